@@ -1,0 +1,364 @@
+//! Certificates: evidence for a statement about two networks, bound to them by digests.
+//!
+//! The format is written down in `docs/formats/certificate-v1.md`. This module only reads and writes it;
+//! whether a certificate proves anything is for the checker to say.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{CoverNode, Digest, Domain, MoveChain, Network, Rational};
+
+const FORMAT: &str = "fiberscope-certificate";
+const VERSION: u64 = 1;
+
+/// What a certificate says about `f_A` and `f_B` on its domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// `f_A(x) = f_B(x)` for every `x`.
+    Equivalent,
+    /// `abs(f_A(x) - f_B(x)) <= bound` for every `x` and every output.
+    EquivalentUpToRounding {
+        /// The bound.
+        bound: Rational,
+    },
+    /// `f_A(x) != f_B(x)` for some `x`.
+    Different,
+}
+
+impl Claim {
+    /// The claim's name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Claim::Equivalent => "equivalent",
+            Claim::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",
+            Claim::Different => "different",
+        }
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Claim::Equivalent => write!(f, "the networks compute the same function"),
+            Claim::EquivalentUpToRounding { bound } => {
+                write!(f, "the outputs differ by at most {}", upper_decimal(bound))
+            }
+            Claim::Different => write!(f, "the networks compute different functions"),
+        }
+    }
+}
+
+/// A short decimal number at least as large as `x >= 0`, such as `1.234e-9`.
+fn upper_decimal(x: &Rational) -> String {
+    let approximate = x.to_f64().max(if x.is_positive() { f64::from_bits(1) } else { 0.0 });
+    let nearest = format!("{approximate:.3e}");
+    let Some((digits, exponent)) = nearest.split_once('e') else { return nearest };
+    let thousandths: i64 = digits.replace('.', "").parse().expect("four decimal digits");
+    let power: i32 = exponent.parse().expect("an exponent");
+    let ten = |n: i32| (0..n).fold(Rational::ONE, |product, _| &product * &Rational::from(10));
+    let value = |thousandths: i64| &(&Rational::from(thousandths) * &ten(power - 3)) / &ten(3 - power);
+    let up = if value(thousandths) < *x { thousandths + 1 } else { thousandths };
+    format!("{}.{:03}e{exponent}", up / 1000, up % 1000)
+}
+
+/// A network as a certificate names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkName {
+    /// The digest of its parameters.
+    pub sha256: Digest,
+    /// Its widths.
+    pub widths: Vec<usize>,
+}
+
+impl NetworkName {
+    /// The name of a network.
+    pub fn of(network: &Network) -> Self {
+        NetworkName { sha256: Digest::of(network), widths: network.widths() }
+    }
+}
+
+/// What a certificate rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// Moves that make the same network of both.
+    Moves {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+    },
+    /// Moves that align the networks, and a bound for what then still differs.
+    Rounding {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+        /// The bound for the difference of the outputs.
+        bound: Rational,
+    },
+    /// Moves that make the first layers of both equal, and what is behind them a map with one hidden
+    /// layer whose hyperplane representations agree.
+    Hyperplanes {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+        /// How many layers are equal.
+        prefix: usize,
+    },
+    /// Moves that make the networks simpler, and a cover of the domain by regions on which the results
+    /// are equal affine maps.
+    Regions {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+        /// The cover: a tree in preorder.
+        tree: Vec<CoverNode>,
+    },
+    /// A point where the networks differ.
+    Witness {
+        /// The point.
+        x: Vec<Rational>,
+        /// The first network's value there.
+        a: Vec<Rational>,
+        /// The second network's value there.
+        b: Vec<Rational>,
+    },
+}
+
+/// Evidence for a statement about two networks on a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// The first network.
+    pub a: NetworkName,
+    /// The second network.
+    pub b: NetworkName,
+    /// The inputs the statement is about.
+    pub domain: Domain,
+    /// The evidence.
+    pub evidence: Evidence,
+}
+
+/// Why a text is no certificate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum CertificateError {
+    #[error("expected a certificate (\"format\": {FORMAT:?}), found format {0:?}")]
+    Format(String),
+    #[error("expected certificate version {VERSION}, found {0}")]
+    Version(u64),
+    #[error("not a certificate: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: String,
+    version: u64,
+    a: NetworkName,
+    b: NetworkName,
+    domain: Domain,
+    evidence: Evidence,
+}
+
+impl Certificate {
+    /// What the certificate says.
+    pub fn claim(&self) -> Claim {
+        match &self.evidence {
+            Evidence::Moves { .. } | Evidence::Hyperplanes { .. } | Evidence::Regions { .. } => {
+                Claim::Equivalent
+            }
+            Evidence::Rounding { bound, .. } => Claim::EquivalentUpToRounding { bound: bound.clone() },
+            Evidence::Witness { .. } => Claim::Different,
+        }
+    }
+
+    /// Reads a certificate.
+    pub fn from_json(json: &[u8]) -> Result<Self, CertificateError> {
+        let head: Head = serde_json::from_slice(json)?;
+        if head.format != FORMAT {
+            return Err(CertificateError::Format(head.format.chars().take(60).collect()));
+        }
+        if head.version != VERSION {
+            return Err(CertificateError::Version(head.version));
+        }
+        let File { a, b, domain, evidence, .. } = serde_json::from_slice(json)?;
+        Ok(Certificate { a, b, domain, evidence })
+    }
+
+    /// The certificate as JSON, a line per key and per move.
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out).expect("writing to a string does not fail");
+        out
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        use fmt::Write;
+        writeln!(out, "{{\"format\": {FORMAT:?}, \"version\": {VERSION},")?;
+        writeln!(out, " \"a\": {},", json(&self.a))?;
+        writeln!(out, " \"b\": {},", json(&self.b))?;
+        writeln!(out, " \"domain\": {},", json(&self.domain))?;
+        match &self.evidence {
+            Evidence::Moves { a, b } => {
+                write!(
+                    out,
+                    " \"evidence\": {{\"kind\": \"moves\",\n  \"a\": {},\n  \"b\": {}",
+                    lines(a),
+                    lines(b)
+                )?;
+            }
+            Evidence::Rounding { a, b, bound } => {
+                writeln!(out, " \"evidence\": {{\"kind\": \"rounding\", \"bound\": {},", json(bound))?;
+                write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
+            }
+            Evidence::Hyperplanes { a, b, prefix } => {
+                writeln!(out, " \"evidence\": {{\"kind\": \"hyperplanes\", \"prefix\": {prefix},")?;
+                write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
+            }
+            Evidence::Regions { a, b, tree } => {
+                writeln!(out, " \"evidence\": {{\"kind\": \"regions\",")?;
+                writeln!(out, "  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                write!(out, "  \"tree\": [")?;
+                for (i, node) in tree.iter().enumerate() {
+                    write!(out, "{}\n    {}", if i == 0 { "" } else { "," }, json(node))?;
+                }
+                write!(out, "]")?;
+            }
+            Evidence::Witness { x, a, b } => {
+                writeln!(out, " \"evidence\": {{\"kind\": \"witness\",")?;
+                write!(out, "  \"x\": {},\n  \"a\": {},\n  \"b\": {}", json(x), json(a), json(b))?;
+            }
+        }
+        writeln!(out, "}}}}")
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("certificates have string keys and finite numbers")
+}
+
+fn lines(chain: &MoveChain) -> String {
+    let moves: Vec<_> = chain.moves().iter().map(json).collect();
+    if moves.is_empty() { "[]".into() } else { format!("[\n    {}]", moves.join(",\n    ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, LinearChange, Move, Neuron, NeuronCopy, Operand, PlacedNeuron};
+
+    fn r(text: &str) -> Rational {
+        text.parse().unwrap()
+    }
+
+    fn certificate(evidence: Evidence) -> Certificate {
+        let digest = "0123456789abcdef".repeat(4);
+        let name = NetworkName {
+            sha256: serde_json::from_str(&format!("{digest:?}")).unwrap(),
+            widths: vec![1, 2, 1],
+        };
+        let domain = Domain::Box(vec![Interval { lower: Some(r("-1/2")), upper: None }]);
+        Certificate { a: name.clone(), b: name, domain, evidence }
+    }
+
+    fn every_move() -> MoveChain {
+        let neuron = PlacedNeuron { unit: 1, weight: vec![r("1")], bias: r("-1/3"), out: vec![r("0")] };
+        let linear = LinearChange { remove: vec![0], insert: vec![neuron.clone()] };
+        MoveChain::from(vec![
+            Move::Permute { layer: 0, order: vec![1, 0] },
+            Move::Scale { layer: 0, factors: vec![r("2"), r("1/3")] },
+            Move::Drop { layer: 0, units: vec![1] },
+            Move::Insert { layer: 0, neurons: vec![neuron] },
+            Move::Merge { layer: 0, pairs: vec![(0, 1)] },
+            Move::Split {
+                layer: 0,
+                copies: vec![NeuronCopy { of: 0, unit: 1, factor: r("2"), out: vec![r("5")] }],
+            },
+            Move::Cancel { layer: 0, keep: 0, drop: 1, linear: linear.clone() },
+            Move::Refactor { layer: 0, linear: linear.clone() },
+            Move::Reorient { layer: 0, units: vec![0], linear },
+            Move::Translate { layer: 0, unit: 0, amount: r("1/4") },
+            Move::Flip { layer: 0, unit: 0, flips: vec![1] },
+            Move::Fold { layer: 0 },
+            Move::Unfold {
+                layer: 0,
+                weight: vec![vec![r("1")]],
+                bias: vec![r("0")],
+                activation: crate::Activation::Identity,
+                next_weight: vec![vec![r("1")]],
+                next_bias: vec![r("0")],
+            },
+        ])
+    }
+
+    fn every_node() -> Vec<CoverNode> {
+        let split = CoverNode::Split(Operand::A, Neuron { layer: 0, unit: 1 });
+        vec![split, CoverNode::Equal, CoverNode::Empty(vec![(0, r("2"))]), CoverNode::None]
+    }
+
+    #[test]
+    fn every_kind_and_every_move_round_trips() {
+        for evidence in [
+            Evidence::Moves { a: every_move(), b: MoveChain::default() },
+            Evidence::Rounding { a: MoveChain::default(), b: every_move(), bound: r("1/1024") },
+            Evidence::Hyperplanes { a: every_move(), b: MoveChain::default(), prefix: 1 },
+            Evidence::Regions { a: MoveChain::default(), b: every_move(), tree: every_node() },
+            Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
+        ] {
+            let certificate = certificate(evidence);
+            let json = certificate.to_json();
+            assert_eq!(Certificate::from_json(json.as_bytes()).unwrap(), certificate, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_refused() {
+        let valid = certificate(Evidence::Moves { a: every_move(), b: MoveChain::default() }).to_json();
+        let check = |from: &str, to: &str, expected: &str| {
+            assert!(valid.contains(from), "{from}");
+            let error =
+                Certificate::from_json(valid.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("fiberscope-certificate", "fiberscope-network", "found format \"fiberscope-network\"");
+        check("\"version\": 1", "\"version\": 2", "expected certificate version 1, found 2");
+        check("\"moves\"", "\"magic\"", "unknown variant `magic`");
+        check("\"permute\"", "\"teleport\"", "unknown variant `teleport`");
+        check("\"layer\":1", "\"layer\":0", "count from 1");
+        check("\"1/3\"", "0.3", "expected a string");
+        check("\"1/3\"", "\"0.3\"", "expected a fraction");
+        check("\"domain\"", "\"extra\": 1, \"domain\"", "unknown field `extra`");
+        check("\"domain\"", "\"domain\": \"space\", \"domain\"", "duplicate field `domain`");
+        check("\"order\":[2,1]", "\"order\":[2,1],\"why\":3", "unknown field `why`");
+        check("{\"format\"", "[{\"format\"", "not a certificate");
+    }
+
+    #[test]
+    fn the_printed_bound_is_never_below_the_bound() {
+        for (text, shown) in [
+            ("1/3", "3.334e-1"),
+            ("2/3", "6.667e-1"),
+            ("0", "0.000e0"),
+            ("1/1000000000000", "1.000e-12"),
+            ("99999/10000", "1.000e1"),
+        ] {
+            let bound = r(text);
+            assert_eq!(upper_decimal(&bound), shown, "{text}");
+        }
+    }
+}

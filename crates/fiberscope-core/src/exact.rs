@@ -1,0 +1,271 @@
+//! Exact evaluation.
+//!
+//! A layer with rational parameters is kept as integers over one common scale,
+//! `(W | b) = (M | B) 2^e / d` with `d` odd and `e <= 0`, and a point likewise, `a = A 2^f / g`. Then
+//!
+//! ```text
+//! W a + b = (M A + g 2^-f B) 2^(e + f) / (d g),
+//! ```
+//!
+//! so a layer is a product of integers: there are no fractions to bring to lowest terms before the
+//! outputs. The sign of a pre-activation is the sign of its numerator. Numerators grow by the length
+//! of the layer's entries with every layer; for doubles of similar size that is about 60 bits.
+
+use dashu_int::ops::Gcd;
+use dashu_int::{IBig, Sign as IntegerSign, UBig};
+
+use crate::evaluate::check_width;
+use crate::{Activation, InputError, Layer, Matrix, Network, Rational, Scalar, Sign, SignVector};
+
+impl<S: Scalar> Network<S> {
+    /// `f(x)` exactly. To evaluate at many points, make one [`ExactEvaluator`].
+    ///
+    /// ```
+    /// use fiberscope_core::{Activation, Layer, Matrix, Network, Rational};
+    ///
+    /// let layer = Layer::new(Matrix::from_rows(&[[0.1]]).unwrap(), vec![0.2], Activation::Identity);
+    /// let network = Network::new(vec![layer]).unwrap();
+    /// let sum = &network.evaluate_exact(&[Rational::ONE]).unwrap()[0];
+    /// assert_eq!(sum.to_f64(), 0.1 + 0.2);
+    /// assert!(!sum.is_f64()); // the sum of the two doubles is no double: `0.1 + 0.2` rounds
+    /// ```
+    pub fn evaluate_exact(&self, x: &[Rational]) -> Result<Vec<Rational>, InputError> {
+        ExactEvaluator::new(self).evaluate(x)
+    }
+
+    /// The signs of all pre-activations of ReLU neurons at `x`, exactly.
+    pub fn sign_vector_exact(&self, x: &[Rational]) -> Result<SignVector, InputError> {
+        ExactEvaluator::new(self).sign_vector(x)
+    }
+}
+
+/// A network prepared for exact evaluation at many points.
+#[derive(Clone, Debug)]
+pub struct ExactEvaluator {
+    layers: Vec<IntegerLayer>,
+    input_width: usize,
+}
+
+impl ExactEvaluator {
+    /// The evaluator of this network.
+    pub fn new<S: Scalar>(network: &Network<S>) -> Self {
+        let layers = network.layers().iter().map(IntegerLayer::new).collect();
+        ExactEvaluator { layers, input_width: network.input_width() }
+    }
+
+    /// `f(x)`.
+    pub fn evaluate(&self, x: &[Rational]) -> Result<Vec<Rational>, InputError> {
+        check_width(self.input_width, x.len())?;
+        let input = Integers::new(x.iter().cloned());
+        Ok(self.layers.iter().fold(input, |a, layer| layer.activate(layer.affine(&a))).into_rationals())
+    }
+
+    /// The signs of all pre-activations of ReLU neurons at `x`.
+    pub fn sign_vector(&self, x: &[Rational]) -> Result<SignVector, InputError> {
+        check_width(self.input_width, x.len())?;
+        let mut signs = Vec::new();
+        let mut a = Integers::new(x.iter().cloned());
+        for layer in &self.layers[..self.layers.len() - 1] {
+            let z = layer.affine(&a);
+            if layer.activation == Activation::Relu {
+                signs.push(z.numerators.iter().map(sign).collect());
+            }
+            a = layer.activate(z);
+        }
+        Ok(SignVector::from_layers(signs).expect("every layer has a neuron"))
+    }
+}
+
+fn sign(n: &IBig) -> Sign {
+    match n.sign() {
+        _ if n.is_zero() => Sign::Zero,
+        IntegerSign::Positive => Sign::Positive,
+        IntegerSign::Negative => Sign::Negative,
+    }
+}
+
+/// The numbers `numerators[i] * 2^exponent / denominator`; the exponent is at most 0.
+#[derive(Clone, Debug)]
+struct Integers {
+    numerators: Vec<IBig>,
+    denominator: UBig,
+    exponent: i64,
+}
+
+impl Integers {
+    fn new(values: impl Iterator<Item = Rational>) -> Self {
+        let parts: Vec<_> = values.map(|value| value.to_big_parts()).collect();
+        let exponent = parts.iter().map(|(_, _, e)| *e).min().unwrap_or(0).min(0);
+        let mut denominator = UBig::ONE;
+        for (_, d, _) in parts.iter().filter(|(_, d, _)| *d != UBig::ONE) {
+            let common = (&denominator).gcd(d);
+            denominator *= d / common;
+        }
+        let scale = |(n, d, e): (IBig, UBig, i64)| {
+            let n = if d == denominator { n } else { n * IBig::from(&denominator / d) };
+            n << (e - exponent) as usize
+        };
+        let numerators = parts.into_iter().map(scale).collect();
+        Integers { numerators, denominator, exponent }
+    }
+
+    fn into_rationals(self) -> Vec<Rational> {
+        let Integers { numerators, denominator, exponent } = self;
+        let rational = |n| Rational::from_big_parts(n, denominator.clone(), exponent);
+        numerators.into_iter().map(rational).collect()
+    }
+}
+
+/// `(W | b) = (M | B) 2^exponent / denominator`; the exponent is at most 0.
+#[derive(Clone, Debug)]
+struct IntegerLayer {
+    weight: Matrix<IBig>,
+    bias: Vec<IBig>,
+    denominator: UBig,
+    exponent: i64,
+    activation: Activation,
+}
+
+impl IntegerLayer {
+    fn new<S: Scalar>(layer: &Layer<S>) -> Self {
+        let parameters = layer.weight().entries().iter().chain(layer.bias());
+        let exact = Scalar::to_rational;
+        let Integers { mut numerators, denominator, exponent } = Integers::new(parameters.map(exact));
+        let bias = numerators.split_off(layer.weight().entries().len());
+        let weight = Matrix::from_entries(layer.width(), layer.input_width(), numerators)
+            .expect("as many entries as before");
+        IntegerLayer { weight, bias, denominator, exponent, activation: layer.activation() }
+    }
+
+    /// `W a + b`.
+    fn affine(&self, a: &Integers) -> Integers {
+        let lift = IBig::from(&a.denominator << a.exponent.unsigned_abs() as usize);
+        let nonzero = nonzero(&a.numerators);
+        let rows = self.weight.iter_rows().zip(&self.bias);
+        Integers {
+            numerators: rows.map(|(row, b)| b * &lift + dot(row, &nonzero)).collect(),
+            denominator: &self.denominator * &a.denominator,
+            exponent: self.exponent + a.exponent,
+        }
+    }
+
+    fn activate(&self, mut z: Integers) -> Integers {
+        if self.activation == Activation::Relu {
+            z.numerators
+                .iter_mut()
+                .filter(|n| n.sign() == IntegerSign::Negative)
+                .for_each(|n| *n = IBig::ZERO);
+        }
+        z
+    }
+}
+
+fn nonzero(vector: &[IBig]) -> Vec<(usize, &IBig)> {
+    vector.iter().enumerate().filter(|(_, n)| !n.is_zero()).collect()
+}
+
+fn dot(row: &[IBig], nonzero: &[(usize, &IBig)]) -> IBig {
+    nonzero.iter().fold(IBig::ZERO, |sum, &(j, n)| sum + &row[j] * n)
+}
+
+/// `left right`; `None` if the shapes do not fit.
+pub(crate) fn product(left: &Matrix<Rational>, right: &Matrix<Rational>) -> Option<Matrix<Rational>> {
+    if left.cols() != right.rows() {
+        return None;
+    }
+    let (rows, cols) = (left.rows(), right.cols());
+    let a = Integers::new(left.entries().iter().cloned());
+    let b = Integers::new(right.transpose().into_entries().into_iter());
+    let inner = left.cols();
+    let columns: Vec<_> = (0..cols).map(|j| nonzero(&b.numerators[j * inner..(j + 1) * inner])).collect();
+    let entry = |i: usize, j: usize| dot(&a.numerators[i * inner..(i + 1) * inner], &columns[j]);
+    let numerators = Matrix::from_fn(rows, cols, entry).into_entries();
+    let (denominator, exponent) = (a.denominator * b.denominator, a.exponent + b.exponent);
+    Matrix::from_entries(rows, cols, Integers { numerators, denominator, exponent }.into_rationals())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{random_exact_network, random_exact_point, random_network};
+
+    /// The definition, with operations on fractions; the pre-activations of all layers.
+    fn slow<S: Scalar>(network: &Network<S>, x: &[Rational]) -> Vec<Vec<Rational>> {
+        let mut a = x.to_vec();
+        let mut all = Vec::new();
+        for layer in network.layers() {
+            let exact = |w: &S| w.to_rational();
+            let neuron = |(row, b): (&[S], &S)| {
+                row.iter().zip(&a).map(|(w, a)| &exact(w) * a).sum::<Rational>() + exact(b)
+            };
+            let z: Vec<Rational> = layer.weight().iter_rows().zip(layer.bias()).map(neuron).collect();
+            let relu = layer.activation() == Activation::Relu;
+            a = z.iter().map(|z| if relu && z.is_negative() { Rational::ZERO } else { z.clone() }).collect();
+            all.push(z);
+        }
+        all
+    }
+
+    fn check<S: Scalar>(network: &Network<S>, x: &[Rational]) {
+        let all = slow(network, x);
+        let evaluator = ExactEvaluator::new(network);
+        assert_eq!(&evaluator.evaluate(x).unwrap(), all.last().unwrap());
+        let relu =
+            network.layers().iter().zip(&all).filter(|(layer, _)| layer.activation() == Activation::Relu);
+        let signs: Vec<Vec<i8>> = relu.map(|(_, z)| z.iter().map(Rational::signum).collect()).collect();
+        let vector = evaluator.sign_vector(x).unwrap();
+        let found: Vec<Vec<i8>> = vector.layers().map(|l| l.iter().map(|s| s.signum()).collect()).collect();
+        assert_eq!(found, signs);
+    }
+
+    #[test]
+    fn evaluation_is_the_definition_in_fractions() {
+        for seed in 0..20 {
+            for widths in [&[2, 1][..], &[1, 3, 1], &[3, 5, 4, 2], &[2, 3, 3, 3, 3, 2]] {
+                let x = random_exact_point(widths[0], seed);
+                check(&random_network(widths, seed), &x);
+                check(&random_exact_network(widths, seed), &x);
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_doubles_are_exact() {
+        let row = [f64::MAX, 5e-324, -f64::MIN_POSITIVE, 1.0];
+        let hidden = Layer::new(
+            Matrix::from_rows(&[row, row.map(|w| -w)]).unwrap(),
+            vec![-1e-300, 3.0],
+            Activation::Relu,
+        );
+        let output =
+            Layer::new(Matrix::from_rows(&[[1e200, -1.0]]).unwrap(), vec![5e-324], Activation::Identity);
+        let network = Network::new(vec![hidden, output]).unwrap();
+        for x in [[1.0, 1.0, 1.0, 1.0], [5e-324, f64::MAX, 0.0, -1.0], [0.0; 4]] {
+            check(&network, &x.map(|x| Rational::from_f64(x).unwrap()));
+        }
+        let integers = network.map(|w| w.signum() * 1024.0).unwrap();
+        check(
+            &integers,
+            &[Rational::from(1 << 40), "1/3".parse().unwrap(), Rational::ZERO, "-5/7".parse().unwrap()],
+        );
+    }
+
+    #[test]
+    fn the_wrong_number_of_inputs_is_refused() {
+        let network = random_network(&[3, 2], 0);
+        let error = InputError { expected: 3, found: 0 };
+        assert_eq!(network.evaluate_exact(&[]), Err(error));
+        assert_eq!(network.sign_vector_exact(&[]), Err(error));
+    }
+
+    #[test]
+    fn products_are_sums_of_products() {
+        let a = Matrix::from_entries(2, 3, random_exact_point(6, 1)).unwrap();
+        let b = Matrix::from_entries(3, 2, random_exact_point(6, 2)).unwrap();
+        let sum = |i, j| (0..3).map(|k| &a[(i, k)] * &b[(k, j)]).sum::<Rational>();
+        assert_eq!(product(&a, &b), Some(Matrix::from_fn(2, 2, sum)));
+        assert_eq!(product(&a, &a), None);
+        let none = Matrix::from_fn(2, 0, |_, _| Rational::ONE);
+        assert_eq!(product(&none, &none.transpose()), Some(Matrix::from_fn(2, 2, |_, _| Rational::ZERO)));
+    }
+}

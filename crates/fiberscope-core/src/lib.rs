@@ -1,0 +1,36 @@
+//! The nouns of Fiberscope: exact numbers, networks, domains, moves and certificates.
+//!
+//! There are no files, no search and no printing in this crate.
+
+mod anatomy;
+mod certificate;
+mod cover;
+mod digest;
+mod domain;
+mod evaluate;
+mod exact;
+mod hyperplane;
+mod matrix;
+mod moves;
+mod network;
+mod range;
+mod rational;
+mod region;
+mod serde_forms;
+#[cfg(test)]
+mod testing;
+
+pub use anatomy::{Anatomy, Condition, Identifiability, RankBounds};
+pub use certificate::{Certificate, CertificateError, Claim, Evidence, NetworkName};
+pub use cover::{CoverNode, Operand};
+pub use digest::Digest;
+pub use domain::{Domain, DomainError, Interval};
+pub use evaluate::InputError;
+pub use exact::ExactEvaluator;
+pub use hyperplane::{HyperplaneRepresentation, WeightedHyperplane};
+pub use matrix::Matrix;
+pub use moves::{ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule};
+pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Scalar};
+pub use range::{Role, preactivation_range};
+pub use rational::{ParseRationalError, Rational};
+pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};

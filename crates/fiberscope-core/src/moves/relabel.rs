@@ -1,0 +1,68 @@
+//! Permutation and scaling: `P D` in front of a layer and `(P D)^{-1}` behind it.
+
+use super::{Move, MoveError, Rule};
+use crate::{Activation, ExactNetwork, Rational};
+
+pub fn permute(network: &mut ExactNetwork, layer: usize, order: &[usize]) -> Result<(), MoveError> {
+    Rule::length("neurons", network.layers()[layer].width(), order.len())?;
+    inverse_order(order)?;
+    let layers = network.layers_mut();
+    let (rows, bias) = layers[layer].parts_mut();
+    *rows = rows.select_rows(order);
+    *bias = order.iter().map(|&unit| bias[unit].clone()).collect();
+    let (columns, _) = layers[layer + 1].parts_mut();
+    *columns = columns.select_columns(order);
+    Ok(())
+}
+
+pub fn inverse_permute(layer: usize, order: &[usize]) -> Result<Move, MoveError> {
+    Ok(Move::Permute { layer, order: inverse_order(order)? })
+}
+
+fn inverse_order(order: &[usize]) -> Result<Vec<usize>, MoveError> {
+    let mut inverse = vec![usize::MAX; order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        let free = old < order.len() && inverse[old] == usize::MAX;
+        Rule::Permutation.require(free, || format!("entry {} of the order is {}", new + 1, old + 1))?;
+        inverse[old] = new;
+    }
+    Ok(inverse)
+}
+
+pub fn scale(network: &mut ExactNetwork, layer: usize, factors: &[Rational]) -> Result<(), MoveError> {
+    let activation = network.layers()[layer].activation();
+    Rule::length("factors", network.layers()[layer].width(), factors.len())?;
+    for (unit, factor) in factors.iter().enumerate() {
+        check_factor(activation, factor, unit)?;
+    }
+    let reciprocals: Vec<_> =
+        factors.iter().map(|factor| factor.recip().expect("checked not to be zero")).collect();
+    let layers = network.layers_mut();
+    let (rows, bias) = layers[layer].parts_mut();
+    for (unit, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor != Rational::ONE) {
+        rows.row_mut(unit).iter_mut().for_each(|w| *w *= factor);
+        bias[unit] *= factor;
+    }
+    let (columns, _) = layers[layer + 1].parts_mut();
+    for i in 0..columns.rows() {
+        for (v, reciprocal) in columns.row_mut(i).iter_mut().zip(&reciprocals) {
+            *v *= reciprocal;
+        }
+    }
+    Ok(())
+}
+
+/// The rule for the factor of one neuron.
+pub fn check_factor(activation: Activation, factor: &Rational, unit: usize) -> Result<(), MoveError> {
+    let fine = match activation {
+        Activation::Relu => factor.is_positive(),
+        Activation::Identity => !factor.is_zero(),
+    };
+    Rule::Factors.require(fine, || format!("the factor of neuron {} is {factor}", unit + 1))
+}
+
+pub fn inverse_scale(layer: usize, factors: &[Rational]) -> Result<Move, MoveError> {
+    let zero = || Rule::Factors.broken("a factor is zero".into());
+    let factors = factors.iter().map(|factor| factor.recip().ok_or_else(zero)).collect::<Result<_, _>>()?;
+    Ok(Move::Scale { layer, factors })
+}

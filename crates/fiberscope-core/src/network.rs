@@ -1,0 +1,419 @@
+//! Feed-forward networks with ReLU or identity activations.
+//!
+//! A network of widths `(n_0, n_1, ..., n_L)` has layers `(W_l, b_l)`, `W_l` of shape
+//! `n_l x n_{l-1}`, and computes
+//!
+//! ```text
+//! a_0 = x,   z_l = W_l a_{l-1} + b_l,   a_l = act_l(z_l) for l < L,   f(x) = z_L.
+//! ```
+//!
+//! Layers `1..L-1` are hidden; the last layer has no activation. Inside the program layers and
+//! neurons count from 0 (`layers()[0]` is `W_1`); in everything that is printed they count from 1.
+//!
+//! The scalar is `f64` for networks as they are stored ([`Network`]) and [`Rational`] for networks
+//! on which exact statements are made ([`ExactNetwork`]).
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::{Matrix, Rational, evaluate, exact};
+
+/// The numbers a network can be made of: what a network and its affine maps need of them.
+pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
+    /// Whether the number is a real number (neither infinite nor NaN).
+    fn is_finite(&self) -> bool;
+
+    /// Whether all of these numbers are finite.
+    fn all_finite(numbers: &[Self]) -> bool {
+        numbers.iter().all(Self::is_finite)
+    }
+
+    /// The exact value of a finite number.
+    fn to_rational(&self) -> Rational;
+
+    /// `self + other`, rounded for doubles.
+    fn plus(&self, other: &Self) -> Self;
+
+    /// The matrix product `left right`, rounded for doubles; `None` if `left` has not as many
+    /// columns as `right` has rows.
+    fn product(left: &Matrix<Self>, right: &Matrix<Self>) -> Option<Matrix<Self>>;
+}
+
+impl Scalar for f64 {
+    fn is_finite(&self) -> bool {
+        f64::is_finite(*self)
+    }
+
+    fn all_finite(numbers: &[f64]) -> bool {
+        // Counting in blocks lets the compiler use vector instructions; large files are bound by this pass.
+        const EXPONENT: u64 = 0x7ff << 52;
+        let finite = |block: &[f64]| {
+            block.iter().map(|x| u64::from(x.to_bits() & EXPONENT == EXPONENT)).sum::<u64>() == 0
+        };
+        #[cfg(feature = "parallel")]
+        if numbers.len() >= 1 << 20 {
+            use rayon::prelude::*;
+            return numbers.par_chunks(1 << 18).all(finite);
+        }
+        numbers.chunks(1 << 14).all(finite)
+    }
+
+    fn to_rational(&self) -> Rational {
+        Rational::from_f64(*self).expect("only finite numbers have an exact value")
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        self + other
+    }
+
+    fn product(left: &Matrix, right: &Matrix) -> Option<Matrix> {
+        evaluate::product(left, right)
+    }
+}
+
+impl Scalar for Rational {
+    fn is_finite(&self) -> bool {
+        true
+    }
+
+    fn to_rational(&self) -> Rational {
+        self.clone()
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        self + other
+    }
+
+    fn product(left: &Matrix<Self>, right: &Matrix<Self>) -> Option<Matrix<Self>> {
+        exact::product(left, right)
+    }
+}
+
+/// What a layer does to its pre-activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// `max(z, 0)`.
+    Relu,
+    /// `z` itself.
+    Identity,
+}
+
+impl Activation {
+    /// The name used in files: `relu` or `identity`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Activation::Relu => "relu",
+            Activation::Identity => "identity",
+        }
+    }
+
+    /// The activation of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Activation::Relu, Activation::Identity].into_iter().find(|a| a.name() == name)
+    }
+}
+
+impl fmt::Display for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A hidden neuron: unit `unit` of layer `layer`, both counted from 0; printed from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Neuron {
+    /// The layer, 0 for the first hidden layer.
+    pub layer: usize,
+    /// The place in the layer.
+    pub unit: usize,
+}
+
+impl fmt::Display for Neuron {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "neuron {} of layer {}", self.unit + 1, self.layer + 1)
+    }
+}
+
+/// Why numbers do not make a network. Layers and neurons are printed counting from 1.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum NetworkError {
+    #[error("a network needs at least one layer")]
+    NoLayers,
+    #[error("layer {layer}: the weight has shape {rows} x {cols}; widths must be at least 1")]
+    EmptyLayer { layer: usize, rows: usize, cols: usize },
+    #[error("layer {layer}: expected a bias of length {expected} (one per row of the weight), found {found}")]
+    BiasLength { layer: usize, expected: usize, found: usize },
+    #[error("layer {layer}: expected {expected} inputs (the width of the layer before), found {found}")]
+    WidthMismatch { layer: usize, expected: usize, found: usize },
+    #[error("layer {layer}: weight[{row}][{col}] is {value}; expected a finite number")]
+    WeightNotFinite { layer: usize, row: usize, col: usize, value: String },
+    #[error("layer {layer}: bias[{row}] is {value}; expected a finite number")]
+    BiasNotFinite { layer: usize, row: usize, value: String },
+    #[error(
+        "the last layer has activation relu; expected identity (append an identity layer to end with relu)"
+    )]
+    LastActivation,
+}
+
+/// One layer `(W, b)` with its activation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer<S = f64> {
+    weight: Matrix<S>,
+    bias: Vec<S>,
+    activation: Activation,
+}
+
+impl<S> Layer<S> {
+    /// A layer with these numbers. Nothing is checked here: [`Network::new`] checks, since only it
+    /// can name the layer.
+    pub fn new(weight: Matrix<S>, bias: Vec<S>, activation: Activation) -> Self {
+        Layer { weight, bias, activation }
+    }
+
+    /// The weight matrix, one row per neuron.
+    pub fn weight(&self) -> &Matrix<S> {
+        &self.weight
+    }
+
+    /// The bias, one entry per neuron.
+    pub fn bias(&self) -> &[S] {
+        &self.bias
+    }
+
+    /// The activation.
+    pub fn activation(&self) -> Activation {
+        self.activation
+    }
+
+    /// The number of neurons.
+    pub fn width(&self) -> usize {
+        self.weight.rows()
+    }
+
+    /// The number of inputs.
+    pub fn input_width(&self) -> usize {
+        self.weight.cols()
+    }
+
+    /// The weight, bias and activation, giving up the layer.
+    pub fn into_parts(self) -> (Matrix<S>, Vec<S>, Activation) {
+        (self.weight, self.bias, self.activation)
+    }
+}
+
+/// A network: at least one layer, widths that chain and are at least 1, finite numbers, and an
+/// affine last layer. [`Network::new`] is the only way in, so every `Network` has these properties.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network<S = f64> {
+    layers: Vec<Layer<S>>,
+}
+
+/// A network whose parameters are rational numbers.
+pub type ExactNetwork = Network<Rational>;
+
+impl<S: Scalar> Network<S> {
+    /// The network with these layers, if they make one.
+    ///
+    /// ```
+    /// use fiberscope_core::{Activation, Layer, Matrix, Network};
+    ///
+    /// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+    /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+    /// let absolute_value = Network::new(vec![hidden, output]).unwrap();
+    /// assert_eq!(absolute_value.widths(), [1, 2, 1]);
+    /// assert_eq!(absolute_value.evaluate(&[-3.0]).unwrap(), [3.0]);
+    /// ```
+    pub fn new(layers: Vec<Layer<S>>) -> Result<Self, NetworkError> {
+        let last = layers.last().ok_or(NetworkError::NoLayers)?;
+        for (l, layer) in layers.iter().enumerate() {
+            check_layer(l, layer)?;
+            if l > 0 && layers[l - 1].width() != layer.input_width() {
+                return Err(NetworkError::WidthMismatch {
+                    layer: l + 1,
+                    expected: layers[l - 1].width(),
+                    found: layer.input_width(),
+                });
+            }
+        }
+        if last.activation != Activation::Identity {
+            return Err(NetworkError::LastActivation);
+        }
+        Ok(Network { layers })
+    }
+}
+
+fn check_layer<S: Scalar>(l: usize, layer: &Layer<S>) -> Result<(), NetworkError> {
+    let (rows, cols) = (layer.weight.rows(), layer.weight.cols());
+    if rows == 0 || cols == 0 {
+        return Err(NetworkError::EmptyLayer { layer: l + 1, rows, cols });
+    }
+    if layer.bias.len() != rows {
+        return Err(NetworkError::BiasLength { layer: l + 1, expected: rows, found: layer.bias.len() });
+    }
+    if S::all_finite(layer.weight.entries()) && S::all_finite(&layer.bias) {
+        return Ok(());
+    }
+    if let Some(at) = layer.weight.entries().iter().position(|w| !w.is_finite()) {
+        let value = layer.weight.entries()[at].to_string();
+        return Err(NetworkError::WeightNotFinite {
+            layer: l + 1,
+            row: at / cols + 1,
+            col: at % cols + 1,
+            value,
+        });
+    }
+    if let Some(row) = layer.bias.iter().position(|b| !b.is_finite()) {
+        let value = layer.bias[row].to_string();
+        return Err(NetworkError::BiasNotFinite { layer: l + 1, row: row + 1, value });
+    }
+    Ok(())
+}
+
+impl<S> Network<S> {
+    /// The layers `(W_1, b_1), ..., (W_L, b_L)`.
+    pub fn layers(&self) -> &[Layer<S>] {
+        &self.layers
+    }
+
+    /// The layers, giving up the network.
+    pub fn into_layers(self) -> Vec<Layer<S>> {
+        self.layers
+    }
+
+    /// The number `L` of layers.
+    pub fn depth(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// The number `L - 1` of hidden layers.
+    pub fn hidden_depth(&self) -> usize {
+        self.layers.len() - 1
+    }
+
+    /// The hidden layers, first to last.
+    pub fn hidden_layers(&self) -> &[Layer<S>] {
+        &self.layers[..self.layers.len() - 1]
+    }
+
+    /// The widths `(n_0, n_1, ..., n_L)`.
+    pub fn widths(&self) -> Vec<usize> {
+        std::iter::once(self.input_width()).chain(self.layers.iter().map(Layer::width)).collect()
+    }
+
+    /// The number `n_0` of inputs.
+    pub fn input_width(&self) -> usize {
+        self.layers[0].input_width()
+    }
+
+    /// The number `n_L` of outputs.
+    pub fn output_width(&self) -> usize {
+        self.layers[self.layers.len() - 1].width()
+    }
+
+    /// The number of parameters, `D = sum_l n_l (n_{l-1} + 1)`.
+    pub fn parameter_count(&self) -> usize {
+        self.layers.iter().map(|layer| layer.width() * (layer.input_width() + 1)).sum()
+    }
+
+    /// The network with `f` applied to every parameter, if the results make one.
+    pub fn map<T: Scalar>(&self, mut f: impl FnMut(&S) -> T) -> Result<Network<T>, NetworkError> {
+        let convert = |layer: &Layer<S>| {
+            let weight = layer.weight.map(&mut f);
+            let bias = layer.bias.iter().map(&mut f).collect();
+            Layer::new(weight, bias, layer.activation)
+        };
+        Network::new(self.layers.iter().map(convert).collect())
+    }
+
+    /// The layers, for changing them in place. Whoever calls this keeps the promises of [`Network`].
+    pub(crate) fn layers_mut(&mut self) -> &mut Vec<Layer<S>> {
+        &mut self.layers
+    }
+}
+
+impl<S> Layer<S> {
+    /// The weight and the bias, for changing them in place together.
+    pub(crate) fn parts_mut(&mut self) -> (&mut Matrix<S>, &mut Vec<S>) {
+        (&mut self.weight, &mut self.bias)
+    }
+}
+
+impl Network<f64> {
+    /// The same network with its parameters as the rational numbers they are.
+    pub fn to_exact(&self) -> ExactNetwork {
+        self.map(|&w| Rational::from_f64(w).expect("a network's parameters are finite"))
+            .expect("the shapes are those of a network")
+    }
+}
+
+impl Network<Rational> {
+    /// The network with every parameter rounded to the nearest double, and whether nothing was lost.
+    /// Fails if a parameter is beyond the doubles.
+    pub fn to_f64(&self) -> Result<(Network<f64>, bool), NetworkError> {
+        let mut exact = true;
+        let network = self.map(|w| {
+            let rounded = w.to_f64();
+            exact &= Rational::from_f64(rounded).as_ref() == Some(w);
+            rounded
+        })?;
+        Ok((network, exact))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(rows: &[&[f64]], bias: &[f64], activation: Activation) -> Layer {
+        Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
+    }
+
+    fn check(layers: Vec<Layer>, expected: &str) {
+        assert_eq!(Network::new(layers).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn construction_refuses_what_is_no_network() {
+        use Activation::{Identity, Relu};
+        check(vec![], "a network needs at least one layer");
+        check(
+            vec![Layer::new(Matrix::from_entries(0, 3, vec![]).unwrap(), vec![], Identity)],
+            "layer 1: the weight has shape 0 x 3; widths must be at least 1",
+        );
+        check(
+            vec![layer(&[&[1.0, 2.0]], &[1.0, 2.0], Identity)],
+            "layer 1: expected a bias of length 1 (one per row of the weight), found 2",
+        );
+        check(
+            vec![layer(&[&[1.0, 2.0]], &[1.0], Relu), layer(&[&[1.0, 2.0]], &[1.0], Identity)],
+            "layer 2: expected 1 inputs (the width of the layer before), found 2",
+        );
+        check(
+            vec![layer(&[&[1.0, 2.0], &[3.0, f64::NAN]], &[1.0, 0.0], Identity)],
+            "layer 1: weight[2][2] is NaN; expected a finite number",
+        );
+        check(
+            vec![layer(&[&[1.0]], &[f64::INFINITY], Identity)],
+            "layer 1: bias[1] is inf; expected a finite number",
+        );
+        check(
+            vec![layer(&[&[1.0]], &[1.0], Relu)],
+            "the last layer has activation relu; expected identity (append an identity layer to end with relu)",
+        );
+    }
+
+    #[test]
+    fn widths_and_parameters() {
+        let net = Network::new(vec![
+            layer(&[&[1.0, 2.0], &[0.0, 1.0], &[1.0, 1.0]], &[0.0; 3], Activation::Relu),
+            layer(&[&[1.0, 2.0, 3.0]], &[1.0], Activation::Identity),
+        ])
+        .unwrap();
+        assert_eq!(net.widths(), [2, 3, 1]);
+        assert_eq!(net.parameter_count(), 13);
+        assert_eq!(net.to_exact().to_f64().unwrap(), (net, true));
+    }
+}

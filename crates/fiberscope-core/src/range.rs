@@ -1,0 +1,134 @@
+//! What a neuron can do on a domain, by exact interval arithmetic.
+//!
+//! From intervals for the activations of layer `l-1`, the pre-activation `z = w a + b` lies between
+//! `b + sum_j min(w_j lo_j, w_j hi_j)` and `b + sum_j max(w_j lo_j, w_j hi_j)`. A neuron is *dead* if
+//! `z <= 0` on the whole domain and *linear* if `z >= 0`. For a layer behind a ReLU layer the
+//! activations are `>= 0`, so sign patterns alone give a first answer: dead if `w <= 0, b <= 0`, linear
+//! if `w >= 0, b >= 0`.
+//!
+//! Intervals are rounded outward to [`BITS`] bits, which keeps them short and never makes them false.
+
+use crate::{Activation, Domain, Interval, Layer, Network, Rational, Scalar};
+
+/// The length of the numbers in intervals.
+const BITS: u32 = 192;
+
+/// What a hidden neuron is known to do on a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its activation is 0 everywhere.
+    Dead,
+    /// Its activation is its pre-activation everywhere (and it was not found dead).
+    Linear,
+    /// Neither was proved.
+    Nonlinear,
+}
+
+impl<S: Scalar> Network<S> {
+    /// Intervals that contain the inputs of layer 0, 1, ... (one list per layer, computed when it is
+    /// asked for) for every point of the domain.
+    pub fn activation_ranges(&self, domain: &Domain) -> impl Iterator<Item = Vec<Interval>> {
+        let mut layers = self.hidden_layers().iter();
+        std::iter::successors(Some(domain.sides(self.input_width())), move |inputs| {
+            let layer = layers.next()?;
+            let activation_range = |unit: usize| {
+                let z = preactivation_range(layer, unit, inputs);
+                match layer.activation() {
+                    Activation::Relu => relu_range(z),
+                    Activation::Identity => z,
+                }
+            };
+            Some((0..layer.width()).map(activation_range).collect())
+        })
+    }
+
+    /// The role of every hidden neuron, layer by layer: certain where it says dead or linear.
+    ///
+    /// On `R^n`, and for the second layer of a network whose first layer maps onto the orthant, the
+    /// converse holds too: nonlinear neurons do bend.
+    pub fn roles(&self, domain: &Domain) -> Vec<Vec<Role>> {
+        let of_layer = |(layer, inputs): (&Layer<S>, Vec<Interval>)| {
+            (0..layer.width()).map(|unit| role(layer, unit, &inputs)).collect()
+        };
+        self.hidden_layers().iter().zip(self.activation_ranges(domain)).map(of_layer).collect()
+    }
+}
+
+fn role<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Role {
+    let z = preactivation_range(layer, unit, ranges);
+    let nonpositive = z.upper.as_ref().is_some_and(|upper| !upper.is_positive());
+    let nonnegative = z.lower.as_ref().is_some_and(|lower| !lower.is_negative());
+    match layer.activation() {
+        Activation::Relu if nonpositive => Role::Dead,
+        Activation::Relu if nonnegative => Role::Linear,
+        Activation::Relu => Role::Nonlinear,
+        Activation::Identity if nonpositive && nonnegative => Role::Dead,
+        Activation::Identity => Role::Linear,
+    }
+}
+
+/// An interval that contains the pre-activation of neuron `unit` when the layer's inputs lie in
+/// `ranges`.
+pub fn preactivation_range<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Interval {
+    let bias = layer.bias()[unit].to_rational();
+    let (mut lower, mut upper) = (Some(bias.clone()), Some(bias));
+    for (w, range) in layer.weight().row(unit).iter().zip(ranges) {
+        let w = w.to_rational();
+        let (low_end, high_end) = match w.signum() {
+            0 => continue,
+            1 => (&range.lower, &range.upper),
+            _ => (&range.upper, &range.lower),
+        };
+        lower = lower.zip(low_end.as_ref()).map(|(sum, end)| &sum + &(&w * end));
+        upper = upper.zip(high_end.as_ref()).map(|(sum, end)| &sum + &(&w * end));
+        if lower.is_none() && upper.is_none() {
+            break;
+        }
+    }
+    Interval { lower: lower.map(|x| round_down(&x)), upper: upper.map(|x| x.round_up(BITS)) }
+}
+
+fn round_down(x: &Rational) -> Rational {
+    -(-x).round_up(BITS)
+}
+
+fn relu_range(z: Interval) -> Interval {
+    let clamp = |x: Rational| x.max(Rational::ZERO);
+    Interval { lower: Some(z.lower.map_or(Rational::ZERO, clamp)), upper: z.upper.map(clamp) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Matrix;
+
+    fn network(layers: &[(&[&[f64]], &[f64])]) -> Network {
+        let last = layers.len() - 1;
+        let layer = |(l, (rows, bias)): (usize, &(&[&[f64]], &[f64]))| {
+            let activation = if l == last { Activation::Identity } else { Activation::Relu };
+            Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
+        };
+        Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
+    }
+
+    #[test]
+    fn signs_decide_behind_a_relu_layer() {
+        use Role::{Dead, Linear, Nonlinear};
+        let net = network(&[
+            (&[&[1.0], &[0.0], &[0.0]], &[0.0, -1.0, 2.0]),
+            (&[&[-1.0, 0.0, -2.0], &[1.0, 0.0, 0.0], &[1.0, 0.0, -1.0]], &[-1.0, 0.0, 0.0]),
+            (&[&[1.0, 1.0, 1.0]], &[0.0]),
+        ]);
+        let roles = net.roles(&Domain::Space);
+        assert_eq!(roles[0], [Nonlinear, Dead, Linear]);
+        assert_eq!(roles[1], [Dead, Linear, Nonlinear]);
+    }
+
+    #[test]
+    fn a_box_decides_more() {
+        let net = network(&[(&[&[1.0], &[1.0], &[1.0]], &[2.0, -2.0, 0.5]), (&[&[1.0; 3]], &[0.0])]);
+        let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
+        assert_eq!(net.roles(&domain)[0], [Role::Linear, Role::Dead, Role::Nonlinear]);
+        assert_eq!(net.roles(&Domain::Space)[0], [Role::Nonlinear; 3]);
+    }
+}

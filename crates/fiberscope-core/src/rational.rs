@@ -1,0 +1,584 @@
+//! Exact rational numbers.
+//!
+//! Every double is a dyadic rational `m * 2^e`, and almost every number of a network or a move is
+//! one with a short mantissa. [`Rational`] therefore keeps `m` (odd, 64 bit) and `e` inline, longer
+//! mantissas with their exponent (sums and products of dyadic numbers need no common divisors), and
+//! falls back to a fraction of big integers for everything else. The representation of a number is
+//! unique, so equality is equality of the parts.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+use std::str::FromStr;
+
+use dashu_int::ops::{BitTest, UnsignedAbs};
+use dashu_int::{IBig, Sign, UBig};
+use dashu_ratio::RBig;
+use thiserror::Error;
+
+/// An exact rational number.
+///
+/// ```
+/// use fiberscope_core::Rational;
+///
+/// let tenth = Rational::from_f64(0.1).unwrap();
+/// assert_ne!(tenth, "1/10".parse().unwrap()); // the double 0.1 is not one tenth
+/// assert_eq!(tenth.to_string(), "3602879701896397/36028797018963968");
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Rational(Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Repr {
+    /// `mantissa * 2^exponent`; the mantissa is odd, or zero with exponent zero.
+    Dyadic { mantissa: i64, exponent: i32 },
+    /// `mantissa * 2^exponent` where that is no `Dyadic`; the mantissa is odd.
+    Long(Box<(IBig, i64)>),
+    /// Any number that is not dyadic, in lowest terms.
+    Big(Box<RBig>),
+}
+
+use Repr::{Big, Dyadic, Long};
+
+/// Exponents of the inline form stay in this range, so that sums of two cannot overflow.
+const EXPONENT_LIMIT: i64 = 1 << 20;
+
+/// Why a text is no rational number.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected a fraction \"p/q\" or an integer, found {0:?}")]
+pub struct ParseRationalError(String);
+
+impl Rational {
+    /// Zero.
+    pub const ZERO: Rational = Rational(Dyadic { mantissa: 0, exponent: 0 });
+    /// One.
+    pub const ONE: Rational = Rational(Dyadic { mantissa: 1, exponent: 0 });
+
+    /// The exact value of a double; `None` for infinities and NaN.
+    pub fn from_f64(value: f64) -> Option<Self> {
+        if !value.is_finite() {
+            return None;
+        }
+        let bits = value.to_bits();
+        let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, (bits & ((1 << 52) - 1)) as i64);
+        let (magnitude, exponent) =
+            if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
+        let mantissa = if value < 0.0 { -magnitude } else { magnitude };
+        Some(Rational::dyadic(mantissa.into(), exponent.into()))
+    }
+
+    /// `mantissa * 2^exponent`.
+    pub fn dyadic(mantissa: i128, exponent: i64) -> Self {
+        if mantissa == 0 {
+            return Rational::ZERO;
+        }
+        let shift = mantissa.trailing_zeros();
+        let (odd, exponent) = (mantissa >> shift, exponent + i64::from(shift));
+        match i64::try_from(odd) {
+            Ok(mantissa) if exponent.abs() <= EXPONENT_LIMIT => {
+                Rational(Dyadic { mantissa, exponent: exponent as i32 })
+            }
+            _ => Rational(Long(Box::new((IBig::from(odd), exponent)))),
+        }
+    }
+
+    /// `mantissa * 2^exponent` for a mantissa of any length.
+    fn dyadic_big(mantissa: IBig, exponent: i64) -> Self {
+        let zeros = mantissa.trailing_zeros().unwrap_or(0);
+        let (odd, exponent) =
+            if zeros == 0 { (mantissa, exponent) } else { (mantissa >> zeros, exponent + zeros as i64) };
+        match i64::try_from(&odd) {
+            Ok(short) => Rational::dyadic(short.into(), exponent),
+            Err(_) => Rational(Long(Box::new((odd, exponent)))),
+        }
+    }
+
+    /// Mantissa and exponent of a dyadic number.
+    fn dyadic_parts(&self) -> Option<(Cow<'_, IBig>, i64)> {
+        match &self.0 {
+            Dyadic { mantissa, exponent } => Some((Cow::Owned(IBig::from(*mantissa)), i64::from(*exponent))),
+            Long(parts) => Some((Cow::Borrowed(&parts.0), parts.1)),
+            Big(_) => None,
+        }
+    }
+
+    /// `numerator * 2^exponent / denominator`, for a denominator other than zero.
+    pub fn from_big_parts(numerator: IBig, denominator: UBig, exponent: i64) -> Self {
+        if denominator == UBig::ONE {
+            return Rational::dyadic_big(numerator, exponent);
+        }
+        let power = UBig::ONE << exponent.unsigned_abs() as usize;
+        Rational::from_big(if exponent >= 0 {
+            RBig::from_parts(numerator * IBig::from(power), denominator)
+        } else {
+            RBig::from_parts(numerator, denominator * power)
+        })
+    }
+
+    /// `(n, d, e)` with value `n * 2^e / d`, `d` odd, `n` odd or zero.
+    pub fn to_big_parts(&self) -> (IBig, UBig, i64) {
+        match &self.0 {
+            Dyadic { mantissa, exponent } => (IBig::from(*mantissa), UBig::ONE, i64::from(*exponent)),
+            Long(parts) => (parts.0.clone(), UBig::ONE, parts.1),
+            Big(value) => {
+                let (n, d) = (value.numerator().clone(), value.denominator().clone());
+                let (zn, zd) = (n.trailing_zeros().unwrap_or(0), d.trailing_zeros().unwrap_or(0));
+                (n >> zn, d >> zd, zn as i64 - zd as i64)
+            }
+        }
+    }
+
+    fn from_big(value: RBig) -> Self {
+        let zeros = value.denominator().trailing_zeros().unwrap_or(0);
+        if value.denominator().bit_len() == zeros + 1 {
+            return Rational::dyadic_big(value.into_parts().0, -(zeros as i64));
+        }
+        Rational(Big(Box::new(value)))
+    }
+
+    fn to_big(&self) -> RBig {
+        match &self.0 {
+            Dyadic { mantissa, exponent } => dyadic_to_big(IBig::from(*mantissa), i64::from(*exponent)),
+            Long(parts) => dyadic_to_big(parts.0.clone(), parts.1),
+            Big(value) => (**value).clone(),
+        }
+    }
+
+    /// The double nearest to the number (ties to even); infinite beyond the doubles.
+    pub fn to_f64(&self) -> f64 {
+        match &self.0 {
+            // The mantissa converts without loss and the product with a power of two is exact.
+            &Dyadic { mantissa, exponent }
+                if mantissa.unsigned_abs() < 1 << 53 && (-1000..900).contains(&exponent) =>
+            {
+                mantissa as f64 * 2f64.powi(exponent)
+            }
+            _ => self.to_big().to_f64().value(),
+        }
+    }
+
+    /// Whether the number is a double.
+    pub fn is_f64(&self) -> bool {
+        Rational::from_f64(self.to_f64()).as_ref() == Some(self)
+    }
+
+    /// Whether the number is zero.
+    pub fn is_zero(&self) -> bool {
+        matches!(self.0, Dyadic { mantissa: 0, .. })
+    }
+
+    /// Whether the number is an integer.
+    pub fn is_integer(&self) -> bool {
+        match &self.0 {
+            Dyadic { exponent, .. } => *exponent >= 0,
+            Long(parts) => parts.1 >= 0,
+            Big(_) => false,
+        }
+    }
+
+    /// The sign: -1, 0 or 1.
+    pub fn signum(&self) -> i8 {
+        match &self.0 {
+            Dyadic { mantissa, .. } => mantissa.signum() as i8,
+            Long(parts) if parts.0.sign() == Sign::Negative => -1,
+            Big(value) if value.sign() == Sign::Negative => -1,
+            Long(_) | Big(_) => 1,
+        }
+    }
+
+    /// Whether the number is greater than zero.
+    pub fn is_positive(&self) -> bool {
+        self.signum() > 0
+    }
+
+    /// Whether the number is less than zero.
+    pub fn is_negative(&self) -> bool {
+        self.signum() < 0
+    }
+
+    /// The absolute value.
+    pub fn abs(&self) -> Self {
+        if self.is_negative() { -self.clone() } else { self.clone() }
+    }
+
+    /// `1 / self`, or `None` for zero.
+    pub fn recip(&self) -> Option<Self> {
+        match &self.0 {
+            Dyadic { mantissa: 0, .. } => None,
+            Dyadic { mantissa: m @ (1 | -1), exponent } => {
+                Some(Rational::dyadic((*m).into(), -i64::from(*exponent)))
+            }
+            _ => Some(Rational::from_big(RBig::ONE / self.to_big())),
+        }
+    }
+
+    /// The residue modulo the prime `2^61 - 1`; `None` if the prime divides the denominator. Sums and
+    /// products of numbers have the sums and products of the residues, so that residues can refute an
+    /// equation, never prove one.
+    pub fn residue(&self) -> Option<u64> {
+        const PRIME: u64 = (1 << 61) - 1;
+        // 2^61 is 1: numbers below 2^122 are reduced by adding their halves, powers of two are rotations.
+        let reduce = |x: u128| {
+            let sum = (x as u64 & PRIME) + (x >> 61) as u64;
+            let sum = (sum & PRIME) + (sum >> 61);
+            if sum == PRIME { 0 } else { sum }
+        };
+        let of = |n: &UBig| u64::try_from(n % &UBig::from(PRIME)).expect("less than the prime");
+        match &self.0 {
+            Dyadic { mantissa, exponent } => {
+                let shift = exponent.rem_euclid(61);
+                let size = reduce(u128::from(reduce(mantissa.unsigned_abs().into())) << shift);
+                Some(if *mantissa < 0 && size != 0 { PRIME - size } else { size })
+            }
+            Long(parts) => {
+                let size = reduce(u128::from(of(&parts.0.clone().unsigned_abs())) << parts.1.rem_euclid(61));
+                Some(if parts.0.sign() == Sign::Negative && size != 0 { PRIME - size } else { size })
+            }
+            Big(value) => {
+                let (size, denominator) =
+                    (of(&value.numerator().clone().unsigned_abs()), of(value.denominator()));
+                let (mut inverse, mut base, mut exponent) = (1u64, denominator, PRIME - 2);
+                while exponent > 0 {
+                    if exponent & 1 == 1 {
+                        inverse = reduce(u128::from(inverse) * u128::from(base));
+                    }
+                    base = reduce(u128::from(base) * u128::from(base));
+                    exponent >>= 1;
+                }
+                let size = reduce(u128::from(size) * u128::from(inverse));
+                let residue = if value.sign() == Sign::Negative && size != 0 { PRIME - size } else { size };
+                (denominator != 0).then_some(residue)
+            }
+        }
+    }
+
+    /// A number at least as large, with at most `bits` bits in its mantissa: rounding up. It bounds
+    /// the length of numbers in long sums of upper bounds without making them unsound.
+    pub fn round_up(&self, bits: u32) -> Self {
+        let (n, d, e) = self.to_big_parts();
+        let length = n.bit_len() as i64 - d.bit_len() as i64;
+        let shift = i64::from(bits) - length;
+        if d == UBig::ONE && n.bit_len() <= bits as usize {
+            return self.clone();
+        }
+        let (n, d) = if shift >= 0 {
+            (n << shift as usize, IBig::from(d))
+        } else {
+            (n, IBig::from(d) << (-shift) as usize)
+        };
+        Rational::from_big_parts(div_ceil(&n, &d), UBig::ONE, e - shift)
+    }
+}
+
+/// `ceil(n / d)` for `d > 0`.
+fn div_ceil(n: &IBig, d: &IBig) -> IBig {
+    let quotient = n / d;
+    let exact = &quotient * d == *n;
+    // Integer division truncates towards zero, which is already upward for negative quotients.
+    if exact || n.sign() == Sign::Negative { quotient } else { quotient + IBig::ONE }
+}
+
+fn dyadic_to_big(mantissa: IBig, exponent: i64) -> RBig {
+    if exponent >= 0 {
+        RBig::from(mantissa << exponent as usize)
+    } else {
+        RBig::from_parts(mantissa, UBig::ONE << (-exponent) as usize)
+    }
+}
+
+impl From<i64> for Rational {
+    fn from(value: i64) -> Self {
+        Rational::dyadic(value.into(), 0)
+    }
+}
+
+impl Default for Rational {
+    fn default() -> Self {
+        Rational::ZERO
+    }
+}
+
+/// The longest text that is read as a rational number; longer ones are no honest certificate.
+const MAX_TEXT: usize = 1 << 20;
+
+impl FromStr for Rational {
+    type Err = ParseRationalError;
+
+    /// Reads `"p"` or `"p/q"` with decimal integers `p` and `q > 0`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || ParseRationalError(text.chars().take(60).collect());
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+        if text.len() > MAX_TEXT {
+            return Err(wrong());
+        }
+        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
+        if !digits(numerator.strip_prefix('-').unwrap_or(numerator)) || !digits(denominator) {
+            return Err(wrong());
+        }
+        let n = IBig::from_str_radix(numerator, 10).map_err(|_| wrong())?;
+        let d = UBig::from_str_radix(denominator, 10).map_err(|_| wrong())?;
+        if d == UBig::ZERO {
+            return Err(wrong());
+        }
+        Ok(Rational::from_big(RBig::from_parts(n, d)))
+    }
+}
+
+impl fmt::Display for Rational {
+    /// Writes `p` or `p/q` in lowest terms.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let value = self.to_big();
+        if value.denominator() == &UBig::ONE {
+            write!(f, "{}", value.numerator())
+        } else {
+            write!(f, "{}/{}", value.numerator(), value.denominator())
+        }
+    }
+}
+
+impl fmt::Debug for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Ord for Rational {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match self.signum().cmp(&other.signum()) {
+            Ordering::Equal => {}
+            decided => return decided,
+        }
+        if let (Dyadic { mantissa: a, exponent: e }, Dyadic { mantissa: b, exponent: f }) =
+            (&self.0, &other.0)
+            && e == f
+        {
+            return a.cmp(b);
+        }
+        (self - other).signum().cmp(&0)
+    }
+}
+
+impl PartialOrd for Rational {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Neg for Rational {
+    type Output = Rational;
+
+    fn neg(self) -> Rational {
+        match self.0 {
+            Dyadic { mantissa, exponent } => Rational::dyadic(-i128::from(mantissa), exponent.into()),
+            Long(parts) => Rational(Long(Box::new((-parts.0, parts.1)))),
+            Big(value) => Rational(Big(Box::new(-*value))),
+        }
+    }
+}
+
+impl Neg for &Rational {
+    type Output = Rational;
+
+    fn neg(self) -> Rational {
+        -self.clone()
+    }
+}
+
+/// `a 2^e + b 2^f` where it fits 128 bits.
+fn add_dyadic(a: i64, e: i32, b: i64, f: i32) -> Option<Rational> {
+    let (low, high, low_exponent, gap) =
+        if e <= f { (a, b, e, i64::from(f) - i64::from(e)) } else { (b, a, f, i64::from(e) - i64::from(f)) };
+    if high == 0 {
+        return Some(Rational::dyadic(low.into(), low_exponent.into()));
+    }
+    (gap <= 62).then(|| Rational::dyadic((i128::from(high) << gap) + i128::from(low), low_exponent.into()))
+}
+
+impl Add<&Rational> for &Rational {
+    type Output = Rational;
+
+    fn add(self, other: &Rational) -> Rational {
+        if let (Dyadic { mantissa: a, exponent: e }, Dyadic { mantissa: b, exponent: f }) =
+            (&self.0, &other.0)
+            && let Some(sum) = add_dyadic(*a, *e, *b, *f)
+        {
+            return sum;
+        }
+        if let (Some((a, e)), Some((b, f))) = (self.dyadic_parts(), other.dyadic_parts()) {
+            let (low, high, exponent, gap) = if e <= f { (a, b, e, f - e) } else { (b, a, f, e - f) };
+            return Rational::dyadic_big((high.as_ref() << gap as usize) + low.as_ref(), exponent);
+        }
+        Rational::from_big(self.to_big() + other.to_big())
+    }
+}
+
+impl Sub<&Rational> for &Rational {
+    type Output = Rational;
+
+    fn sub(self, other: &Rational) -> Rational {
+        self + &-other
+    }
+}
+
+impl Mul<&Rational> for &Rational {
+    type Output = Rational;
+
+    fn mul(self, other: &Rational) -> Rational {
+        match (&self.0, &other.0) {
+            (Dyadic { mantissa: a, exponent: e }, Dyadic { mantissa: b, exponent: f }) => {
+                Rational::dyadic(i128::from(*a) * i128::from(*b), i64::from(*e) + i64::from(*f))
+            }
+            _ if self.is_zero() || other.is_zero() => Rational::ZERO,
+            _ => match (self.dyadic_parts(), other.dyadic_parts()) {
+                (Some((a, e)), Some((b, f))) => Rational::dyadic_big(a.as_ref() * b.as_ref(), e + f),
+                _ => Rational::from_big(self.to_big() * other.to_big()),
+            },
+        }
+    }
+}
+
+impl Div<&Rational> for &Rational {
+    type Output = Rational;
+
+    /// # Panics
+    /// If `other` is zero.
+    #[allow(clippy::suspicious_arithmetic_impl)]
+    fn div(self, other: &Rational) -> Rational {
+        self * &other.recip().expect("division by zero")
+    }
+}
+
+macro_rules! owned_operators {
+    ($($operator:ident $method:ident),*) => {$(
+        impl $operator for Rational {
+            type Output = Rational;
+            fn $method(self, other: Rational) -> Rational {
+                (&self).$method(&other)
+            }
+        }
+        impl $operator<&Rational> for Rational {
+            type Output = Rational;
+            fn $method(self, other: &Rational) -> Rational {
+                (&self).$method(other)
+            }
+        }
+    )*};
+}
+
+owned_operators!(Add add, Sub sub, Mul mul, Div div);
+
+impl AddAssign<&Rational> for Rational {
+    fn add_assign(&mut self, other: &Rational) {
+        *self = &*self + other;
+    }
+}
+
+impl SubAssign<&Rational> for Rational {
+    fn sub_assign(&mut self, other: &Rational) {
+        *self = &*self - other;
+    }
+}
+
+impl MulAssign<&Rational> for Rational {
+    fn mul_assign(&mut self, other: &Rational) {
+        *self = &*self * other;
+    }
+}
+
+impl Sum for Rational {
+    fn sum<I: Iterator<Item = Rational>>(terms: I) -> Rational {
+        terms.fold(Rational::ZERO, |total, term| &total + &term)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn r(text: &str) -> Rational {
+        text.parse().unwrap()
+    }
+
+    /// Numbers that meet both representations and their borders.
+    fn samples() -> Vec<Rational> {
+        let floats = [0.0, -0.0, 1.0, -1.5, 0.1, 1e300, -1e-300, 5e-324, f64::MAX, f64::MIN_POSITIVE, 3e15];
+        let texts =
+            ["1/3", "-22/7", "9223372036854775807", "-9223372036854775808", "18446744073709551617/4", "7"];
+        floats.iter().map(|&x| Rational::from_f64(x).unwrap()).chain(texts.iter().map(|t| r(t))).collect()
+    }
+
+    #[test]
+    fn residues_add_and_multiply() {
+        const PRIME: u128 = (1 << 61) - 1;
+        for x in samples() {
+            for y in samples() {
+                let of = |z: &Rational| u128::from(z.residue().unwrap());
+                assert_eq!(of(&(&x + &y)), (of(&x) + of(&y)) % PRIME, "{x} + {y}");
+                assert_eq!(of(&(&x * &y)), of(&x) * of(&y) % PRIME, "{x} * {y}");
+            }
+        }
+        assert_eq!(r("1/2305843009213693951").residue(), None);
+        assert_eq!(r("2305843009213693951").residue(), Some(0));
+    }
+
+    #[test]
+    fn doubles_survive() {
+        for x in [0.0, 1.0, -1.5, 0.1, 1e300, -1e-300, 5e-324, f64::MAX, f64::MIN_POSITIVE, 1e-310] {
+            assert_eq!(Rational::from_f64(x).unwrap().to_f64(), x);
+        }
+        assert_eq!(Rational::from_f64(f64::NAN), None);
+        assert_eq!(Rational::from_f64(f64::INFINITY), None);
+        assert_eq!(Rational::from_f64(-0.0), Some(Rational::ZERO));
+    }
+
+    #[test]
+    fn rounding_to_doubles_is_to_nearest_even() {
+        assert_eq!(r("1/3").to_f64(), 1.0 / 3.0);
+        assert_eq!(r("9007199254740993").to_f64(), 9007199254740992.0);
+        assert_eq!(r("9007199254740995").to_f64(), 9007199254740996.0);
+    }
+
+    #[test]
+    fn arithmetic_agrees_with_big_fractions() {
+        for a in samples() {
+            for b in samples() {
+                assert_eq!(&a + &b, Rational::from_big(a.to_big() + b.to_big()));
+                assert_eq!(&a - &b, Rational::from_big(a.to_big() - b.to_big()));
+                assert_eq!(&a * &b, Rational::from_big(a.to_big() * b.to_big()));
+                assert_eq!(a.cmp(&b), a.to_big().cmp(&b.to_big()));
+                assert_eq!(a == b, a.to_big() == b.to_big());
+                if !b.is_zero() {
+                    assert_eq!(&(&a / &b) * &b, a);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_round_trips_and_bad_text_is_refused() {
+        for a in samples() {
+            assert_eq!(r(&a.to_string()), a);
+            let (n, d, e) = a.to_big_parts();
+            assert_eq!(Rational::from_big_parts(n, d, e), a);
+        }
+        for bad in ["", "-", "1/0", "1/-2", "0.5", "1/2/3", "+1", "NaN", "1e5", " 1"] {
+            assert!(bad.parse::<Rational>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn rounding_up_is_close_and_never_below() {
+        for a in samples() {
+            for bits in [1, 8, 53, 64] {
+                let up = a.round_up(bits);
+                assert!(up >= a, "{a} {bits}");
+                let (n, d, _) = up.to_big_parts();
+                assert!(d == UBig::ONE && n.bit_len() <= bits as usize + 1, "{a} {bits} {up}");
+                let ulp = Rational::dyadic(1, 2 - i64::from(bits));
+                assert!(&up - &a <= &a.abs() * &ulp, "{a} {bits} {up}");
+            }
+        }
+    }
+}
