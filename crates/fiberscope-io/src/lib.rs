@@ -1,0 +1,32 @@
+//! Readers and writers: ONNX, safetensors, npz/npy, NNet, PyTorch state dicts, JSON; CSV data; boxes.
+//!
+//! Every format is a module with `read(bytes, options)` (and `write` where Fiberscope writes it).
+//! Readers treat their input as hostile: they never panic, never run code from the file, and never
+//! allocate more than a small multiple of its size.
+
+mod archive;
+mod element;
+mod ending;
+mod error;
+mod json_text;
+mod memory;
+mod model;
+mod open;
+mod text;
+mod write;
+
+pub mod csv;
+pub mod domain;
+pub mod json;
+pub mod nnet;
+pub mod npz;
+pub mod onnx;
+pub mod pt;
+pub mod safetensors;
+mod state_dict;
+pub mod zoo;
+
+pub use error::{FormatError, IoError};
+pub use model::{Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
+pub use open::{Written, load, load_data, save};
+pub use write::write_atomically;

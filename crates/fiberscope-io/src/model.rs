@@ -1,0 +1,128 @@
+//! A network together with what its file said about it.
+
+use std::fmt;
+
+use fiberscope_core::{Matrix, Network};
+
+use crate::FormatError;
+
+/// The number format in which parameters were stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// bfloat16: 8 bits of mantissa.
+    Bf16,
+    /// IEEE half precision: 11 bits of mantissa.
+    F16,
+    /// IEEE single precision: 24 bits of mantissa.
+    F32,
+    /// IEEE double precision: 53 bits of mantissa.
+    F64,
+}
+
+impl Precision {
+    /// `bf16`, `f16`, `f32` or `f64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Bf16 => "bf16",
+            Precision::F16 => "f16",
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        }
+    }
+
+    /// The distance from 1 to the next larger number of the format.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            Precision::Bf16 => 2f64.powi(-7),
+            Precision::F16 => 2f64.powi(-10),
+            Precision::F32 => 2f64.powi(-23),
+            Precision::F64 => 2f64.powi(-52),
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A network as read from a file.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The network.
+    pub network: Network,
+    /// The precision of the stored parameters (the lowest, if they differ).
+    pub precision: Precision,
+    /// What the reader did beyond copying numbers, in sentences: folded constants, ignored headers.
+    pub notes: Vec<String>,
+}
+
+/// What to do with the normalisation header of an NNet file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normalization {
+    /// Make it part of the first and last layer: the network takes and gives physical units.
+    #[default]
+    Fold,
+    /// Leave it out: the network takes and gives normalised units.
+    Ignore,
+}
+
+/// Choices of the reader.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// For NNet files.
+    pub normalization: Normalization,
+    /// The most entries a matrix may have that the file does not hold as such (convolutions written
+    /// out as matrices). Protects against small files that describe huge networks.
+    pub max_dense_entries: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { normalization: Normalization::default(), max_dense_entries: 1 << 24 }
+    }
+}
+
+/// What rounding a network's parameters to a lower precision changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundingLoss {
+    /// How many parameters changed.
+    pub changed: usize,
+    /// The largest absolute change of a parameter.
+    pub largest_change: f64,
+    /// The layer of the largest change, counted from 1.
+    pub layer: usize,
+}
+
+/// The network with every parameter rounded to single precision, and what that changed, if
+/// anything.
+pub fn round_to_f32(network: &Network) -> Result<(Network, Option<RoundingLoss>), FormatError> {
+    let mut loss = RoundingLoss { changed: 0, largest_change: 0.0, layer: 0 };
+    for (l, layer) in network.layers().iter().enumerate() {
+        for &w in layer.weight().entries().iter().chain(layer.bias()) {
+            let change = (f64::from(w as f32) - w).abs();
+            if change == f64::INFINITY {
+                let message = format!("layer {}: {w} is beyond single precision; write f64", l + 1);
+                return Err(FormatError::unsupported(message));
+            }
+            if change > 0.0 {
+                loss.changed += 1;
+                if change > loss.largest_change {
+                    (loss.largest_change, loss.layer) = (change, l + 1);
+                }
+            }
+        }
+    }
+    let rounded = network.map(|&w| f64::from(w as f32))?;
+    Ok((rounded, (loss.changed > 0).then_some(loss)))
+}
+
+/// Inputs (or outputs), one row per point.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// One row per point, one column per variable.
+    pub points: Matrix,
+    /// The names of the columns, if the file gives them.
+    pub columns: Option<Vec<String>>,
+}

@@ -1,0 +1,229 @@
+//! `Gemm`, `MatMul` and `BatchNormalization`.
+//!
+//! With a constant `W` (`n x k`) acting along one axis of a value of shape `(a, k, c)`, the flattened
+//! map is `I_a (x) W (x) I_c`; for a single input row or column (`a = c = 1`) it is `W` itself.
+
+use fiberscope_core::{Matrix, Rational};
+
+use super::affine::exact;
+use super::lower::{Lowering, Site};
+use super::proto::Node;
+use super::shape;
+use crate::FormatError;
+
+impl<'a> Lowering<'_, 'a> {
+    /// `alpha A B + beta C` with the value as `A`.
+    pub(super) fn gemm(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        site.data_comes_first()?;
+        if node.integer("transA", 0)? != 0 {
+            return Err(node.unsupported("it transposes its input (transA = 1); expected transA = 0"));
+        }
+        let &[rows, inner] = self.dims.as_slice() else {
+            let found = shape::show(&self.dims);
+            return Err(node.malformed(format!("expected an input with 2 dimensions, found shape {found}")));
+        };
+        let (dims, values) = self.floats(site, 1)?;
+        let transposed = node.integer("transB", 0)? != 0;
+        let (expected, cols) = match (dims.as_slice(), transposed) {
+            (&[n, k], true) | (&[k, n], false) => (k, n),
+            _ => return Err(node.malformed(format!("expected a matrix, found shape {}", shape::show(&dims)))),
+        };
+        check_inner(node, expected, inner)?;
+        let stored = Matrix::from_entries(dims[0], dims[1], values).expect("the tensor's size was checked");
+        let weight = if transposed { stored } else { self.transposed(node, &stored)? };
+        let weight = self.repeat(node, rows, weight, 1)?;
+        self.multiply(node, weight, vec![rows, cols])?;
+
+        let (alpha, beta) = (finite(node, "alpha")?, finite(node, "beta")?);
+        if alpha != 1.0 {
+            self.scale(node, &vec![exact(alpha); self.width()])?;
+        }
+        if site.input(2).is_some() {
+            let addend = self.floats(site, 2)?;
+            let dims = self.dims.clone();
+            if shape::broadcast(&addend.0, &dims).as_ref() != Ok(&dims) {
+                let (found, expected) = (shape::show(&addend.0), shape::show(&dims));
+                return Err(node.malformed(format!("its bias has shape {found}; expected {expected}")));
+            }
+            let terms = self.broadcast(node, addend, &dims)?;
+            if beta == 1.0 {
+                self.add(node, terms)?;
+            } else {
+                let beta = exact(beta);
+                self.shift(node, &terms.into_iter().map(|term| &exact(term) * &beta).collect::<Vec<_>>())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The product with a constant on the right (rows) or on the left (columns).
+    pub(super) fn matmul(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        let value_is_left = site.data_is_left()?;
+        let (dims, values) = self.floats(site, usize::from(value_is_left))?;
+        let (lead, own) = dims.split_at(dims.len().saturating_sub(2));
+        if lead.iter().any(|&dim| dim != 1) {
+            return Err(
+                node.unsupported(format!("expected a constant matrix, found shape {}", shape::show(&dims)))
+            );
+        }
+        // A vector is a column on the right and a row on the left, and leaves no dimension behind.
+        let (rows, cols, keeps) = match (own, value_is_left) {
+            (&[rows, cols], _) => (rows, cols, true),
+            (&[length], true) => (length, 1, false),
+            (&[length], false) => (1, length, false),
+            _ => return Err(node.malformed("it multiplies by a single number; expected a matrix")),
+        };
+        let stored = Matrix::from_entries(rows, cols, values).expect("the tensor's size was checked");
+        let (outer, inner, after) = self.split_for_matmul(value_is_left)?;
+        let (weight, expected) =
+            if value_is_left { (self.transposed(node, &stored)?, rows) } else { (stored, cols) };
+        check_inner(node, expected, inner)?;
+        let new = if keeps { vec![weight.rows()] } else { vec![] };
+        let padding = vec![1; lead.len().saturating_sub(outer.len().saturating_sub(1))];
+        let dims = [padding, outer.clone(), new, after.clone()].concat();
+        let (before, after) = (shape::count(&outer), shape::count(&after));
+        let weight = self.repeat(node, before.unwrap_or(usize::MAX), weight, after.unwrap_or(usize::MAX))?;
+        self.multiply(node, weight, dims)
+    }
+
+    /// The value's dimensions before, at, and after the axis along which a matrix acts.
+    fn split_for_matmul(&self, value_is_left: bool) -> Result<(Vec<usize>, usize, Vec<usize>), FormatError> {
+        let axis = match (self.dims.len(), value_is_left) {
+            (0, _) => return Err(FormatError::malformed("a single number cannot be multiplied by a matrix")),
+            (1, _) => 0,
+            (rank, true) => rank - 1,
+            (rank, false) => rank - 2,
+        };
+        Ok((self.dims[..axis].to_vec(), self.dims[axis], self.dims[axis + 1..].to_vec()))
+    }
+
+    fn transposed(&mut self, node: &Node, matrix: &Matrix) -> Result<Matrix, FormatError> {
+        self.budget.entries(node, matrix.cols(), matrix.rows())?;
+        Ok(matrix.transpose())
+    }
+
+    /// `I_outer (x) weight (x) I_inner`.
+    fn repeat(
+        &mut self,
+        node: &Node,
+        outer: usize,
+        weight: Matrix,
+        inner: usize,
+    ) -> Result<Matrix, FormatError> {
+        let copies = outer.saturating_mul(inner);
+        if copies == 1 {
+            return Ok(weight);
+        }
+        let (rows, cols) = (weight.rows(), weight.cols());
+        let (all_rows, all_cols) = (rows.saturating_mul(copies), cols.saturating_mul(copies));
+        self.budget.entries(node, all_rows, all_cols)?;
+        let mut result = Matrix::from_fn(all_rows, all_cols, |_, _| 0.0);
+        for (i, row) in weight.iter_rows().enumerate() {
+            for (j, &entry) in row.iter().enumerate() {
+                for (a, c) in (0..outer).flat_map(|a| (0..inner).map(move |c| (a, c))) {
+                    result[((a * rows + i) * inner + c, (a * cols + j) * inner + c)] = entry;
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// `gamma (x - mean) / sqrt(variance + epsilon) + beta` for each channel. The factor of `x` is
+    /// irrational in general: it is rounded to a double first, and the rest is exact.
+    pub(super) fn batch_normalization(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        site.data_comes_first()?;
+        if node.integer("training_mode", 0)? != 0 || node.integer("spatial", 1)? != 1 {
+            return Err(
+                node.unsupported("it is in training mode or not per channel; export it for inference")
+            );
+        }
+        let &[_, channels, ..] = self.dims.as_slice() else {
+            let found = shape::show(&self.dims);
+            return Err(node.malformed(format!("expected an input with channels, found shape {found}")));
+        };
+        let [gamma, beta, mean, variance] = self.per_channel(site, channels)?;
+        let epsilon = f64::from(node.float("epsilon", 1e-5)?);
+        let mut all_exact = true;
+        let (mut scale, mut shift) = (Vec::with_capacity(channels), Vec::with_capacity(channels));
+        for (c, (&gamma, &variance)) in gamma.iter().zip(&variance).enumerate() {
+            let (factor, is_exact) = quotient_by_root(gamma, variance, epsilon).ok_or_else(|| {
+                node.malformed(format!("channel {} has variance {variance} + {epsilon}", c + 1))
+            })?;
+            all_exact &= is_exact;
+            shift.push(&exact(beta[c]) - &(&exact(mean[c]) * &exact(factor)));
+            scale.push(exact(factor));
+        }
+        let (width, per_channel) = (self.width(), self.width() / channels / self.dims[0]);
+        self.budget.entries(node, width, 2)?;
+        let spread = |list: &[Rational]| {
+            (0..width).map(|entry| list[entry / per_channel % channels].clone()).collect::<Vec<_>>()
+        };
+        self.scale(node, &spread(&scale))?;
+        self.shift(node, &spread(&shift))?;
+        if !all_exact {
+            self.mark_rounded(node);
+        }
+        Ok(())
+    }
+
+    /// The inputs 2 to 5 of the node, each with one number per channel.
+    fn per_channel(&mut self, site: &Site, channels: usize) -> Result<[Vec<f64>; 4], FormatError> {
+        let mut parameters = [const { Vec::new() }; 4];
+        for (at, parameter) in parameters.iter_mut().enumerate() {
+            let (dims, values) = self.floats(site, at + 1)?;
+            if dims != [channels] {
+                let found = format!("input {} has shape {}", at + 2, shape::show(&dims));
+                return Err(site
+                    .node
+                    .malformed(format!("{found}; expected {channels} (one number per channel)")));
+            }
+            *parameter = values;
+        }
+        Ok(parameters)
+    }
+}
+
+/// The double nearest to `gamma / sqrt(variance + epsilon)` (to within a relative `2^-100` before
+/// rounding), and whether it is exact; `None` if the root is not positive or the quotient too large.
+fn quotient_by_root(gamma: f64, variance: f64, epsilon: f64) -> Option<(f64, bool)> {
+    let square = &exact(variance) + &Rational::from_f64(epsilon)?;
+    let root = exact(square.to_f64().max(0.0).sqrt());
+    let remainder = &square - &(&root * &root);
+    let doubled = (&root + &root).recip()?;
+    let refined = &root + &(&remainder * &doubled);
+    let quotient = &exact(gamma) / &refined;
+    let rounded = quotient.to_f64();
+    rounded.is_finite().then(|| (rounded, remainder.is_zero() && quotient.is_f64()))
+}
+
+fn check_inner(node: &Node, expected: usize, found: usize) -> Result<(), FormatError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(node.malformed(format!("its matrix takes {expected} inputs, but the value before it has {found}")))
+}
+
+fn finite(node: &Node, attribute: &str) -> Result<f64, FormatError> {
+    let value = node.float(attribute, 1.0)?;
+    if value.is_finite() {
+        return Ok(value.into());
+    }
+    Err(node.malformed(format!("{attribute} is {value}; expected a finite number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots() {
+        assert_eq!(quotient_by_root(3.0, 4.0, 0.0), Some((1.5, true)));
+        let (factor, is_exact) = quotient_by_root(1.0, 2.0, 0.0).unwrap();
+        assert_eq!((factor, is_exact), (std::f64::consts::FRAC_1_SQRT_2, false));
+        assert_eq!(quotient_by_root(1.0, -1.0, 1e-5), None);
+        assert_eq!(quotient_by_root(1.0, 0.0, f64::NAN), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading and writing by file name.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use fiberscope_core::Network;
+
+use crate::{
+    Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, npz, onnx, pt,
+    round_to_f32, safetensors, write_atomically, zoo,
+};
+
+const READABLE: &str = ".onnx, .safetensors, .npz, .nnet, .json, .pt or .pth (or zoo:NAME, or - for JSON on \
+                        standard input)";
+const WRITABLE: &str = ".json, .npz, .safetensors or .onnx";
+const DATA: &str = ".csv, .npy or .npz";
+
+/// Reads the network that a model argument names: a file, `zoo:NAME`, or `-` for JSON on standard
+/// input.
+pub fn load(argument: &str, options: &ReadOptions) -> Result<Model, IoError> {
+    if let Some(name) = argument.strip_prefix("zoo:") {
+        return zoo::network(name);
+    }
+    if argument == "-" {
+        let mut bytes = Vec::new();
+        let path = PathBuf::from("standard input");
+        std::io::stdin().read_to_end(&mut bytes).map_err(|source| file_error(&path, source))?;
+        return json::read(&bytes, options).map_err(|source| IoError::Format { path, source });
+    }
+    load_file(Path::new(argument), options)
+}
+
+fn load_file(path: &Path, options: &ReadOptions) -> Result<Model, IoError> {
+    let read: fn(&[u8], &ReadOptions) -> Result<Model, FormatError> = match extension(path).as_str() {
+        "safetensors" => {
+            let file = File::open(path).map_err(|source| file_error(path, source))?;
+            return safetensors::read_file(&file).map_err(|source| format_error(path, source));
+        }
+        "onnx" => onnx::read,
+        "npz" => npz::read,
+        "nnet" => nnet::read,
+        "json" => json::read,
+        "pt" | "pth" => pt::read,
+        _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: READABLE }),
+    };
+    let bytes = std::fs::read(path).map_err(|source| file_error(path, source))?;
+    read(&bytes, options).map_err(|source| format_error(path, source))
+}
+
+/// Reads a data file: one row per point.
+pub fn load_data(path: &Path) -> Result<Data, IoError> {
+    let read: fn(&[u8]) -> Result<Data, FormatError> = match extension(path).as_str() {
+        "csv" => csv::read,
+        "npy" => npz::read_npy_data,
+        "npz" => npz::read_npz_data,
+        _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: DATA }),
+    };
+    let bytes = std::fs::read(path).map_err(|source| file_error(path, source))?;
+    read(&bytes).map_err(|source| format_error(path, source))
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The network as it stands in the file.
+    pub network: Network,
+    /// The precision of the file.
+    pub precision: Precision,
+    /// What rounding to that precision changed, if anything.
+    pub loss: Option<RoundingLoss>,
+}
+
+/// Writes a network in the format that the file's name asks for, in single or double precision. JSON
+/// always has double precision.
+pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Written, IoError> {
+    let extension = extension(path);
+    if !["json", "npz", "safetensors", "onnx"].contains(&extension.as_str()) {
+        return Err(IoError::UnknownExtension { path: path.to_owned(), expected: WRITABLE });
+    }
+    let single = precision != Precision::F64 && extension != "json";
+    let (network, loss, precision) = if single {
+        let (rounded, loss) = round_to_f32(network).map_err(|source| format_error(path, source))?;
+        (rounded, loss, Precision::F32)
+    } else {
+        (network.clone(), None, Precision::F64)
+    };
+    write_atomically(path, |out| match extension.as_str() {
+        "json" => json::write(&network, out),
+        "npz" => npz::write(&network, precision, out),
+        "safetensors" => safetensors::write(&network, precision, out),
+        _ => onnx::write(&network, precision, out),
+    })?;
+    Ok(Written { network, precision, loss })
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+fn file_error(path: &Path, source: std::io::Error) -> IoError {
+    IoError::File { path: path.to_owned(), source }
+}
+
+fn format_error(path: &Path, source: FormatError) -> IoError {
+    match source {
+        FormatError::Io(source) => file_error(path, source),
+        source => IoError::Format { path: path.to_owned(), source },
+    }
+}

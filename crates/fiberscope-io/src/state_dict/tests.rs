@@ -1,0 +1,137 @@
+use super::*;
+
+fn tensor(name: &str, shape: &[usize]) -> TensorInfo {
+    TensorInfo { name: name.to_owned(), shape: shape.to_vec(), element: Element::F64 }
+}
+
+/// Reads a network whose tensor `i` is filled with `i`.
+fn read(tensors: &[(&str, &[usize])], activations: Option<&[&str]>) -> Result<Model, FormatError> {
+    let tensors: Vec<TensorInfo> = tensors.iter().map(|(name, shape)| tensor(name, shape)).collect();
+    let activations = activations.map(|names| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+    network(&tensors, activations.as_deref(), |i| Ok(vec![i as f64; tensors[i].entries().unwrap()]))
+}
+
+fn refused(tensors: &[(&str, &[usize])], expected: &str) {
+    assert_eq!(read(tensors, None).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn layers_come_in_natural_order_and_missing_biases_are_zero() {
+    let model =
+        read(&[("net.10.weight", &[1, 4]), ("net.2.bias", &[4]), ("net.2.weight", &[4, 3])], None).unwrap();
+    let network = &model.network;
+    assert_eq!(network.widths(), [3, 4, 1]);
+    assert_eq!(network.layers()[0].weight().entries()[0], 2.0);
+    assert_eq!(network.layers()[0].bias(), [1.0; 4]);
+    assert_eq!(network.layers()[0].activation(), Activation::Relu);
+    assert_eq!(network.layers()[1].bias(), [0.0]);
+    assert_eq!(network.layers()[1].activation(), Activation::Identity);
+    assert_eq!(model.notes, ["1 of 2 layers have no bias in the file: it is zero"]);
+}
+
+#[test]
+fn an_order_that_rests_on_words_is_noted() {
+    let model = read(&[("input.weight", &[2, 2]), ("hidden.weight", &[2, 2])], None).unwrap();
+    let note = "layers in the natural order of their names: `hidden.weight`, `input.weight`";
+    assert_eq!(model.notes[1], note);
+}
+
+#[test]
+fn listed_activations_are_honoured_and_counted() {
+    let tensors: &[(&str, &[usize])] = &[("W1", &[2, 3]), ("W2", &[2, 2]), ("W3", &[1, 2])];
+    let model = read(tensors, Some(&["identity", "relu", "identity"])).unwrap();
+    let activations: Vec<_> = model.network.layers().iter().map(Layer::activation).collect();
+    assert_eq!(activations, [Activation::Identity, Activation::Relu, Activation::Identity]);
+    let check = |names: &[&str], expected: &str| {
+        assert_eq!(read(tensors, Some(names)).unwrap_err().to_string(), expected);
+    };
+    check(&["relu"], "expected 3 activations, one per layer, found 1");
+    check(&["relu", "gelu", "identity"], "layer 2: expected activation relu or identity, found `gelu`");
+    check(
+        &["relu", "relu", "relu"],
+        "the last layer has activation relu; expected identity (append an identity layer to end with relu)",
+    );
+}
+
+#[test]
+fn the_lowest_precision_counts() {
+    let mut tensors = vec![tensor("W1", &[1, 1]), tensor("b1", &[1])];
+    tensors[1].element = Element::F16;
+    assert_eq!(network(&tensors, None, |_| Ok(vec![1.0])).unwrap().precision, Precision::F16);
+    tensors[1].element = Element::I8;
+    assert_eq!(network(&tensors, None, |_| Ok(vec![1.0])).unwrap().precision, Precision::F64);
+    tensors[1].element = Element::Bool;
+    let refused = network(&tensors, None, |_| Ok(vec![1.0])).unwrap_err();
+    assert_eq!(refused.to_string(), "tensor `b1`: expected numbers, found booleans");
+}
+
+#[test]
+fn names_that_make_no_network() {
+    refused(&[], "the file holds no tensors");
+    refused(&[("W1", &[1, 1]), ("b2", &[1])], "tensor `b2`: expected a weight `W2` beside it, found none");
+    refused(&[("bias", &[1])], "tensor `bias`: expected a weight `weight` beside it, found none");
+    refused(
+        &[("a.weight", &[1, 1]), ("b.bias", &[1])],
+        "tensor `b.bias`: expected a weight `b.weight` beside it, found none",
+    );
+    refused(&[("W1", &[1, 1]), ("W3", &[1, 1])], "expected tensor `W2`, found `W3`");
+    refused(&[("W1", &[1, 1]), ("W1", &[1, 1])], "tensor `W1`: the file holds it twice");
+    refused(
+        &[("W1", &[1, 1]), ("0.weight", &[1, 1])],
+        "tensors `0.weight` and `W1`: expected either `W1`, `b1`, ... or `0.weight`, `0.bias`, ...",
+    );
+    refused(
+        &[("W1", &[1, 1]), ("epoch", &[])],
+        "tensor `epoch`: expected names like `W1`, `b1` or `0.weight`, `0.bias`",
+    );
+    refused(
+        &[("0.weight", &[1, 1]), ("1.weight", &[1]), ("1.running_mean", &[1])],
+        "tensor `1.running_mean` belongs to a batch normalisation, which has no place in a list of weights and \
+         biases; export the model to ONNX, or fold the normalisation into the layer before it",
+    );
+}
+
+#[test]
+fn shapes_that_make_no_network() {
+    refused(
+        &[("conv.weight", &[6, 1, 5, 5])],
+        "tensor `conv.weight`: expected 2 dimensions (out x in), found shape [6, 1, 5, 5]; convolutions are read \
+         from ONNX files only",
+    );
+    refused(
+        &[("0.weight", &[3])],
+        "tensor `0.weight`: expected 2 dimensions (out x in), found shape [3]; normalisation layers are not \
+         supported",
+    );
+    refused(&[("W1", &[2, 3]), ("b1", &[2, 1])], "tensor `b1`: expected 1 dimension, found shape [2, 1]");
+    refused(
+        &[("W1", &[1 << 40, 0])],
+        "tensor `W1`: expected dimensions of at least 1, found shape [1099511627776, 0]",
+    );
+    refused(
+        &[("W1", &[2, 3]), ("b1", &[4])],
+        "tensor `b1`: expected 2 entries, one per row of `W1` (2 x 3), found 4",
+    );
+    refused(
+        &[("W1", &[2, 3]), ("W2", &[4, 5])],
+        "tensor `W2`: expected 2 columns, one per row of `W1` (2 x 3), found 4 x 5",
+    );
+}
+
+#[test]
+fn a_transposed_weight_is_pointed_out() {
+    let hint = "; with the weight transposed it would fit (weights are out x in)";
+    let both = "; with both transposed they would fit (weights are out x in)";
+    refused(
+        &[("W1", &[3, 5]), ("b1", &[5])],
+        &format!("tensor `b1`: expected 3 entries, one per row of `W1` (3 x 5), found 5{hint}"),
+    );
+    refused(
+        &[("W1", &[3, 5]), ("W2", &[5, 2])],
+        &format!("tensor `W2`: expected 3 columns, one per row of `W1` (3 x 5), found 5 x 2{both}"),
+    );
+    refused(
+        &[("W1", &[3, 5]), ("W2", &[3, 2])],
+        &format!("tensor `W2`: expected 3 columns, one per row of `W1` (3 x 5), found 3 x 2{hint}"),
+    );
+}

@@ -1,0 +1,73 @@
+//! Output files appear whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::IoError;
+
+/// Writes a file through a temporary file in the same folder, renamed at the end, so that no reader
+/// ever sees a half-written file and a failure leaves what was there before.
+pub fn write_atomically(
+    path: &Path,
+    contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), IoError> {
+    write(path, contents).map_err(|source| IoError::File { path: path.to_owned(), source })
+}
+
+fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let missing = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".fiberscope-");
+    #[cfg(unix)]
+    {
+        // The umask then decides, as it does for files made directly.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    // The kind alone: the full error names the temporary file, which the user never asked for.
+    let file: NamedTempFile = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+    let mut writer = BufWriter::with_capacity(1 << 20, file.as_file());
+    contents(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    file.persist(path).map_err(|failure| failure.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.json");
+        write_atomically(&path, |w| w.write_all(b"old")).unwrap();
+        let failed = write_atomically(&path, |w| {
+            w.write_all(b"new")?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), format!("{}: the disk is full", path.display()));
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = write_atomically(&folder.path().join("a/b"), |w| w.write_all(b"x")).unwrap_err();
+        assert!(missing.to_string().contains("there is no folder"), "{missing}");
+        let failed = write_atomically(folder.path(), |w| w.write_all(b"x")).unwrap_err();
+        assert!(failed.to_string().ends_with("expected a file, found a folder"), "{failed}");
+    }
+}

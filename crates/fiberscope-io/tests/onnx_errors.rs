@@ -1,0 +1,459 @@
+//! Files that are no network are refused with a sentence that names the place; damaged ones never
+//! do worse.
+
+#![allow(clippy::unwrap_used)]
+
+use fiberscope_io::{ReadOptions, onnx};
+
+/// A protobuf message in the making.
+#[derive(Clone, Default)]
+struct Proto(Vec<u8>);
+
+impl Proto {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn int(mut self, field: u64, value: i64) -> Self {
+        self.varint(field * 8);
+        self.varint(value as u64);
+        self
+    }
+
+    fn bytes(mut self, field: u64, value: impl AsRef<[u8]>) -> Self {
+        self.varint(field * 8 + 2);
+        self.varint(value.as_ref().len() as u64);
+        self.0.extend_from_slice(value.as_ref());
+        self
+    }
+
+    fn float(mut self, field: u64, value: f32) -> Self {
+        self.varint(field * 8 + 5);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    fn all(self, field: u64, parts: &[Proto]) -> Self {
+        parts.iter().fold(self, |message, part| message.bytes(field, &part.0))
+    }
+}
+
+fn node(operator: &str, inputs: &[&str], output: &str, attributes: &[Proto]) -> Proto {
+    let message = inputs.iter().fold(Proto::default(), |message, input| message.bytes(1, input));
+    message.bytes(2, output).bytes(3, format!("n_{output}")).bytes(4, operator).all(5, attributes)
+}
+
+fn int(name: &str, value: i64) -> Proto {
+    Proto::default().bytes(1, name).int(3, value)
+}
+
+fn ints(name: &str, values: &[i64]) -> Proto {
+    values.iter().fold(Proto::default().bytes(1, name), |message, &value| message.int(8, value))
+}
+
+fn raw(name: &str, dims: &[i64], data: &[u8], data_type: i64) -> Proto {
+    let message = dims.iter().fold(Proto::default(), |message, &dim| message.int(1, dim));
+    message.int(2, data_type).bytes(8, name).bytes(9, data)
+}
+
+fn tensor(name: &str, dims: &[i64], values: &[f32]) -> Proto {
+    raw(name, dims, &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>(), 1)
+}
+
+fn shape(name: &str, values: &[i64]) -> Proto {
+    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    raw(name, &[values.len() as i64], &data, 7)
+}
+
+fn value(name: &str, dims: &[i64]) -> Proto {
+    let dims: Vec<_> = dims.iter().map(|&dim| Proto::default().int(1, dim)).collect();
+    typed(name, 1, &dims)
+}
+
+fn typed(name: &str, element: i64, dims: &[Proto]) -> Proto {
+    let shape = Proto::default().all(1, dims);
+    let tensor = Proto::default().int(1, element).bytes(2, &shape.0);
+    let kind = Proto::default().bytes(1, &tensor.0);
+    Proto::default().bytes(1, name).bytes(2, &kind.0)
+}
+
+/// A graph from `x` (three numbers) to `y`, with `w` (2 x 3), `v` (three numbers) and whatever else
+/// is given.
+fn graph(nodes: &[Proto], initializers: &[Proto]) -> Vec<u8> {
+    let own = [tensor("w", &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), tensor("v", &[3], &[1.0, 2.0, 3.0])];
+    model(nodes, &[&own[..], initializers].concat(), &[value("x", &[1, 3])], &[value("y", &[1, 2])])
+}
+
+fn model(nodes: &[Proto], initializers: &[Proto], inputs: &[Proto], outputs: &[Proto]) -> Vec<u8> {
+    let graph = Proto::default().all(1, nodes).all(5, initializers).all(11, inputs).all(12, outputs);
+    Proto::default().int(1, 8).bytes(7, &graph.0).0
+}
+
+fn error(file: &[u8]) -> String {
+    let message = onnx::read(file, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(message.len() < 400 && !message.contains('\n'), "{message}");
+    message
+}
+
+fn check(file: &[u8], expected: &str) {
+    assert_eq!(error(file), expected);
+}
+
+fn gemm(input: &str, output: &str) -> Proto {
+    node("Gemm", &[input, "w"], output, &[int("transB", 1)])
+}
+
+#[test]
+fn the_plain_graph_is_fine() {
+    let file = graph(&[gemm("x", "y")], &[]);
+    let model = onnx::read(&file, &ReadOptions::default()).unwrap();
+    assert_eq!(model.network.layers()[0].weight().entries(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+}
+
+#[test]
+fn bytes_that_are_no_model() {
+    check(b"", "not an ONNX model: there is no graph in it");
+    check(b"a text", "the ONNX file is cut short or damaged: the model ends inside a number");
+    check(&[0x80; 11], "not an ONNX file: the model has a number of more than 64 bits");
+    check(
+        b"\x3a\x80\x80\x80\x80\x10x",
+        "the ONNX file is cut short or damaged: the model has a field of 4294967296 bytes, but 1 are left",
+    );
+    check(b"\x3b", "not an ONNX file: the model has a field of unknown wire type 3");
+    check(b"\x38\x01", "not an ONNX file: field 7 of the model is not bytes");
+    check(b"\x3a\x02\x08\x01", "not an ONNX file: field 1 of the graph is not bytes");
+}
+
+#[test]
+fn graphs_that_are_no_chain() {
+    let x = [value("x", &[1, 3])];
+    let y = [value("y", &[1, 2])];
+    check(&model(&[], &[], &[], &y), "the graph has no input");
+    check(&model(&[], &[], &x, &[]), "the graph has no output");
+    let two = [value("x", &[1, 3]), value("z", &[1, 3])];
+    check(&model(&[], &[], &two, &y), "the graph has inputs `x` and `z`; expected one input");
+    check(&model(&[], &[], &x, &two), "the graph has outputs `x` and `z`; expected one output");
+    check(&model(&[], &[], &x, &y), "output `y` is made by no node");
+    check(
+        &graph(&[gemm("a", "b"), gemm("b", "a")], &[]),
+        "node `n_b` (Gemm): reads `a`, which is made only later (a cycle, or nodes out of order)",
+    );
+    check(
+        &graph(&[gemm("y", "y")], &[]),
+        "node `n_y` (Gemm): reads `y`, which is made only later (a cycle, or nodes out of order)",
+    );
+    check(&graph(&[gemm("z", "y")], &[]), "node `n_y` (Gemm): reads `z`, which nothing makes");
+    check(
+        &graph(&[node("Relu", &["x"], "a", &[]), node("Add", &["x", "a"], "y", &[])], &[]),
+        "node `n_y` (Add): reads `x` and `a`, which both depend on the input; expected a single chain of layers",
+    );
+    check(
+        &graph(&[node("Mul", &["x", "x"], "y", &[])], &[]),
+        "node `n_y` (Mul): reads `x` and `x`, which both depend on the input; expected a single chain of layers",
+    );
+    check(&graph(&[node("Relu", &["v"], "y", &[])], &[]), "output `y` does not depend on the input");
+    check(
+        &graph(&[node("Relu", &["x"], "a", &[]), node("Relu", &["x"], "a", &[])], &[]),
+        "the value `a` is made twice",
+    );
+    check(&graph(&[gemm("x", "y")], &[tensor("w", &[1], &[1.0])]), "there are two initializers `w`");
+    check(&graph(&[gemm("x", "y")], &[tensor("", &[1], &[1.0])]), "an initializer has no name");
+    check(&graph(&[Proto::default().bytes(4, "Relu")], &[]), "a node has neither a name nor an output");
+    check(&graph(&[Proto::default().bytes(3, "a")], &[]), "node `a` has no operator");
+    check(
+        &graph(&[Proto::default().bytes(3, b"\xff").bytes(4, "Relu")], &[]),
+        "a node has a name (field 3) that is no UTF-8 text",
+    );
+    let mask = Proto::default().bytes(1, "x").bytes(2, "a").bytes(2, "y").bytes(4, "Dropout");
+    check(&graph(&[mask], &[]), "node `a` (Dropout): its output `y` is used; expected the first");
+}
+
+#[test]
+fn operators_that_are_not_read() {
+    let nonlinear = "this is not a ReLU network: the only nonlinear operator may be Relu";
+    for operator in ["Softmax", "Sigmoid", "Tanh", "MaxPool", "LeakyRelu"] {
+        check(
+            &graph(&[node(operator, &["x"], "y", &[])], &[]),
+            &format!("node `n_y` ({operator}): {nonlinear}"),
+        );
+    }
+    check(
+        &graph(&[node("Gather", &["x", "v"], "y", &[])], &[]),
+        "node `n_y` (Gather): expected a chain of Gemm, MatMul, Conv, Relu, arithmetic with constants and changes of shape",
+    );
+    check(
+        &graph(&[node("Relu", &["x"], "y", &[]).bytes(7, "com.microsoft")], &[]),
+        "node `n_y` (com.microsoft.Relu): operators outside the ONNX standard cannot be read",
+    );
+    let mut nested = Proto::default();
+    for _ in 0..1000 {
+        nested = node("If", &["c"], "y", &[Proto::default().bytes(1, "then_branch").bytes(6, &nested.0)]);
+    }
+    let branch = Proto::default().bytes(1, "then_branch").bytes(6, &nested.0);
+    check(
+        &graph(&[node("If", &["x"], "y", &[branch])], &[]),
+        "node `n_y` (If): it contains a graph; expected a plain chain of layers",
+    );
+    check(
+        &graph(&[node("Div", &["v", "x"], "y", &[])], &[]),
+        "node `n_y` (Div): it divides a constant by the data, which is not affine",
+    );
+    check(
+        &graph(&[node("Div", &["x", "o"], "y", &[])], &[tensor("o", &[3], &[1.0, 0.0, 1.0])]),
+        "node `n_y` (Div): it divides by zero",
+    );
+    check(
+        &graph(&[node("Gemm", &["x", "w"], "y", &[int("transA", 1)])], &[]),
+        "node `n_y` (Gemm): it transposes its input (transA = 1); expected transA = 0",
+    );
+    check(
+        &graph(&[node("Gemm", &["w", "x"], "y", &[])], &[]),
+        "node `n_y` (Gemm): its input 2 depends on the input of the network; expected a constant",
+    );
+    check(
+        &graph(&[node("Cast", &["x"], "y", &[int("to", 7)])], &[]),
+        "node `n_y` (Cast): expected a cast to floating-point numbers, found int64",
+    );
+    check(
+        &graph(&[node("Add", &["x", "t"], "y", &[])], &[tensor("t", &[2, 1], &[1.0, 2.0])]),
+        "node `n_y` (Add): the constant would repeat the value of shape 1 x 3 to 2 x 3",
+    );
+    check(
+        &graph(&[node("Shape", &["v"], "s", &[]), node("Add", &["x", "s"], "y", &[])], &[]),
+        "node `n_s` (Shape): constants are not computed through this operator, only through Constant, Identity, Cast, Transpose, Flatten, Reshape, Squeeze, Unsqueeze",
+    );
+    check(
+        &graph(&[node("Dropout", &["x", "v", "t"], "y", &[])], &[raw("t", &[], &[1], 9)]),
+        "node `n_y` (Dropout): it is in training mode; export the model for inference",
+    );
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    check(
+        &graph(&[node("Gemm", &["x", "w"], "y", &[])], &[]),
+        "node `n_y` (Gemm): its matrix takes 2 inputs, but the value before it has 3",
+    );
+    check(
+        &graph(&[node("MatMul", &["x", "w"], "y", &[])], &[]),
+        "node `n_y` (MatMul): its matrix takes 2 inputs, but the value before it has 3",
+    );
+    check(
+        &graph(&[node("Gemm", &["x", "v"], "y", &[])], &[]),
+        "node `n_y` (Gemm): expected a matrix, found shape 3",
+    );
+    check(&graph(&[node("Gemm", &["x"], "y", &[])], &[]), "node `n_y` (Gemm): it has no input 2");
+    check(
+        &graph(&[node("Gemm", &["x", "w", "v"], "y", &[int("transB", 1)])], &[]),
+        "node `n_y` (Gemm): its bias has shape 3; expected 1 x 2",
+    );
+    check(
+        &graph(&[node("Add", &["x", "w"], "y", &[])], &[tensor("o", &[2], &[1.0, 0.0])]),
+        "node `n_y` (Add): the constant would repeat the value of shape 1 x 3 to 2 x 3",
+    );
+    check(
+        &graph(&[node("Add", &["x", "o"], "y", &[])], &[tensor("o", &[2], &[1.0, 0.0])]),
+        "node `n_y` (Add): shapes 1 x 3 and 2 do not fit together",
+    );
+    check(
+        &graph(&[node("Reshape", &["x", "s"], "y", &[])], &[shape("s", &[2, -1])]),
+        "node `n_y` (Reshape): a tensor of shape 1 x 3 cannot be reshaped to 2 x -1",
+    );
+    check(
+        &graph(&[node("Reshape", &["x", "v"], "y", &[])], &[]),
+        "node `n_y` (Reshape): expected `v` to hold integers",
+    );
+    check(
+        &graph(&[node("Transpose", &["x"], "y", &[ints("perm", &[1, 1])])], &[]),
+        "node `n_y` (Transpose): 1 x 1 is no permutation of 2 dimensions",
+    );
+    check(
+        &graph(&[node("Flatten", &["x"], "y", &[int("axis", i64::MIN)])], &[]),
+        "node `n_y` (Flatten): axis -9223372036854775808 does not exist in a tensor of 2 dimensions",
+    );
+    check(
+        &graph(
+            &[node("BatchNormalization", &["x", "v", "v", "v", "n"], "y", &[])],
+            &[tensor("n", &[3], &[-1.0; 3])],
+        ),
+        "node `n_y` (BatchNormalization): channel 1 has variance -1 + 0.000009999999747378752",
+    );
+    check(
+        &graph(&[node("Conv", &["x", "w"], "y", &[])], &[]),
+        "node `n_y` (Conv): expected an input of shape 1 x channels x 1 to 3 axes, found 1 x 3",
+    );
+    let image = |nodes: &[Proto], initializers: &[Proto]| {
+        model(nodes, initializers, &[value("x", &[1, 1, 4, 4])], &[value("y", &[1])])
+    };
+    let kernel = [tensor("k", &[1, 1, 2, 2], &[1.0; 4])];
+    check(
+        &image(&[node("Conv", &["x", "k"], "y", &[ints("strides", &[0, 1])])], &kernel),
+        "node `n_y` (Conv): its kernel, strides or pads do not fit axis 1",
+    );
+    check(
+        &image(&[node("Conv", &["x", "k"], "y", &[ints("pads", &[1, 1])])], &kernel),
+        "node `n_y` (Conv): pads has 2 entries; expected 4",
+    );
+    check(
+        &image(&[node("Conv", &["x", "k"], "y", &[ints("dilations", &[9, 1])])], &kernel),
+        "node `n_y` (Conv): its kernel, strides or pads do not fit axis 1",
+    );
+    check(
+        &image(&[node("Conv", &["x", "k"], "y", &[int("group", 2)])], &kernel),
+        "node `n_y` (Conv): its kernel (1 outputs with 1 of 1 channels) does not fit its groups",
+    );
+}
+
+#[test]
+fn inputs_that_are_not_known() {
+    let with = |input: Proto| model(&[node("Relu", &["x"], "y", &[])], &[], &[input], &[value("y", &[1])]);
+    let known = |dim| Proto::default().int(1, dim);
+    let open = |name: &str| Proto::default().bytes(2, name);
+    check(&with(Proto::default().bytes(1, "x")), "input `x`: the file does not give its shape");
+    check(&with(typed("x", 7, &[known(3)])), "input `x`: expected floating-point numbers, found int64");
+    check(
+        &with(typed("x", 1, &[open("n")])),
+        "input `x`: its only dimension is open; expected the number of inputs",
+    );
+    check(
+        &with(typed("x", 1, &[open("n"), open("height")])),
+        "input `x`: dimension 2 is `height`; expected a number (only the batch may be open)",
+    );
+    check(
+        &with(typed("x", 1, &[known(1), known(0)])),
+        "input `x`: dimension 2 is 0; expected a positive number",
+    );
+    check(
+        &with(typed("x", 1, &[known(1), known(-5)])),
+        "input `x`: dimension 2 is -5; expected a positive number",
+    );
+    let ranks: Vec<_> = (0..17).map(|_| known(1)).collect();
+    check(&with(typed("x", 1, &ranks)), "input `x`: it has more than 16 dimensions");
+}
+
+#[test]
+fn tensors_that_do_not_hold_what_they_say() {
+    let with = |tensor: Proto| graph(&[node("Gemm", &["x", "t"], "y", &[])], &[tensor]);
+    check(
+        &with(tensor("t", &[3, 2], &[0.0; 5])),
+        "initializer `t`: expected 6 numbers for shape 3 x 2, found 5",
+    );
+    check(
+        &with(tensor("t", &[1 << 40, 1 << 40], &[0.0; 5])),
+        "initializer `t`: its shape 1099511627776 x 1099511627776 has more entries than can be counted",
+    );
+    check(
+        &with(tensor("t", &[1 << 40, 2], &[0.0; 5])),
+        "initializer `t`: expected 2199023255552 numbers for shape 1099511627776 x 2, found 5",
+    );
+    check(&with(tensor("t", &[3, -2], &[0.0; 6])), "initializer `t`: its shape 3 x -2 is negative");
+    check(&with(tensor("t", &[1; 17], &[0.0])), "initializer `t`: it has more than 16 dimensions");
+    check(
+        &with(raw("t", &[3, 2], &[0; 23], 1)),
+        "initializer `t`: expected a multiple of 4 bytes of data, found 23",
+    );
+    check(
+        &with(raw("t", &[3, 2], &[0; 6], 3)),
+        "initializer `t`: expected float, double, float16 or bfloat16 numbers, found int8",
+    );
+    check(
+        &with(raw("t", &[3, 2], &[0; 48], 7)),
+        "node `n_y` (Gemm): expected `t` to hold floating-point numbers, found integers",
+    );
+    check(
+        &with(tensor("t", &[3, 2], &[0.0, 1.0, f32::NAN, 0.0, 0.0, 0.0])),
+        "initializer `t`: entry 3 is NaN; expected a finite number",
+    );
+    check(
+        &with(tensor("t", &[3, 2], &[0.0, f32::INFINITY, 0.0, 0.0, 0.0, 0.0])),
+        "initializer `t`: entry 2 is inf; expected a finite number",
+    );
+    let location = Proto::default().bytes(1, "location").bytes(2, "model.onnx.data");
+    let external =
+        Proto::default().int(1, 3).int(1, 2).int(2, 1).bytes(8, "t").bytes(13, &location.0).int(14, 1);
+    check(
+        &with(external),
+        "initializer `t`: its numbers are in the file `model.onnx.data`; save the model with its data inside (onnx.save_model without save_as_external_data)",
+    );
+    check(&with(tensor("t", &[3, 0], &[])), "node `n_y` (Gemm): its result is empty");
+    check(
+        &graph(
+            &[node(
+                "Gemm",
+                &["x", "w"],
+                "y",
+                &[int("transB", 1), Proto::default().bytes(1, "alpha").float(2, f32::NAN)],
+            )],
+            &[],
+        ),
+        "node `n_y` (Gemm): alpha is NaN; expected a finite number",
+    );
+}
+
+/// Small files that describe much more than they hold.
+#[test]
+fn small_files_stay_small() {
+    let limit = "for the whole of this file at most";
+    let wide = |dims: &[i64], nodes: &[Proto], initializers: &[Proto]| {
+        let message = error(&model(nodes, initializers, &[value("x", dims)], &[value("y", &[1])]));
+        assert!(message.contains(limit), "{message}");
+    };
+    let relu = node("Relu", &["x"], "y", &[]);
+    wide(&[1, 1 << 40, 1 << 40], std::slice::from_ref(&relu), &[]);
+    wide(&[1, 1 << 23], std::slice::from_ref(&relu), &[]);
+    let one = tensor("one", &[], &[1.5]);
+    wide(&[1, 1 << 23], &[node("Add", &["x", "one"], "y", &[])], std::slice::from_ref(&one));
+    let kernel = tensor("k", &[1, 1, 1, 1], &[1.0]);
+    wide(&[1, 1, 100, 100], &[node("Conv", &["x", "k"], "y", &[])], std::slice::from_ref(&kernel));
+    let pads = ints("pads", &[1 << 31; 4]);
+    wide(&[1, 1, 100, 100], &[node("Conv", &["x", "k"], "y", &[pads])], std::slice::from_ref(&kernel));
+    let square = tensor("s", &[2, 2], &[1.0; 4]);
+    wide(&[1, 1 << 12, 2], &[node("MatMul", &["x", "s"], "y", &[])], std::slice::from_ref(&square));
+
+    // One matrix of the file used for very many layers.
+    let name = |at: usize| if at == 0 { "x".to_owned() } else { format!("v{at}") };
+    let layer = |at: usize| node("MatMul", &[&name(at), "s"], &name(at + 1), &[]);
+    let mut nodes: Vec<_> = (0..5000).map(layer).collect();
+    nodes.push(node("Relu", &[&name(5000)], "y", &[]));
+    wide(&[1, 100], &nodes, &[tensor("s", &[100, 100], &[1.0; 10_000])]);
+}
+
+/// Many constants in a row: their exact product would have a million digits.
+#[test]
+fn long_chains_of_constants_are_cut_into_layers() {
+    let name = |at: usize| if at == 0 { "x".to_owned() } else { format!("v{at}") };
+    let step = |at: usize| node(["Mul", "Add", "Div"][at % 3], &[&name(at), "c"], &name(at + 1), &[]);
+    let mut nodes: Vec<_> = (0..20_000).map(step).collect();
+    nodes.push(node("Relu", &[&name(20_000)], "y", &[]));
+    let file = model(&nodes, &[tensor("c", &[1], &[1.1])], &[value("x", &[1, 2])], &[value("y", &[1])]);
+    let model = onnx::read(&file, &ReadOptions::default()).unwrap();
+    assert_eq!(model.network.depth(), 20_000 / 8 + 1);
+    let note = &model.notes[0];
+    assert!(note.starts_with("layer 3: node `n_v17` (Add), node `n_v18` (Div)"), "{note}");
+}
+
+/// Cutting a file anywhere, or changing any byte of it, gives a network or an error, never a panic.
+#[test]
+fn damaged_files_never_panic() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx");
+    for name in ["helper_constants", "helper_same_padding", "torch_batch_norm", "helper_half"] {
+        let file = std::fs::read(folder.join(name).with_extension("onnx")).unwrap();
+        for length in 0..file.len() {
+            let _ = onnx::read(&file[..length], &ReadOptions::default());
+        }
+        // A small limit keeps accidental giants quick.
+        let options = ReadOptions { max_dense_entries: 1 << 12, ..ReadOptions::default() };
+        let mut damaged = file.clone();
+        for at in 0..file.len() {
+            for change in [1, 2, 8, 0x80, 0xff] {
+                damaged[at] = file[at] ^ change;
+                let _ = onnx::read(&damaged, &options);
+            }
+            damaged[at] = file[at];
+        }
+    }
+}
