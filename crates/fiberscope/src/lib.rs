@@ -1,0 +1,45 @@
+//! Fiberscope answers, with proof, questions about the *parameters* of ReLU and linear networks.
+//!
+//! One module per question:
+//!
+//! - [`align`]: the parameters of one network's orbit nearest to another's.
+//! - [`anatomy`]: what is this network? Roles of neurons, hidden hyperplanes, what makes it
+//!   non-identifiable.
+//! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
+//! - [`reduce`]: fewer neurons, same function.
+//! - [`equivalence`]: do two networks compute the same function?
+//! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
+//!   paths.
+//! - [`symmetry`]: other parameters with the same function, by random moves.
+//!
+//! The nouns (networks, moves, certificates) are those of [`fiberscope_core`], re-exported here; the
+//! checker is [`fiberscope_check`].
+//!
+//! ```
+//! use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
+//!
+//! let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+//! let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+//! let absolute_value = Network::new(vec![hidden, output]).unwrap();
+//!
+//! // Another parameter with the same function, and the certificate that says so.
+//! let twin = fiberscope::symmetry::relabel(&absolute_value, 0);
+//! let outcome = fiberscope::check::check(&twin.certificate, &absolute_value, &twin.network);
+//! assert!(matches!(outcome, fiberscope::check::Outcome::Proved(_)));
+//!
+//! let anatomy = fiberscope::anatomy::examine(&absolute_value, &Domain::Space);
+//! assert_eq!(anatomy.widths, [1, 2, 1]);
+//! ```
+
+pub use fiberscope_check as check;
+pub use fiberscope_core as core;
+
+pub mod align;
+pub mod anatomy;
+pub mod canonical;
+pub mod equivalence;
+pub mod linear;
+mod lines;
+pub mod rank;
+pub mod reduce;
+pub mod symmetry;

@@ -1,0 +1,118 @@
+//! Other parameters with the same function, by random moves.
+//!
+//! Permutation and positive scaling act on every network [rolnick2020reverse, Lemma 1], and for some networks of
+//! every non-increasing architecture they are all there is [phuong2020functional, Theorem 1]. With powers of two
+//! for factors the new parameters are doubles again, so the twin is exactly the same function.
+
+use fiberscope_core::{
+    Activation, Certificate, Domain, Evidence, Move, MoveChain, Network, NetworkName, Rational,
+};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A network, and the certificate that it computes the same function as the one it was made from.
+#[derive(Clone, Debug)]
+pub struct Twin {
+    /// The network.
+    pub network: Network,
+    /// The certificate, with the original as `A` and this network as `B`.
+    pub certificate: Certificate,
+}
+
+/// The network with every hidden layer permuted at random and scaled by random powers of two from
+/// `1/4` to `4`. Equal seeds give equal twins.
+pub fn relabel(network: &Network, seed: u64) -> Twin {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let chain: Vec<Move> = network
+        .hidden_layers()
+        .iter()
+        .enumerate()
+        .flat_map(|(layer, of)| {
+            let order = shuffle(&mut rng, of.width());
+            let scalable = of.activation() == Activation::Relu;
+            let mut factor = || if scalable { rng.random_range(-2..=2) } else { 0 };
+            let factors = (0..of.width()).map(|_| Rational::dyadic(1, factor())).collect();
+            [Move::Permute { layer, order }, Move::Scale { layer, factors }]
+        })
+        .filter(|each| !is_trivial(each))
+        .collect();
+    twin(network, MoveChain::from(chain))
+}
+
+/// Whether a permutation or a scaling leaves every network as it is.
+fn is_trivial(each: &Move) -> bool {
+    match each {
+        Move::Permute { order, .. } => order.iter().enumerate().all(|(new, &old)| new == old),
+        Move::Scale { factors, .. } => factors.iter().all(|factor| *factor == Rational::ONE),
+        _ => false,
+    }
+}
+
+fn shuffle(rng: &mut impl Rng, n: usize) -> Vec<usize> {
+    let mut order: Vec<_> = (0..n).collect();
+    for i in (1..n).rev() {
+        order.swap(i, rng.random_range(0..=i));
+    }
+    order
+}
+
+/// Applies the moves in exact arithmetic. Should scaling have left the doubles (by underflow or
+/// overflow), the scalings are left out.
+fn twin(network: &Network, chain: MoveChain) -> Twin {
+    let apply = |chain: &MoveChain| {
+        let mut exact = network.to_exact();
+        chain.apply(&mut exact, &Domain::Space).expect("permutations and positive scalings apply");
+        exact.to_f64().ok().filter(|(_, lossless)| *lossless).map(|(network, _)| network)
+    };
+    let (network_b, chain) = match apply(&chain) {
+        Some(rewritten) => (rewritten, chain),
+        None => {
+            let permutations = chain.moves().iter().filter(|each| matches!(each, Move::Permute { .. }));
+            let chain = MoveChain::from(permutations.cloned().collect::<Vec<_>>());
+            (apply(&chain).expect("permuted doubles are doubles"), chain)
+        }
+    };
+    let certificate = Certificate {
+        a: NetworkName::of(network),
+        b: NetworkName::of(&network_b),
+        domain: Domain::Space,
+        evidence: Evidence::Moves { a: chain, b: MoveChain::default() },
+    };
+    Twin { network: network_b, certificate }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiberscope_check::{Outcome, check};
+    use fiberscope_core::{Claim, Layer, Matrix};
+
+    use super::*;
+
+    fn network(scale: f64) -> Network {
+        let layer = |rows: usize, cols: usize, activation| {
+            let weight = Matrix::from_fn(rows, cols, |i, j| scale * (i as f64 - 0.3 * j as f64));
+            Layer::new(weight, vec![0.1 * scale; rows], activation)
+        };
+        Network::new(vec![layer(4, 3, Activation::Relu), layer(2, 4, Activation::Identity)]).unwrap()
+    }
+
+    #[test]
+    fn twins_are_proved_equal_and_repeatable() {
+        for seed in 0..10 {
+            let twin = relabel(&network(1.0), seed);
+            assert_eq!(
+                check(&twin.certificate, &network(1.0), &twin.network),
+                Outcome::Proved(Claim::Equivalent)
+            );
+            assert_eq!(relabel(&network(1.0), seed).network, twin.network);
+        }
+        assert_ne!(relabel(&network(1.0), 0).network, relabel(&network(1.0), 1).network);
+    }
+
+    #[test]
+    fn the_edge_of_the_doubles_is_respected() {
+        let tiny = network(1e-308);
+        let twin = relabel(&tiny, 3);
+        assert_eq!(check(&twin.certificate, &tiny, &twin.network), Outcome::Proved(Claim::Equivalent));
+    }
+}

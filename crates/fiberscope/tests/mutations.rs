@@ -1,0 +1,163 @@
+//! Every number of every valid certificate of the zoo is changed, in several ways. The checker must
+//! refuse the result, or its claim must still be true.
+//!
+//! Three kinds of change keep a claim true, and only there is acceptance allowed:
+//! a larger `bound` (a weaker statement), another `domain` on which every rule still holds, and a
+//! witness `x` moved to a point with the same two values. What is accepted is compared with exact
+//! evaluation at many points, done here by a slow evaluator of its own.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use fiberscope::check::{Outcome, check};
+use fiberscope::core::{Activation, Certificate, Claim, Interval, Network, NetworkName, Rational};
+use fiberscope_io::zoo;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+/// The places of all numbers (integers, fractions, digests) in a JSON value, as JSON pointers.
+fn numbers(value: &Value, path: String, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, item)| numbers(item, format!("{path}/{i}"), found));
+        }
+        Value::Object(items) => {
+            items.iter().for_each(|(key, item)| numbers(item, format!("{path}/{key}"), found))
+        }
+        Value::Number(_) => found.push(path),
+        Value::String(text) if text.parse::<Rational>().is_ok() || text.len() == 64 => found.push(path),
+        _ => {}
+    }
+}
+
+/// Other values for the number.
+fn changes(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Number(number) => {
+            let n = number.as_u64().unwrap();
+            [Some(n + 1), n.checked_sub(1), Some(n + 1_000_000)]
+                .into_iter()
+                .flatten()
+                .map(|n| json!(n))
+                .collect()
+        }
+        Value::String(text) if text.len() == 64 => {
+            let flipped = if text.ends_with('0') { '1' } else { '0' };
+            vec![json!(format!("{}{flipped}", &text[..63]))]
+        }
+        Value::String(text) => {
+            let x: Rational = text.parse().unwrap();
+            let tiny = Rational::dyadic(1, -40);
+            let candidates =
+                [&x + &Rational::ONE, -&x, &x + &tiny, &x - &tiny, &x * &Rational::from(2), Rational::ZERO];
+            candidates.iter().filter(|&y| *y != x).map(|y| json!(y.to_string())).collect()
+        }
+        _ => vec![],
+    }
+}
+
+fn evaluate(network: &Network, x: &[Rational]) -> Vec<Rational> {
+    let exact = |x: f64| Rational::from_f64(x).unwrap();
+    network.layers().iter().fold(x.to_vec(), |a, layer| {
+        let row = |i: usize| {
+            let dot: Rational = layer.weight().row(i).iter().zip(&a).map(|(&w, a)| &exact(w) * a).sum();
+            let z = &dot + &exact(layer.bias()[i]);
+            if layer.activation() == Activation::Relu { z.max(Rational::ZERO) } else { z }
+        };
+        (0..layer.width()).map(row).collect()
+    })
+}
+
+/// Points of the domain, corners among them.
+fn points(certificate: &Certificate, inputs: usize) -> Vec<Vec<Rational>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let sides = certificate.domain.sides(inputs);
+    let mut coordinate = |side: &Interval| {
+        let lower = side.lower.clone().unwrap_or(Rational::from(-50));
+        let upper = side.upper.clone().unwrap_or_else(|| &lower + &Rational::from(100));
+        &lower + &(&Rational::dyadic(rng.random_range(0..=64), -6) * &(&upper - &lower))
+    };
+    (0..300).map(|_| sides.iter().map(&mut coordinate).collect()).collect()
+}
+
+fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Network) -> bool {
+    let differences = points(certificate, a.input_width()).into_iter().map(|x| {
+        let (y, z) = (evaluate(a, &x), evaluate(b, &x));
+        y.iter().zip(&z).map(|(y, z)| (y - z).abs()).max().unwrap()
+    });
+    match (claim, &certificate.evidence) {
+        (Claim::Equivalent, _) => differences.max().unwrap().is_zero(),
+        (Claim::EquivalentUpToRounding { bound }, _) => differences.max().unwrap() <= *bound,
+        (Claim::Different, fiberscope::core::Evidence::Witness { x, .. }) => {
+            certificate.domain.contains(x) && evaluate(a, x) != evaluate(b, x)
+        }
+        (Claim::Different, _) => false,
+    }
+}
+
+#[test]
+fn changed_certificates_are_refused_or_still_true() {
+    let mut changed = 0;
+    for entry in valid_certificates() {
+        let original: Value = serde_json::from_str(zoo::certificate(&entry.0).unwrap()).unwrap();
+        let (a, b) = (zoo::network(&entry.1).unwrap().network, zoo::network(&entry.2).unwrap().network);
+        let mut places = Vec::new();
+        numbers(&original, String::new(), &mut places);
+        for place in places {
+            for value in changes(original.pointer(&place).unwrap()) {
+                let mut mutated = original.clone();
+                *mutated.pointer_mut(&place).unwrap() = value.clone();
+                changed += 1;
+                let Ok(certificate) = Certificate::from_json(mutated.to_string().as_bytes()) else {
+                    continue;
+                };
+                if let Outcome::Proved(claim) = check(&certificate, &a, &b) {
+                    let weaker = ["/evidence/bound", "/domain/", "/evidence/x/"];
+                    // Different constraints of a path may be the same function.
+                    let constraint = place.contains("/tree/") && place.ends_with("/0");
+                    let allowed = constraint || weaker.iter().any(|prefix| place.starts_with(prefix));
+                    assert!(allowed, "{}: accepted with {place} = {value}", entry.0);
+                    assert!(
+                        claim_is_true(&certificate, &claim, &a, &b),
+                        "{}: {place} = {value} is false",
+                        entry.0
+                    );
+                }
+            }
+        }
+    }
+    assert!(changed > 1000, "only {changed} changes were tried");
+}
+
+/// Bytes of certificates changed, cut and spliced at random: the parser and the checker return.
+#[test]
+fn broken_certificates_are_read_and_checked_without_harm() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let deep = zoo::network("deep").unwrap().network;
+    for (name, ..) in valid_certificates() {
+        let text = zoo::certificate(&name).unwrap().as_bytes();
+        for _ in 0..300 {
+            let mut bytes = text.to_vec();
+            for _ in 0..rng.random_range(1..4) {
+                let at = rng.random_range(0..bytes.len());
+                match rng.random_range(0..4) {
+                    0 => bytes[at] = rng.random(),
+                    1 => bytes[at] = b"0123456789-/[]{},"[rng.random_range(0..17)],
+                    2 => bytes.truncate(at.max(1)),
+                    _ => bytes.splice(at..at, text[..at.min(text.len())].iter().copied()).for_each(drop),
+                }
+            }
+            if let Ok(mut certificate) = Certificate::from_json(&bytes) {
+                (certificate.a, certificate.b) = (NetworkName::of(&deep), NetworkName::of(&deep));
+                let _ = check(&certificate, &deep, &deep);
+            }
+        }
+    }
+}
+
+/// Names of the valid certificates with their networks.
+fn valid_certificates() -> Vec<(String, String, String)> {
+    let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../../zoo/certificates/index.json");
+    let entries: Vec<zoo::ZooCertificate> = serde_json::from_slice(&std::fs::read(index).unwrap()).unwrap();
+    let valid = entries.into_iter().filter(|entry| entry.refused.is_none());
+    valid.map(|entry| (entry.file.trim_end_matches(".json").to_owned(), entry.a, entry.b)).collect()
+}
