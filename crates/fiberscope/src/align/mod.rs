@@ -1,0 +1,371 @@
+//! `B` rewritten inside its orbit of permutations and scalings to be as close to `A` as possible.
+//!
+//! With the other layers fixed, placing neuron `j` of `B` where `A` has neuron `i` and scaling it by
+//! `c > 0` costs
+//!
+//! ```text
+//! norm(a_in - c b_in)^2 + norm(a_out - b_out / c)^2,
+//! ```
+//!
+//! where `in` are the row and the bias and `out` the outgoing column. The best `c` for every pair and
+//! then the best permutation (an assignment problem, solved to the end) give the best rewriting of one
+//! layer; the layers are improved in turn until none changes. The distance never grows, but the result
+//! is a local minimum: several starts are made and the best is kept. If `A` and `B` are related by
+//! permutation and scaling exactly, the relation is found first and the distance is zero.
+//!
+//! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
+
+mod assignment;
+mod barrier;
+mod orbit;
+
+pub use assignment::assign;
+pub use barrier::{Barrier, interpolation_barrier};
+
+use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use thiserror::Error;
+
+/// Which positive scalings may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// Powers of two: doubles stay doubles, so that the result is exactly the same function.
+    #[default]
+    PowersOfTwo,
+    /// Any doubles: closer, but the parameters are rounded, and the function changes by as much.
+    Doubles,
+    /// None.
+    None,
+}
+
+/// How [`align`] goes about its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlignOptions {
+    /// The scalings.
+    pub scaling: Scaling,
+    /// The number of starts; the first matches incoming weights layer by layer, the second is `B` as it
+    /// is, the others are random.
+    pub starts: usize,
+    /// The most rounds over the layers from one start.
+    pub rounds: usize,
+    /// The seed of the random starts.
+    pub seed: u64,
+}
+
+impl Default for AlignOptions {
+    fn default() -> Self {
+        AlignOptions { scaling: Scaling::PowersOfTwo, starts: 1, rounds: 50, seed: 0 }
+    }
+}
+
+/// `B` rewritten to be close to `A`.
+#[derive(Clone, Debug)]
+pub struct Alignment {
+    /// The network.
+    pub network: Network,
+    /// The moves that lead to it from `B`.
+    pub moves: MoveChain,
+    /// The Euclidean distance of the parameters of `A` and `B`.
+    pub distance_before: f64,
+    /// The Euclidean distance of the parameters of `A` and the result.
+    pub distance_after: f64,
+    /// Whether the result is exactly what the moves make of `B`. Otherwise its parameters are rounded,
+    /// each by less than one unit in the last place.
+    pub exact: bool,
+}
+
+/// Why two networks cannot be aligned or compared.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum AlignError {
+    #[error("expected networks of the same widths, found {a:?} and {b:?}")]
+    Widths { a: Vec<usize>, b: Vec<usize> },
+    #[error("layer {layer}: expected the same activation in both networks, found {a} and {b}")]
+    Activation { layer: usize, a: Activation, b: Activation },
+    #[error("expected targets of shape {} x {}, found {} x {}", .expected[0], .expected[1], .found[0], .found[1])]
+    Targets { expected: [usize; 2], found: [usize; 2] },
+    #[error("{0}")]
+    Points(String),
+}
+
+/// How many rows of `A` are compared with a row of `B` at a time.
+const BLOCK: usize = 16;
+
+/// Rewrites `b` by permutations and scalings of its hidden layers to be close to `a`.
+pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignment, AlignError> {
+    same_shape(a, b)?;
+    let distance_before = distance(a, b);
+    if let Some(moves) = orbit::relabelling(&a.to_exact(), &b.to_exact()) {
+        return Ok(Alignment {
+            network: a.clone(),
+            moves,
+            distance_before,
+            distance_after: 0.0,
+            exact: true,
+        });
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let mut best = Rewriting::new(b);
+    let mut least = distance_before;
+    for start in 0..options.starts {
+        let mut rewriting = Rewriting::new(b);
+        match start {
+            0 => (0..a.hidden_depth()).for_each(|layer| rewriting.improve(a, layer, options.scaling, false)),
+            1 => {}
+            _ => rewriting.shuffle(&mut rng),
+        }
+        rewriting.descend(a, options);
+        let found = distance(a, &rewriting.network);
+        if found < least {
+            (best, least) = (rewriting, found);
+        }
+    }
+    Ok(best.finish(a, b, options, distance_before))
+}
+
+fn same_shape(a: &Network, b: &Network) -> Result<(), AlignError> {
+    if a.widths() != b.widths() {
+        return Err(AlignError::Widths { a: a.widths(), b: b.widths() });
+    }
+    for (l, (x, y)) in a.layers().iter().zip(b.layers()).enumerate() {
+        if x.activation() != y.activation() {
+            return Err(AlignError::Activation { layer: l + 1, a: x.activation(), b: y.activation() });
+        }
+    }
+    Ok(())
+}
+
+/// The Euclidean distance of the parameters of two networks of the same shape.
+fn distance(a: &Network, b: &Network) -> f64 {
+    let squares = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
+    let layer = |(x, y): (&Layer, &Layer)| {
+        squares(x.weight().entries(), y.weight().entries()) + squares(x.bias(), y.bias())
+    };
+    a.layers().iter().zip(b.layers()).map(layer).sum::<f64>().sqrt()
+}
+
+/// A network of `B`'s orbit: neuron `i` of a layer is neuron `order[i]` of `B` times `factors[i]`.
+#[derive(Clone)]
+struct Rewriting {
+    network: Network,
+    orders: Vec<Vec<usize>>,
+    factors: Vec<Vec<f64>>,
+}
+
+impl Rewriting {
+    fn new(b: &Network) -> Self {
+        let widths = || b.hidden_layers().iter().map(Layer::width);
+        Rewriting {
+            network: b.clone(),
+            orders: widths().map(|n| (0..n).collect()).collect(),
+            factors: widths().map(|n| vec![1.0; n]).collect(),
+        }
+    }
+
+    fn shuffle(&mut self, rng: &mut ChaCha8Rng) {
+        for layer in 0..self.orders.len() {
+            let n = self.orders[layer].len();
+            let mut order: Vec<usize> = (0..n).collect();
+            for i in (1..n).rev() {
+                order.swap(i, rng.random_range(0..=i));
+            }
+            self.rewrite(layer, &order, &vec![1.0; n]);
+        }
+    }
+
+    /// Improves the layers in turn until none changes.
+    fn descend(&mut self, a: &Network, options: &AlignOptions) {
+        let mut least = distance(a, &self.network);
+        for _ in 0..options.rounds {
+            let before = self.clone();
+            (0..self.orders.len()).for_each(|layer| self.improve(a, layer, options.scaling, true));
+            let now = distance(a, &self.network);
+            if now >= least {
+                *self = before;
+                return;
+            }
+            least = now;
+        }
+    }
+
+    /// The best permutation and scaling of one layer, by the incoming and (if `both`) the outgoing weights.
+    fn improve(&mut self, a: &Network, layer: usize, scaling: Scaling, both: bool) {
+        let in_a = incoming(&a.layers()[layer]);
+        let in_b = incoming(&self.network.layers()[layer]);
+        let out = |network: &Network| {
+            if both {
+                network.layers()[layer + 1].weight().transpose()
+            } else {
+                Matrix::from_fn(in_a.rows(), 0, |_, _| 0.0)
+            }
+        };
+        let (out_a, out_b) = (out(a), out(&self.network));
+        let n = in_a.rows();
+        let squares = |matrix: &Matrix| matrix.iter_rows().map(|row| dot(row, row)).collect::<Vec<_>>();
+        let sizes = [&in_a, &in_b, &out_a, &out_b].map(squares);
+        let pair = |i: usize, j: usize| Pair {
+            in_a: sizes[0][i],
+            in_b: sizes[1][j],
+            in_both: dot(in_a.row(i), in_b.row(j)),
+            out_a: sizes[2][i],
+            out_b: sizes[3][j],
+            out_both: dot(out_a.row(i), out_b.row(j)),
+        };
+        // A row of B is used for a block of rows of A while it is in the cache.
+        let mut table = vec![(0.0, 0.0); n * n];
+        table.par_chunks_mut(BLOCK * n).enumerate().for_each(|(block, entries)| {
+            for j in 0..n {
+                for (i, row) in entries.chunks_exact_mut(n).enumerate() {
+                    row[j] = pair(block * BLOCK + i, j).best(scaling);
+                }
+            }
+        });
+        let cost = Matrix::from_fn(n, n, |i, j| table[i * n + j].0);
+        if cost.entries().iter().any(|c| !c.is_finite()) {
+            return;
+        }
+        let order = assign(&cost);
+        let factors: Vec<f64> = order.iter().enumerate().map(|(i, &j)| table[i * n + j].1).collect();
+        self.rewrite(layer, &order, &factors);
+    }
+
+    /// Applies a permutation and a scaling to one layer.
+    fn rewrite(&mut self, layer: usize, order: &[usize], factors: &[f64]) {
+        let mut layers = self.network.layers().to_vec();
+        let (rows, next) = (&layers[layer], &layers[layer + 1]);
+        let weight = Matrix::from_fn(rows.width(), rows.input_width(), |i, j| {
+            rows.weight()[(order[i], j)] * factors[i]
+        });
+        let bias = order.iter().zip(factors).map(|(&unit, c)| rows.bias()[unit] * c).collect();
+        let columns = Matrix::from_fn(next.width(), next.input_width(), |i, j| {
+            next.weight()[(i, order[j])] / factors[j]
+        });
+        let next = Layer::new(columns, next.bias().to_vec(), next.activation());
+        layers[layer] = Layer::new(weight, bias, rows.activation());
+        layers[layer + 1] = next;
+        // Scaling may leave the doubles; then this layer stays as it is.
+        let Ok(network) = Network::new(layers) else { return };
+        self.network = network;
+        self.factors[layer] =
+            order.iter().zip(factors).map(|(&unit, c)| self.factors[layer][unit] * c).collect();
+        self.orders[layer] = order.iter().map(|&unit| self.orders[layer][unit]).collect();
+    }
+
+    /// Applies the moves to `B` exactly. If scaling by powers of two has left the doubles (by
+    /// underflow), only the permutations are kept, and nothing at all if that is farther away.
+    fn finish(self, a: &Network, b: &Network, options: &AlignOptions, distance_before: f64) -> Alignment {
+        let candidates = [self.moves(true), self.moves(false), MoveChain::default()];
+        let mut made = candidates.into_iter().filter_map(|moves| {
+            let mut network = b.to_exact();
+            moves.apply(&mut network, &Domain::Space).ok()?;
+            let (network, exact) = network.to_f64().ok()?;
+            let distance_after = distance(a, &network);
+            let fits = (exact || options.scaling == Scaling::Doubles) && distance_after <= distance_before;
+            fits.then_some(Alignment { network, moves, distance_before, distance_after, exact })
+        });
+        made.next().unwrap_or_else(|| Alignment {
+            network: b.clone(),
+            moves: MoveChain::default(),
+            distance_before,
+            distance_after: distance_before,
+            exact: true,
+        })
+    }
+
+    /// The moves from `B` to this network, with or without the scalings.
+    fn moves(&self, scalings: bool) -> MoveChain {
+        let mut moves = MoveChain::default();
+        for (layer, (order, factors)) in self.orders.iter().zip(&self.factors).enumerate() {
+            if order.iter().enumerate().any(|(place, &unit)| place != unit) {
+                moves.push(Move::Permute { layer, order: order.clone() });
+            }
+            if scalings && factors.iter().any(|&c| c != 1.0) {
+                let factors = factors.iter().map(|&c| Rational::from_f64(c).unwrap_or(Rational::ONE));
+                moves.push(Move::Scale { layer, factors: factors.collect() });
+            }
+        }
+        moves
+    }
+}
+
+/// The rows of a layer with the bias as last column.
+fn incoming(layer: &Layer) -> Matrix {
+    let cols = layer.input_width();
+    Matrix::from_fn(
+        layer.width(),
+        cols + 1,
+        |i, j| if j < cols { layer.weight()[(i, j)] } else { layer.bias()[i] },
+    )
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (x_chunks, y_chunks) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
+    let rest: f64 = x_chunks.remainder().iter().zip(y_chunks.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in x_chunks.zip(y_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += x[lane] * y[lane];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
+/// The inner products of a neuron of `A` and a neuron of `B`.
+struct Pair {
+    in_a: f64,
+    in_b: f64,
+    in_both: f64,
+    out_a: f64,
+    out_b: f64,
+    out_both: f64,
+}
+
+impl Pair {
+    fn cost(&self, c: f64) -> f64 {
+        self.in_a - 2.0 * c * self.in_both + c * c * self.in_b + self.out_a - 2.0 * self.out_both / c
+            + self.out_b / (c * c)
+    }
+
+    /// The least cost and its factor. The factor that balances the norms against those of `A`,
+    /// `c^2 = (norm a_in / norm b_in) (norm b_out / norm a_out)`, is where the search for the best one
+    /// begins.
+    fn best(&self, scaling: Scaling) -> (f64, f64) {
+        let with_outputs = self.out_a > 0.0 && self.out_b > 0.0;
+        let ratio = if with_outputs {
+            (self.in_a / self.in_b) * (self.out_b / self.out_a)
+        } else {
+            (self.in_a / self.in_b).powi(2)
+        };
+        let balanced = ratio.sqrt().sqrt();
+        let usable = balanced.is_finite() && (1e-100..1e100).contains(&balanced);
+        let candidates = match scaling {
+            Scaling::PowersOfTwo if usable => {
+                let below = 2f64.powi(balanced.log2().floor() as i32);
+                [1.0, below / 2.0, below, 2.0 * below, 4.0 * below]
+            }
+            Scaling::Doubles if usable => [1.0, balanced, self.refine(balanced), 1.0, 1.0],
+            _ => [1.0; 5],
+        };
+        let priced = candidates.into_iter().map(|c| (self.cost(c), c));
+        priced.min_by(|x, y| x.0.total_cmp(&y.0)).expect("there is a candidate")
+    }
+
+    /// A few steps of Newton's method for the stationary points of the cost in `s = log c`.
+    fn refine(&self, mut c: f64) -> f64 {
+        for _ in 0..8 {
+            let (rising, falling) = (c * c * self.in_b, self.out_b / (c * c));
+            let (first, second) = (c * self.in_both, self.out_both / c);
+            let slope = 2.0 * (rising - first + second - falling);
+            let curvature = 4.0 * (rising + falling) - 2.0 * (first + second);
+            if curvature <= 0.0 {
+                break;
+            }
+            c *= (-slope / curvature).clamp(-1.0, 1.0).exp();
+        }
+        if c.is_finite() && c > 0.0 { c } else { 1.0 }
+    }
+}

@@ -1,0 +1,165 @@
+//! The fingerprint: a hash of what the function determines.
+//!
+//! A network in normal form is a prefix of layers, one more hidden layer and the output layer. The last
+//! two are a map with one hidden layer on the box that encloses the prefix's outputs; they enter by
+//! their hyperplane representation there, the prefix by its rows. Before that,
+//!
+//! - while the representation has no hyperplane, the last two layers are an affine map and join the
+//!   layer before;
+//! - while the map depends on one neuron `a = relu(z)` only, it is
+//!   `sum_i alpha_i relu(a + t_i) + M a + beta` with `t_i < 0`, that is
+//!   `sum_i alpha_i relu(z + t_i) + M relu(z) + beta`: again a map with one hidden layer, on the inputs
+//!   of `z`;
+//! - neurons of the prefix on which nothing depends are left out.
+
+use std::fmt::Write;
+
+use fiberscope_core::{
+    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Interval, Layer, Matrix, Rational,
+};
+use sha2::{Digest, Sha256};
+
+use super::CoveredClass;
+use crate::rank::independent_rows;
+
+/// The fingerprint of a network in normal form, and its class.
+pub fn fingerprint(network: &ExactNetwork, domain: &Domain) -> (String, CoveredClass) {
+    let invariants = Invariants::new(network, domain);
+    let class = invariants.class(domain);
+    (invariants.hash(network, domain), class)
+}
+
+struct Invariants<'a> {
+    /// The layers of the prefix with the neurons that matter.
+    prefix: Vec<(&'a Layer<Rational>, Vec<usize>)>,
+    tail: HyperplaneRepresentation,
+}
+
+impl<'a> Invariants<'a> {
+    fn new(network: &'a ExactNetwork, domain: &Domain) -> Self {
+        let ranges: Vec<Vec<Interval>> = network.activation_ranges(domain).collect();
+        let mut depth = network.hidden_depth();
+        let output = &network.layers()[depth];
+        let affine = |layer: &Layer<Rational>| HyperplaneRepresentation {
+            hyperplanes: Vec::new(),
+            linear: layer.weight().iter_rows().map(<[Rational]>::to_vec).collect(),
+            constant: layer.bias().to_vec(),
+        };
+        let mut tail = affine(output);
+        while depth > 0 {
+            let layer = &network.layers()[depth - 1];
+            let Some((hidden, output)) = joined(layer, &tail) else { break };
+            depth -= 1;
+            tail = HyperplaneRepresentation::new(&hidden, &output, &ranges[depth]);
+        }
+        let mut used = inputs_of(&tail);
+        let mut prefix = Vec::new();
+        for layer in network.layers()[..depth].iter().rev() {
+            let inputs = (0..layer.input_width())
+                .filter(|&j| used.iter().any(|&i| !layer.weight()[(i, j)].is_zero()))
+                .collect();
+            prefix.push((layer, std::mem::replace(&mut used, inputs)));
+        }
+        prefix.reverse();
+        Invariants { prefix, tail }
+    }
+
+    fn class(&self, domain: &Domain) -> CoveredClass {
+        match self.prefix.as_slice() {
+            [] if self.tail.hyperplanes.is_empty() => CoveredClass::Affine,
+            [] => CoveredClass::OneHiddenLayer,
+            [(layer, used)] if *domain == Domain::Space && layer.activation() == Activation::Relu => {
+                let rows = layer.weight().select_rows(used);
+                let full = independent_rows(&rows).len() == used.len();
+                if full { CoveredClass::Bottleneck } else { CoveredClass::General }
+            }
+            _ => CoveredClass::General,
+        }
+    }
+
+    fn hash(&self, network: &ExactNetwork, domain: &Domain) -> String {
+        let mut text = Text { hash: Sha256::new(), line: String::new() };
+        text.line("fiberscope-fingerprint-v1", []);
+        if let Domain::Box(sides) = domain {
+            for side in sides {
+                let end = |end: &Option<Rational>| end.as_ref().map_or("none".into(), Rational::to_string);
+                text.line(&format!("side {} {}", end(&side.lower), end(&side.upper)), []);
+            }
+        }
+        text.line(&format!("inputs {} outputs {}", network.input_width(), network.output_width()), []);
+        let mut inputs: Vec<usize> = (0..network.input_width()).collect();
+        for (layer, used) in &self.prefix {
+            text.line(&format!("layer {} {}", layer.activation(), used.len()), []);
+            for &unit in used {
+                let row = inputs.iter().map(|&j| &layer.weight()[(unit, j)]);
+                text.line("neuron", row.chain([&layer.bias()[unit]]));
+            }
+            inputs.clone_from(used);
+        }
+        for each in &self.tail.hyperplanes {
+            let normal = inputs.iter().map(|&j| &each.normal[j]);
+            text.line("hyperplane", normal.chain([&each.offset]).chain(&each.weight));
+        }
+        for (row, constant) in self.tail.linear.iter().zip(&self.tail.constant) {
+            text.line("affine", inputs.iter().map(|&j| &row[j]).chain([constant]));
+        }
+        text.hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").expect("writing to a string does not fail");
+            hex
+        })
+    }
+}
+
+/// The map with one hidden layer that `tail` makes with the layer before it, if it is one.
+fn joined(
+    layer: &Layer<Rational>,
+    tail: &HyperplaneRepresentation,
+) -> Option<(Layer<Rational>, Layer<Rational>)> {
+    let outputs = tail.constant.len();
+    let output = |weight| Layer::new(weight, tail.constant.clone(), Activation::Identity);
+    if tail.hyperplanes.is_empty() {
+        let weight = Matrix::from_fn(outputs, layer.width(), |i, j| tail.linear[i][j].clone());
+        return Some((layer.clone(), output(weight)));
+    }
+    let used = inputs_of(tail);
+    let &[unit] = used.as_slice() else { return None };
+    if layer.activation() == Activation::Identity {
+        return None;
+    }
+    let bends = tail.hyperplanes.len();
+    let bias = |i: usize| match tail.hyperplanes.get(i) {
+        Some(bend) => &layer.bias()[unit] + &bend.offset,
+        None => layer.bias()[unit].clone(),
+    };
+    let rows = Matrix::from_fn(bends + 1, layer.input_width(), |_, j| layer.weight()[(unit, j)].clone());
+    let columns = Matrix::from_fn(outputs, bends + 1, |o, i| match tail.hyperplanes.get(i) {
+        Some(bend) => bend.weight[o].clone(),
+        None => tail.linear[o][unit].clone(),
+    });
+    Some((Layer::new(rows, (0..=bends).map(bias).collect(), Activation::Relu), output(columns)))
+}
+
+/// The inputs on which the map depends.
+fn inputs_of(tail: &HyperplaneRepresentation) -> Vec<usize> {
+    let rows = || tail.hyperplanes.iter().map(|each| &each.normal).chain(&tail.linear);
+    let inputs = tail.linear.first().map_or(0, Vec::len);
+    (0..inputs).filter(|&j| rows().any(|row| !row[j].is_zero())).collect()
+}
+
+/// Lines of numbers on their way into the hash.
+struct Text {
+    hash: Sha256,
+    line: String,
+}
+
+impl Text {
+    fn line<'a>(&mut self, word: &str, numbers: impl IntoIterator<Item = &'a Rational>) {
+        self.line.clear();
+        self.line.push_str(word);
+        for x in numbers {
+            write!(self.line, " {x}").expect("writing to a string does not fail");
+        }
+        self.line.push('\n');
+        self.hash.update(self.line.as_bytes());
+    }
+}

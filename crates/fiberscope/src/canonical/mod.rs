@@ -1,0 +1,132 @@
+//! A canonical representative of a network, and a fingerprint of its function.
+//!
+//! The network is reduced ([`crate::reduce`]), hidden hyperplanes are brought into normal form
+//! ([threelayer2026, Section 5]), every row of a hidden layer is scaled so that its largest entry (the
+//! bias included) is 1 or -1, and the neurons of each layer are sorted. The fingerprint is a hash of
+//! this form in which the last hidden layer and the output layer are replaced by their hyperplane
+//! representation, which does not depend on the parameters chosen for them.
+//!
+//! Networks with the same fingerprint have the same function on the domain. The converse holds for the
+//! classes of [`CoveredClass`]; `docs/theory/canonical-form.md` says precisely when.
+
+mod fingerprint;
+pub(crate) mod hidden;
+
+use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational};
+
+use crate::lines::entries;
+use crate::reduce::{Folding, ReduceOptions, Reduction, reduce};
+
+/// What a fingerprint says about networks with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoveredClass {
+    /// An affine map. Two networks of this class are equal iff their fingerprints are.
+    Affine,
+    /// A map with one hidden layer. Two networks of this class are equal iff their fingerprints are.
+    OneHiddenLayer,
+    /// Two hidden layers on all of `R^n`, the first weight of full row rank. Two *generic* networks of
+    /// this class are equal iff their fingerprints are.
+    Bottleneck,
+    /// Any other network. The fingerprint is the same for networks that permutation, scaling and the
+    /// moves of reduction lead to the same form.
+    General,
+}
+
+impl CoveredClass {
+    /// The name of the class in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoveredClass::Affine => "affine",
+            CoveredClass::OneHiddenLayer => "one_hidden_layer",
+            CoveredClass::Bottleneck => "bottleneck",
+            CoveredClass::General => "general",
+        }
+    }
+}
+
+/// A network in canonical form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Canonical {
+    /// The network.
+    pub network: ExactNetwork,
+    /// The moves that lead to it from the given one.
+    pub moves: MoveChain,
+    /// The fingerprint: 64 hexadecimal digits.
+    pub fingerprint: String,
+    /// What the fingerprint says about networks with another one.
+    pub class: CoveredClass,
+}
+
+/// The canonical form of a network on a domain. The only error is a box that does not fit the network's
+/// inputs.
+///
+/// ```
+/// use fiberscope::canonical::canonicalize;
+/// use fiberscope::core::Domain;
+/// # use fiberscope::core::{Activation, Layer, Matrix, Network};
+/// # let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+/// # let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// # let network = Network::new(vec![hidden, output]).unwrap();
+/// let twin = fiberscope::symmetry::relabel(&network, 1).network;
+/// let canonical = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
+/// assert_eq!(canonicalize(&twin.to_exact(), &Domain::Space).unwrap().fingerprint, canonical.fingerprint);
+/// ```
+pub fn canonicalize(network: &ExactNetwork, domain: &Domain) -> Result<Canonical, DomainError> {
+    let options = ReduceOptions { folding: Folding::Always };
+    let mut form = reduce(network, domain, &options)?;
+    // Every round but the last one removes neurons.
+    while settle_hidden(&mut form, domain) {
+        let again = reduce(&form.network, domain, &options)?;
+        let settled = again.moves.is_empty();
+        form = Reduction { network: again.network, moves: form.moves.compose(again.moves) };
+        if settled {
+            break;
+        }
+    }
+    let (mut network, mut moves) = (form.network, form.moves);
+    for layer in 0..network.hidden_depth() {
+        for make in [unit_scale, sorted] {
+            if let Some(next) = make(&network, layer) {
+                next.apply(&mut network, domain).expect("positive factors and permutations always apply");
+                moves.push(next);
+            }
+        }
+    }
+    let (fingerprint, class) = fingerprint::fingerprint(&network, domain);
+    Ok(Canonical { network, moves, fingerprint, class })
+}
+
+/// Brings hidden hyperplanes into normal form, from the last layer to the first; whether there were any
+/// moves.
+fn settle_hidden(form: &mut Reduction, domain: &Domain) -> bool {
+    let before = form.moves.moves().len();
+    for layer in (0..form.network.hidden_depth().saturating_sub(1)).rev() {
+        for each in hidden::normalize(&form.network, layer) {
+            if each.apply(&mut form.network, domain).is_ok() {
+                form.moves.push(each);
+            }
+        }
+    }
+    form.moves.moves().len() > before
+}
+
+/// The scaling that makes the largest entry of every row 1 or -1, if it changes anything.
+fn unit_scale(network: &ExactNetwork, layer: usize) -> Option<Move> {
+    let rows = &network.layers()[layer];
+    let factor = |unit: usize| {
+        let largest = entries(rows, unit).map(Rational::abs).max()?;
+        largest.recip()
+    };
+    let factors: Vec<_> = (0..rows.width()).map(|unit| factor(unit).unwrap_or(Rational::ONE)).collect();
+    let changes = factors.iter().any(|factor| *factor != Rational::ONE);
+    changes.then_some(Move::Scale { layer, factors })
+}
+
+/// The permutation that sorts the rows, if it changes anything.
+fn sorted(network: &ExactNetwork, layer: usize) -> Option<Move> {
+    let rows = &network.layers()[layer];
+    let mut order: Vec<_> = (0..rows.width()).collect();
+    order.sort_by(|&i, &j| entries(rows, i).cmp(entries(rows, j)));
+    let changes = order.iter().enumerate().any(|(place, &unit)| place != unit);
+    changes.then_some(Move::Permute { layer, order })
+}

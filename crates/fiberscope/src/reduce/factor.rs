@@ -1,0 +1,302 @@
+//! Exact factorisations `M = C R` with as few rows in `R` as a layer of linear neurons allows.
+//!
+//! A linear neuron `w a + b >= 0` may have `w_j` of any sign where input `a_j` is bounded on both
+//! sides, `w_j >= 0` where it is bounded below only, `w_j <= 0` where it is bounded above only, and
+//! `w_j = 0` where it is not bounded; then `b = -min w a` makes it linear. Let `r = rank M`.
+//!
+//! - `r` rows suffice if some row `y` of the row space is strictly inside these conditions wherever `M`
+//!   has a nonzero column: with `M = C R` and large enough `t >= 0`, the rows of `R + t y` obey them,
+//!   and they still span the row space.
+//! - `r + 1` rows always suffice if the unbounded columns of `M` are zero: `M = [C, -C 1] [R + 1 g; g]`
+//!   for a large enough row `g`. So the nonnegative column rank is `r` or `r + 1` [threelayer2026,
+//!   Section 4].
+
+use fiberscope_core::{Interval, Matrix, Rational};
+
+use crate::rank::independent_rows;
+
+/// What an exact solution may cost: multiplications times the growth of the numbers.
+const WORK: usize = 1 << 22;
+
+/// A product `coefficients * rows`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factorization {
+    /// The left factor, one column per row of the right one.
+    pub coefficients: Matrix<Rational>,
+    /// The right factor.
+    pub rows: Matrix<Rational>,
+}
+
+/// What a linear neuron's weight on an input may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// Any number.
+    Any,
+    /// Numbers of this sign (1 or -1) and zero.
+    Sign(i8),
+    /// Zero only.
+    Zero,
+}
+
+impl Allowed {
+    /// What is allowed for an input in this interval.
+    pub fn on(side: &Interval) -> Self {
+        match (&side.lower, &side.upper) {
+            (Some(_), Some(_)) => Allowed::Any,
+            (Some(_), None) => Allowed::Sign(1),
+            (None, Some(_)) => Allowed::Sign(-1),
+            (None, None) => Allowed::Zero,
+        }
+    }
+
+    fn admits(self, x: &Rational) -> bool {
+        match self {
+            Allowed::Any => true,
+            Allowed::Sign(sign) => x.signum() * sign >= 0,
+            Allowed::Zero => x.is_zero(),
+        }
+    }
+}
+
+/// `M = C R` with allowed rows in `R`: as few as the two constructions above give. `None` if there is
+/// none, or if finding it would be too much work.
+pub fn allowed_factorization(matrix: &Matrix<Rational>, allowed: &[Allowed]) -> Option<Factorization> {
+    let basis = independent_rows(matrix);
+    let rows = matrix.select_rows(&basis);
+    let coefficients = coordinates(&rows, matrix)?;
+    let free = |j: usize| allowed[j] != Allowed::Zero || matrix.column(j).all(Rational::is_zero);
+    if !(0..matrix.cols()).all(free) {
+        return None;
+    }
+    let plain = Factorization { coefficients, rows };
+    Some(
+        plain
+            .with_signs(allowed)
+            .or_else(|| plain.shifted(allowed))
+            .unwrap_or_else(|| plain.extended(allowed)),
+    )
+}
+
+impl Factorization {
+    /// The factorisation with rows turned around where that makes all of them allowed.
+    fn with_signs(&self, allowed: &[Allowed]) -> Option<Self> {
+        let sign = |row: &[Rational]| {
+            [1, -1].into_iter().find(|&sign| {
+                let sign = Rational::from(sign);
+                row.iter().zip(allowed).all(|(x, a)| a.admits(&(x * &sign)))
+            })
+        };
+        let signs: Vec<Rational> =
+            self.rows.iter_rows().map(|row| sign(row).map(Rational::from)).collect::<Option<_>>()?;
+        let (m, r, d) = (self.coefficients.rows(), self.rows.rows(), self.rows.cols());
+        Some(Factorization {
+            coefficients: Matrix::from_fn(m, r, |i, k| &self.coefficients[(i, k)] * &signs[k]),
+            rows: Matrix::from_fn(r, d, |k, j| &self.rows[(k, j)] * &signs[k]),
+        })
+    }
+
+    /// Adds multiples of one row of the row space to all rows: `R' = (1 + t l^T) R`, whose inverse is
+    /// that of Sherman and Morrison.
+    fn shifted(&self, allowed: &[Allowed]) -> Option<Self> {
+        let (m, r, d) = (self.coefficients.rows(), self.rows.rows(), self.rows.cols());
+        let combination = interior_combination(&self.rows, allowed)?;
+        let y: Vec<Rational> = (0..d).map(|j| dot(&combination, self.rows.column(j))).collect();
+        let mut shifts: Vec<Rational> = (0..r)
+            .map(|k| {
+                let wrong = (0..d).filter(|&j| !allowed[j].admits(&self.rows[(k, j)]));
+                wrong.map(|j| -(&self.rows[(k, j)] / &y[j])).max().unwrap_or(Rational::ZERO)
+            })
+            .collect();
+        let mut pivot = &Rational::ONE + &dot(&combination, shifts.iter());
+        if pivot.is_zero() {
+            let k = combination.iter().position(|c| !c.is_zero())?;
+            shifts[k] += &Rational::ONE;
+            pivot += &combination[k];
+        }
+        let rows = Matrix::from_fn(r, d, |k, j| &self.rows[(k, j)] + &(&shifts[k] * &y[j]));
+        let scale = pivot.recip()?;
+        let along: Vec<_> = (0..m).map(|i| &dot(self.coefficients.row(i), shifts.iter()) * &scale).collect();
+        let coefficients =
+            Matrix::from_fn(m, r, |i, k| &self.coefficients[(i, k)] - &(&along[i] * &combination[k]));
+        Some(Factorization { coefficients, rows })
+    }
+
+    /// Adds one row that makes the others allowed.
+    fn extended(&self, allowed: &[Allowed]) -> Self {
+        let (m, r, d) = (self.coefficients.rows(), self.rows.rows(), self.rows.cols());
+        let shift = |j: usize| {
+            let wrong = self.rows.column(j).filter(|x| !allowed[j].admits(x));
+            wrong.max_by_key(|x| x.abs()).map_or(Rational::ZERO, |x| -x)
+        };
+        let extra: Vec<_> = (0..d).map(shift).collect();
+        let rows =
+            Matrix::from_fn(
+                r + 1,
+                d,
+                |k, j| {
+                    if k == r { extra[j].clone() } else { &self.rows[(k, j)] + &extra[j] }
+                },
+            );
+        let coefficients = Matrix::from_fn(m, r + 1, |i, k| {
+            if k == r {
+                -self.coefficients.row(i).iter().cloned().sum::<Rational>()
+            } else {
+                self.coefficients[(i, k)].clone()
+            }
+        });
+        Factorization { coefficients, rows }
+    }
+}
+
+/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a
+/// nonzero column. Doubles propose (the perceptron), exact arithmetic confirms.
+fn interior_combination(rows: &Matrix<Rational>, allowed: &[Allowed]) -> Option<Vec<Rational>> {
+    const STEPS: usize = 2000;
+    let signed = |j: usize| match allowed[j] {
+        Allowed::Sign(sign) if rows.column(j).any(|x| !x.is_zero()) => Some((j, sign)),
+        _ => None,
+    };
+    let columns: Vec<(usize, i8)> = (0..rows.cols()).filter_map(signed).collect();
+    let floats: Vec<Vec<f64>> = columns
+        .iter()
+        .map(|&(j, sign)| {
+            let column: Vec<f64> = rows.column(j).map(|x| f64::from(sign) * x.to_f64()).collect();
+            let norm = column.iter().map(|x| x * x).sum::<f64>().sqrt();
+            column.iter().map(|x| x / norm).collect()
+        })
+        .collect();
+    let mut sum = vec![0.0; rows.rows()];
+    floats.iter().for_each(|column| add(&mut sum, column));
+    for _ in 0..STEPS {
+        let value = |column: &Vec<f64>| sum.iter().zip(column).map(|(x, y)| x * y).sum::<f64>();
+        let (least, column) =
+            floats.iter().map(|column| (value(column), column)).min_by(|x, y| x.0.total_cmp(&y.0))?;
+        if least > 1e-6 {
+            break;
+        }
+        add(&mut sum, column);
+    }
+    let short = |x: &f64| Rational::from_f64(f64::from(*x as f32));
+    let combination: Vec<Rational> = sum.iter().map(short).collect::<Option<_>>()?;
+    let strict = |&(j, sign): &(usize, i8)| dot(&combination, rows.column(j)).signum() == sign;
+    columns.iter().all(strict).then_some(combination)
+}
+
+fn add(sum: &mut [f64], column: &[f64]) {
+    sum.iter_mut().zip(column).for_each(|(s, x)| *s += x);
+}
+
+fn dot<'a>(x: &[Rational], y: impl Iterator<Item = &'a Rational>) -> Rational {
+    x.iter().zip(y).filter(|(x, _)| !x.is_zero()).map(|(x, y)| x * y).sum()
+}
+
+/// The matrix `X` with `X basis = rows`, where the rows of `basis` are independent; `None` if there is
+/// none, or if finding it would be too much work.
+pub fn coordinates(basis: &Matrix<Rational>, rows: &Matrix<Rational>) -> Option<Matrix<Rational>> {
+    let r = basis.rows();
+    // The numbers of the inverse grow in length with r, too.
+    if r.saturating_mul(r).saturating_mul(r).saturating_mul(r + rows.rows()) > WORK {
+        return None;
+    }
+    let pivots = independent_rows(&basis.transpose());
+    if pivots.len() != r {
+        return None;
+    }
+    let inverse = inverse(basis.select_columns(&pivots))?;
+    let at_pivots = rows.select_columns(&pivots);
+    let product = |left: &Matrix<Rational>, right: &Matrix<Rational>| {
+        Matrix::from_fn(left.rows(), right.cols(), |i, j| dot(left.row(i), right.column(j)))
+    };
+    let solution = product(&at_pivots, &inverse);
+    (product(&solution, basis) == *rows).then_some(solution)
+}
+
+/// The inverse of a square matrix, by elimination.
+fn inverse(mut matrix: Matrix<Rational>) -> Option<Matrix<Rational>> {
+    let n = matrix.rows();
+    let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
+    let mut inverse = Matrix::from_fn(n, n, unit);
+    for col in 0..n {
+        let pivot = (col..n).find(|&i| !matrix[(i, col)].is_zero())?;
+        let scale = matrix[(pivot, col)].recip()?;
+        for side in [&mut matrix, &mut inverse] {
+            swap_rows(side, pivot, col);
+            side.row_mut(col).iter_mut().filter(|x| !x.is_zero()).for_each(|x| *x *= &scale);
+        }
+        for i in (0..n).filter(|&i| i != col) {
+            let factor = matrix[(i, col)].clone();
+            if factor.is_zero() {
+                continue;
+            }
+            for side in [&mut matrix, &mut inverse] {
+                let pivot_row = side.row(col).to_vec();
+                let terms = side.row_mut(i).iter_mut().zip(&pivot_row).filter(|(_, p)| !p.is_zero());
+                terms.for_each(|(x, p)| *x -= &(&factor * p));
+            }
+        }
+    }
+    Some(inverse)
+}
+
+fn swap_rows(matrix: &mut Matrix<Rational>, i: usize, j: usize) {
+    if i != j {
+        let (row_i, row_j) = (matrix.row(i).to_vec(), matrix.row(j).to_vec());
+        matrix.row_mut(i).clone_from_slice(&row_j);
+        matrix.row_mut(j).clone_from_slice(&row_i);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    fn matrix(rows: &[&[i64]]) -> Matrix<Rational> {
+        let rows: Vec<Vec<_>> =
+            rows.iter().map(|row| row.iter().map(|&x| Rational::from(x)).collect()).collect();
+        Matrix::from_rows(&rows).unwrap()
+    }
+
+    fn check(matrix: &Matrix<Rational>, allowed: &[Allowed]) -> usize {
+        let found = allowed_factorization(matrix, allowed).unwrap();
+        for (i, row) in matrix.iter_rows().enumerate() {
+            for (j, x) in row.iter().enumerate() {
+                assert_eq!(&dot(found.coefficients.row(i), found.rows.column(j)), x);
+            }
+        }
+        assert!(found.rows.iter_rows().all(|row| row.iter().zip(allowed).all(|(x, a)| a.admits(x))));
+        found.rows.rows()
+    }
+
+    #[test]
+    fn the_number_of_rows_is_the_nonnegative_column_rank() {
+        use Allowed::{Any, Sign, Zero};
+        let orthant = [Sign(1); 3];
+        // Columns in a pointed cone, in a half-space bounded by one of them, around the origin.
+        assert_eq!(check(&matrix(&[&[1, 0, -1], &[2, 1, 3]]), &orthant), 2);
+        assert_eq!(check(&matrix(&[&[1, 0, -1], &[1, 1, -1]]), &orthant), 3);
+        assert_eq!(check(&matrix(&[&[1, -1, -1]]), &orthant), 2);
+        assert_eq!(check(&matrix(&[&[-1, -2, 0]]), &orthant), 1);
+        assert_eq!(check(&matrix(&[&[1, -1, -1]]), &[Any, Sign(-1), Any]), 1);
+        assert_eq!(check(&matrix(&[&[1, 0, -1]]), &[Any, Zero, Sign(-1)]), 1);
+        assert_eq!(check(&matrix(&[&[0, 0, 0]]), &[Zero; 3]), 0);
+        assert_eq!(allowed_factorization(&matrix(&[&[1, 0, 0]]), &[Zero; 3]), None);
+    }
+
+    #[test]
+    fn random_matrices_factor() {
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        for _ in 0..200 {
+            let (m, d) = (rng.random_range(1..5), rng.random_range(1..6));
+            let matrix = Matrix::from_fn(m, d, |_, _| Rational::from(rng.random_range(-3..=3)));
+            let allowed: Vec<_> = (0..d)
+                .map(|_| [Allowed::Any, Allowed::Sign(1), Allowed::Sign(-1)][rng.random_range(0..3)])
+                .collect();
+            let rank = independent_rows(&matrix).len();
+            let count = check(&matrix, &allowed);
+            assert!(count == rank || count == rank + 1);
+        }
+    }
+}

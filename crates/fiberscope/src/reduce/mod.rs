@@ -1,0 +1,198 @@
+//! Fewer neurons, same function.
+//!
+//! On the domain (all of `R^n`, or a box) a hidden layer loses
+//!
+//! - neurons that are dead or have no outgoing weights,
+//! - neurons that are positive multiples of others (merged with them),
+//! - one of two neurons with opposite rows, or both, where linear neurons can take up the affine term
+//!   that is left,
+//! - linear neurons beyond those that the rank of their contribution demands,
+//!
+//! and a layer that is linear as a whole is multiplied into the next one. The steps are repeated, layer
+//! by layer, until none applies. Whether a neuron is dead or linear is decided by signs and by interval
+//! arithmetic; a neuron that is dead on the domain but not by these bounds stays.
+//!
+//! Every step is a move whose rule was checked exactly when it was made, so the chain proves that the
+//! function is the same.
+
+mod affine;
+mod factor;
+mod roles;
+
+use fiberscope_core::{
+    Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, PlacedNeuron, Rational, Role,
+};
+
+use crate::lines;
+
+/// When a layer that is linear as a whole is multiplied into the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Folding {
+    /// Where that leaves no more parameters than before, and where the layer is constant.
+    #[default]
+    WhenSmaller,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How [`reduce`] goes about its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReduceOptions {
+    /// Which layers are folded.
+    pub folding: Folding,
+}
+
+/// A network with the same function and no more neurons.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduction {
+    /// The network.
+    pub network: ExactNetwork,
+    /// The moves that lead to it from the given one.
+    pub moves: MoveChain,
+}
+
+/// The most multiplications that folding a layer may cost.
+const FOLD_WORK: usize = 1 << 27;
+
+/// Reduces a network on a domain. The only error is a box that does not fit the network's inputs.
+///
+/// ```
+/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
+/// use fiberscope::reduce::{ReduceOptions, reduce};
+///
+/// // relu(x) + relu(2x) - 2 relu(x - 1), with a neuron that is never active.
+/// let rows = Matrix::from_rows(&[[1.0], [2.0], [1.0], [0.0]]).unwrap();
+/// let hidden = Layer::new(rows, vec![0.0, 0.0, -1.0, -3.0], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0, -2.0, 5.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let network = Network::new(vec![hidden, output]).unwrap().to_exact();
+///
+/// let reduction = reduce(&network, &Domain::Space, &ReduceOptions::default()).unwrap();
+/// assert_eq!(reduction.network.widths(), [1, 2, 1]);
+///
+/// let mut again = network.clone();
+/// reduction.moves.apply(&mut again, &Domain::Space).unwrap();
+/// assert_eq!(again, reduction.network);
+/// ```
+pub fn reduce(
+    network: &ExactNetwork,
+    domain: &Domain,
+    options: &ReduceOptions,
+) -> Result<Reduction, DomainError> {
+    domain.check(network.input_width())?;
+    let mut state = State { network: network.clone(), domain, options, moves: MoveChain::default() };
+    let mut waiting = vec![true; state.network.hidden_depth()];
+    while let Some(layer) = waiting.iter().position(|&waits| waits) {
+        waiting[layer] = false;
+        if state.reduce_layer(layer) {
+            // Layers behind see other intervals, the layer before other outgoing weights.
+            waiting = vec![true; state.network.hidden_depth()];
+            waiting[..layer.saturating_sub(1)].fill(false);
+        }
+    }
+    Ok(Reduction { network: state.network, moves: state.moves })
+}
+
+struct State<'a> {
+    network: ExactNetwork,
+    domain: &'a Domain,
+    options: &'a ReduceOptions,
+    moves: MoveChain,
+}
+
+impl State<'_> {
+    /// Makes all the moves that are found on one layer; whether there were any.
+    fn reduce_layer(&mut self, layer: usize) -> bool {
+        self.drop_unused(layer) || self.merge(layer) || self.settle(layer) || self.fold(layer)
+    }
+
+    /// Makes the moves if their rules hold, all or none.
+    fn make(&mut self, moves: Vec<Move>) -> bool {
+        let mut network = self.network.clone();
+        if moves.is_empty() || moves.iter().any(|each| each.apply(&mut network, self.domain).is_err()) {
+            return false;
+        }
+        self.network = network;
+        moves.into_iter().for_each(|each| self.moves.push(each));
+        true
+    }
+
+    fn drop_unused(&mut self, layer: usize) -> bool {
+        let mut connected = vec![false; self.network.layers()[layer].width()];
+        for row in self.network.layers()[layer + 1].weight().iter_rows() {
+            connected.iter_mut().zip(row).for_each(|(connected, v)| *connected |= !v.is_zero());
+        }
+        let roles = roles::of_layer(&self.network, self.domain, layer);
+        let unused = |&unit: &usize| !connected[unit] || roles[unit] == Role::Dead;
+        let mut units: Vec<_> = (0..roles.len()).filter(unused).collect();
+        if units.len() < roles.len() {
+            return !units.is_empty() && self.make(vec![Move::Drop { layer, units }]);
+        }
+        // The whole layer is constant: a neuron of zeros stays, and the layer is folded.
+        let only_zeros = roles.len() == 1
+            && !connected[0]
+            && lines::entries(&self.network.layers()[layer], 0).all(Rational::is_zero);
+        let mut moves = Vec::new();
+        if !only_zeros {
+            units.iter_mut().for_each(|unit| *unit += 1);
+            moves.push(Move::Insert { layer, neurons: vec![zero_neuron(&self.network, layer)] });
+            moves.push(Move::Drop { layer, units });
+        }
+        if self.options.folding != Folding::Never {
+            moves.push(Move::Fold { layer });
+        }
+        self.make(moves)
+    }
+
+    fn merge(&mut self, layer: usize) -> bool {
+        let rows = &self.network.layers()[layer];
+        let identity = rows.activation() == Activation::Identity;
+        let mut pairs = Vec::new();
+        for group in lines::groups(rows) {
+            for sign in [1, -1] {
+                let mut same = group.iter().filter(|each| identity || each.factor.signum() == sign);
+                let Some(first) = same.next() else { continue };
+                pairs.extend(same.map(|other| (first.unit, other.unit)));
+                if identity {
+                    break;
+                }
+            }
+        }
+        !pairs.is_empty() && self.make(vec![Move::Merge { layer, pairs }])
+    }
+
+    fn settle(&mut self, layer: usize) -> bool {
+        match affine::settle(&self.network, self.domain, layer) {
+            Some(moves) => self.make(moves),
+            None => false,
+        }
+    }
+
+    fn fold(&mut self, layer: usize) -> bool {
+        let [first, second] = [&self.network.layers()[layer], &self.network.layers()[layer + 1]];
+        let (inputs, width, outputs) = (first.input_width(), first.width(), second.width());
+        let smaller = outputs * (inputs + 1) <= width * (inputs + 1) + outputs * (width + 1);
+        let wanted = match self.options.folding {
+            Folding::WhenSmaller => smaller,
+            Folding::Always => true,
+            Folding::Never => false,
+        };
+        let affordable = inputs.saturating_mul(width).saturating_mul(outputs) <= FOLD_WORK;
+        if !wanted || !affordable {
+            return false;
+        }
+        let roles = roles::of_layer(&self.network, self.domain, layer);
+        roles.iter().all(|&role| role == Role::Linear) && self.make(vec![Move::Fold { layer }])
+    }
+}
+
+/// A neuron whose weights are all zero, at the first place of the layer.
+fn zero_neuron(network: &ExactNetwork, layer: usize) -> PlacedNeuron {
+    PlacedNeuron {
+        unit: 0,
+        weight: vec![Rational::ZERO; network.layers()[layer].input_width()],
+        bias: Rational::ZERO,
+        out: vec![Rational::ZERO; network.layers()[layer + 1].width()],
+    }
+}

@@ -1,0 +1,200 @@
+//! Laws of reduction: the chain of moves proves the result, redundancy put in comes out again.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{add_linear, check_same, edit, insert, permute, r, random_network, rng, scale, split};
+use fiberscope::check::{Outcome, check};
+use fiberscope::core::{
+    Activation, Certificate, Claim, Domain, Evidence, ExactNetwork, Layer, Matrix, MoveChain, Network,
+    NetworkName, Rational,
+};
+use fiberscope::reduce::{Folding, ReduceOptions, reduce};
+use rand::RngExt;
+
+/// Reduces, checks the chain, and checks the certificate if both networks are made of doubles.
+fn reduced(seed: u64, network: &ExactNetwork, domain: &Domain, folding: Folding) -> ExactNetwork {
+    let reduction = reduce(network, domain, &ReduceOptions { folding }).unwrap();
+    check_same(&mut rng(seed), network, &reduction.moves, &reduction.network, domain);
+    let ((a, exact_a), (b, exact_b)) = (network.to_f64().unwrap(), reduction.network.to_f64().unwrap());
+    if exact_a && exact_b {
+        let certificate = Certificate {
+            a: NetworkName::of(&a),
+            b: NetworkName::of(&b),
+            domain: domain.clone(),
+            evidence: Evidence::Moves { a: reduction.moves.clone(), b: MoveChain::default() },
+        };
+        assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
+    }
+    let again = reduce(&reduction.network, domain, &ReduceOptions { folding }).unwrap();
+    assert!(again.moves.is_empty(), "a reduced network is reduced again: {:?}", again.moves);
+    reduction.network
+}
+
+/// A network with the given rows and columns, one list `(row, bias, column)` per neuron.
+fn one_layer(neurons: &[(&[i64], i64, &[i64])]) -> ExactNetwork {
+    let number = |x: &i64| Rational::from(*x);
+    let rows: Vec<Vec<_>> = neurons.iter().map(|n| n.0.iter().map(number).collect()).collect();
+    let bias = neurons.iter().map(|n| number(&n.1)).collect();
+    let columns: Vec<Vec<_>> = neurons.iter().map(|n| n.2.iter().map(number).collect()).collect();
+    let outputs = columns[0].len();
+    let hidden = Layer::new(Matrix::from_rows(&rows).unwrap(), bias, Activation::Relu);
+    let output = Matrix::from_rows(&columns).unwrap().transpose();
+    let output = Layer::new(output, vec![Rational::ZERO; outputs], Activation::Identity);
+    Network::new(vec![hidden, output]).unwrap()
+}
+
+fn widths_after(neurons: &[(&[i64], i64, &[i64])], domain: &Domain) -> Vec<usize> {
+    reduced(0, &one_layer(neurons), domain, Folding::default()).widths()
+}
+
+#[test]
+fn what_was_put_in_comes_out() {
+    for seed in 0..60 {
+        let rng = &mut rng(seed);
+        let widths: &[usize] = [&[3, 4, 2][..], &[3, 3, 4, 2], &[2, 4, 3, 4, 1]][seed as usize % 3];
+        let network = random_network(rng, widths);
+        let base = reduced(seed, &network, &Domain::Space, Folding::Always);
+        let mut larger = network;
+        for _ in 0..6 {
+            let layer = rng.random_range(0..larger.hidden_depth());
+            larger = match rng.random_range(0..5) {
+                0 => insert(rng, &larger, layer),
+                1 => split(rng, &larger, layer),
+                2 => permute(rng, &larger, layer),
+                3 => scale(rng, &larger, layer),
+                _ if layer > 0 => add_linear(rng, &larger, layer),
+                _ => larger,
+            };
+        }
+        let smaller = reduced(seed, &larger, &Domain::Space, Folding::Always);
+        assert_eq!(smaller.widths(), base.widths(), "seed {seed}, from {:?}", larger.widths());
+    }
+}
+
+#[test]
+fn nothing_is_taken_from_a_network_without_redundancy() {
+    for seed in 0..20 {
+        let network = edit(&random_network(&mut rng(seed), &[3, 4, 5, 2]), |l, i, j, x| {
+            // Mixed signs in every row, so that no neuron is dead or linear.
+            if l == 1 && j < 2 { if (i + j) % 2 == 0 { x.abs() } else { -x.abs() } } else { x }
+        });
+        let reduction = reduce(&network, &Domain::Space, &ReduceOptions::default()).unwrap();
+        assert!(reduction.moves.is_empty(), "{:?}", reduction.moves);
+    }
+}
+
+#[test]
+fn cancelling_pairs() {
+    // relu(x) - relu(-x) - (relu(x - 1) - relu(1 - x)) = x - (x - 1) = 1.
+    let constant: &[(&[i64], i64, &[i64])] =
+        &[(&[1], 0, &[1]), (&[-1], 0, &[-1]), (&[1], -1, &[-1]), (&[-1], 1, &[1])];
+    assert_eq!(widths_after(constant, &Domain::Space), [1, 1]);
+    // The identity needs both neurons of its pair on R, one on a box, one on the orthant.
+    let identity = &constant[..2];
+    assert_eq!(widths_after(identity, &Domain::Space), [1, 2, 1]);
+    assert_eq!(widths_after(identity, &Domain::from_bounds(&[(-1.0, 2.0)]).unwrap()), [1, 1]);
+    // Two pairs that bend and whose affine terms cancel: |x| - |x - 1| up to affine terms.
+    let bending: &[(&[i64], i64, &[i64])] =
+        &[(&[1], 0, &[3]), (&[-1], 0, &[1]), (&[1], -1, &[5]), (&[-1], 1, &[-1])];
+    assert_eq!(widths_after(bending, &Domain::Space), [1, 2, 1]);
+    // On R^2, (x + y) as a pair, and x and y as pairs that take it up.
+    let plane: &[(&[i64], i64, &[i64])] = &[
+        (&[1, 1], 0, &[1]),
+        (&[-1, -1], 0, &[-1]),
+        (&[1, 0], 5, &[-1]),
+        (&[-1, 0], -5, &[1]),
+        (&[0, 1], 0, &[-1]),
+        (&[0, -1], 0, &[1]),
+        (&[2, 3], 1, &[1]),
+    ];
+    assert_eq!(widths_after(plane, &Domain::Space), [2, 1, 1]);
+}
+
+#[test]
+fn linear_neurons_are_as_few_as_their_rank() {
+    let domain = Domain::orthant(3);
+    // Four linear neurons of rank 2 and one that bends.
+    let neurons: &[(&[i64], i64, &[i64])] = &[
+        (&[1, 0, 1], 1, &[1, 2]),
+        (&[0, 1, 1], 0, &[0, 1]),
+        (&[1, 1, 2], 5, &[3, 1]),
+        (&[1, -1, 0], 0, &[1, 1]),
+        (&[2, 1, 3], 0, &[1, -1]),
+    ];
+    assert_eq!(widths_after(neurons, &domain), [3, 3, 2]);
+    // Rank 1 behind one output, whatever the rows: -x + y - z needs two neurons on the orthant.
+    let neurons: &[(&[i64], i64, &[i64])] =
+        &[(&[1, 0, 0], 1, &[-1]), (&[0, 1, 0], 0, &[1]), (&[0, 0, 1], 5, &[-1]), (&[1, -1, 0], 0, &[1])];
+    assert_eq!(widths_after(neurons, &domain), [3, 3, 1]);
+    let on_box = Domain::from_bounds(&[(0.0, 1.0); 3]).unwrap();
+    assert_eq!(widths_after(neurons, &on_box), [3, 2, 1]);
+}
+
+#[test]
+fn constant_and_linear_layers_fold() {
+    for seed in 0..10 {
+        let rng = &mut rng(seed);
+        let dead =
+            edit(&random_network(rng, &[3, 4, 3, 3, 2]), |l, _, _, x| if l == 1 { -x.abs() } else { x });
+        assert_eq!(reduced(seed, &dead, &Domain::Space, Folding::default()).widths(), [3, 2]);
+        let linear = edit(&random_network(rng, &[3, 4, 3, 2]), |l, _, _, x| if l == 1 { x.abs() } else { x });
+        assert_eq!(reduced(seed, &linear, &Domain::Space, Folding::default()).widths(), [3, 4, 2]);
+        let never = reduced(seed, &linear, &Domain::Space, Folding::Never).widths();
+        assert!(never.len() == 4 && never[2] <= 3, "{never:?}");
+    }
+    let narrow =
+        edit(&random_network(&mut rng(1), &[6, 6, 1, 6]), |l, _, _, x| if l == 1 { x.abs() } else { x });
+    assert_eq!(reduced(0, &narrow, &Domain::Space, Folding::default()).widths(), [6, 6, 1, 6]);
+    assert_eq!(reduced(0, &narrow, &Domain::Space, Folding::Always).widths(), [6, 6, 6]);
+}
+
+#[test]
+fn identity_layers_shrink_to_their_rank() {
+    let network = random_network(&mut rng(3), &[6, 5, 2, 6]);
+    let layers = network.into_layers().into_iter().map(|layer| {
+        let (weight, bias, _) = layer.into_parts();
+        Layer::new(weight, bias, Activation::Identity)
+    });
+    let linear = Network::new(layers.collect()).unwrap();
+    assert_eq!(reduced(0, &linear, &Domain::Space, Folding::Never).widths(), [6, 2, 2, 6]);
+    assert_eq!(reduced(0, &linear, &Domain::Space, Folding::default()).widths(), [6, 2, 6]);
+}
+
+#[test]
+fn a_box_decides_more_than_signs() {
+    let domain = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
+    for seed in 0..40 {
+        let rng = &mut rng(seed);
+        let network = edit(&random_network(rng, &[2, 6, 4, 1]), |l, i, j, x| match (l, i, j) {
+            (0, 0, 2) => r("-100"),
+            (0, 1..=3, 2) => r("100"),
+            _ => x,
+        });
+        let small = reduced(seed, &network, &domain, Folding::default());
+        // One neuron is dead and the three linear ones have rank 2.
+        assert!(small.hidden_depth() < 2 || small.widths()[1] <= 4, "{:?}", small.widths());
+    }
+}
+
+#[test]
+fn tiny_differences_are_kept() {
+    // Multiples up to one unit in the last place are not merged; almost dead neurons are not dropped.
+    let network = edit(&random_network(&mut rng(9), &[2, 3, 3, 1]), |l, i, j, x| match (l, i) {
+        (0, 1) => [r("1/10"), r("3/10"), r("1")][j].clone(),
+        (0, 2) => [r("1/10"), &r("3/10") + &Rational::dyadic(1, -60), r("1")][j].clone(),
+        (1, 0) if j == 0 => Rational::dyadic(1, -900),
+        (1, 0) => -x.abs(),
+        (1, _) if j == 0 => -x.abs(),
+        (1, _) => x.abs(),
+        _ => x,
+    });
+    assert!(reduce(&network, &Domain::Space, &ReduceOptions::default()).unwrap().moves.is_empty());
+}
+
+#[test]
+fn a_box_of_another_dimension_is_an_error() {
+    let network = random_network(&mut rng(0), &[2, 2, 1]);
+    assert!(reduce(&network, &Domain::orthant(3), &ReduceOptions::default()).is_err());
+}
