@@ -1,0 +1,446 @@
+//! The stratum dag: strata, their numbers, and the covering relations of the closure order.
+//!
+//! `S_r` lies in the closure of `S_s` iff `r <= s` entrywise (Abeasis and Del Fra), and every such pair is joined by
+//! moves up. The move on `[h,k], [i,l]` adds 1 to the ranks `r_{y~x}`, `h <= x < i`, `k < y <= l`, and
+//! nothing else. So an edge is found by looking up one rank list: the table is hashed by a linear function of the ranks,
+//! whose change under a move is a sum over a rectangle, read from prefix sums. Time and memory are linear in strata plus
+//! moves. Ranks only grow along edges, so the sorted order of strata is a topological order.
+
+use rayon::prelude::*;
+
+use super::local::{LocalBarcode, LocalMove};
+use super::{Bar, Fiber, LinearError, MoveKind, RankList, Stratum, StratumTable};
+
+/// The strata of a fiber in the order of [`StratumTable`], with dimensions and covering edges.
+#[derive(Clone, Debug)]
+pub struct StratumDag {
+    table: StratumTable,
+    numbers: Vec<Numbers>,
+    /// The edges out of stratum `a` are `edges[first_edge[a]..first_edge[a + 1]]`.
+    first_edge: Vec<u32>,
+    targets: Vec<u32>,
+    bars: Vec<[u8; 4]>,
+    moves: u64,
+}
+
+/// What is known of one stratum.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    dim: u64,
+    dof: u64,
+    /// The largest dimension of a stratum whose closure contains this one.
+    dim_above: u64,
+    component_exponent: u32,
+}
+
+/// A covering relation of the closure order: a move from stratum `from` up to stratum `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The lower stratum, in the closure of the upper one.
+    pub from: usize,
+    /// The upper stratum.
+    pub to: usize,
+    /// The left bar `[h, k]`.
+    pub source: Bar,
+    /// The right bar `[i, l]`.
+    pub target: Bar,
+}
+
+impl Edge {
+    /// Connecting if the bars are adjacent, else swapping.
+    pub fn kind(&self) -> MoveKind {
+        if self.target.start == self.source.end + 1 { MoveKind::Connect } else { MoveKind::Swap }
+    }
+}
+
+impl StratumDag {
+    /// The dag of a fiber; fails with the number of strata if there are more than `limit`.
+    pub fn build(fiber: &Fiber, limit: usize) -> Result<Self, LinearError> {
+        let table = StratumTable::enumerate(fiber, limit)?;
+        let index = Index::new(&table);
+        let chunks: Vec<Chunk> = (0..table.len().div_ceil(CHUNK))
+            .into_par_iter()
+            .map_init(|| Scratch::new(&table), |scratch, at| scratch.chunk(&table, &index, at))
+            .collect();
+        drop(index);
+        Self::assemble(table, chunks)
+    }
+
+    fn assemble(table: StratumTable, chunks: Vec<Chunk>) -> Result<Self, LinearError> {
+        let edges: usize = chunks.iter().map(|chunk| chunk.targets.len()).sum();
+        if edges > u32::MAX as usize {
+            let count = format!("{} strata and {edges} edges", table.len());
+            return Err(LinearError::TooManyStrata { count, limit: u32::MAX as usize });
+        }
+        let mut dag = StratumDag {
+            numbers: Vec::with_capacity(table.len()),
+            first_edge: Vec::with_capacity(table.len() + 1),
+            targets: Vec::with_capacity(edges),
+            bars: Vec::with_capacity(edges),
+            moves: chunks.iter().map(|chunk| chunk.moves).sum(),
+            table,
+        };
+        for chunk in chunks {
+            let before = dag.targets.len() as u32;
+            dag.first_edge.extend(chunk.first_edge.iter().map(|first| before + first));
+            dag.numbers.extend(chunk.numbers);
+            dag.targets.extend(chunk.targets);
+            dag.bars.extend(chunk.bars);
+        }
+        dag.first_edge.push(edges as u32);
+        for at in (0..dag.len()).rev() {
+            let above = dag.successors(at).iter().map(|&to| dag.numbers[to as usize].dim_above).max();
+            let numbers = &mut dag.numbers[at];
+            numbers.dim_above = numbers.dim.max(above.unwrap_or(0));
+        }
+        Ok(dag)
+    }
+
+    /// The fiber.
+    pub fn fiber(&self) -> &Fiber {
+        self.table.fiber()
+    }
+
+    /// The number of strata.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there are no strata, which never happens.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// The number of covering edges.
+    pub fn edge_count(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// The number of pairs (stratum, move up), covering or not.
+    pub fn move_count(&self) -> u64 {
+        self.moves
+    }
+
+    /// The flattened rank list of stratum `at`.
+    pub fn flat_ranks(&self, at: usize) -> &[u16] {
+        self.table.flat(at)
+    }
+
+    /// Stratum `at`.
+    pub fn stratum(&self, at: usize) -> Stratum {
+        self.table.stratum(at)
+    }
+
+    /// All strata in order.
+    pub fn strata(&self) -> impl Iterator<Item = Stratum> + '_ {
+        (0..self.len()).map(|at| self.stratum(at))
+    }
+
+    /// The place of the stratum with this rank list.
+    pub fn position(&self, ranks: &RankList) -> Option<usize> {
+        let wanted = ranks.flat();
+        let order =
+            |at: usize| self.table.flat(at).iter().map(|&rank| usize::from(rank)).cmp(wanted.iter().copied());
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if order(middle).is_lt() { low = middle + 1 } else { high = middle }
+        }
+        (ranks.widths() == self.fiber().widths() && low < self.len() && order(low).is_eq()).then_some(low)
+    }
+
+    /// The dimension of stratum `at`.
+    pub fn dim(&self, at: usize) -> u64 {
+        self.numbers[at].dim
+    }
+
+    /// The dimension of the null space of the differential of `mu` on stratum `at`.
+    pub fn dof(&self, at: usize) -> u64 {
+        self.numbers[at].dof
+    }
+
+    /// The rank-increasing degrees of freedom, `dof - dim`.
+    pub fn rdof(&self, at: usize) -> u64 {
+        self.numbers[at].dof - self.numbers[at].dim
+    }
+
+    /// `e`, if stratum `at` has `2^e` connected components.
+    pub fn component_exponent(&self, at: usize) -> u32 {
+        self.numbers[at].component_exponent
+    }
+
+    /// Whether stratum `at` is open in the fiber.
+    pub fn is_maximal(&self, at: usize) -> bool {
+        self.rdof(at) == 0
+    }
+
+    /// Whether the fiber is a smooth manifold near the points of stratum `at`: iff `dof` is the largest
+    /// dimension of a stratum above.
+    pub fn is_smooth(&self, at: usize) -> bool {
+        self.numbers[at].dof == self.numbers[at].dim_above
+    }
+
+    /// The dimension of the fiber.
+    pub fn fiber_dimension(&self) -> u64 {
+        self.numbers.iter().map(|numbers| numbers.dim).max().unwrap_or(0)
+    }
+
+    /// The number of strata that are open in the fiber; their closures are its irreducible components.
+    pub fn maximal_count(&self) -> usize {
+        (0..self.len()).filter(|&at| self.is_maximal(at)).count()
+    }
+
+    /// The strata that cover stratum `at`.
+    pub fn successors(&self, at: usize) -> &[u32] {
+        &self.targets[self.first_edge[at] as usize..self.first_edge[at + 1] as usize]
+    }
+
+    /// The edges out of stratum `at`.
+    pub fn edges_from(&self, at: usize) -> impl Iterator<Item = Edge> + '_ {
+        (self.first_edge[at] as usize..self.first_edge[at + 1] as usize).map(move |edge| {
+            let [h, k, i, l] = self.bars[edge].map(usize::from);
+            Edge { from: at, to: self.targets[edge] as usize, source: Bar::new(h, k), target: Bar::new(i, l) }
+        })
+    }
+
+    /// All edges, by lower stratum.
+    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        (0..self.len()).flat_map(|at| self.edges_from(at))
+    }
+
+    /// The bytes that the dag holds.
+    pub fn bytes(&self) -> usize {
+        let strata = self.len() * (2 * self.table.stride() + size_of::<Numbers>() + size_of::<u32>());
+        strata + self.edge_count() * (size_of::<u32>() + size_of::<[u8; 4]>())
+    }
+
+    /// The length of the longest chain of edges from the minimal stratum to each stratum: a layering in
+    /// which every edge goes up.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels = vec![0; self.len()];
+        for at in 0..self.len() {
+            for &to in self.successors(at) {
+                levels[to as usize] = levels[to as usize].max(levels[at] + 1);
+            }
+        }
+        levels
+    }
+}
+
+/// Strata worked on by one task.
+const CHUNK: usize = 4096;
+
+/// The numbers and edges of consecutive strata.
+struct Chunk {
+    numbers: Vec<Numbers>,
+    first_edge: Vec<u32>,
+    targets: Vec<u32>,
+    bars: Vec<[u8; 4]>,
+    moves: u64,
+}
+
+struct Scratch {
+    barcode: LocalBarcode,
+    basis: Vec<u128>,
+    above: Vec<u16>,
+}
+
+impl Scratch {
+    fn new(table: &StratumTable) -> Self {
+        let barcode = LocalBarcode::new(table.fiber().depth());
+        Scratch { barcode, basis: Vec::new(), above: vec![0; table.stride()] }
+    }
+
+    fn chunk(&mut self, table: &StratumTable, index: &Index, at: usize) -> Chunk {
+        let range = at * CHUNK..table.len().min((at + 1) * CHUNK);
+        let mut chunk = Chunk {
+            numbers: Vec::with_capacity(range.len()),
+            first_edge: Vec::with_capacity(range.len()),
+            targets: Vec::new(),
+            bars: Vec::new(),
+            moves: 0,
+        };
+        for at in range {
+            self.stratum(table, index, at, &mut chunk);
+        }
+        chunk
+    }
+
+    fn stratum(&mut self, table: &StratumTable, index: &Index, at: usize, chunk: &mut Chunk) {
+        let fiber = table.fiber();
+        let ranks = table.flat(at);
+        self.barcode.load(fiber.widths(), ranks);
+        chunk.first_edge.push(chunk.targets.len() as u32);
+        let hash = index.hash(ranks);
+        let mut codimension = 0;
+        for step in self.barcode.extensions() {
+            codimension += step.pairs;
+            if !self.barcode.keeps_product(&step) {
+                continue;
+            }
+            chunk.moves += 1;
+            if self.barcode.covers(&step) {
+                self.above.copy_from_slice(ranks);
+                raise(&mut self.above, &step);
+                let to = index.find(table, hash.wrapping_add(index.change(&step)), &self.above);
+                chunk.targets.push(to);
+                let bars = [step.source.start, step.source.end, step.target.start, step.target.end];
+                chunk.bars.push(bars.map(|layer| layer as u8));
+            }
+        }
+        let dim = fiber.parameter_count() - fiber.product_dimension() - codimension;
+        chunk.numbers.push(Numbers {
+            dim,
+            dof: fiber.parameter_count() - self.barcode.differential_rank(),
+            dim_above: dim,
+            component_exponent: self.barcode.component_exponent(&mut self.basis),
+        });
+    }
+}
+
+/// Adds 1 to the ranks that the move raises.
+fn raise(ranks: &mut [u16], step: &LocalMove) {
+    for k in step.source.end + 1..=step.target.end {
+        let row = k * (k - 1) / 2;
+        ranks[row + step.source.start..row + step.target.start].iter_mut().for_each(|rank| *rank += 1);
+    }
+}
+
+/// An open-addressing hash table from rank lists to their places.
+struct Index {
+    slots: Vec<u32>,
+    /// One coefficient per rank.
+    coefficients: Vec<u64>,
+    /// `prefix[y][x]`: the sum of coefficients of `r_{y'~x'}`, `y' < y`, `x' < x`.
+    prefix: Vec<Vec<u64>>,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+impl Index {
+    fn new(table: &StratumTable) -> Self {
+        let depth = table.fiber().depth();
+        let coefficients: Vec<u64> = (1..=table.stride() as u64).map(scramble).collect();
+        let mut prefix = vec![vec![0u64; depth + 2]; depth + 2];
+        for y in 0..=depth {
+            for x in 0..=depth {
+                let own = if x < y { coefficients[y * (y - 1) / 2 + x] } else { 0 };
+                prefix[y + 1][x + 1] = own
+                    .wrapping_add(prefix[y][x + 1])
+                    .wrapping_add(prefix[y + 1][x])
+                    .wrapping_sub(prefix[y][x]);
+            }
+        }
+        let slots = vec![EMPTY; (2 * table.len()).next_power_of_two()];
+        let mut index = Index { slots, coefficients, prefix };
+        for at in 0..table.len() {
+            let mut slot = index.slot(index.hash(table.flat(at)));
+            while index.slots[slot] != EMPTY {
+                slot = (slot + 1) & (index.slots.len() - 1);
+            }
+            index.slots[slot] = at as u32;
+        }
+        index
+    }
+
+    fn hash(&self, ranks: &[u16]) -> u64 {
+        let terms = ranks.iter().zip(&self.coefficients).map(|(&rank, c)| c.wrapping_mul(u64::from(rank)));
+        terms.fold(0, u64::wrapping_add)
+    }
+
+    /// How a move changes the hash.
+    fn change(&self, step: &LocalMove) -> u64 {
+        let (x0, x1, y0, y1) =
+            (step.source.start, step.target.start, step.source.end + 1, step.target.end + 1);
+        let corner = |y: usize, x: usize| self.prefix[y][x];
+        corner(y1, x1).wrapping_sub(corner(y0, x1)).wrapping_sub(corner(y1, x0)).wrapping_add(corner(y0, x0))
+    }
+
+    fn slot(&self, hash: u64) -> usize {
+        scramble(hash) as usize & (self.slots.len() - 1)
+    }
+
+    fn find(&self, table: &StratumTable, hash: u64, ranks: &[u16]) -> u32 {
+        let mut slot = self.slot(hash);
+        while table.flat(self.slots[slot] as usize) != ranks {
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        self.slots[slot]
+    }
+}
+
+/// The finalizer of splitmix64.
+fn scramble(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dag(widths: &[usize], rank: usize) -> StratumDag {
+        StratumDag::build(&Fiber::new(widths.to_vec(), rank).unwrap(), 1 << 20).unwrap()
+    }
+
+    /// The slow and obvious oracle: compare all pairs, keep those with nothing between.
+    fn covers_by_comparison(dag: &StratumDag) -> Vec<(usize, usize)> {
+        let below = |a: usize, b: usize| {
+            a != b && dag.flat_ranks(a).iter().zip(dag.flat_ranks(b)).all(|(r, s)| r <= s)
+        };
+        let n = dag.len();
+        let pairs = (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|&(a, b)| below(a, b));
+        pairs.filter(|&(a, b)| !(0..n).any(|c| below(a, c) && below(c, b))).collect()
+    }
+
+    #[test]
+    fn edges_are_the_covering_pairs() {
+        for (widths, rank) in
+            [(vec![3, 3, 3, 3], 0), (vec![2, 3, 2, 3, 2], 0), (vec![1; 6], 0), (vec![4, 6, 5], 1)]
+        {
+            let dag = dag(&widths, rank);
+            let mut edges: Vec<_> = dag.edges().map(|edge| (edge.from, edge.to)).collect();
+            edges.sort_unstable();
+            assert_eq!(edges, covers_by_comparison(&dag), "{widths:?} {rank}");
+        }
+    }
+
+    #[test]
+    fn the_reduction_lemma_holds() {
+        // (d, rho) has the dag of (d - rho, 0), with dimensions shifted by a constant.
+        let (full, reduced) = (dag(&[4, 5, 3, 4], 2), dag(&[2, 3, 1, 2], 0));
+        assert_eq!(full.len(), reduced.len());
+        assert!(full.edges().eq(reduced.edges()));
+        let shift = full.fiber().parameter_count()
+            - reduced.fiber().parameter_count()
+            - full.fiber().product_dimension();
+        assert!(
+            (0..full.len())
+                .all(|at| full.dim(at) == reduced.dim(at) + shift && full.rdof(at) == reduced.rdof(at))
+        );
+    }
+
+    #[test]
+    fn strata_are_found_by_rank_list_and_levels_rise() {
+        let dag = dag(&[2, 3, 3, 2], 1);
+        for at in 0..dag.len() {
+            assert_eq!(dag.position(dag.stratum(at).ranks()), Some(at));
+        }
+        let levels = dag.levels();
+        assert!(dag.edges().all(|edge| levels[edge.from] < levels[edge.to]));
+        assert_eq!(levels[0], 0);
+    }
+
+    #[test]
+    fn numbers_agree_with_those_of_single_strata() {
+        let dag = dag(&[3, 2, 4, 3], 1);
+        for (at, stratum) in dag.strata().enumerate() {
+            assert_eq!(dag.dim(at), stratum.dimension());
+            assert_eq!(dag.dof(at), stratum.degrees_of_freedom());
+            assert_eq!(dag.component_exponent(at), stratum.component_exponent());
+            assert_eq!(dag.is_maximal(at), stratum.up_moves().is_empty());
+        }
+    }
+}
