@@ -1,0 +1,90 @@
+//! Walking to the bent hyperplanes of a network, in floats.
+//!
+//! On the region of a point `x` the pre-activation of a neuron is affine with gradient `g`. A walk moves `x`
+//! to `z = 0` of a random neuron along a direction that keeps the neurons of earlier walks at zero
+//! (orthogonal to their gradients), by a few Newton steps, since the gradient changes on the way.
+
+use fiberscope_core::{Activation, Network, Neuron};
+
+/// Newton steps per walk.
+const STEPS: usize = 6;
+
+/// The bent hyperplanes of a network.
+pub struct Boundaries {
+    network: Network,
+    neurons: Vec<Neuron>,
+}
+
+impl Boundaries {
+    /// The boundaries of a network.
+    pub fn new(network: &Network) -> Self {
+        let relu = network.hidden_layers().iter().enumerate();
+        let neurons = relu
+            .filter(|(_, layer)| layer.activation() == Activation::Relu)
+            .flat_map(|(layer, of)| (0..of.width()).map(move |unit| Neuron { layer, unit }))
+            .collect();
+        Boundaries { network: network.clone(), neurons }
+    }
+
+    /// Moves a point onto the boundary of the neuron that `pick` in `[0, 1)` names, along a direction
+    /// orthogonal to those that are kept, and keeps the neuron's own.
+    pub fn walk(&self, x: &mut [f64], mut direction: Vec<f64>, pick: f64, kept: &mut Vec<Vec<f64>>) {
+        if self.neurons.is_empty() {
+            return;
+        }
+        let neuron = self.neurons[(pick * self.neurons.len() as f64) as usize % self.neurons.len()];
+        kept.iter().for_each(|unit| remove(&mut direction, unit));
+        let mut gradient = Vec::new();
+        for _ in 0..STEPS {
+            let (value, at) = self.local(x, neuron);
+            gradient = at;
+            let rate = dot(&gradient, &direction);
+            let step = -value / rate;
+            if value == 0.0 || !step.is_finite() || step.abs() > 1e12 {
+                break;
+            }
+            x.iter_mut().zip(&direction).for_each(|(x, u)| *x += step * u);
+        }
+        kept.iter().for_each(|unit| remove(&mut gradient, unit));
+        let length = dot(&gradient, &gradient).sqrt();
+        if length > 1e-9 {
+            gradient.iter_mut().for_each(|g| *g /= length);
+            kept.push(gradient);
+        }
+    }
+
+    /// The pre-activation of a neuron at a point and its gradient there.
+    fn local(&self, x: &[f64], neuron: Neuron) -> (f64, Vec<f64>) {
+        let layers = &self.network.layers()[..=neuron.layer];
+        let mut activations = x.to_vec();
+        let mut masks: Vec<Vec<bool>> = Vec::new();
+        for layer in &layers[..neuron.layer] {
+            let relu = layer.activation() == Activation::Relu;
+            let row = |i: usize| dot(layer.weight().row(i), &activations) + layer.bias()[i];
+            let z: Vec<f64> = (0..layer.width()).map(row).collect();
+            masks.push(z.iter().map(|z| !relu || *z > 0.0).collect());
+            activations = z.iter().map(|&z| if relu { z.max(0.0) } else { z }).collect();
+        }
+        let last = &layers[neuron.layer];
+        let mut gradient = last.weight().row(neuron.unit).to_vec();
+        let value = dot(&gradient, &activations) + last.bias()[neuron.unit];
+        for (layer, mask) in layers[..neuron.layer].iter().zip(&masks).rev() {
+            let mut before = vec![0.0; layer.input_width()];
+            for (i, g) in gradient.iter().enumerate().filter(|(i, g)| mask[*i] && **g != 0.0) {
+                before.iter_mut().zip(layer.weight().row(i)).for_each(|(sum, w)| *sum += g * w);
+            }
+            gradient = before;
+        }
+        (value, gradient)
+    }
+}
+
+/// Makes a direction orthogonal to a unit vector.
+fn remove(direction: &mut [f64], unit: &[f64]) {
+    let part = dot(direction, unit);
+    direction.iter_mut().zip(unit).for_each(|(x, u)| *x -= part * u);
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,347 @@
+//! Do two networks compute the same function?
+//!
+//! Cheap proofs come first, then attempts to refute, then the complete search:
+//!
+//! 1. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
+//! 2. If one hidden layer is left behind the matched ones, hyperplane representations are compared
+//!    (module `tail`); without matched layers this decides.
+//! 3. Three layers with a bottleneck are decided for generic parameters (module `bottleneck`).
+//! 4. Networks that agree up to rounding get a bound for their difference (module `rounding`), if that is wanted.
+//! 5. Points near boundaries of both networks are tried ([`mod@falsify`]).
+//! 6. All joint linear regions are searched, within limits ([`regions`]).
+//!
+//! Every answer but "undecided" carries a certificate, which the checker has accepted before it is given:
+//! no verdict rests on the code here. Deciding is coNP-hard in general [threelayer2026, Section 6], so that a
+//! limit may be reached first.
+
+mod bottleneck;
+pub mod falsify;
+mod matching;
+pub mod regions;
+mod rounding;
+mod solve;
+mod tail;
+
+use std::time::Duration;
+
+use fiberscope_check::{Outcome, check};
+use fiberscope_core::{
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkName, Rational,
+};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
+
+use crate::rank;
+use crate::reduce::{ReduceOptions, Reduction, reduce};
+use bottleneck::Finding;
+use falsify::{FalsifyBudget, falsify};
+use matching::match_layers;
+use regions::{SearchLimits, SearchOutcome, SearchProgress, SearchState};
+use tail::{Tail, difference_points, inside};
+
+/// How to go about the question.
+#[derive(Clone, Debug, Default)]
+pub struct EquivalenceOptions {
+    /// Refuse the answer "up to rounding".
+    pub exact: bool,
+    /// What counts as rounding: the certified bound may be at most this, if it is given; otherwise
+    /// parameters may differ by a few units of `precision`.
+    pub tolerance: Option<f64>,
+    /// The distance from 1 to the next number of the format in which the parameters were stored.
+    pub precision: f64,
+    /// The longest time for the complete search.
+    pub time: Option<Duration>,
+    /// The seed of random points.
+    pub seed: u64,
+    /// Where to go on with an earlier search.
+    pub resume: Option<SearchState>,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+#[must_use]
+pub enum Verdict {
+    /// The networks are equal on the domain.
+    Equivalent {
+        /// The proof.
+        certificate: Certificate,
+    },
+    /// The networks differ by no more than a bound on the domain of the certificate.
+    EquivalentUpToRounding {
+        /// The bound.
+        bound: Rational,
+        /// The proof.
+        certificate: Certificate,
+        /// A point where they differ, if one was found.
+        differ_at: Option<Vec<Rational>>,
+    },
+    /// The networks differ.
+    Different {
+        /// Where.
+        x: Vec<Rational>,
+        /// The first network's value there.
+        a: Vec<Rational>,
+        /// The second network's value there.
+        b: Vec<Rational>,
+        /// The proof.
+        certificate: Certificate,
+    },
+    /// A limit was reached first.
+    Undecided {
+        /// The part of the search that is finished.
+        explored: f64,
+        /// How many joint regions were found to agree.
+        regions: u64,
+        /// Where to go on.
+        state: SearchState,
+    },
+}
+
+/// The answer and how it was found.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The answer.
+    pub verdict: Verdict,
+    /// `identical`, `moves`, `hyperplanes`, `bottleneck`, `rounding`, `falsification` or `regions`.
+    pub method: &'static str,
+}
+
+/// Why the question makes no sense.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum EquivalenceError {
+    #[error("the networks have {a} and {b} inputs; expected the same number")]
+    Inputs { a: usize, b: usize },
+    #[error("the networks have {a} and {b} outputs; expected the same number")]
+    Outputs { a: usize, b: usize },
+    #[error(transparent)]
+    Domain(#[from] fiberscope_core::DomainError),
+    #[error(transparent)]
+    Search(#[from] regions::SearchError),
+}
+
+/// Decides whether two networks compute the same function on a domain.
+pub fn decide(
+    a: &Network,
+    b: &Network,
+    domain: &Domain,
+    options: &EquivalenceOptions,
+    progress: &(dyn Fn(SearchProgress) + Sync),
+) -> Result<Decision, EquivalenceError> {
+    if a.input_width() != b.input_width() {
+        return Err(EquivalenceError::Inputs { a: a.input_width(), b: b.input_width() });
+    }
+    if a.output_width() != b.output_width() {
+        return Err(EquivalenceError::Outputs { a: a.output_width(), b: b.output_width() });
+    }
+    domain.check(a.input_width())?;
+    let question = Question { a, b, domain, seed: options.seed };
+    if let Some(decision) = question.identical() {
+        return Ok(decision);
+    }
+    let (reduced_a, reduced_b) = question.reduce()?;
+    if let Some(decision) = question.polynomial(&reduced_a, &reduced_b) {
+        return Ok(question.prefer_rounding(decision, options));
+    }
+    if let Some(decision) = question.rounding(options) {
+        return Ok(decision);
+    }
+    let budget = FalsifyBudget { time: options.time, ..FalsifyBudget::default() };
+    if let Some(x) = falsify(a, b, domain, options.seed, &budget)
+        && let Some(decision) = question.different([x], "falsification")
+    {
+        return Ok(decision);
+    }
+    question.search(&reduced_a, &reduced_b, options, progress)
+}
+
+struct Question<'a> {
+    a: &'a Network,
+    b: &'a Network,
+    domain: &'a Domain,
+    seed: u64,
+}
+
+impl Question<'_> {
+    fn identical(&self) -> Option<Decision> {
+        (NetworkName::of(self.a) == NetworkName::of(self.b)).then(|| {
+            self.equal(Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() }, "identical")
+        })?
+    }
+
+    fn reduce(&self) -> Result<(Reduction, Reduction), EquivalenceError> {
+        let reduced = |network: &Network| reduce(&network.to_exact(), self.domain, &ReduceOptions::default());
+        let (mut a, mut b) = (reduced(self.a)?, reduced(self.b)?);
+        // A hidden layer of its own lets a shallower network be compared with a deeper one.
+        for (shallow, deep) in [(&mut a, b.network.hidden_depth()), (&mut b, 0)] {
+            if deep == 2 && shallow.network.hidden_depth() == 1 {
+                deepen(shallow);
+            }
+        }
+        if a.network.hidden_depth() == 2 && b.network.hidden_depth() == 1 {
+            deepen(&mut b);
+        }
+        Ok((a, b))
+    }
+
+    /// The procedures that need no search.
+    fn polynomial(&self, a: &Reduction, b: &Reduction) -> Option<Decision> {
+        let matching = match_layers(&a.network, &b.network);
+        let moves_a = a.moves.clone();
+        let moves_b = b.moves.clone().compose(matching.moves);
+        let (net_a, net_b) = (&a.network, &matching.network);
+        if matching.prefix == net_a.depth() && net_a.depth() == net_b.depth() {
+            return self.equal(Evidence::Moves { a: moves_a, b: moves_b }, "moves");
+        }
+        let hidden = (net_a.hidden_depth(), net_b.hidden_depth());
+        if hidden == (0, 0) {
+            return self.different(self.random_points(), "affine maps");
+        }
+        if hidden == (matching.prefix + 1, matching.prefix + 1) {
+            let sides = net_a.activation_ranges(self.domain).nth(matching.prefix)?;
+            match difference_points(&Tail::of(net_a), &Tail::of(net_b), &sides, self.seed) {
+                None => {
+                    let evidence = Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix: matching.prefix };
+                    return self.equal(evidence, "hyperplanes");
+                }
+                Some(points) if matching.prefix == 0 => return self.different(points, "hyperplanes"),
+                Some(_) => {}
+            }
+        }
+        if hidden == (2, 2)
+            && *self.domain == Domain::Space
+            && [net_a, &b.network].into_iter().all(is_bottleneck)
+        {
+            return match bottleneck::compare(net_a, &b.network, self.seed) {
+                Finding::Equal { a: more_a, b: more_b } => {
+                    let (a, b) = (moves_a.compose(more_a), b.moves.clone().compose(more_b));
+                    self.equal(Evidence::Hyperplanes { a, b, prefix: 1 }, "bottleneck")
+                }
+                Finding::Candidates(points) => self.different(points, "bottleneck"),
+            };
+        }
+        None
+    }
+
+    /// Points of the domain in general position.
+    fn random_points(&self) -> Vec<Vec<Rational>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let sides = self.domain.sides(self.a.input_width());
+        (0..=sides.len()).map(|_| sides.iter().map(|side| inside(side, &mut rng)).collect()).collect()
+    }
+
+    /// A difference of a few units in the last place is what rounding leaves.
+    fn prefer_rounding(&self, decision: Decision, options: &EquivalenceOptions) -> Decision {
+        let Verdict::Different { x, .. } = &decision.verdict else { return decision };
+        match self.rounding(options) {
+            Some(Decision {
+                verdict: Verdict::EquivalentUpToRounding { bound, certificate, .. },
+                method,
+            }) => {
+                let differ_at = Some(x.clone());
+                Decision {
+                    verdict: Verdict::EquivalentUpToRounding { bound, certificate, differ_at },
+                    method,
+                }
+            }
+            _ => decision,
+        }
+    }
+
+    fn rounding(&self, options: &EquivalenceOptions) -> Option<Decision> {
+        if options.exact {
+            return None;
+        }
+        let (evidence, domain) = rounding::align(self.a, self.b, self.domain, options)?;
+        let Evidence::Rounding { bound, .. } = &evidence else { return None };
+        let bound = bound.clone();
+        let certificate = self.proved(evidence, domain)?;
+        let verdict = Verdict::EquivalentUpToRounding { bound, certificate, differ_at: None };
+        Some(Decision { verdict, method: "rounding" })
+    }
+
+    fn search(
+        &self,
+        a: &Reduction,
+        b: &Reduction,
+        options: &EquivalenceOptions,
+        progress: &(dyn Fn(SearchProgress) + Sync),
+    ) -> Result<Decision, EquivalenceError> {
+        let limits = SearchLimits { time: options.time, leaves: None };
+        let (net_a, net_b) = (&a.network, &b.network);
+        let outcome = match options.resume.clone() {
+            Some(state) => regions::resume(net_a, net_b, self.domain, state, &limits, progress)?,
+            None => regions::search(net_a, net_b, self.domain, &limits, progress)?,
+        };
+        let decided = match outcome {
+            SearchOutcome::Equal { tree, .. } => {
+                let evidence = Evidence::Regions { a: a.moves.clone(), b: b.moves.clone(), tree };
+                self.equal(evidence, "regions")
+            }
+            SearchOutcome::Different { x } => self.different([x], "regions"),
+            SearchOutcome::Undecided { explored, leaves, state } => {
+                let verdict = Verdict::Undecided { explored, regions: leaves, state };
+                Some(Decision { verdict, method: "regions" })
+            }
+        };
+        Ok(decided.expect("what the search proves, the checker accepts"))
+    }
+
+    fn equal(&self, evidence: Evidence, method: &'static str) -> Option<Decision> {
+        let certificate = self.proved(evidence, self.domain.clone())?;
+        Some(Decision { verdict: Verdict::Equivalent { certificate }, method })
+    }
+
+    /// The first of the points at which the networks differ, exactly.
+    fn different(
+        &self,
+        points: impl IntoIterator<Item = Vec<Rational>>,
+        method: &'static str,
+    ) -> Option<Decision> {
+        points.into_iter().filter(|x| self.domain.contains(x)).find_map(|x| {
+            let (a, b) = (self.a.evaluate_exact(&x).ok()?, self.b.evaluate_exact(&x).ok()?);
+            if a == b {
+                return None;
+            }
+            let evidence = Evidence::Witness { x: x.clone(), a: a.clone(), b: b.clone() };
+            let certificate = self.proved(evidence, self.domain.clone())?;
+            Some(Decision { verdict: Verdict::Different { x, a, b, certificate }, method })
+        })
+    }
+
+    /// The certificate, if the checker accepts it.
+    fn proved(&self, evidence: Evidence, domain: Domain) -> Option<Certificate> {
+        let (a, b) = (NetworkName::of(self.a), NetworkName::of(self.b));
+        let certificate = Certificate { a, b, domain, evidence };
+        matches!(check(&certificate, self.a, self.b), Outcome::Proved(_)).then_some(certificate)
+    }
+}
+
+/// Puts a layer of identity weights behind the only hidden layer; its inputs are nonnegative.
+fn deepen(reduction: &mut Reduction) {
+    let layers = reduction.network.layers();
+    let (hidden, output) = (&layers[0], &layers[1]);
+    if hidden.activation() != Activation::Relu {
+        return;
+    }
+    let unit = |i: usize, j: usize| if i == j { Rational::ONE } else { Rational::ZERO };
+    let width = hidden.width();
+    let unfold = Move::Unfold {
+        layer: 1,
+        weight: (0..width).map(|i| (0..width).map(|j| unit(i, j)).collect()).collect(),
+        bias: vec![Rational::ZERO; width],
+        activation: Activation::Relu,
+        next_weight: output.weight().iter_rows().map(<[Rational]>::to_vec).collect(),
+        next_bias: output.bias().to_vec(),
+    };
+    unfold.apply(&mut reduction.network, &Domain::Space).expect("relu of a nonnegative number is the number");
+    reduction.moves.push(unfold);
+}
+
+/// Whether the network has two hidden ReLU layers and its first weight has full row rank.
+fn is_bottleneck(network: &ExactNetwork) -> bool {
+    let relu = network.hidden_layers().iter().all(|layer| layer.activation() == Activation::Relu);
+    let first = network.layers()[0].weight();
+    relu && first.rows() <= first.cols() && rank::rank(&first.map(Rational::to_f64)).lower == first.rows()
+}

@@ -1,0 +1,266 @@
+//! Networks over the integers.
+//!
+//! Let `D_l` be a common denominator of `(W_l, b_l)` and `S_l = D_1 ... D_l`. With integer layers
+//! `W'_l = D_l W_l`, `b'_l = S_l b_l` the pre-activations are `z'_l = S_l z_l`: integers in, integers out, no
+//! fractions to reduce. Identity layers and inputs with a single value are multiplied out first.
+
+use dashu_int::ops::{BitTest, Gcd};
+use dashu_int::{IBig, Sign, UBig};
+use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, Rational};
+
+use super::wide::{WIDE_BITS, Wide};
+
+/// An affine function of the free inputs over the integers, and its approximation.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Gradient, then constant.
+    pub exact: Box<[IBig]>,
+    /// `exact * 2^-exponent`, the largest entry of the gradient in `[1/2, 1]`.
+    pub approximate: Box<[f64]>,
+    /// See `approximate`.
+    pub exponent: i64,
+}
+
+impl Form {
+    /// The function with these coefficients.
+    pub fn new(exact: Vec<IBig>) -> Self {
+        let gradient = &exact[..exact.len() - 1];
+        let length = gradient.iter().map(IBig::bit_len).max().unwrap_or(0);
+        let exponent = if length == 0 { exact[exact.len() - 1].bit_len() } else { length } as i64;
+        let approximate = exact.iter().map(|x| scaled(x, exponent)).collect();
+        Form { exact: exact.into(), approximate, exponent }
+    }
+
+    /// The constant.
+    pub fn constant(&self) -> &IBig {
+        &self.exact[self.exact.len() - 1]
+    }
+
+    /// Whether the gradient is zero.
+    pub fn is_constant(&self) -> bool {
+        self.exact[..self.exact.len() - 1].iter().all(IBig::is_zero)
+    }
+}
+
+/// `x * 2^-exponent` to about 60 bits, kept within the doubles.
+fn scaled(x: &IBig, exponent: i64) -> f64 {
+    let (sign, words) = x.as_sign_words();
+    let Some((&top, rest)) = words.split_last() else { return 0.0 };
+    let next = rest.last().copied().unwrap_or(0);
+    let top_exponent = 64 * rest.len() as i64 - exponent;
+    let magnitude = top as f64 * power_of_two(top_exponent) + next as f64 * power_of_two(top_exponent - 64);
+    let magnitude = magnitude.min(1e300);
+    if sign == Sign::Negative { -magnitude } else { magnitude }
+}
+
+/// `2^exponent`, 0 or a huge number where it is no double.
+pub fn power_of_two(exponent: i64) -> f64 {
+    match exponent {
+        -1022..=1000 => f64::from_bits(((exponent + 1023) as u64) << 52),
+        ..-1022 => 0.0,
+        _ => f64::from_bits(((1000 + 1023) as u64) << 52),
+    }
+}
+
+/// A ReLU layer, or the output layer, over the integers.
+#[derive(Clone, Debug)]
+pub struct IntegerLayer {
+    /// One row per neuron.
+    weight: Vec<Box<[IBig]>>,
+    /// The same as machine integers, where they all are, and the length of the longest.
+    short_weight: Option<(Vec<Box<[i128]>>, usize)>,
+    bias: Vec<IBig>,
+    /// `S_l`.
+    pub scale: IBig,
+    /// The layer of the network that this is.
+    pub source: usize,
+}
+
+impl IntegerLayer {
+    /// The number of neurons.
+    pub fn width(&self) -> usize {
+        self.bias.len()
+    }
+
+    /// The pre-activations of the first layer.
+    pub fn input_forms(&self) -> Vec<Form> {
+        let rows = self.weight.iter().zip(&self.bias);
+        rows.map(|(row, bias)| Form::new(row.iter().chain([bias]).cloned().collect())).collect()
+    }
+
+    /// The pre-activations of this layer behind masked functions of the layer before.
+    pub fn forms(&self, before: &[Form], on: &[bool]) -> Vec<Form> {
+        let short = self.short_inputs(before, on);
+        let length = before.first().map_or(1, |form| form.exact.len());
+        let form = |unit: usize| {
+            let exact = match (&self.short_weight, &short) {
+                (Some((weight, _)), Some(short)) => self.combine_short(unit, &weight[unit], short, length),
+                _ => self.combine(unit, before, on),
+            };
+            Form::new(exact)
+        };
+        (0..self.width()).map(form).collect()
+    }
+
+    /// The active functions of the layer before as machine integers, if all sums of this layer are short enough.
+    fn short_inputs(&self, before: &[Form], on: &[bool]) -> Option<Vec<(usize, Vec<i128>)>> {
+        let (_, weight_length) = self.short_weight.as_ref()?;
+        let active = || before.iter().enumerate().zip(on).filter(|(_, on)| **on);
+        let length =
+            active().flat_map(|((_, form), _)| form.exact.iter().map(IBig::bit_len)).max().unwrap_or(0);
+        let terms = usize::BITS - before.len().leading_zeros();
+        if weight_length + length + terms as usize > WIDE_BITS {
+            return None;
+        }
+        active().map(|((i, form), _)| Some((i, short(&form.exact)?))).collect()
+    }
+
+    /// [`IntegerLayer::combine`] in machine integers.
+    fn combine_short(
+        &self,
+        unit: usize,
+        weight: &[i128],
+        before: &[(usize, Vec<i128>)],
+        length: usize,
+    ) -> Vec<IBig> {
+        let mut total = vec![Wide::default(); length];
+        for (i, form) in before {
+            total.iter_mut().zip(form).for_each(|(sum, &x)| sum.add_product(weight[*i], x));
+        }
+        let mut total: Vec<IBig> = total.into_iter().map(Wide::to_integer).collect();
+        total[length - 1] += &self.bias[unit];
+        total
+    }
+
+    fn combine(&self, unit: usize, before: &[Form], on: &[bool]) -> Vec<IBig> {
+        let length = before.first().map_or(1, |form| form.exact.len());
+        let mut total = vec![IBig::ZERO; length];
+        for ((weight, form), _) in
+            self.weight[unit].iter().zip(before).zip(on).filter(|((weight, _), on)| **on && !weight.is_zero())
+        {
+            for (sum, x) in total.iter_mut().zip(form.exact.iter()) {
+                *sum += weight * x;
+            }
+        }
+        total[length - 1] += &self.bias[unit];
+        total
+    }
+}
+
+/// A network over the integers: ReLU layers, then the output layer.
+#[derive(Clone, Debug)]
+pub struct IntegerNetwork {
+    /// The layers.
+    pub layers: Vec<IntegerLayer>,
+}
+
+impl IntegerNetwork {
+    /// The network as a function of the inputs of the domain that are not fixed to one value.
+    pub fn new(network: &ExactNetwork, sides: &[Interval]) -> Self {
+        let mut pending = sides.iter().any(is_fixed).then(|| substitution(sides));
+        let mut scale = IBig::ONE;
+        let mut layers = Vec::new();
+        for (source, layer) in network.layers().iter().enumerate() {
+            let (weight, bias) = match pending.take() {
+                Some((inner_weight, inner_bias)) => (
+                    product(layer.weight(), &inner_weight),
+                    (0..layer.width())
+                        .map(|i| &dot(layer.weight().row(i), inner_bias.iter()) + &layer.bias()[i])
+                        .collect(),
+                ),
+                None => (layer.weight().clone(), layer.bias().to_vec()),
+            };
+            let last = source + 1 == network.depth();
+            if layer.activation() == Activation::Identity && !last {
+                pending = Some((weight, bias));
+            } else {
+                layers.push(integer_layer(&weight, &bias, &mut scale, source));
+            }
+        }
+        IntegerNetwork { layers }
+    }
+
+    /// The number of ReLU layers.
+    pub fn depth(&self) -> usize {
+        self.layers.len() - 1
+    }
+}
+
+/// Whether the interval is a single point.
+pub fn is_fixed(side: &Interval) -> bool {
+    side.lower.is_some() && side.lower == side.upper
+}
+
+/// The inputs as an affine map of the free ones.
+fn substitution(sides: &[Interval]) -> (Matrix<Rational>, Vec<Rational>) {
+    let free: Vec<usize> = (0..sides.len()).filter(|&i| !is_fixed(&sides[i])).collect();
+    let entry = |i: usize, j: usize| if free[j] == i { Rational::ONE } else { Rational::ZERO };
+    let fixed = |side: &Interval| match &side.lower {
+        Some(value) if is_fixed(side) => value.clone(),
+        _ => Rational::ZERO,
+    };
+    (Matrix::from_fn(sides.len(), free.len(), entry), sides.iter().map(fixed).collect())
+}
+
+fn product(left: &Matrix<Rational>, right: &Matrix<Rational>) -> Matrix<Rational> {
+    Matrix::from_fn(left.rows(), right.cols(), |i, j| dot(left.row(i), right.column(j)))
+}
+
+fn dot<'a>(left: &[Rational], right: impl Iterator<Item = &'a Rational>) -> Rational {
+    left.iter().zip(right).filter(|(x, y)| !x.is_zero() && !y.is_zero()).map(|(x, y)| x * y).sum()
+}
+
+fn integer_layer(
+    weight: &Matrix<Rational>,
+    bias: &[Rational],
+    scale: &mut IBig,
+    source: usize,
+) -> IntegerLayer {
+    let denominator = common_denominator(weight.entries().iter().chain(bias));
+    let before = scale.clone();
+    *scale = &*scale * &denominator;
+    let row = |i: usize| weight.row(i).iter().map(|w| times(w, &denominator)).collect();
+    let weight: Vec<Box<[IBig]>> = (0..weight.rows()).map(row).collect();
+    IntegerLayer {
+        short_weight: short_matrix(&weight),
+        weight,
+        bias: bias.iter().map(|b| times(b, &denominator) * &before).collect(),
+        scale: scale.clone(),
+        source,
+    }
+}
+
+/// The rows as machine integers, if they all are, and the length of the longest number.
+fn short_matrix(weight: &[Box<[IBig]>]) -> Option<(Vec<Box<[i128]>>, usize)> {
+    let rows = weight.iter().map(|row| short(row).map(Vec::into_boxed_slice)).collect::<Option<_>>()?;
+    Some((rows, weight.iter().flatten().map(IBig::bit_len).max().unwrap_or(0)))
+}
+
+/// The integers as machine integers, if they all are.
+fn short(integers: &[IBig]) -> Option<Vec<i128>> {
+    integers.iter().map(|x| i128::try_from(x).ok()).collect()
+}
+
+/// A positive integer whose product with each of the numbers is an integer.
+pub fn common_denominator<'a>(numbers: impl Iterator<Item = &'a Rational>) -> IBig {
+    let (mut odd, mut shift) = (UBig::ONE, 0i64);
+    for number in numbers {
+        let (n, d, e) = number.to_big_parts();
+        if !n.is_zero() {
+            if d != UBig::ONE {
+                let common = (&odd).gcd(&d);
+                odd *= d / common;
+            }
+            shift = shift.max(-e);
+        }
+    }
+    IBig::from(odd) << shift as usize
+}
+
+/// The integer `number * factor`.
+pub fn times(number: &Rational, factor: &IBig) -> IBig {
+    let (n, d, e) = number.to_big_parts();
+    let product = n * factor;
+    let product = if d == UBig::ONE { product } else { product / IBig::from(d) };
+    if e >= 0 { product << e as usize } else { product >> -e as usize }
+}

@@ -1,0 +1,185 @@
+//! What an interrupted search leaves behind, so that a later one can go on from there.
+//!
+//! The state is the tree in preorder with finished stretches and open nodes; an open node is the list of
+//! the decisions on its path. It names the networks and the domain that it belongs to.
+
+use fiberscope_core::{CoverNode, Digest, Domain, ExactNetwork, Operand};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::node::{Kind, Node, Step};
+use super::problem::{Problem, Unit};
+
+const FORMAT: &str = "fiberscope-search";
+const VERSION: u64 = 1;
+
+/// Why a search cannot start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum SearchError {
+    #[error(
+        "the networks have {a_inputs} and {b_inputs} inputs, {a_outputs} and {b_outputs} outputs; they must agree"
+    )]
+    Shapes { a_inputs: usize, b_inputs: usize, a_outputs: usize, b_outputs: usize },
+    #[error(transparent)]
+    Domain(#[from] fiberscope_core::DomainError),
+    #[error(
+        "expected the state of a search (\"format\": {FORMAT:?}, version {VERSION}), found format {0:?}, version {1}"
+    )]
+    Format(String, u64),
+    #[error("the state belongs to another search: the {0} is not the same")]
+    OtherSearch(&'static str),
+    #[error("the state names a path that the networks do not have (open node {0})")]
+    Path(usize),
+    #[error("not the state of a search: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The state of a search that was stopped by a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchState {
+    format: String,
+    version: u64,
+    a: Digest,
+    b: Digest,
+    domain: Domain,
+    leaves: u64,
+    items: Vec<StateItem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum StateItem {
+    /// Nodes of the tree.
+    Finished(Vec<CoverNode>),
+    /// A node to be searched: network, layer, neuron (from 1), on, kind.
+    Open(Vec<(Operand, usize, usize, bool, StepKind)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StepKind {
+    Split,
+    Implied,
+    Constant,
+}
+
+/// A stretch of the tree in preorder.
+pub enum Stretch {
+    /// Finished nodes.
+    Finished(Vec<CoverNode>),
+    /// A subtree to be searched.
+    Open(Box<Node>),
+}
+
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u64,
+}
+
+impl SearchState {
+    /// Reads a state.
+    pub fn from_json(json: &[u8]) -> Result<Self, SearchError> {
+        let head: Head = serde_json::from_slice(json)?;
+        if head.format != FORMAT || head.version != VERSION {
+            return Err(SearchError::Format(head.format.chars().take(60).collect(), head.version));
+        }
+        Ok(serde_json::from_slice(json)?)
+    }
+
+    /// The state as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("states have string keys and finite numbers")
+    }
+
+    /// How many leaves are finished.
+    pub fn leaves(&self) -> u64 {
+        self.leaves
+    }
+
+    /// The state of a search that stopped with these stretches.
+    pub(super) fn new(
+        (a, b, domain): (&ExactNetwork, &ExactNetwork, &Domain),
+        problem: &Problem,
+        leaves: u64,
+        stretches: Vec<Stretch>,
+    ) -> Self {
+        let mut items: Vec<StateItem> = Vec::new();
+        for stretch in stretches {
+            match (stretch, items.last_mut()) {
+                (Stretch::Finished(nodes), Some(StateItem::Finished(before))) => before.extend(nodes),
+                (Stretch::Finished(nodes), _) => items.push(StateItem::Finished(nodes)),
+                (Stretch::Open(node), _) => items
+                    .push(StateItem::Open(node.path().iter().map(|step| written(problem, step)).collect())),
+            }
+        }
+        SearchState {
+            format: FORMAT.into(),
+            version: VERSION,
+            a: Digest::of_exact(a),
+            b: Digest::of_exact(b),
+            domain: domain.clone(),
+            leaves,
+            items,
+        }
+    }
+
+    /// The stretches of the tree, if the state belongs to these networks and this domain.
+    pub(super) fn restore(
+        self,
+        (a, b, domain): (&ExactNetwork, &ExactNetwork, &Domain),
+        problem: &Problem,
+    ) -> Result<Vec<Stretch>, SearchError> {
+        if self.a != Digest::of_exact(a) {
+            return Err(SearchError::OtherSearch("first network"));
+        }
+        if self.b != Digest::of_exact(b) {
+            return Err(SearchError::OtherSearch("second network"));
+        }
+        if self.domain != *domain {
+            return Err(SearchError::OtherSearch("domain"));
+        }
+        let mut opened = 0;
+        let restore = |item: StateItem| match item {
+            StateItem::Finished(nodes) => Ok(Stretch::Finished(nodes)),
+            StateItem::Open(path) => {
+                opened += 1;
+                let steps: Option<Vec<Step>> = path.iter().map(|step| read(problem, step)).collect();
+                let node = steps.and_then(|steps| Node::replay(problem, &steps));
+                node.map(|node| Stretch::Open(Box::new(node))).ok_or(SearchError::Path(opened))
+            }
+        };
+        self.items.into_iter().map(restore).collect()
+    }
+}
+
+fn written(problem: &Problem, step: &Step) -> (Operand, usize, usize, bool, StepKind) {
+    let (operand, layer) = problem.name(step.unit);
+    let kind = match step.kind {
+        Kind::Split => StepKind::Split,
+        Kind::Implied => StepKind::Implied,
+        Kind::Constant => StepKind::Constant,
+    };
+    (operand, layer + 1, step.unit.unit + 1, step.on, kind)
+}
+
+fn read(problem: &Problem, written: &(Operand, usize, usize, bool, StepKind)) -> Option<Step> {
+    let &(operand, layer, unit, on, kind) = written;
+    let network = match operand {
+        Operand::A => 0,
+        Operand::B => 1,
+    };
+    let (layer, unit) = (problem.layer_of(network, layer.checked_sub(1)?)?, unit.checked_sub(1)?);
+    if unit >= problem.networks[network].layers[layer].width() {
+        return None;
+    }
+    let kind = match kind {
+        StepKind::Split => Kind::Split,
+        StepKind::Implied => Kind::Implied,
+        StepKind::Constant => Kind::Constant,
+    };
+    Some(Step { unit: Unit { network, layer, unit }, on, kind })
+}
