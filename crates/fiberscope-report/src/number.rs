@@ -1,0 +1,126 @@
+//! Numbers as readers like them: short, and exact where that is short.
+
+use fiberscope_core::Rational;
+
+/// The most digits of a numerator or a denominator that is shown.
+const DIGITS: usize = 4;
+
+/// An integer or a fraction if that is short; otherwise a decimal with 4 significant digits.
+pub fn short(x: &Rational) -> String {
+    exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| decimal(x, 4))
+}
+
+/// An integer or a fraction of up to 20 characters; otherwise a decimal that determines the double.
+pub fn precise(x: &Rational) -> String {
+    exact_if(x, |part| part.len() <= 10).unwrap_or_else(|| decimal(x, 17))
+}
+
+/// The double next to `x` that is not below it.
+pub fn upper_f64(x: &Rational) -> f64 {
+    let nearest = x.to_f64();
+    match Rational::from_f64(nearest) {
+        Some(value) if value < *x => nearest.next_up(),
+        _ => nearest,
+    }
+}
+
+/// A count with its digits in groups of three.
+pub fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn exact_if(x: &Rational, short: impl Fn(&str) -> bool) -> Option<String> {
+    let text = x.to_string();
+    let parts = text.trim_start_matches('-').split('/');
+    parts.into_iter().all(short).then_some(text)
+}
+
+fn decimal(x: &Rational, digits: usize) -> String {
+    let value = x.to_f64();
+    match (value == 0.0, value.is_infinite(), x.is_negative()) {
+        (true, _, _) if x.is_zero() => "0".into(),
+        (true, _, false) => "<1e-323".into(),
+        (true, _, true) => ">-1e-323".into(),
+        (_, true, false) => ">1e308".into(),
+        (_, true, true) => "<-1e308".into(),
+        _ => significant(value, digits),
+    }
+}
+
+/// A finite double with so many significant digits, trailing zeros left out.
+pub fn significant(value: f64, digits: usize) -> String {
+    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..=digits.clamp(5, 15) as i32).contains(&exponent) {
+        let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+        trim_zeros(&format!("{value:.decimals$}")).into()
+    } else {
+        format!("{}e{exponent}", trim_zeros(mantissa))
+    }
+}
+
+fn trim_zeros(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn r(text: &str) -> Rational {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn short_numbers_are_exact_and_long_ones_rounded() {
+        let check = |text: &str, expected: &str| assert_eq!(short(&r(text)), expected, "{text}");
+        check("0", "0");
+        check("-1", "-1");
+        check("2/3", "2/3");
+        check("-7/1024", "-7/1024");
+        check("12345", "12345");
+        check("1234567", "1.235e6");
+        check("-1/3000000", "-3.333e-7");
+        check("3602879701896397/36028797018963968", "0.1");
+        check("1/10000", "0.0001");
+        assert_eq!(short(&Rational::dyadic(1, -5000)), "<1e-323");
+        assert_eq!(short(&Rational::dyadic(-1, -5000)), ">-1e-323");
+        assert_eq!(short(&Rational::dyadic(1, 5000)), ">1e308");
+    }
+
+    #[test]
+    fn precise_numbers_tell_neighbours_apart() {
+        assert_eq!(precise(&r("7602177/1048576")), "7602177/1048576");
+        let (x, y) = (0.1f64, 0.1f64.next_up());
+        let show = |x: f64| precise(&Rational::from_f64(x).unwrap());
+        assert_ne!(show(x), show(y));
+        assert_eq!(show(y).parse::<f64>().unwrap(), y);
+    }
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        for text in ["1/3", "2/3", "1/10", "1/2", "0", "1/1000000000000"] {
+            assert!(Rational::from_f64(upper_f64(&r(text))).unwrap() >= r(text), "{text}");
+        }
+        assert!(upper_f64(&Rational::dyadic(1, -5000)) > 0.0);
+    }
+
+    #[test]
+    fn digits_are_grouped() {
+        let check = |count: usize, expected: &str| assert_eq!(grouped(count), expected);
+        check(0, "0");
+        check(999, "999");
+        check(1000, "1,000");
+        check(13002, "13,002");
+        check(100000000, "100,000,000");
+    }
+}

@@ -1,0 +1,187 @@
+//! Pages: HTML files that need nothing but themselves.
+//!
+//! A page has a title, an introduction and sections of blocks (paragraphs, tables, figures, lists, code,
+//! data). There are no scripts that run, no fonts and no addresses of other places; a content security
+//! policy in the page forbids them. Data, such as certificates, stand in blocks of JSON with an `id`.
+//!
+//! ```
+//! use fiberscope_report::page::{Badge, Cell, Page, Section, Table};
+//!
+//! let table = Table::new(["network", "parameters"]).row([Cell::text("deep"), Cell::number("37")]);
+//! let section = Section::new("Networks").badge(Badge::good("checked: equivalent")).table(table);
+//! let html = Page::new("Report").introduce("Two networks.").section(section).to_html();
+//! assert!(html.starts_with("<!DOCTYPE html>"));
+//! ```
+
+mod section;
+mod table;
+
+use std::collections::BTreeSet;
+
+pub use section::{Badge, Figure, Section};
+pub use table::{Cell, Table};
+
+use crate::markup::Element;
+use crate::svg;
+
+const STYLE: &str = include_str!("page.css");
+/// Nothing is loaded and nothing runs.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// From so many sections on, a page has a table of contents.
+const CONTENTS: usize = 3;
+
+/// An HTML page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    introduction: Vec<String>,
+    sections: Vec<Section>,
+}
+
+impl Page {
+    /// A page with this title.
+    pub fn new(title: impl Into<String>) -> Self {
+        Page { title: title.into(), introduction: Vec::new(), sections: Vec::new() }
+    }
+
+    /// With one more paragraph in its introduction.
+    pub fn introduce(mut self, paragraph: impl Into<String>) -> Self {
+        self.introduction.push(paragraph.into());
+        self
+    }
+
+    /// With one more section.
+    pub fn section(mut self, section: Section) -> Self {
+        self.sections.push(section);
+        self
+    }
+
+    /// The page as the text of an HTML file.
+    pub fn to_html(&self) -> String {
+        let mut ids = Ids::default();
+        let anchors: Vec<_> = self.sections.iter().map(|section| ids.unique(section.heading())).collect();
+        let mut header = Element::new("header").line(Element::of_text("h1", &self.title));
+        for paragraph in &self.introduction {
+            header = header.line(Element::of_text("p", paragraph));
+        }
+        let mut main = Element::new("main").line(header);
+        if self.sections.len() >= CONTENTS {
+            main = main.line(self.contents(&anchors));
+        }
+        for (section, anchor) in self.sections.iter().zip(&anchors) {
+            main = main.line(section.element(anchor, &mut ids));
+        }
+        let footer =
+            concat!("Made by Fiberscope ", env!("CARGO_PKG_VERSION"), ". This file needs nothing else.");
+        let body = Element::new("body").line(main).line(Element::of_text("footer", footer));
+        let html = Element::new("html").attr("lang", "en").line(self.head()).line(body);
+        format!("<!DOCTYPE html>\n{html}\n")
+    }
+
+    fn head(&self) -> Element {
+        let meta = |name: &'static str, content: &'static str| {
+            Element::new("meta").attr("name", name).attr("content", content)
+        };
+        let policy =
+            Element::new("meta").attr("http-equiv", "Content-Security-Policy").attr("content", POLICY);
+        Element::new("head")
+            .line(Element::new("meta").attr("charset", "utf-8"))
+            .line(policy)
+            .line(meta("viewport", "width=device-width, initial-scale=1"))
+            .line(meta("color-scheme", "light dark"))
+            .line(meta("generator", concat!("fiberscope ", env!("CARGO_PKG_VERSION"))))
+            .line(Element::of_text("title", &self.title))
+            .line(Element::new("style").verbatim(STYLE).verbatim(svg::STYLE))
+    }
+
+    fn contents(&self, anchors: &[String]) -> Element {
+        let entry = |(section, anchor): (&Section, &String)| {
+            let link = Element::of_text("a", section.heading()).attr("href", format!("#{anchor}"));
+            Element::new("li").child(link)
+        };
+        let list = Element::new("ol").children(self.sections.iter().zip(anchors).map(entry));
+        Element::new("nav").attr("aria-label", "Contents").child(list)
+    }
+}
+
+/// The identifiers given away in a page, none of them twice.
+#[derive(Debug, Default)]
+struct Ids(BTreeSet<String>);
+
+impl Ids {
+    /// An identifier made from a text: lower-case letters, digits and hyphens.
+    fn unique(&mut self, text: &str) -> String {
+        let base = slug(text);
+        let numbered = (2u64..).map(|n| format!("{base}-{n}"));
+        let free = std::iter::once(base.clone()).chain(numbered).find(|id| !self.0.contains(id));
+        let id = free.expect("there are more numbers than sections");
+        self.0.insert(id.clone());
+        id
+    }
+}
+
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().take(80) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.starts_with(|c: char| c.is_ascii_alphabetic()) { slug.into() } else { format!("part-{slug}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_plain_and_never_given_twice() {
+        let mut ids = Ids::default();
+        assert_eq!(ids.unique("Certificate: deep & \"<x>\""), "certificate-deep-x");
+        assert_eq!(ids.unique("certificate deep x"), "certificate-deep-x-2");
+        assert_eq!(ids.unique("日本"), "part-");
+        assert_eq!(ids.unique("2-2-1"), "part-2-2-1");
+    }
+
+    /// The contrast of two colours by WCAG 2: `(L_1 + 0.05) / (L_2 + 0.05)`, `L` the relative luminance.
+    fn contrast(x: &str, y: &str) -> f64 {
+        let luminance = |hex: &str| {
+            let channel = |at: usize| {
+                let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+                if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+        };
+        let (x, y) = (luminance(x), luminance(y));
+        (x.max(y) + 0.05) / (x.min(y) + 0.05)
+    }
+
+    #[test]
+    fn text_has_enough_contrast_in_both_schemes() {
+        let schemes: Vec<_> = STYLE.match_indices(":root{").map(|(at, _)| &STYLE[at..]).collect();
+        assert_eq!(schemes.len(), 2);
+        for scheme in schemes {
+            let colour = |name: &str| {
+                let at = scheme.find(&format!("--{name}:")).unwrap() + name.len() + 3;
+                &scheme[at..at + 7]
+            };
+            let pairs = [
+                ("ink", "paper"),
+                ("soft", "paper"),
+                ("link", "paper"),
+                ("ink", "panel"),
+                ("soft", "panel"),
+                ("good", "good-paper"),
+                ("bad", "bad-paper"),
+                ("open", "open-paper"),
+            ];
+            for (text, ground) in pairs {
+                let ratio = contrast(colour(text), colour(ground));
+                assert!(ratio >= 4.5, "{text} on {ground}: {ratio:.2}");
+            }
+        }
+    }
+}
