@@ -1,0 +1,150 @@
+//! `fiberscope equiv`
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use fiberscope::equivalence::regions::SearchState;
+use fiberscope::equivalence::{Decision, EquivalenceOptions, Verdict, decide};
+use fiberscope_core::{Certificate, Domain, Rational};
+use fiberscope_io::write_atomically;
+use serde_json::{Value, json};
+
+use super::{read_domain, read_model};
+use crate::Answer;
+use crate::args::{EquivArgs, Global};
+use crate::output::Output;
+
+pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let start = Instant::now();
+    let read = args.read.options();
+    let (a, b) = (read_model(&args.a, &read, output)?, read_model(&args.b, &read, output)?);
+    let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
+    let options = EquivalenceOptions {
+        exact: args.exact,
+        tolerance: args.tolerance,
+        precision: a.precision.min(b.precision).epsilon(),
+        time: global.time_limit.map(Duration::from_secs_f64),
+        seed: global.seed,
+        resume: args.resume.as_deref().filter(|path| path.exists()).map(read_state).transpose()?,
+    };
+    let shown: &Output = output;
+    let decision = decide(&a.network, &b.network, &domain, &options, &|progress| {
+        let percent = 100.0 * progress.explored;
+        shown.progress(&format!("searched {percent:.2} % of the joint regions, {} agree", progress.leaves));
+    })?;
+    output.end_progress();
+    let certificate = certificate(&decision.verdict);
+    if let (Some(path), Some(certificate)) = (&args.certificate, certificate) {
+        let json = certificate.to_json();
+        write_atomically(path, |file| file.write_all(json.as_bytes()))?;
+    }
+    if let (Some(path), Verdict::Undecided { state, .. }) = (&args.resume, &decision.verdict) {
+        let json = serde_json::to_vec(state)?;
+        write_atomically(path, |file| file.write_all(&json))?;
+    }
+    let mut value = value(&decision, &domain);
+    value["seconds"] = json!(start.elapsed().as_secs_f64());
+    output.result(&text(&decision, &domain), &value)?;
+    Ok(match decision.verdict {
+        Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Answer::Yes,
+        Verdict::Different { .. } => Answer::No,
+        Verdict::Undecided { .. } => Answer::Undecided,
+    })
+}
+
+fn read_state(path: &Path) -> anyhow::Result<SearchState> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    serde_json::from_slice(&bytes).with_context(|| format!("{}: not the state of a search", path.display()))
+}
+
+fn certificate(verdict: &Verdict) -> Option<&Certificate> {
+    match verdict {
+        Verdict::Equivalent { certificate }
+        | Verdict::EquivalentUpToRounding { certificate, .. }
+        | Verdict::Different { certificate, .. } => Some(certificate),
+        Verdict::Undecided { .. } => None,
+    }
+}
+
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Equivalent { .. } => "equivalent",
+        Verdict::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",
+        Verdict::Different { .. } => "different",
+        Verdict::Undecided { .. } => "undecided",
+    }
+}
+
+fn value(decision: &Decision, domain: &Domain) -> Value {
+    let proved_on = certificate(&decision.verdict).map_or(domain, |certificate| &certificate.domain);
+    let numbers = |xs: &[Rational]| -> Vec<f64> { xs.iter().map(Rational::to_f64).collect() };
+    let exact = |xs: &[Rational]| -> Vec<String> { xs.iter().map(ToString::to_string).collect() };
+    let mut value = json!({
+        "verdict": name(&decision.verdict),
+        "method": decision.method,
+        "domain": proved_on,
+        "bound": null,
+        "witness": null,
+    });
+    match &decision.verdict {
+        Verdict::Equivalent { .. } => {}
+        Verdict::EquivalentUpToRounding { bound, differ_at, .. } => {
+            value["bound"] = json!(bound.to_f64());
+            value["bound_exact"] = json!(bound.to_string());
+            value["differ_at"] = json!(differ_at.as_deref().map(numbers));
+        }
+        Verdict::Different { x, a, b, .. } => {
+            value["witness"] =
+                json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": exact(x)});
+        }
+        Verdict::Undecided { explored, regions, .. } => {
+            value["explored"] = json!(explored);
+            value["regions"] = json!(regions);
+        }
+    }
+    value
+}
+
+fn text(decision: &Decision, domain: &Domain) -> String {
+    let place = match domain {
+        Domain::Space => "everywhere",
+        Domain::Box(_) => "on the box",
+    };
+    let on_box = if *domain == Domain::Space { "" } else { " on the box" };
+    let method = decision.method;
+    match &decision.verdict {
+        Verdict::Equivalent { .. } => format!("equivalent {place} (method: {method}; certificate checked)\n"),
+        Verdict::EquivalentUpToRounding { bound, differ_at, certificate } => {
+            let on = if certificate.domain == *domain { "the box" } else { "the box [-1, 1]^n" };
+            let known = match differ_at {
+                Some(x) => format!("they differ at x = {}", point(x)),
+                None => "their parameters differ in the last places".to_owned(),
+            };
+            format!(
+                "equivalent up to rounding: the outputs differ by at most {:.3e} on {on} (certificate checked)\n\
+                 not exactly equal: {known}\n",
+                bound.to_f64()
+            )
+        }
+        Verdict::Different { x, a, b, .. } => format!(
+            "different{on_box} (method: {method}; witness checked exactly)\n  x    = {}\n  A(x) = {}\n  B(x) = {}\n",
+            point(x),
+            point(a),
+            point(b)
+        ),
+        Verdict::Undecided { explored, regions, .. } => format!(
+            "undecided within the time limit: {:.2} % of the joint regions searched, {regions} agree\n",
+            100.0 * explored
+        ),
+    }
+}
+
+/// A vector with its numbers as doubles, shortened where it is long.
+fn point(xs: &[Rational]) -> String {
+    const SHOWN: usize = 8;
+    let numbers: Vec<_> = xs.iter().take(SHOWN).map(|x| x.to_f64().to_string()).collect();
+    let rest = if xs.len() > SHOWN { format!(", ... ({} in all)", xs.len()) } else { String::new() };
+    format!("({}{rest})", numbers.join(", "))
+}

@@ -1,0 +1,33 @@
+//! One module per command.
+
+pub mod check;
+pub mod completions;
+pub mod convert;
+pub mod equiv;
+pub mod info;
+pub mod linear;
+pub mod man;
+pub mod rewrite;
+pub mod tour;
+pub mod zoo;
+
+use fiberscope_core::Domain;
+use fiberscope_io::{Model, ReadOptions, domain, load};
+
+use crate::output::Output;
+
+/// Reads a model argument and passes the reader's notes on.
+fn read_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow::Result<Model> {
+    let model = load(argument, options)?;
+    for note in &model.notes {
+        output.note(&format!("{argument}: {note}"));
+    }
+    Ok(model)
+}
+
+/// The domain that `--box` names; all of `R^n` without it.
+fn read_domain(argument: Option<&str>, inputs: usize) -> anyhow::Result<Domain> {
+    let Some(argument) = argument else { return Ok(Domain::Space) };
+    let bounds = domain::parse_box(argument, inputs)?.bounds;
+    Ok(Domain::from_bounds(&bounds).expect("the bounds of a box are finite"))
+}

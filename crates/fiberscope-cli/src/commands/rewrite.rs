@@ -1,0 +1,124 @@
+//! `fiberscope reduce`, `canon` and `align`: a network rewritten inside its fiber.
+
+use std::io::Write;
+use std::path::Path;
+
+use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
+use fiberscope::canonical::canonicalize;
+use fiberscope::reduce::{ReduceOptions, reduce as reduce_network};
+use fiberscope_check::{Outcome, check};
+use fiberscope_core::{Certificate, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName};
+use fiberscope_io::{Precision, load_data, save, write_atomically};
+use serde_json::json;
+
+use super::{read_domain, read_model};
+use crate::Answer;
+use crate::args::{AlignArgs, CanonArgs, Global, ReduceArgs};
+use crate::output::Output;
+
+pub fn reduce(args: &ReduceArgs, output: &mut Output) -> anyhow::Result<Answer> {
+    let model = read_model(&args.model, &args.read.options(), output)?;
+    let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
+    let reduction = reduce_network(&model.network.to_exact(), &domain, &ReduceOptions::default())?;
+    let written = write_network(&reduction.network, &args.output, output)?;
+    let certificate = certify(&model.network, &written, &reduction.moves, &domain);
+    if let (Some(path), Some(certificate)) = (&args.certificate, &certificate) {
+        let json = certificate.to_json();
+        write_atomically(path, |file| file.write_all(json.as_bytes()))?;
+    }
+    let (before, after) = (model.network.widths(), written.widths());
+    let proof =
+        if certificate.is_some() { "certificate checked" } else { "parameters rounded: no certificate" };
+    let text = format!(
+        "{} -> {} in {} moves ({proof})\nwrote {}\n",
+        widths(&before),
+        widths(&after),
+        reduction.moves.moves().len(),
+        args.output.display()
+    );
+    let path = args.certificate.as_ref().filter(|_| certificate.is_some());
+    let value = json!({
+        "widths_before": before,
+        "widths_after": after,
+        "moves": reduction.moves,
+        "certificate": path.map(|path| path.display().to_string()),
+        "certified": certificate.is_some(),
+        "output": args.output.display().to_string(),
+    });
+    output.result(&text, &value)?;
+    Ok(Answer::Yes)
+}
+
+pub fn canon(args: &CanonArgs, output: &mut Output) -> anyhow::Result<Answer> {
+    let model = read_model(&args.model, &args.read.options(), output)?;
+    let canonical = canonicalize(&model.network.to_exact(), &Domain::Space)?;
+    let mut text = format!("fingerprint {}\nclass {}\n", canonical.fingerprint, canonical.class.name());
+    if let Some(path) = &args.output {
+        let written = write_network(&canonical.network, path, output)?;
+        text += &format!("wrote {} ({})\n", path.display(), widths(&written.widths()));
+    }
+    let value = json!({
+        "fingerprint": canonical.fingerprint,
+        "class": canonical.class.name(),
+        "moves": canonical.moves,
+        "widths": canonical.network.widths(),
+    });
+    output.result(&text, &value)?;
+    Ok(Answer::Yes)
+}
+
+pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let read = args.read.options();
+    let (a, b) = (read_model(&args.a, &read, output)?.network, read_model(&args.b, &read, output)?.network);
+    let options = AlignOptions { seed: global.seed, ..AlignOptions::default() };
+    let alignment = align_networks(&a, &b, &options)?;
+    save(&alignment.network, &args.output, Precision::F64)?;
+    let mut text = format!(
+        "distance {:.6e} -> {:.6e}\nwrote {}\n",
+        alignment.distance_before,
+        alignment.distance_after,
+        args.output.display()
+    );
+    let mut value = json!({
+        "distance_before": alignment.distance_before,
+        "distance_after": alignment.distance_after,
+        "moves": alignment.moves,
+        "exact": alignment.exact,
+        "output": args.output.display().to_string(),
+    });
+    if let Some(path) = &args.data {
+        let points = load_data(path)?.points;
+        let before = interpolation_barrier(&a, &b, &points, None, 20)?;
+        let after = interpolation_barrier(&a, &alignment.network, &points, None, 20)?;
+        text += &format!("interpolation barrier {:.6e} -> {:.6e}\n", before.height, after.height);
+        value["barrier_before"] = json!(before.height);
+        value["barrier_after"] = json!(after.height);
+    }
+    output.result(&text, &value)?;
+    Ok(Answer::Yes)
+}
+
+/// Writes an exact network, rounded to doubles with a note where that is needed.
+fn write_network(network: &ExactNetwork, path: &Path, output: &Output) -> anyhow::Result<Network> {
+    let (rounded, lossless) = network.to_f64()?;
+    if !lossless {
+        output.note("some parameters are no doubles and were rounded to the nearest; the file is equal up to rounding");
+    }
+    save(&rounded, path, Precision::F64)?;
+    Ok(rounded)
+}
+
+/// The certificate that the moves lead from one network to the other, if they do so exactly.
+fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Option<Certificate> {
+    let certificate = Certificate {
+        a: NetworkName::of(a),
+        b: NetworkName::of(b),
+        domain: domain.clone(),
+        evidence: Evidence::Moves { a: moves.clone(), b: MoveChain::default() },
+    };
+    matches!(check(&certificate, a, b), Outcome::Proved(_)).then_some(certificate)
+}
+
+fn widths(widths: &[usize]) -> String {
+    widths.iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
+}

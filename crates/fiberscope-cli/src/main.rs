@@ -1,0 +1,75 @@
+//! The `fiberscope` command: flags to meaning, meaning to library, results to text or JSON.
+//!
+//! Exit codes: 0 yes or done, 1 no (different, rejected), 2 error, 3 undecided within the limits.
+
+mod args;
+mod commands;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use output::Output;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output with code 0; usage errors to standard error.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let mut output = Output::new(cli.global.json, cli.global.quiet);
+    match run(cli, &mut output) {
+        Ok(answer) => answer.exit_code(),
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What a command answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Yes, or done.
+    Yes,
+    /// No: different, rejected.
+    No,
+    /// Undecided within the limits.
+    Undecided,
+}
+
+impl Answer {
+    fn exit_code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Answer::Yes => 0,
+            Answer::No => 1,
+            Answer::Undecided => 3,
+        })
+    }
+}
+
+fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
+    let global = cli.global;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(global.threads.map_or(0, usize::from)).build()?;
+    pool.install(|| match cli.command {
+        Command::Tour(args) => commands::tour::run(&args, &global, output),
+        Command::Info(args) => commands::info::run(&args, output),
+        Command::Convert(args) => commands::convert::run(&args, output),
+        Command::Equiv(args) => commands::equiv::run(&args, &global, output),
+        Command::Reduce(args) => commands::rewrite::reduce(&args, output),
+        Command::Canon(args) => commands::rewrite::canon(&args, output),
+        Command::Align(args) => commands::rewrite::align(&args, &global, output),
+        Command::Check(args) => commands::check::run(&args, output),
+        Command::Linear(args) => commands::linear::run(&args, &global, output),
+        Command::Zoo(args) => commands::zoo::run(&args, output),
+        Command::Completions(args) => commands::completions::run(&args, output),
+        Command::Man(args) => commands::man::run(&args, output),
+    })
+}
