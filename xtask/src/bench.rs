@@ -1,0 +1,39 @@
+//! Benchmarks: each is a program of `bench/` that measures Fiberscope and its peers in one run and
+//! prints a Markdown table.
+
+use std::fs;
+
+use crate::python;
+use crate::shell::{Failure, cargo, program, root};
+
+/// Runs the benchmarks and stores their tables.
+pub fn run(names: &[&str]) -> Result<(), Failure> {
+    let known = root().join("bench/src/bin");
+    for name in names {
+        if !known.join(format!("{name}.rs")).exists() {
+            return Err(Failure(format!("no benchmark {name:?} in bench/src/bin/")));
+        }
+    }
+    let python = python::environment("bench/peers/requirements.txt")?;
+    for name in names {
+        let task = cargo(&["run", "--release", "--package", "fiberscope-bench", "--bin", name]);
+        let table = task.env("FIBERSCOPE_BENCH_PYTHON", &python).output()?;
+        print!("{table}");
+        let page = format!("# Benchmark `{name}`\n\n`cargo xtask bench {name}` on {}.\n\n{table}", machine());
+        let path = root().join("bench/results").join(format!("{name}.md"));
+        fs::write(&path, page).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// The machine and the compiler, in words.
+fn machine() -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));
+    let flags = cpu.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let simd = if flags.contains("avx512f") { " with AVX-512" } else { "" };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let rustc = program("rustc", &["--version"]).output().unwrap_or_default();
+    format!("{}{simd}, {cores} cores, {}", model.unwrap_or("an unknown processor"), rustc.trim())
+}

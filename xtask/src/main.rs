@@ -1,0 +1,73 @@
+//! The tasks of the house: `cargo xtask test | ci | bench NAME.. | bless | fuzz NAME`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
+
+mod bench;
+mod python;
+mod shell;
+
+use std::process::ExitCode;
+
+use shell::{Failure, cargo, root};
+
+const USAGE: &str = "usage: cargo xtask TASK
+
+  test            everything that must pass: format, lints, Rust tests, docs, Python tests
+  ci              the same, as run for every submission
+  bench NAME..    run benchmarks against their peers and store the tables in bench/results/
+  bless           rewrite the golden transcripts and the digests in zoo/certificates/
+  fuzz NAME [-- ARGS]
+                  fuzz a parser (needs a nightly toolchain); NAME is one of fuzz/fuzz_targets/
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test" | "ci"] => test(),
+        ["bench", names @ ..] if !names.is_empty() => bench::run(names),
+        ["bless"] => bless(),
+        ["fuzz", name, rest @ ..] => fuzz(name, rest),
+        _ => Err(Failure(USAGE.into())),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(message)) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test() -> Result<(), Failure> {
+    cargo(&["fmt", "--all", "--check"]).run()?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
+    cargo(&["test", "--workspace"]).run()?;
+    cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()?;
+    python::test()
+}
+
+fn bless() -> Result<(), Failure> {
+    for (package, test) in [("fiberscope", "zoo"), ("fiberscope-cli", "golden")] {
+        cargo(&["test", "--package", package, "--test", test]).env("FIBERSCOPE_BLESS", "1").run()?;
+    }
+    Ok(())
+}
+
+/// Fuzzes with a scratch corpus that starts from the committed one.
+fn fuzz(name: &str, rest: &[&str]) -> Result<(), Failure> {
+    if !cargo(&["+nightly", "fuzz", "--version"]).quiet().succeeds() {
+        cargo(&["install", "--locked", "cargo-fuzz"]).run()?;
+    }
+    let scratch = root().join("fuzz/target/corpus").join(name);
+    std::fs::create_dir_all(&scratch).map_err(|error| Failure(format!("{}: {error}", scratch.display())))?;
+    let committed = match name {
+        "certificate" => root().join("zoo/certificates"),
+        _ => root().join("crates/fiberscope-io/tests/corpus").join(name),
+    };
+    std::fs::create_dir_all(&committed)
+        .map_err(|error| Failure(format!("{}: {error}", committed.display())))?;
+    let (scratch, committed) = (scratch.display().to_string(), committed.display().to_string());
+    let mut words = vec!["+nightly", "fuzz", "run", name, &scratch, &committed];
+    words.extend(rest);
+    cargo(&words).run()
+}
