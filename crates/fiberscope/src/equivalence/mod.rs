@@ -174,13 +174,10 @@ impl Question<'_> {
         let reduced = |network: &Network| reduce(&network.to_exact(), self.domain, &ReduceOptions::default());
         let (mut a, mut b) = (reduced(self.a)?, reduced(self.b)?);
         // A hidden layer of its own lets a shallower network be compared with a deeper one.
-        for (shallow, deep) in [(&mut a, b.network.hidden_depth()), (&mut b, 0)] {
-            if deep == 2 && shallow.network.hidden_depth() == 1 {
-                deepen(shallow);
-            }
-        }
-        if a.network.hidden_depth() == 2 && b.network.hidden_depth() == 1 {
-            deepen(&mut b);
+        match (a.network.hidden_depth(), b.network.hidden_depth()) {
+            (1, 2) => deepen(&mut a),
+            (2, 1) => deepen(&mut b),
+            _ => {}
         }
         Ok((a, b))
     }
