@@ -59,6 +59,13 @@ fn a_network_is_sampled_inspected_moved_and_connected() {
     let (code, canonical) = run(at, "linear path points/point-000.json -o canonical");
     assert_eq!((code, &canonical["connected"]), (0, &json!(true)));
 
+    let (code, walked) = run(at, "linear walk points/point-000.json --length 2 --steps 4 -o walk");
+    assert_eq!((code, walked["files"].as_array().unwrap().len()), (0, 5));
+    assert_eq!((&walked["numerical"], &walked["omega"]), (&seen["omega"], &seen["omega"]));
+    assert!(walked["max_difference"].as_f64().unwrap() < 1e-9);
+    assert_eq!(run(at, "linear walk points/point-000.json --velocity up.json").0, 2, "no tangent");
+    assert_eq!(run(at, "linear walk points/point-000.json --velocity up.json --project").0, 0);
+
     let (code, over) = run(at, "linear sample --widths 3,3,3 --rank 1 --product up.json -n 3 -o over");
     assert_eq!(code, 0);
     assert!(over["max_difference"].as_f64().unwrap() < 1e-9);

@@ -10,7 +10,31 @@
 //! (survivors of the class of bars born at `i`), and the smallest choice can always be continued. So the
 //! list is an odometer without dead ends.
 
+use std::time::Instant;
+
 use super::{Fiber, LinearError, RankList, Stratum, count_strata};
+
+/// When to stop listing strata.
+#[derive(Clone, Copy, Debug)]
+pub struct StratumLimits {
+    /// The most strata.
+    pub strata: usize,
+    /// When the time is up.
+    pub deadline: Option<Instant>,
+}
+
+impl StratumLimits {
+    /// Fails if the time is up, with the number of strata listed so far.
+    pub(super) fn check_time(&self, listed: usize) -> Result<(), LinearError> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(LinearError::OutOfTime { listed }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Strata listed between looks at the clock.
+const CLOCK: usize = 4096;
 
 /// The rank lists of all strata of a fiber, sorted, two bytes for a rank.
 #[derive(Clone, Debug)]
@@ -21,8 +45,9 @@ pub struct StratumTable {
 }
 
 impl StratumTable {
-    /// Lists the strata of a fiber; fails with their number if there are more than `limit`.
-    pub fn enumerate(fiber: &Fiber, limit: usize) -> Result<Self, LinearError> {
+    /// Lists the strata of a fiber; fails with their number if there are more than allowed.
+    pub fn enumerate(fiber: &Fiber, limits: &StratumLimits) -> Result<Self, LinearError> {
+        let limit = limits.strata;
         let depth = fiber.depth();
         let stride = depth * (depth + 1) / 2;
         let mut odometer = Odometer::new(fiber);
@@ -33,6 +58,9 @@ impl StratumTable {
                 let count = count_strata(fiber)
                     .map_or_else(|_| format!("more than {limit}"), |count| count.to_string());
                 return Err(LinearError::TooManyStrata { count, limit });
+            }
+            if len.is_multiple_of(CLOCK) {
+                limits.check_time(len)?;
             }
             ranks.extend_from_slice(&odometer.ranks);
             len += 1;
@@ -129,13 +157,17 @@ impl<'a> Odometer<'a> {
 mod tests {
     use super::*;
 
+    fn enumerate(fiber: &Fiber, strata: usize) -> Result<StratumTable, LinearError> {
+        StratumTable::enumerate(fiber, &StratumLimits { strata, deadline: None })
+    }
+
     #[test]
     fn sorted_valid_and_counted() {
         for (widths, rank) in
             [(vec![3, 4, 2, 5], 1), (vec![2, 2, 2, 2, 2], 0), (vec![4, 4], 2), (vec![1; 9], 0)]
         {
             let fiber = Fiber::new(widths, rank).unwrap();
-            let table = StratumTable::enumerate(&fiber, 1 << 20).unwrap();
+            let table = enumerate(&fiber, 1 << 20).unwrap();
             assert_eq!(count_strata(&fiber).unwrap(), table.len().into());
             for at in 0..table.len() {
                 assert_eq!(table.stratum(at).ranks().product_rank(), rank);
@@ -148,7 +180,7 @@ mod tests {
     fn all_valid_rank_lists_are_there() {
         // Every list of numbers up to 2 is tried.
         let fiber = Fiber::new(vec![2, 1, 2, 2], 0).unwrap();
-        let table = StratumTable::enumerate(&fiber, 1000).unwrap();
+        let table = enumerate(&fiber, 1000).unwrap();
         let mut found = 0;
         for code in 0..3usize.pow(6) {
             let ranks: Vec<usize> = (0..6).map(|place| code / 3usize.pow(place) % 3).collect();
@@ -161,8 +193,16 @@ mod tests {
     #[test]
     fn the_limit_names_the_count() {
         let fiber = Fiber::new(vec![6, 6, 6, 6], 0).unwrap();
-        let error = StratumTable::enumerate(&fiber, 100).unwrap_err();
+        let error = enumerate(&fiber, 100).unwrap_err();
         assert_eq!(error.to_string(), "the fiber has 714 strata, more than the limit of 100");
-        assert!(StratumTable::enumerate(&fiber, 714).is_ok());
+        assert!(enumerate(&fiber, 714).is_ok());
+    }
+
+    #[test]
+    fn the_time_limit_names_what_was_listed() {
+        let fiber = Fiber::new(vec![6, 6, 6, 6], 0).unwrap();
+        let limits = StratumLimits { strata: 1000, deadline: Some(Instant::now()) };
+        let error = StratumTable::enumerate(&fiber, &limits).unwrap_err();
+        assert_eq!(error.to_string(), "the time is up after listing 0 strata");
     }
 }

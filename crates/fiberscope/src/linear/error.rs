@@ -24,6 +24,8 @@ pub enum LinearError {
     RankTooLarge { rank: usize, width: usize },
     #[error("the fiber has {count} strata, more than the limit of {limit}")]
     TooManyStrata { count: String, limit: usize },
+    #[error("the time is up after listing {listed} strata")]
+    OutOfTime { listed: usize },
     #[error("counting the strata needs {states} states, more than the limit of {limit}")]
     TooManyStates { states: UBig, limit: usize },
     #[error(

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::canonical::flow_over;
 use super::path::{blocks, transformed};
-use super::{Barcode, FlowBases, LinearError, LinearNetwork, canonical_weights, dense};
+use super::{Barcode, FlowBases, LinearError, LinearNetwork, TangentSpace, canonical_weights, dense};
 
 /// A random network with this barcode: `W_j = J_j I~_j J_{j-1}^{-1}` with random well-conditioned `J_j`. Its product is random.
 pub fn sample_stratum(barcode: &Barcode, seed: u64) -> Result<LinearNetwork, LinearError> {
@@ -65,6 +65,20 @@ pub fn sample_integer(barcode: &Barcode, seed: u64) -> Result<LinearNetwork, Lin
         }
     }
     LinearNetwork::from_weights(weights)
+}
+
+/// A random tangent of length 1; zero if the stratum is a point.
+pub fn random_tangent(space: &TangentSpace, seed: u64) -> Vec<Matrix> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let widths = space.widths();
+    let random = |ends: &[usize]| dense::from_faer(gaussian(&mut rng, ends[1], ends[0]).as_ref());
+    let mut tangent =
+        space.project(&widths.windows(2).map(random).collect::<Vec<_>>()).expect("the widths are the same");
+    let length = tangent.iter().flat_map(Matrix::entries).map(|x| x * x).sum::<f64>().sqrt();
+    // What rounding leaves of a direction that has no tangent part is no direction.
+    let scale = if space.dimension() == 0 { 0.0 } else { length.recip() };
+    tangent.iter_mut().for_each(|part| *part = part.map(|x| x * scale));
+    tangent
 }
 
 /// Changes the basis of a layer: row `to` of the matrix before it gains `factor` times row `from`, and column `from` of the

@@ -17,7 +17,7 @@
 use faer::Mat;
 use fiberscope_core::Matrix;
 
-use super::{Bar, FlowBases, dense};
+use super::{Bar, FlowBases, LinearError, dense};
 
 /// Whether moving along a normal changes the product or raises ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,11 @@ impl<'a> TangentSpace<'a> {
         self.pairs.iter().map(Pair::tangent_count).sum()
     }
 
+    /// The widths of the network, input first.
+    pub fn widths(&self) -> Vec<usize> {
+        (0..=self.flow.depth()).map(|layer| self.flow.dense_basis(layer).nrows()).collect()
+    }
+
     /// The number of normals of a kind.
     pub fn normal_count(&self, kind: NormalKind) -> usize {
         self.pairs.iter().filter(|pair| pair.normal == Some(kind)).count()
@@ -96,6 +101,32 @@ impl<'a> TangentSpace<'a> {
     pub fn rank_increasing(&self) -> impl Iterator<Item = Vec<Matrix>> + '_ {
         let pairs = self.pairs.iter().filter(|pair| pair.normal == Some(NormalKind::Rank));
         pairs.map(move |pair| self.direction(&[(pair.first, 1.0)], |j| self.tangent(pair, j)))
+    }
+
+    /// The part of a direction that is tangent, along flow bases: the coordinates `y_j = J_j^{-1} dW_j J_{j-1}` of every normal
+    /// pair lose their mean over `P`. A tangent stays what it is. The projection is oblique, and costs no more than inverting
+    /// the weights.
+    pub fn project(&self, direction: &[Matrix]) -> Result<Vec<Matrix>, LinearError> {
+        let depth = self.flow.depth();
+        let expected = self.widths();
+        let found = chained_widths(direction);
+        if expected != found {
+            return Err(LinearError::WidthsDiffer { expected, found });
+        }
+        let mut coordinates: Vec<Mat<f64>> = (1..=depth)
+            .map(|j| {
+                self.flow.dense_inverse(j) * dense::to_faer(&direction[j - 1]) * self.flow.dense_basis(j - 1)
+            })
+            .collect();
+        for pair in self.pairs.iter().filter(|pair| pair.normal.is_some()) {
+            let place = |j: usize| (self.flow.column(j, pair.e), self.flow.column(j - 1, pair.f));
+            let layers = pair.first..=pair.last;
+            let sum: f64 = layers.clone().map(|j| coordinates[j - 1][place(j)]).sum();
+            let mean = sum / (pair.last - pair.first + 1) as f64;
+            layers.for_each(|j| coordinates[j - 1][place(j)] -= mean);
+        }
+        let back = |j: usize| self.flow.dense_basis(j) * &coordinates[j - 1] * self.flow.dense_inverse(j - 1);
+        Ok((1..=depth).map(|j| dense::from_faer(back(j).as_ref())).collect())
     }
 
     fn direction(&self, terms: &[(usize, f64)], part: impl Fn(usize) -> Mat<f64>) -> Vec<Matrix> {
@@ -138,6 +169,12 @@ impl<'a> TangentSpace<'a> {
             dense::from_faer(stacked.qr().compute_thin_Q().as_ref())
         }
     }
+}
+
+/// The widths that a list of matrices chains, input first.
+pub(super) fn chained_widths(matrices: &[Matrix]) -> Vec<usize> {
+    let inputs = matrices.first().map(Matrix::cols);
+    inputs.into_iter().chain(matrices.iter().map(Matrix::rows)).collect()
 }
 
 impl Pair {

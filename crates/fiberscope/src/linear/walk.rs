@@ -1,12 +1,13 @@
 //! Walking along a stratum with a given velocity.
 //!
-//! For a tangent `dW` there are `X_j` with `X_j W_j - W_j X_{j-1} = dW_j` and `X_L W = W X_0`; then
+//! A tangent `dW` keeps the product to first order, and there are `X_j` with `X_j W_j - W_j X_{j-1} = dW_j`; then `X_L W = W X_0`, and
 //! `W_j(t) = exp(t X_j) W_j exp(-t X_{j-1})` stays on the stratum and in the fiber and has velocity `dW` at
 //! `t = 0`. In flow bases, `y_j = J_j^{-1} dW_j J_{j-1}`, the equations are differences along each pair of bars.
 
 use faer::{Mat, Scale};
 use fiberscope_core::Matrix;
 
+use super::tangent::chained_widths;
 use super::{Bar, FlowBases, LinearError, LinearNetwork, dense};
 
 /// A curve in a stratum and in a fiber.
@@ -25,8 +26,7 @@ impl Walk {
         tolerance: f64,
     ) -> Result<Self, LinearError> {
         let expected = network.widths();
-        let found: Vec<usize> =
-            velocity.first().map(Matrix::cols).into_iter().chain(velocity.iter().map(Matrix::rows)).collect();
+        let found = chained_widths(velocity);
         if expected != found {
             return Err(LinearError::WidthsDiffer { expected, found });
         }
@@ -35,9 +35,12 @@ impl Walk {
         let weights = network.dense_weights();
         let size = velocity.iter().map(|part| part.norm_l2()).fold(0.0, f64::max);
         let reached = |j: usize| &generators[j + 1] * &weights[j] - &weights[j] * &generators[j];
-        let defect = (0..weights.len()).map(|j| (reached(j) - &velocity[j]).norm_l2()).fold(0.0, f64::max);
-        if defect > tolerance * size {
-            return Err(LinearError::NotTangent { defect: defect / size });
+        let missed = (0..weights.len()).map(|j| (reached(j) - &velocity[j]).norm_l2()).fold(0.0, f64::max);
+        let (drift, largest) = product_velocity(&weights, &velocity);
+        let defect = (missed / size).max(drift / (size * largest));
+        // A velocity of 0 gives NaN, and is a tangent.
+        if defect > tolerance {
+            return Err(LinearError::NotTangent { defect });
         }
         Ok(Walk { start: network.clone(), generators })
     }
@@ -52,6 +55,21 @@ impl Walk {
         };
         self.start.with_weights((0..weights.len()).map(step).collect(), None)
     }
+}
+
+/// The size of `sum_j W_{L~j} dW_j W_{j-1~0}`, and the largest product of all `|W_i|` but one that it is measured by.
+fn product_velocity(weights: &[Mat<f64>], velocity: &[Mat<f64>]) -> (f64, f64) {
+    let (inputs, outputs) = (weights[0].ncols(), weights[weights.len() - 1].nrows());
+    let mut total = Mat::<f64>::zeros(outputs, inputs);
+    let mut largest = f64::MIN_POSITIVE;
+    for (j, part) in velocity.iter().enumerate() {
+        let after = dense::product(&weights[j + 1..], part.nrows());
+        let before = dense::product(&weights[..j], inputs);
+        total += &after * part * &before;
+        let others = weights.iter().enumerate().filter(|&(i, _)| i != j);
+        largest = largest.max(others.map(|(_, weight)| weight.norm_l2()).product());
+    }
+    (total.norm_l2(), largest)
 }
 
 /// The `X_0, ..., X_L` of a velocity.

@@ -2,12 +2,17 @@
 
 use fiberscope::core::Matrix;
 use fiberscope::linear::{
-    Barcode, Connection, Displacement, FiberPath, FlowBases, LinearNetwork, Stratum, StratumPath,
-    TangentSpace, Tolerance, Walk, cuts_to_minimum, exact_rank_list, point_over, sample_integer, sample_over,
-    sample_stratum,
+    Barcode, Connection, Displacement, FiberPath, FlowBases, LinearError, LinearNetwork, NormalKind, Stratum,
+    StratumPath, TangentSpace, Tolerance, Walk, cuts_to_minimum, exact_rank_list, point_over, random_tangent,
+    sample_integer, sample_over, sample_stratum,
 };
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use crate::barcodes;
+
+/// Random networks of each barcode; there are some eighty barcodes.
+const SAMPLES: u64 = 30;
 
 fn flow(network: &LinearNetwork) -> FlowBases {
     FlowBases::compute(network, Tolerance::default()).unwrap()
@@ -25,7 +30,7 @@ fn check(network: &LinearNetwork, barcode: &Barcode, product: &LinearNetwork) {
 #[test]
 fn sampled_points_have_the_barcode_and_flow_along_it() {
     for (seed, barcode) in barcodes().iter().enumerate() {
-        for network in (0..8).map(|k| sample_stratum(barcode, 1000 * k + seed as u64).unwrap()) {
+        for network in (0..SAMPLES).map(|k| sample_stratum(barcode, 1000 * k + seed as u64).unwrap()) {
             let flow = flow(&network);
             assert_eq!(flow.barcode(), barcode);
             assert!(flow.residual() < 1e-13, "{}", flow.residual());
@@ -36,7 +41,7 @@ fn sampled_points_have_the_barcode_and_flow_along_it() {
 #[test]
 fn integer_points_have_exact_ranks_that_agree() {
     for (seed, barcode) in barcodes().iter().enumerate() {
-        for network in (0..8).map(|k| sample_integer(barcode, 1000 * k + seed as u64).unwrap()) {
+        for network in (0..SAMPLES).map(|k| sample_integer(barcode, 1000 * k + seed as u64).unwrap()) {
             assert_eq!(&exact_rank_list(&network, 1 << 24).unwrap(), &barcode.rank_list());
             assert_eq!(flow(&network).barcode(), barcode);
         }
@@ -48,7 +53,9 @@ fn points_over_a_product_have_it() {
     for (seed, barcode) in barcodes().iter().enumerate() {
         let base = sample_stratum(barcode, seed as u64).unwrap();
         check(&point_over(barcode, &base.product(), 1e-10).unwrap(), barcode, &base);
-        check(&sample_over(barcode, &base.product(), 1e-10, 7).unwrap(), barcode, &base);
+        for seed in 0..SAMPLES {
+            check(&sample_over(barcode, &base.product(), 1e-10, seed).unwrap(), barcode, &base);
+        }
     }
 }
 
@@ -76,6 +83,52 @@ fn moves_up_and_down_reach_the_stratum_and_keep_the_product() {
         check(&cuts_to_minimum(&network, &flow, 1.0).unwrap(), &stratum.fiber().minimum(), &network);
     }
     assert!(moves > 1000, "{moves}");
+}
+
+#[test]
+fn random_networks_of_random_widths_obey_the_identities() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for seed in 0..2000 {
+        let widths: Vec<usize> = (0..rng.random_range(2..6)).map(|_| rng.random_range(1..5)).collect();
+        let rank = rng.random_range(0..=*widths.iter().min().unwrap());
+        let dag = crate::dag(&widths, rank);
+        let at = rng.random_range(0..dag.len());
+        let stratum = dag.stratum(at);
+        let network = sample_stratum(stratum.barcode(), seed).unwrap();
+        let flow = flow(&network);
+        assert_eq!(flow.barcode(), stratum.barcode());
+        let space = TangentSpace::new(&flow);
+        assert_eq!(space.dimension() as u64, stratum.dimension());
+        assert_eq!(space.normal_count(NormalKind::Rank) as u64, dag.rdof(at));
+        let off_product = stratum.fiber().parameter_count() - dag.dof(at);
+        assert_eq!(space.normal_count(NormalKind::Product) as u64, off_product);
+        let walk = Walk::new(&network, &flow, &random_tangent(&space, seed), 1e-8).unwrap();
+        check(&walk.at(0.5).unwrap(), stratum.barcode(), &network);
+    }
+}
+
+#[test]
+fn projecting_keeps_tangents_and_removes_what_leaves_the_stratum() {
+    for (seed, barcode) in barcodes().iter().enumerate() {
+        let network = sample_stratum(barcode, seed as u64).unwrap();
+        let flow = flow(&network);
+        let space = TangentSpace::new(&flow);
+        let gap = |a: &[Matrix], b: &[Matrix]| {
+            let pairs = a.iter().zip(b).flat_map(|(a, b)| a.entries().iter().zip(b.entries()));
+            pairs.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+        };
+        for tangent in space.tangents().step_by(5) {
+            assert!(gap(&space.project(&tangent).unwrap(), &tangent) < 1e-12);
+        }
+        for normal in space.normals(NormalKind::Product).chain(space.normals(NormalKind::Rank)).step_by(5) {
+            assert!(Walk::new(&network, &flow, &normal, 1e-8).is_err());
+            assert!(Walk::new(&network, &flow, &space.project(&normal).unwrap(), 1e-8).is_ok());
+        }
+    }
+    let network = sample_stratum(&barcodes()[3], 0).unwrap();
+    let flow = flow(&network);
+    let wrong = [Matrix::from_fn(1, 1, |_, _| 1.0)];
+    assert!(matches!(TangentSpace::new(&flow).project(&wrong), Err(LinearError::WidthsDiffer { .. })));
 }
 
 #[test]

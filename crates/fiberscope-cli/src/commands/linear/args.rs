@@ -23,6 +23,7 @@ pub enum LinearCommand {
     Path(PathArgs),
     Move(MoveArgs),
     Sample(SampleArgs),
+    Walk(WalkArgs),
 }
 
 /// The widths and the rank of the product.
@@ -203,6 +204,41 @@ pub struct SampleArgs {
     pub output: PathBuf,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
+}
+
+/// Walk from a network along its stratum with a given velocity
+///
+/// The weights are W_j(t) = exp(t X_j) W_j exp(-t X_{j-1}): ranks and product stay as they are. The velocity at t = 0 is given by a
+/// linear network of the same widths whose weights are the derivatives, or chosen at random (--seed) among the tangents of length 1.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope linear walk zoo:linear-network --length 2 --steps 20 -o walk/\n  fiberscope linear walk \
+    model.json --velocity gradient.json --project"
+)]
+pub struct WalkArgs {
+    /// The network to start from
+    pub model: String,
+    /// The velocity: a linear network of the same widths
+    #[arg(long, value_name = "FILE")]
+    pub velocity: Option<String>,
+    /// Take the tangent part of the velocity, along the flow bases
+    #[arg(long, requires = "velocity")]
+    pub project: bool,
+    /// The time to walk
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true, value_parser = finite)]
+    pub length: f64,
+    /// The number of steps
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub steps: u32,
+    /// Write the points of the walk into this folder
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub tolerance: ToleranceArgs,
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(|| "expected a finite number".into())
 }
 
 fn positive(text: &str) -> Result<usize, String> {

@@ -7,13 +7,15 @@ mod moves;
 mod path;
 mod sample;
 mod strata;
+mod walk;
 
 pub use args::LinearArgs;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use fiberscope::linear::{Bar, Barcode, LinearNetwork, Stratum, Tolerance};
+use fiberscope::linear::{Bar, Barcode, LinearError, LinearNetwork, Stratum, StratumLimits, Tolerance};
 use fiberscope_core::Matrix;
 use fiberscope_io::{Precision, ReadOptions, save};
 use serde_json::{Value, json};
@@ -21,15 +23,23 @@ use serde_json::{Value, json};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
-use args::LinearCommand;
+use args::{FiberArgs, LinearCommand};
 
 pub fn run(args: &LinearArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    match &args.command {
+    let answer = match &args.command {
         LinearCommand::Strata(args) => strata::run(args, global, output),
         LinearCommand::Inspect(args) => inspect::run(args, output),
         LinearCommand::Path(args) => path::run(args, output),
         LinearCommand::Move(args) => moves::run(args, output),
         LinearCommand::Sample(args) => sample::run(args, global, output),
+        LinearCommand::Walk(args) => walk::run(args, global, output),
+    };
+    match answer {
+        Err(error) if matches!(error.downcast_ref(), Some(LinearError::OutOfTime { .. })) => {
+            output.result(&format!("undecided: {error}\n"), &json!({"undecided": error.to_string()}))?;
+            Ok(Answer::Undecided)
+        }
+        answer => answer,
     }
 }
 
@@ -46,6 +56,18 @@ fn common_scale(a: &LinearNetwork, b: &LinearNetwork, tolerance: Tolerance) -> T
         entries.fold(0f64, |largest, x| largest.max(x.abs()))
     };
     Tolerance { scale: tolerance.scale.or(Some(largest(a).max(largest(b)))), ..tolerance }
+}
+
+/// The distance of two lists of matrices of the same shapes.
+fn distance(a: &[Matrix], b: &[Matrix]) -> f64 {
+    let pairs = a.iter().zip(b).flat_map(|(x, y)| x.entries().iter().zip(y.entries()));
+    pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+}
+
+/// The limits on listing strata that the flags set.
+fn stratum_limits(args: &FiberArgs, global: &Global) -> StratumLimits {
+    let deadline = global.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    StratumLimits { strata: args.max_strata, deadline }
 }
 
 /// Writes networks as `point-000.json`, `point-001.json`, ... into a folder; returns the names.

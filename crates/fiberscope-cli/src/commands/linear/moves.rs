@@ -10,7 +10,7 @@ use fiberscope_io::{Precision, save};
 use serde_json::{Value, json};
 
 use super::args::MoveArgs;
-use super::{bar_pair, common_scale, omega, read_linear};
+use super::{bar_pair, common_scale, distance, omega, read_linear};
 use crate::Answer;
 use crate::output::Output;
 
@@ -66,7 +66,7 @@ fn step(args: &MoveArgs, network: &LinearNetwork, flow: &FlowBases) -> Result<Op
     if args.to_minimum {
         let end = cuts_to_minimum(network, flow, 1.0)?;
         let planned = Stratum::new(barcode.rank_list()).fiber().minimum();
-        return Ok(Some(Step { distance: distance(network, &end), end, planned }));
+        return Ok(Some(Step { distance: distance(network.weights(), end.weights()), end, planned }));
     }
     let (line, t, planned) = if let Some((source, target)) = args.up {
         let up = UpMove { source, target, covering: false };
@@ -84,12 +84,7 @@ fn step(args: &MoveArgs, network: &LinearNetwork, flow: &FlowBases) -> Result<Op
         (Displacement::down(flow, &down)?, 1.0, planned)
     };
     let end = line.at(network, t)?;
-    Ok(Some(Step { distance: distance(network, &end), end, planned }))
-}
-
-fn distance(a: &LinearNetwork, b: &LinearNetwork) -> f64 {
-    let pairs = a.weights().iter().zip(b.weights()).flat_map(|(x, y)| x.entries().iter().zip(y.entries()));
-    pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+    Ok(Some(Step { distance: distance(network.weights(), end.weights()), end, planned }))
 }
 
 fn list(model: &str, stratum: &Stratum) -> String {

@@ -5,14 +5,14 @@ use fiberscope::linear::{Fiber, LinearNetwork, StratumDag, sample_integer, sampl
 use serde_json::json;
 
 use super::args::SampleArgs;
-use super::{file_names, read_linear, stratum_json, write_points};
+use super::{file_names, read_linear, stratum_json, stratum_limits, write_points};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let fiber = Fiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
-    let dag = StratumDag::build(&fiber, args.fiber.max_strata)?;
+    let dag = StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global))?;
     let at = match args.stratum {
         Some(at) if at < dag.len() => at,
         Some(at) => bail!("--stratum {at}: the strata have numbers 0 to {}", dag.len() - 1),

@@ -10,7 +10,7 @@ use fiberscope_report::linear::{SpaceFiber, draw_fiber};
 use serde_json::json;
 
 use super::args::StrataArgs;
-use super::{export, joined};
+use super::{export, joined, stratum_limits};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -29,7 +29,13 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
         output.result(&format!("{count} strata\n"), &value)?;
         return Ok(Answer::Yes);
     }
-    let dag = match StratumDag::build(&fiber, args.fiber.max_strata) {
+    let dag = match StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global)) {
+        Err(error @ LinearError::OutOfTime { .. }) => {
+            let value =
+                json!({"widths": fiber.widths(), "rank": fiber.rank(), "undecided": error.to_string()});
+            output.result(&format!("undecided: {error}\n"), &value)?;
+            return Ok(Answer::Undecided);
+        }
         Err(error @ LinearError::TooManyStrata { .. }) => {
             bail!("{error}; raise --max-strata, or use --count-only")
         }
