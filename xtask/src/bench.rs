@@ -15,6 +15,8 @@ pub fn run(names: &[&str]) -> Result<(), Failure> {
         }
     }
     let python = python::environment("bench/peers/requirements.txt")?;
+    // Some benchmarks run the command itself.
+    cargo(&["build", "--release", "--package", "fiberscope-cli"]).run()?;
     for name in names {
         let task = cargo(&["run", "--release", "--package", "fiberscope-bench", "--bin", name]);
         let table = task.env("FIBERSCOPE_BENCH_PYTHON", &python).output()?;

@@ -79,6 +79,20 @@ impl<S> Matrix<S> {
     }
 }
 
+impl<S: Sync> Matrix<S> {
+    /// Every entry mapped, on all threads of the current pool.
+    pub(crate) fn map_all<T: Send>(&self, f: impl Fn(&S) -> T + Sync + Send) -> Matrix<T> {
+        #[cfg(feature = "parallel")]
+        let entries = {
+            use rayon::prelude::*;
+            self.entries.par_iter().with_min_len(1 << 14).map(f).collect()
+        };
+        #[cfg(not(feature = "parallel"))]
+        let entries = self.entries.iter().map(f).collect();
+        Matrix { rows: self.rows, cols: self.cols, entries }
+    }
+}
+
 impl<S: Clone> Matrix<S> {
     /// The matrix with these rows; `None` if they differ in length.
     pub fn from_rows<R: AsRef<[S]>>(rows: &[R]) -> Option<Self> {
@@ -97,12 +111,17 @@ impl<S: Clone> Matrix<S> {
 
     /// The matrix made of the given rows, in the given order.
     pub fn select_rows(&self, rows: &[usize]) -> Self {
-        Matrix::from_fn(rows.len(), self.cols, |i, j| self[(rows[i], j)].clone())
+        let entries = rows.iter().flat_map(|&row| self.row(row).iter().cloned()).collect();
+        Matrix { rows: rows.len(), cols: self.cols, entries }
     }
 
     /// The matrix made of the given columns, in the given order.
     pub fn select_columns(&self, columns: &[usize]) -> Self {
-        Matrix::from_fn(self.rows, columns.len(), |i, j| self[(i, columns[j])].clone())
+        let mut entries = Vec::with_capacity(self.rows * columns.len());
+        for row in self.iter_rows() {
+            entries.extend(columns.iter().map(|&column| row[column].clone()));
+        }
+        Matrix { rows: self.rows, cols: columns.len(), entries }
     }
 }
 

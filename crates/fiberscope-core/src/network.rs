@@ -344,8 +344,13 @@ impl<S> Layer<S> {
 impl Network<f64> {
     /// The same network with its parameters as the rational numbers they are.
     pub fn to_exact(&self) -> ExactNetwork {
-        self.map(|&w| Rational::from_f64(w).expect("a network's parameters are finite"))
-            .expect("the shapes are those of a network")
+        let exact = |&w: &f64| Rational::from_f64(w).expect("a network's parameters are finite");
+        let layer = |layer: &Layer| Layer {
+            weight: layer.weight.map_all(exact),
+            bias: layer.bias.iter().map(exact).collect(),
+            activation: layer.activation,
+        };
+        Network { layers: self.layers.iter().map(layer).collect() }
     }
 }
 

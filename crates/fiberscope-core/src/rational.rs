@@ -483,6 +483,15 @@ impl SubAssign<&Rational> for Rational {
 
 impl MulAssign<&Rational> for Rational {
     fn mul_assign(&mut self, other: &Rational) {
+        // Scaling by a power of two is what most factors do.
+        if let (Dyadic { mantissa, exponent }, Dyadic { mantissa: 1, exponent: shift }) =
+            (&mut self.0, &other.0)
+            && *mantissa != 0
+            && (i64::from(*exponent) + i64::from(*shift)).abs() <= EXPONENT_LIMIT
+        {
+            *exponent += shift;
+            return;
+        }
         *self = &*self * other;
     }
 }

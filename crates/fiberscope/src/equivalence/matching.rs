@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use fiberscope_core::{Domain, ExactNetwork, Layer, Move, MoveChain, Rational};
 
+use crate::lines::entries;
+
 /// How far `B` could be rewritten to coincide with `A`.
 pub struct Matching {
     /// `B` after the moves.
@@ -44,10 +46,14 @@ pub fn relabel_layer(
     order: Vec<usize>,
     factors: Vec<Rational>,
 ) -> MoveChain {
+    let moves = relabelling_moves(layer, order, factors);
+    moves.apply(network, &Domain::Space).expect("a permutation and positive factors");
+    moves
+}
+
+/// A permutation and a scaling of a layer, where they change something.
+pub fn relabelling_moves(layer: usize, order: Vec<usize>, factors: Vec<Rational>) -> MoveChain {
     let moves: Vec<_> = [permutation(layer, order), scaling(layer, factors)].into_iter().flatten().collect();
-    for each in &moves {
-        each.apply(network, &Domain::Space).expect("a permutation and positive factors");
-    }
     MoveChain::from(moves)
 }
 
@@ -84,19 +90,20 @@ pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>) -> Option<(Vec<usize
 
 /// For every row of `A` its partners in `B`, in order, with the factors.
 pub fn partners(a: &Layer<Rational>, b: &Layer<Rational>) -> Vec<Vec<(usize, Rational)>> {
+    let directions = Directions::new(a.input_width() + 1);
+    let cell_of = |layer: &Layer<Rational>, unit: usize| {
+        let row: Vec<f64> = entries(layer, unit).map(Rational::to_f64).collect();
+        cell(directions.of(row.iter().copied()))
+    };
     let mut buckets: HashMap<(i64, i64), Vec<usize>> = HashMap::new();
     for unit in 0..b.width() {
-        buckets.entry(cell(direction(b, unit))).or_default().push(unit);
+        buckets.entry(cell_of(b, unit)).or_default().push(unit);
     }
     (0..a.width())
         .map(|unit| {
-            let (x, y) = cell(direction(a, unit));
-            let mut candidates: Vec<usize> = (-1..=1)
-                .flat_map(|dx| (-1..=1).map(move |dy| (x + dx, y + dy)))
-                .filter_map(|cell| buckets.get(&cell))
-                .flatten()
-                .copied()
-                .collect();
+            let near = near_cells(cell_of(a, unit));
+            let mut candidates: Vec<usize> =
+                near.filter_map(|cell| buckets.get(&cell)).flatten().copied().collect();
             candidates.sort_unstable();
             let partner = |j: usize| Some((j, factor(a, unit, b, j)?));
             candidates.into_iter().filter_map(partner).collect()
@@ -104,26 +111,41 @@ pub fn partners(a: &Layer<Rational>, b: &Layer<Rational>) -> Vec<Vec<(usize, Rat
         .collect()
 }
 
-/// Two coordinates of the row's direction that multiples of it share up to rounding errors.
-fn direction(layer: &Layer<Rational>, unit: usize) -> (f64, f64) {
-    let row = || layer.weight().row(unit).iter().chain([&layer.bias()[unit]]).map(Rational::to_f64);
-    let largest = row().fold(0.0f64, |m, x| m.max(x.abs()));
-    if largest == 0.0 || !largest.is_finite() {
-        return (0.0, 0.0);
+/// Two coordinates of a row's direction that multiples of it share up to rounding errors.
+pub struct Directions {
+    /// Without simple relations, so that different directions rarely agree in both sums.
+    weights: Vec<(f64, f64)>,
+}
+
+impl Directions {
+    /// For rows of this length.
+    pub fn new(length: usize) -> Self {
+        const STEPS: (f64, f64) = (0.618_033_988_749_894_9, 0.414_213_562_373_095_1);
+        let weight = |k: usize| ((0.5 + k as f64 * STEPS.0).fract(), (0.5 + k as f64 * STEPS.1).fract());
+        Directions { weights: (1..=length).map(weight).collect() }
     }
-    // Weights without simple relations, so that different directions rarely agree in both sums.
-    let mut weights = (0.5f64, 0.5f64);
-    row().map(|x| x / largest).fold((0.0, 0.0), |(p, q), x| {
-        weights =
-            ((weights.0 + 0.618_033_988_749_894_9).fract(), (weights.1 + 0.414_213_562_373_095_1).fract());
-        (p + weights.0 * x, q + weights.1 * x)
-    })
+
+    /// The coordinates of a row; zero for rows that have no direction.
+    pub fn of(&self, row: impl Iterator<Item = f64>) -> (f64, f64) {
+        let (mut largest, mut sums) = (0.0f64, (0.0, 0.0));
+        for (x, weight) in row.zip(&self.weights) {
+            largest = largest.max(x.abs());
+            sums = (sums.0 + weight.0 * x, sums.1 + weight.1 * x);
+        }
+        let scaled = (sums.0 / largest, sums.1 / largest);
+        if scaled.0.is_finite() && scaled.1.is_finite() { scaled } else { (0.0, 0.0) }
+    }
 }
 
 /// The cell of a grid much coarser than rounding errors and much finer than typical differences.
-fn cell((x, y): (f64, f64)) -> (i64, i64) {
+pub fn cell((x, y): (f64, f64)) -> (i64, i64) {
     const GRID: f64 = (1u64 << 30) as f64;
     ((x * GRID).floor() as i64, (y * GRID).floor() as i64)
+}
+
+/// A cell and those around it, itself first.
+pub fn near_cells((x, y): (i64, i64)) -> impl Iterator<Item = (i64, i64)> {
+    [0, -1, 1].into_iter().flat_map(move |dx| [0, -1, 1].map(|dy| (x + dx, y + dy)))
 }
 
 /// The `c > 0` with row `i` of `A` = `c` times row `j` of `B`.

@@ -2,6 +2,8 @@
 //!
 //! Cheap proofs come first, then attempts to refute, then the complete search:
 //!
+//! 0. Networks that differ by the order and the scales of their neurons are recognised as they are (module `relabelling`);
+//!    large ones are evaluated at a few points (module `residues`).
 //! 1. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
 //! 2. If one hidden layer is left behind the matched ones, hyperplane representations are compared
 //!    (module `tail`); without matched layers this decides.
@@ -18,6 +20,8 @@ mod bottleneck;
 pub mod falsify;
 mod matching;
 pub mod regions;
+mod relabelling;
+mod residues;
 mod rounding;
 mod solve;
 mod tail;
@@ -38,6 +42,7 @@ use bottleneck::Finding;
 use falsify::{FalsifyBudget, falsify};
 use matching::match_layers;
 use regions::{SearchLimits, SearchOutcome, SearchProgress, SearchState};
+use residues::{Residues, first_suspect};
 use tail::{Tail, difference_points, inside};
 
 /// How to go about the question.
@@ -103,7 +108,7 @@ pub enum Verdict {
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
-    /// `identical`, `moves`, `hyperplanes`, `bottleneck`, `rounding`, `falsification` or `regions`.
+    /// `identical`, `moves`, `evaluation`, `affine maps`, `hyperplanes`, `bottleneck`, `rounding`, `falsification` or `regions`.
     pub method: &'static str,
 }
 
@@ -136,9 +141,12 @@ pub fn decide(
         return Err(EquivalenceError::Outputs { a: a.output_width(), b: b.output_width() });
     }
     domain.check(a.input_width())?;
-    let question = Question { a, b, domain, seed: options.seed };
-    if let Some(decision) = question.identical() {
+    let question = Question::new(a, b, domain, options.seed);
+    if let Some(decision) = question.identical().or_else(|| question.relabelled()) {
         return Ok(decision);
+    }
+    if let Some(decision) = question.evaluate() {
+        return Ok(question.prefer_rounding(decision, options));
     }
     let (reduced_a, reduced_b) = question.reduce()?;
     if let Some(decision) = question.polynomial(&reduced_a, &reduced_b) {
@@ -156,18 +164,55 @@ pub fn decide(
     question.search(&reduced_a, &reduced_b, options, progress)
 }
 
+/// Networks with more parameters are evaluated at a few points before anything else is tried: that costs less than
+/// reducing them.
+const LARGE: usize = 1 << 12;
+
+/// The points at which large networks are evaluated first.
+const FIRST_POINTS: usize = 64;
+
 struct Question<'a> {
     a: &'a Network,
     b: &'a Network,
+    names: (NetworkName, NetworkName),
     domain: &'a Domain,
     seed: u64,
 }
 
-impl Question<'_> {
+impl<'a> Question<'a> {
+    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, seed: u64) -> Self {
+        let names = rayon::join(|| NetworkName::of(a), || NetworkName::of(b));
+        Question { a, b, names, domain, seed }
+    }
+
     fn identical(&self) -> Option<Decision> {
-        (NetworkName::of(self.a) == NetworkName::of(self.b)).then(|| {
+        (self.names.0 == self.names.1).then(|| {
             self.equal(Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() }, "identical")
         })?
+    }
+
+    /// The networks differ by the order and the scales of their neurons.
+    fn relabelled(&self) -> Option<Decision> {
+        let moves = relabelling::propose(self.a, self.b)?;
+        self.equal(Evidence::Moves { a: MoveChain::default(), b: moves }, "moves")
+    }
+
+    /// Large networks are looked at in a few points.
+    fn evaluate(&self) -> Option<Decision> {
+        let large = self.a.parameter_count().max(self.b.parameter_count()) > LARGE;
+        if !large {
+            return None;
+        }
+        let points: Vec<_> = self.random_points(FIRST_POINTS).filter(|x| self.domain.contains(x)).collect();
+        let (a, b) = (Residues::new(self.a), Residues::new(self.b));
+        let mut next = 0;
+        while let Some(at) = first_suspect(&a, &b, &points[next..]) {
+            if let Some(decision) = self.different([points[next + at].clone()], "evaluation") {
+                return Some(decision);
+            }
+            next += at + 1;
+        }
+        None
     }
 
     fn reduce(&self) -> Result<(Reduction, Reduction), EquivalenceError> {
@@ -193,7 +238,7 @@ impl Question<'_> {
         }
         let hidden = (net_a.hidden_depth(), net_b.hidden_depth());
         if hidden == (0, 0) {
-            return self.different(self.random_points(), "affine maps");
+            return self.different(self.random_points(self.a.input_width() + 1), "affine maps");
         }
         if hidden == (matching.prefix + 1, matching.prefix + 1) {
             let sides = net_a.activation_ranges(self.domain).nth(matching.prefix)?;
@@ -222,10 +267,10 @@ impl Question<'_> {
     }
 
     /// Points of the domain in general position.
-    fn random_points(&self) -> Vec<Vec<Rational>> {
+    fn random_points(&self, count: usize) -> impl Iterator<Item = Vec<Rational>> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let sides = self.domain.sides(self.a.input_width());
-        (0..=sides.len()).map(|_| sides.iter().map(|side| inside(side, &mut rng)).collect()).collect()
+        (0..count).map(move |_| sides.iter().map(|side| inside(side, &mut rng)).collect())
     }
 
     /// A difference of a few units in the last place is what rounding leaves.
@@ -297,7 +342,8 @@ impl Question<'_> {
         method: &'static str,
     ) -> Option<Decision> {
         points.into_iter().filter(|x| self.domain.contains(x)).find_map(|x| {
-            let (a, b) = (self.a.evaluate_exact(&x).ok()?, self.b.evaluate_exact(&x).ok()?);
+            let (a, b) = rayon::join(|| self.a.evaluate_exact(&x), || self.b.evaluate_exact(&x));
+            let (a, b) = (a.ok()?, b.ok()?);
             if a == b {
                 return None;
             }
@@ -309,7 +355,7 @@ impl Question<'_> {
 
     /// The certificate, if the checker accepts it.
     fn proved(&self, evidence: Evidence, domain: Domain) -> Option<Certificate> {
-        let (a, b) = (NetworkName::of(self.a), NetworkName::of(self.b));
+        let (a, b) = self.names.clone();
         let certificate = Certificate { a, b, domain, evidence };
         matches!(check(&certificate, self.a, self.b), Outcome::Proved(_)).then_some(certificate)
     }

@@ -1,0 +1,149 @@
+//! Permutation and scaling, proposed from the doubles alone.
+//!
+//! Networks that differ by the order and the scales of their neurons are the commonest twins, and the largest. Their neurons
+//! are matched layer by layer in floating point, without the exact copies that reduction makes: row `j` of `B`, with
+//! its columns ordered and scaled as the layer before demands, is proposed for row `i` of `A` if the directions agree
+//! to some thirty bits. The factor is the exact quotient of one entry of each. Whether the proposal is right, the checker says.
+
+use std::collections::HashMap;
+
+use fiberscope_core::{Layer, Matrix, MoveChain, Network, Rational};
+use rayon::prelude::*;
+
+use super::matching::{Directions, cell, near_cells, relabelling_moves};
+
+/// The order and the scales of a hidden layer's neurons.
+struct Labels {
+    order: Vec<usize>,
+    factors: Vec<Rational>,
+    /// The reciprocals of the factors, rounded.
+    shrink: Vec<f64>,
+}
+
+/// Permutations and scalings of `B` that may make it equal to `A`.
+pub fn propose(a: &Network, b: &Network) -> Option<MoveChain> {
+    if a.widths() != b.widths() {
+        return None;
+    }
+    let mut moves = MoveChain::default();
+    let mut before: Option<Labels> = None;
+    for (layer, (rows_a, rows_b)) in a.hidden_layers().iter().zip(b.hidden_layers()).enumerate() {
+        if rows_a.activation() != rows_b.activation() {
+            return None;
+        }
+        let labels = match_rows(rows_a, rows_b, before.as_ref())?;
+        let Labels { order, factors, .. } = &labels;
+        moves = moves.compose(relabelling_moves(layer, order.clone(), factors.clone()));
+        before = Some(labels);
+    }
+    Some(moves)
+}
+
+fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
+    let directions = Directions::new(a.input_width() + 1);
+    let cell_of = |layer: &Layer, unit: usize, relabelled: Option<&Labels>| {
+        let row = layer.weight().row(unit);
+        let bias = layer.bias()[unit];
+        match relabelled {
+            None => cell(directions.of(row.iter().copied().chain([bias]))),
+            Some(Labels { order, shrink, .. }) => {
+                let column = |(&unit, shrink): (&usize, &f64)| row[unit] * shrink;
+                cell(directions.of(order.iter().zip(shrink).map(column).chain([bias])))
+            }
+        }
+    };
+    let cells = |layer: &Layer, relabelled: Option<&Labels>| -> Vec<(i64, i64)> {
+        (0..layer.width()).into_par_iter().map(|unit| cell_of(layer, unit, relabelled)).collect()
+    };
+    let (cells_a, cells_b) = (cells(a, None), cells(b, before));
+    let mut units: HashMap<(i64, i64), Vec<usize>> = HashMap::with_capacity(b.width());
+    for (unit, cell) in cells_b.into_iter().enumerate().rev() {
+        units.entry(cell).or_default().push(unit);
+    }
+    let mut labels = Labels { order: Vec::new(), factors: Vec::new(), shrink: Vec::new() };
+    for (unit, at) in cells_a.into_iter().enumerate() {
+        let near = near_cells(at).find(|cell| units.get(cell).is_some_and(|left| !left.is_empty()))?;
+        let partner = units.get_mut(&near)?.pop()?;
+        let factor = factor(a, unit, b, partner, before)?;
+        labels.shrink.push(factor.to_f64().recip());
+        labels.factors.push(factor);
+        labels.order.push(partner);
+    }
+    Some(labels)
+}
+
+/// The exact quotient of the entries at the place of the largest one of row `i` of `A`; 1 for rows of zeros.
+fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: Option<&Labels>) -> Option<Rational> {
+    let largest = |row: &[f64]| (0..row.len()).max_by(|&k, &l| row[k].abs().total_cmp(&row[l].abs()));
+    let entry = |weight: &Matrix, unit: usize, column: usize| Rational::from_f64(weight[(unit, column)]);
+    let (mut x, mut y) = (Rational::from_f64(a.bias()[i])?, Rational::from_f64(b.bias()[j])?);
+    if let Some(at) = largest(a.weight().row(i)).filter(|&at| a.weight()[(i, at)] != 0.0) {
+        x = entry(a.weight(), i, at)?;
+        y = match before {
+            None => entry(b.weight(), j, at)?,
+            Some(labels) => &entry(b.weight(), j, labels.order[at])? / &labels.factors[at],
+        };
+    }
+    match (x.is_zero(), y.is_zero()) {
+        (true, true) => Some(Rational::ONE),
+        (false, false) => Some(&x / &y).filter(Rational::is_positive),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiberscope_core::{Activation, Domain, Move};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::symmetry::relabel;
+
+    fn network(widths: &[usize], seed: u64) -> Network {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut layer = |ends: &[usize], activation| {
+            let weight = Matrix::from_fn(ends[1], ends[0], |_, _| rng.random_range(-1.0..1.0));
+            let bias = (0..ends[1]).map(|_| rng.random_range(-1.0..1.0)).collect();
+            Layer::new(weight, bias, activation)
+        };
+        let last = widths.len() - 2;
+        let activation = |l: usize| if l == last { Activation::Identity } else { Activation::Relu };
+        let layers = widths.windows(2).enumerate().map(|(l, ends)| layer(ends, activation(l)));
+        Network::new(layers.collect()).unwrap()
+    }
+
+    #[test]
+    fn twins_of_all_shapes_are_found() {
+        for seed in 0..30 {
+            let a = network(&[[3, 8, 5, 2], [5, 1, 9, 1], [1, 20, 20, 3]][seed as usize % 3], seed);
+            let b = relabel(&a, seed).network;
+            let mut found = b.to_exact();
+            propose(&a, &b).unwrap().apply(&mut found, &Domain::Space).unwrap();
+            assert_eq!(found, a.to_exact());
+        }
+    }
+
+    #[test]
+    fn factors_that_are_no_powers_of_two_are_exact() {
+        let a = network(&[3, 6, 6, 2], 7);
+        let mut scaled = a.to_exact();
+        let factors = (0..6).map(|unit| Rational::from(2 * unit + 1)).collect();
+        Move::Scale { layer: 0, factors }.apply(&mut scaled, &Domain::Space).unwrap();
+        let (b, _) = scaled.to_f64().unwrap();
+        // Rounding makes B another network, but the proposal names the right partners.
+        let moves = propose(&a, &b).unwrap();
+        let Move::Scale { factors, .. } = &moves.moves()[0] else { panic!("{moves:?}") };
+        assert!((factors[3].to_f64() - 1.0 / 7.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn strangers_and_other_shapes_are_not_matched() {
+        let a = network(&[3, 6, 2], 1);
+        assert!(propose(&a, &network(&[3, 6, 2], 2)).is_none());
+        assert!(propose(&a, &network(&[3, 5, 2], 1)).is_none());
+        let zeros = a.map(|_| 0.0).unwrap();
+        assert!(propose(&a, &zeros).is_none());
+        assert!(propose(&zeros, &zeros).unwrap().is_empty());
+    }
+}
