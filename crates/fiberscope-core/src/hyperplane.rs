@@ -2,8 +2,8 @@
 //!
 //! Let `g(x) = V relu(W x + c) + e` on a box `X` (sides may be unbounded: `R^d` and the orthant are boxes; an
 //! input whose side is a single point is put into the bias, so that `X` may be taken to have interior). A neuron is dead on `X` if `max_X z <= 0`, linear if `min_X z >= 0`, and otherwise its
-//! hyperplane meets the interior of `X`. Write every such hyperplane as `u x + t = 0` with the first
-//! nonzero entry of `u` equal to 1. A neuron `(w, c) = s (u, t)` contributes `s V relu(u x + t)` if `s > 0`, and
+//! hyperplane meets the interior of `X`. Write every such hyperplane as `u x + t = 0` with `u` of
+//! [content](crate::content) 1 and its first nonzero entry positive. A neuron `(w, c) = s (u, t)` contributes `s V relu(u x + t)` if `s > 0`, and
 //! `abs(s) V (relu(u x + t) - (u x + t))` if `s < 0`. Adding up,
 //!
 //! ```text
@@ -19,7 +19,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Activation, Interval, Layer, Rational};
+use crate::{Activation, Interval, Layer, Rational, content};
 
 /// The hyperplanes with their weights, and the affine rest, of a map with one hidden layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct HyperplaneRepresentation {
     pub constant: Vec<Rational>,
 }
 
-/// A hyperplane `u x + t = 0` (the first nonzero entry of `u` is 1) across which the gradient jumps by
+/// A hyperplane `u x + t = 0` (`u` has [content] 1 and its first nonzero entry is positive) across which the gradient jumps by
 /// `weight u`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightedHyperplane {
@@ -63,12 +63,12 @@ impl HyperplaneRepresentation {
             match kind(hidden.activation(), &row, &bias, sides) {
                 Kind::Dead => {}
                 Kind::Linear => representation.add_affine(&out, &Rational::ONE, &row, &bias),
-                Kind::Nonlinear { leading } => {
-                    let inverse = leading.recip().expect("the leading entry is not zero");
+                Kind::Nonlinear { scale } => {
+                    let inverse = scale.recip().expect("a content is not zero");
                     let normal: Vec<_> = row.iter().map(|w| w * &inverse).collect();
                     let key = (normal, &bias * &inverse);
-                    let size = leading.abs();
-                    if leading.is_negative() {
+                    let size = scale.abs();
+                    if scale.is_negative() {
                         representation.add_affine(&out, &-&size, &key.0, &key.1);
                     }
                     let (weight, units) =
@@ -112,7 +112,10 @@ type Equation = (Vec<Rational>, Rational);
 enum Kind {
     Dead,
     Linear,
-    Nonlinear { leading: Rational },
+    /// `scale` times a normal in normal form.
+    Nonlinear {
+        scale: Rational,
+    },
 }
 
 /// The row and bias of a neuron, with the inputs that have one value only put into the bias.
@@ -140,9 +143,11 @@ fn kind(activation: Activation, row: &[Rational], bias: &Rational, sides: &[Inte
     if maximum(&negated, &-bias, sides).is_some_and(|max| !max.is_positive()) {
         return Kind::Linear;
     }
-    match row.iter().find(|w| !w.is_zero()) {
-        Some(leading) => Kind::Nonlinear { leading: leading.clone() },
-        None => Kind::Linear,
+    match (row.iter().find(|w| !w.is_zero()), content(row.iter())) {
+        (Some(leading), Some(size)) => {
+            Kind::Nonlinear { scale: if leading.is_negative() { -&size } else { size } }
+        }
+        _ => Kind::Linear,
     }
 }
 

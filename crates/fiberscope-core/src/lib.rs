@@ -4,6 +4,7 @@
 
 mod anatomy;
 mod certificate;
+mod content;
 mod cover;
 mod digest;
 mod domain;
@@ -22,6 +23,7 @@ mod testing;
 
 pub use anatomy::{Anatomy, Condition, Identifiability, RankBounds};
 pub use certificate::{Certificate, CertificateError, Claim, Evidence, NetworkName};
+pub use content::content;
 pub use cover::{CoverNode, Operand};
 pub use digest::Digest;
 pub use domain::{Domain, DomainError, Interval};

@@ -1,8 +1,8 @@
 //! A canonical representative of a network, and a fingerprint of its function.
 //!
 //! The network is reduced ([`crate::reduce`]), hidden hyperplanes are brought into normal form
-//! ([threelayer2026, Section 5]), every row of a hidden layer is scaled so that its largest entry (the
-//! bias included) is 1 or -1, and the neurons of each layer are sorted. The fingerprint is a hash of
+//! ([threelayer2026, Section 5]), every row of a hidden layer (the bias included) is
+//! scaled to have [content](fiberscope_core::content) 1, and the neurons of each layer are sorted. The fingerprint is a hash of
 //! this form in which the last hidden layer and the output layer are replaced by their hyperplane
 //! representation, which does not depend on the parameters chosen for them.
 //!
@@ -12,7 +12,7 @@
 mod fingerprint;
 pub(crate) mod hidden;
 
-use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational};
+use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational, content};
 
 use crate::lines::entries;
 use crate::reduce::{Folding, ReduceOptions, Reduction, reduce};
@@ -110,13 +110,10 @@ fn settle_hidden(form: &mut Reduction, domain: &Domain) -> bool {
     form.moves.moves().len() > before
 }
 
-/// The scaling that makes the largest entry of every row 1 or -1, if it changes anything.
+/// The scaling that gives every row content 1, if it changes anything.
 fn unit_scale(network: &ExactNetwork, layer: usize) -> Option<Move> {
     let rows = &network.layers()[layer];
-    let factor = |unit: usize| {
-        let largest = entries(rows, unit).map(Rational::abs).max()?;
-        largest.recip()
-    };
+    let factor = |unit: usize| content(entries(rows, unit))?.recip();
     let factors: Vec<_> = (0..rows.width()).map(|unit| factor(unit).unwrap_or(Rational::ONE)).collect();
     let changes = factors.iter().any(|factor| *factor != Rational::ONE);
     changes.then_some(Move::Scale { layer, factors })

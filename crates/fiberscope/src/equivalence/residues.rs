@@ -47,12 +47,15 @@ impl<'a> Residues<'a> {
         let mut residues: Vec<u64> = x.iter().map(Rational::residue).collect::<Option<_>>()?;
         for (layer, (weights, biases)) in self.network.layers().iter().zip(&self.layers) {
             let relu = layer.activation() == Activation::Relu;
-            let rows = layer.weight().iter_rows().zip(weights.chunks_exact(layer.input_width()));
-            let neuron = |((row, residue_row), (bias, residue_bias)): ((&[f64], &[u64]), (&f64, &u64))| {
-                let z = bias + dot(row, &doubles);
-                if relu && z <= 0.0 { (0.0, 0) } else { (z, combine(residue_row, &residues, *residue_bias)) }
+            let inputs = layer.input_width();
+            let neuron = |unit: usize| {
+                let z = layer.bias()[unit] + dot(layer.weight().row(unit), &doubles);
+                if relu && z <= 0.0 {
+                    return (0.0, 0);
+                }
+                (z, combine(&weights[unit * inputs..][..inputs], &residues, biases[unit]))
             };
-            (doubles, residues) = rows.zip(layer.bias().iter().zip(biases)).map(neuron).unzip();
+            (doubles, residues) = (0..layer.width()).map(neuron).unzip();
         }
         Some(residues)
     }
