@@ -1,17 +1,18 @@
 //! The complete search over joint linear regions: a network against itself on `[-1, 1]^d`.
 //!
 //! Networks have weights `N(0, 2 / fan-in)` and biases `N(0, 0.3^2)`; every joint region is one region of the
-//! network. The time includes the exact certificate, which the checker then checks. Arguments name model
-//! files to measure instead.
+//! network. The time includes the exact certificate, which the checker then checks. A second table holds the walk
+//! over the breakpoints of functions of one variable. Arguments name model files to measure instead.
 
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::time::Instant;
 
-use fiberscope::check::{Outcome, check};
+use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line};
 use fiberscope::core::{
-    Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, MoveChain, Network, NetworkName,
+    Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
+    NetworkName,
 };
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope_io::ReadOptions;
@@ -21,6 +22,17 @@ use rand_chacha::ChaCha8Rng;
 const SHAPES: [&[usize]; 5] =
     [&[1, 32, 32, 1], &[2, 16, 16, 1], &[3, 16, 16, 1], &[4, 12, 12, 1], &[5, 10, 10, 1]];
 
+const LINES: [&[usize]; 8] = [
+    &[1, 32, 32, 1],
+    &[1, 64, 64, 1],
+    &[1, 128, 128, 1],
+    &[1, 256, 256, 1],
+    &[1, 1024, 1],
+    &[1, 4096, 1],
+    &[1, 16384, 1],
+    &[1, 32, 32, 32, 32, 1],
+];
+
 const REPETITIONS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,6 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for file in std::env::args().skip(1) {
         networks.push((file.clone(), fiberscope_io::load(&file, &ReadOptions::default())?.network));
     }
+    let given = !networks.is_empty();
     if networks.is_empty() {
         networks = SHAPES.iter().map(|widths| (name(widths), random_network(widths))).collect();
     }
@@ -38,6 +51,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, network) in networks {
         measure(&name, &network)?;
     }
+    if !given {
+        println!("\n| one variable | parameters | pieces | walk, s | pieces/s |\n|---|---:|---:|---:|---:|");
+        LINES.iter().try_for_each(|widths| measure_line(widths))?;
+    }
+    Ok(())
+}
+
+/// A network with one input against itself with its first layer in another order.
+fn measure_line(widths: &[usize]) -> Result<(), Box<dyn Error>> {
+    let network = random_network(widths);
+    let exact = network.to_exact();
+    let mut twin = exact.clone();
+    let order = (0..widths[1]).rev().collect();
+    Move::Permute { layer: 0, order }.apply(&mut twin, &Domain::Space)?;
+    let start = Instant::now();
+    let outcome = compare_on_line(&exact, &twin, &Domain::Space, &|| false);
+    let seconds = start.elapsed().as_secs_f64();
+    let Some(LineOutcome::Equal(pieces)) = outcome else { return Err("not equal to itself".into()) };
+    let parameters = network.parameter_count();
+    println!(
+        "| {} | {parameters} | {pieces} | {seconds:.4} | {:.0} |",
+        name(widths),
+        pieces as f64 / seconds
+    );
     Ok(())
 }
 

@@ -25,6 +25,7 @@
 //! ```
 
 mod hyperplanes;
+mod line;
 mod regions;
 mod rounding;
 
@@ -33,6 +34,8 @@ use std::fmt;
 use fiberscope_core::{
     Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
 };
+
+pub use line::{LineOutcome, compare_on_line};
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +62,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A bound for the difference of the outputs of two networks of equal widths on a bounded domain: what a
-/// certificate of kind `rounding` may claim of them.
+/// A bound for the difference of the outputs of two networks of equal widths on a bounded domain: what
+/// certificates of kind `rounding` and `nudged` add up.
 pub fn rounding_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<Rational, Refusal> {
     rounding::difference_bound(a, b, domain)
 }
@@ -94,6 +97,9 @@ fn verify(certificate: &Certificate, a: &Network, b: &Network) -> Result<(), Ref
             let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
             rounding::verify(&a, &b, domain, bound)
         }
+        Evidence::Nudged { a: steps_a, b: steps_b, bound } => {
+            rounding::verify_nudged((&a.to_exact(), steps_a), (&b.to_exact(), steps_b), domain, bound)
+        }
         Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix } => {
             let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
             hyperplanes::verify(&a, &b, domain, *prefix)
@@ -101,6 +107,10 @@ fn verify(certificate: &Certificate, a: &Network, b: &Network) -> Result<(), Ref
         Evidence::Regions { a: moves_a, b: moves_b, tree } => {
             let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
             regions::verify(&a, &b, domain, tree)
+        }
+        Evidence::Line { a: moves_a, b: moves_b } => {
+            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
+            line::verify(&a, &b, domain)
         }
         Evidence::Witness { x, a: value_a, b: value_b } => {
             verify_witness((a, value_a), (b, value_b), domain, x)
@@ -138,12 +148,21 @@ fn rewrite(
     domain: &Domain,
 ) -> Result<ExactNetwork, Refusal> {
     let mut rewritten = network.to_exact();
-    moves.apply(&mut rewritten, domain).or_else(|failed| {
+    apply_moves(name, &mut rewritten, moves, domain)?;
+    Ok(rewritten)
+}
+
+fn apply_moves(
+    name: &str,
+    network: &mut ExactNetwork,
+    moves: &MoveChain,
+    domain: &Domain,
+) -> Result<(), Refusal> {
+    moves.apply(network, domain).or_else(|failed| {
         let step =
             format!("move {} on {name} ({}, layer {})", failed.step + 1, failed.name, failed.layer + 1);
         refuse(step, failed.error.to_string())
-    })?;
-    Ok(rewritten)
+    })
 }
 
 fn verify_equal(a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {

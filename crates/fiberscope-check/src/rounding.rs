@@ -8,17 +8,60 @@
 //! ```
 //!
 //! and relu and the identity do not increase differences. Rounding any `d_l` upwards keeps it a bound.
+//!
+//! A nudge leaves widths and activations as they are, so the lemma bounds by how much it changes the
+//! function; moves change nothing. By the triangle inequality the changes along both chains and the
+//! difference of the results add up to a bound for `abs(f_A - f_B)`.
 
-use fiberscope_core::{Domain, ExactNetwork, Interval, Rational};
+use fiberscope_core::{Domain, ExactNetwork, Interval, Rational, RoundingStep};
 
-use crate::{Refusal, refuse};
+use crate::{Refusal, apply_moves, refuse};
 
 /// The length of the numbers `d_l`.
 const BITS: u32 = 64;
 
 /// Checks that the outputs differ by at most `bound` on the domain.
 pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, bound: &Rational) -> Result<(), Refusal> {
-    let computed = difference_bound(a, b, domain)?;
+    within(difference_bound(a, b, domain)?, bound)
+}
+
+/// Checks that the changes along both chains and the difference of the results add up to at most `bound`.
+pub fn verify_nudged(
+    (a, steps_a): (&ExactNetwork, &[RoundingStep]),
+    (b, steps_b): (&ExactNetwork, &[RoundingStep]),
+    domain: &Domain,
+    bound: &Rational,
+) -> Result<(), Refusal> {
+    let (a, changed_a) = follow("A", a, steps_a, domain)?;
+    let (b, changed_b) = follow("B", b, steps_b, domain)?;
+    within(&(&changed_a + &changed_b) + &difference_bound(&a, &b, domain)?, bound)
+}
+
+/// The network after the steps, and a bound for the change of its outputs.
+fn follow(
+    name: &str,
+    network: &ExactNetwork,
+    steps: &[RoundingStep],
+    domain: &Domain,
+) -> Result<(ExactNetwork, Rational), Refusal> {
+    let (mut network, mut change) = (network.clone(), Rational::ZERO);
+    for (place, step) in steps.iter().enumerate() {
+        match step {
+            RoundingStep::Moves(moves) => apply_moves(name, &mut network, moves, domain)?,
+            RoundingStep::Nudge(nudge) => {
+                let mut nudged = network.clone();
+                nudge.apply(&mut nudged).or_else(|error| {
+                    refuse(format!("step {} on {name} (nudge)", place + 1), error.to_string())
+                })?;
+                change += &difference_bound(&network, &nudged, domain)?;
+                network = nudged;
+            }
+        }
+    }
+    Ok((network, change))
+}
+
+fn within(computed: Rational, bound: &Rational) -> Result<(), Refusal> {
     if computed > *bound {
         let (computed, bound) = (computed.to_f64(), bound.to_f64());
         return refuse(

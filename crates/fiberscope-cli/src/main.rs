@@ -63,7 +63,7 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Info(args) => commands::info::run(&args, output),
         Command::Convert(args) => commands::convert::run(&args, output),
         Command::Equiv(args) => commands::equiv::run(&args, &global, output),
-        Command::Reduce(args) => commands::rewrite::reduce(&args, output),
+        Command::Reduce(args) => commands::rewrite::reduce(&args, &global, output),
         Command::Canon(args) => commands::rewrite::canon(&args, output),
         Command::Align(args) => commands::rewrite::align(&args, &global, output),
         Command::Check(args) => commands::check::run(&args, output),

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{CoverNode, Digest, Domain, MoveChain, Network, Rational};
+use crate::{CoverNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep};
 
 const FORMAT: &str = "fiberscope-certificate";
 const VERSION: u64 = 1;
@@ -101,6 +101,16 @@ pub enum Evidence {
         /// The bound for the difference of the outputs.
         bound: Rational,
     },
+    /// Moves and small changes of parameters that align the networks, and a bound for the changes together
+    /// with what then still differs.
+    Nudged {
+        /// Steps on the first network.
+        a: Vec<RoundingStep>,
+        /// Steps on the second network.
+        b: Vec<RoundingStep>,
+        /// The bound for the difference of the outputs.
+        bound: Rational,
+    },
     /// Moves that make the first layers of both equal, and what is behind them a map with one hidden
     /// layer whose hyperplane representations agree.
     Hyperplanes {
@@ -120,6 +130,13 @@ pub enum Evidence {
         b: MoveChain,
         /// The cover: a tree in preorder.
         tree: Vec<CoverNode>,
+    },
+    /// Moves that make the networks simpler; the results are equal functions of one variable.
+    Line {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
     },
     /// A point where the networks differ.
     Witness {
@@ -179,10 +196,13 @@ impl Certificate {
     /// What the certificate says.
     pub fn claim(&self) -> Claim {
         match &self.evidence {
-            Evidence::Moves { .. } | Evidence::Hyperplanes { .. } | Evidence::Regions { .. } => {
-                Claim::Equivalent
+            Evidence::Moves { .. }
+            | Evidence::Hyperplanes { .. }
+            | Evidence::Regions { .. }
+            | Evidence::Line { .. } => Claim::Equivalent,
+            Evidence::Rounding { bound, .. } | Evidence::Nudged { bound, .. } => {
+                Claim::EquivalentUpToRounding { bound: bound.clone() }
             }
-            Evidence::Rounding { bound, .. } => Claim::EquivalentUpToRounding { bound: bound.clone() },
             Evidence::Witness { .. } => Claim::Different,
         }
     }
@@ -226,6 +246,10 @@ impl Certificate {
                 writeln!(out, " \"evidence\": {{\"kind\": \"rounding\", \"bound\": {},", json(bound))?;
                 write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
             }
+            Evidence::Nudged { a, b, bound } => {
+                writeln!(out, " \"evidence\": {{\"kind\": \"nudged\", \"bound\": {},", json(bound))?;
+                write!(out, "  \"a\": {},\n  \"b\": {}", list(a), list(b))?;
+            }
             Evidence::Hyperplanes { a, b, prefix } => {
                 writeln!(out, " \"evidence\": {{\"kind\": \"hyperplanes\", \"prefix\": {prefix},")?;
                 write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
@@ -238,6 +262,10 @@ impl Certificate {
                     write!(out, "{}\n    {}", if i == 0 { "" } else { "," }, json(node))?;
                 }
                 write!(out, "]")?;
+            }
+            Evidence::Line { a, b } => {
+                writeln!(out, " \"evidence\": {{\"kind\": \"line\",")?;
+                write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
             }
             Evidence::Witness { x, a, b } => {
                 writeln!(out, " \"evidence\": {{\"kind\": \"witness\",")?;
@@ -253,14 +281,20 @@ fn json(value: &impl Serialize) -> String {
 }
 
 fn lines(chain: &MoveChain) -> String {
-    let moves: Vec<_> = chain.moves().iter().map(json).collect();
-    if moves.is_empty() { "[]".into() } else { format!("[\n    {}]", moves.join(",\n    ")) }
+    list(chain.moves())
+}
+
+fn list(items: &[impl Serialize]) -> String {
+    let items: Vec<_> = items.iter().map(json).collect();
+    if items.is_empty() { "[]".into() } else { format!("[\n    {}]", items.join(",\n    ")) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interval, LinearChange, Move, Neuron, NeuronCopy, Operand, PlacedNeuron};
+    use crate::{
+        BiasShift, Interval, LinearChange, Move, Neuron, NeuronCopy, Nudge, Operand, PlacedNeuron, ShownRole,
+    };
 
     fn r(text: &str) -> Rational {
         text.parse().unwrap()
@@ -294,7 +328,16 @@ mod tests {
             Move::Reorient { layer: 0, units: vec![0], linear },
             Move::Translate { layer: 0, unit: 0, amount: r("1/4") },
             Move::Flip { layer: 0, unit: 0, flips: vec![1] },
-            Move::Fold { layer: 0 },
+            Move::Shift {
+                layer: 0,
+                shifts: vec![BiasShift {
+                    unit: 0,
+                    role: ShownRole::Dead,
+                    amount: r("-1/2"),
+                    slopes: vec![vec![r("1"), r("1/2")]],
+                }],
+            },
+            Move::Fold { layer: 0, pairs: vec![(0, 1)] },
             Move::Unfold {
                 layer: 0,
                 weight: vec![vec![r("1")]],
@@ -302,6 +345,7 @@ mod tests {
                 activation: crate::Activation::Identity,
                 next_weight: vec![vec![r("1")]],
                 next_bias: vec![r("0")],
+                pairs: vec![(0, 1)],
             },
         ])
     }
@@ -316,8 +360,21 @@ mod tests {
         for evidence in [
             Evidence::Moves { a: every_move(), b: MoveChain::default() },
             Evidence::Rounding { a: MoveChain::default(), b: every_move(), bound: r("1/1024") },
+            Evidence::Nudged {
+                a: vec![],
+                b: vec![
+                    RoundingStep::Moves(every_move()),
+                    RoundingStep::Nudge(Nudge {
+                        layer: 0,
+                        weight: vec![(0, 1, r("2"))],
+                        bias: vec![(1, r("1/3"))],
+                    }),
+                ],
+                bound: r("1/1024"),
+            },
             Evidence::Hyperplanes { a: every_move(), b: MoveChain::default(), prefix: 1 },
             Evidence::Regions { a: MoveChain::default(), b: every_move(), tree: every_node() },
+            Evidence::Line { a: every_move(), b: MoveChain::default() },
             Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
         ] {
             let certificate = certificate(evidence);

@@ -14,9 +14,11 @@ mod hyperplane;
 mod matrix;
 mod moves;
 mod network;
+mod nudge;
 mod range;
 mod rational;
 mod region;
+mod relaxation;
 mod serde_forms;
 #[cfg(test)]
 mod testing;
@@ -31,8 +33,13 @@ pub use evaluate::InputError;
 pub use exact::ExactEvaluator;
 pub use hyperplane::{HyperplaneRepresentation, WeightedHyperplane};
 pub use matrix::Matrix;
-pub use moves::{ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule};
+pub use moves::{
+    BiasShift, ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule,
+    ShownRole,
+};
 pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Scalar};
+pub use nudge::{Nudge, RoundingStep};
 pub use range::{Role, preactivation_range};
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
+pub use relaxation::relaxed_bound;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain, Network, NeuronCopy,
-    PlacedNeuron, Rational, Rule,
+    Activation, BiasShift, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain, Network,
+    NeuronCopy, PlacedNeuron, Rational, Rule, ShownRole,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -310,8 +310,74 @@ fn folding_a_linear_layer() {
     for seed in 0..40 {
         let rng = &mut rng(seed);
         let net = edit(random_network(rng, &[3, 4, 5, 2]), |l, _, _, x| if l == 1 { x.abs() } else { x });
-        let folded = check_one(rng, &net, Move::Fold { layer: 1 });
+        let folded = check_one(rng, &net, Move::Fold { layer: 1, pairs: vec![] });
         assert_eq!(folded.widths(), [3, 4, 2]);
+    }
+}
+
+/// Neurons 0 and 2, 1 and 3 of layer 1 are opposite and cancel, up to a factor on the last one.
+fn vanishing_pairs(rng: &mut ChaCha8Rng, factor: &str) -> ExactNetwork {
+    let net = random_network(rng, &[3, 4, 5, 2]);
+    let (layers, half) = (net.layers().to_vec(), r("1/2"));
+    let at = |l: usize, i: usize, j: usize| match j {
+        j if j == layers[l].input_width() => layers[l].bias()[i].clone(),
+        j => layers[l].weight()[(i, j)].clone(),
+    };
+    edit(net, |l, i, j, x| match (l, i, j) {
+        (0, 2 | 3, _) => -(&at(0, i - 2, j) * &half),
+        (1, _, 2) => -(&at(1, i, 0) * &r("2")),
+        (1, _, 3) => -(&at(1, i, 1) * &r(factor)),
+        _ => x,
+    })
+}
+
+#[test]
+fn folding_pairs_that_cancel() {
+    for seed in 0..40 {
+        let rng = &mut rng(seed);
+        let net = vanishing_pairs(rng, "2");
+        let folded = check_one(rng, &net, Move::Fold { layer: 0, pairs: vec![(0, 2), (3, 1)] });
+        assert_eq!(folded.widths(), [3, 5, 2]);
+        let other = vanishing_pairs(rng, "3");
+        let fold = Move::Fold { layer: 0, pairs: vec![(0, 2), (1, 3)] };
+        assert_eq!(fold.apply(&mut other.clone(), &Domain::Space).unwrap_err().rule, Rule::Vanishing);
+    }
+}
+
+/// relu(x + 1) - relu(x - 1) - 3 is negative on [-3, 3]: its bias may fall, not rise by much.
+#[test]
+fn biases_of_neurons_shown_dead_shift() {
+    let layer = |rows: &[Vec<Rational>], bias: &[&str], activation| {
+        Layer::new(Matrix::from_rows(rows).unwrap(), bias.iter().map(|b| r(b)).collect(), activation)
+    };
+    let net = Network::new(vec![
+        layer(&[vec![r("1")], vec![r("1")]], &["1", "-1"], Activation::Relu),
+        layer(&[vec![r("1"), r("-1")]], &["-3"], Activation::Relu),
+        layer(&[vec![r("5")]], &["0"], Activation::Identity),
+    ])
+    .unwrap();
+    let domain = Domain::from_bounds(&[(-3.0, 3.0)]).unwrap();
+    let shift = |role, amount: &str, slope: &str| Move::Shift {
+        layer: 1,
+        shifts: vec![BiasShift { unit: 0, role, amount: r(amount), slopes: vec![vec![r("0"), r(slope)]] }],
+    };
+    let fall = shift(ShownRole::Dead, "-7", "2/3");
+    let mut after = net.clone();
+    fall.apply(&mut after, &domain).unwrap();
+    for x in -6..=6 {
+        let x = [Rational::dyadic(x, -1)];
+        assert_eq!(after.evaluate_exact(&x).unwrap(), net.evaluate_exact(&x).unwrap());
+    }
+    fall.inverse(&net).unwrap().apply(&mut after, &domain).unwrap();
+    assert_eq!(after, net);
+    for (refused, rule) in [
+        (shift(ShownRole::Dead, "1/2", "2/3"), Rule::ShownDead),
+        (shift(ShownRole::Dead, "-7", "0"), Rule::ShownDead),
+        (shift(ShownRole::Dead, "-7", "3/2"), Rule::ShownDead),
+        (shift(ShownRole::Linear, "7", "2/3"), Rule::ShownLinear),
+    ] {
+        assert_eq!(refused.apply(&mut net.clone(), &domain).unwrap_err().rule, rule);
+        assert!(refused.apply(&mut net.clone(), &Domain::Space).is_err());
     }
 }
 
@@ -325,7 +391,7 @@ fn identity_layers_change_basis_freely() {
     });
     let net = Network::new(linear.collect()).unwrap();
     check_one(rng, &net, Move::Scale { layer: 0, factors: vec![r("-2"), r("1/3")] });
-    check_one(rng, &net, Move::Fold { layer: 0 });
+    check_one(rng, &net, Move::Fold { layer: 0, pairs: vec![] });
     let scale = Move::Scale { layer: 0, factors: vec![r("0"), r("1")] };
     assert_eq!(scale.apply(&mut net.clone(), &Domain::Space).unwrap_err().rule, Rule::Factors);
 }
@@ -375,7 +441,10 @@ fn broken_rules_are_refused_and_leave_the_network_alone() {
         (Move::Translate { layer: 0, unit: 0, amount: r("0") }, Rule::Hides),
         (Move::Translate { layer: 1, unit: 0, amount: r("0") }, Rule::Exists),
         (Move::Flip { layer: 0, unit: 0, flips: vec![1] }, Rule::Hides),
-        (Move::Fold { layer: 0 }, Rule::Linear),
+        (Move::Fold { layer: 0, pairs: vec![] }, Rule::Linear),
+        (Move::Fold { layer: 0, pairs: vec![(0, 1)] }, Rule::Opposite),
+        (Move::Fold { layer: 0, pairs: vec![(0, 1), (1, 2)] }, Rule::Distinct),
+        (Move::Fold { layer: 0, pairs: vec![(0, 9)] }, Rule::Exists),
         (
             Move::Unfold {
                 layer: 2,
@@ -384,6 +453,7 @@ fn broken_rules_are_refused_and_leave_the_network_alone() {
                 activation: Activation::Identity,
                 next_weight: vec![vec![Rational::ONE]],
                 next_bias: vec![Rational::ZERO],
+                pairs: vec![],
             },
             Rule::SameProduct,
         ),

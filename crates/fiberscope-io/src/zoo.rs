@@ -55,8 +55,8 @@ const NETWORKS: &[(&str, &str)] = embedded!("networks":
     "nonlocal" "nonlocal-turned" "tent" "unconnected");
 
 const CERTIFICATES: &[(&str, &str)] = embedded!("certificates":
-    "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-rounded" "deep-shuffled"
-    "duplicate-merged" "duplicate-split" "hiding-one-flipped" "hiding-two-regions"
+    "abs-line" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-rounded"
+    "deep-shifted" "deep-shuffled" "duplicate-merged" "duplicate-nudged" "duplicate-split" "hiding-one-flipped" "hiding-two-regions"
     "hiding-two-too-far" "hiding-two-translated" "identifiable-nudged" "linear-network-folded"
     "linear-network-unfolded" "linear-square-hyperplanes" "linear-square-turned" "nonlocal-turned");
 

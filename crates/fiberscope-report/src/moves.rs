@@ -64,8 +64,19 @@ pub fn describe(each: &Move) -> String {
             let flipped = neurons(flips);
             format!("flip {flipped} of layer {layer} across the hidden hyperplane of neuron {}", nth(*unit))
         }
-        Move::Fold { .. } => {
-            format!("multiply layer {layer}, which is linear, into layer {}", layer.saturating_add(1))
+        Move::Shift { shifts, .. } => {
+            let units: Vec<_> = shifts.iter().map(|shift| shift.unit).collect();
+            let shown = neurons(&units);
+            format!(
+                "shift the bias of {shown} of layer {layer}, shown to be dead or linear by linear programmes"
+            )
+        }
+        Move::Fold { pairs, .. } => {
+            let linear = match pairs.len() {
+                0 => "which is linear".into(),
+                n => format!("{} of whose neurons cancel", count(n, "pair")),
+            };
+            format!("multiply layer {layer}, {linear}, into layer {}", layer.saturating_add(1))
         }
         Move::Unfold { weight, .. } => {
             let count = count(weight.len(), "linear neuron");
@@ -240,7 +251,11 @@ mod tests {
             Move::Flip { layer: 0, unit: 0, flips: vec![1, 2] },
             "flip neurons 2 and 3 of layer 1 across the hidden hyperplane of neuron 1",
         );
-        check(Move::Fold { layer: 0 }, "multiply layer 1, which is linear, into layer 2");
+        check(Move::Fold { layer: 0, pairs: vec![] }, "multiply layer 1, which is linear, into layer 2");
+        check(
+            Move::Fold { layer: 0, pairs: vec![(0, 1), (2, 3)] },
+            "multiply layer 1, 2 pairs of whose neurons cancel, into layer 2",
+        );
         let unfold = Move::Unfold {
             layer: 2,
             weight: vec![vec![r("1")]; 2],
@@ -248,6 +263,7 @@ mod tests {
             activation: Activation::Identity,
             next_weight: vec![],
             next_bias: vec![],
+            pairs: vec![],
         };
         check(unfold, "factor layer 3 into two layers, the first of 2 linear neurons");
     }
@@ -260,6 +276,6 @@ mod tests {
             "swap the neurons of layer 1 into the order 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ... (512 in all)"
         );
         assert!(describe(&Move::Drop { layer: 0, units: order }).contains("11, 12 and 500 more of layer 1"));
-        assert!(describe(&Move::Fold { layer: usize::MAX }).contains(&usize::MAX.to_string()));
+        assert!(describe(&Move::Fold { layer: usize::MAX, pairs: vec![] }).contains(&usize::MAX.to_string()));
     }
 }

@@ -3,6 +3,7 @@
 use fiberscope_check::Outcome;
 use fiberscope_core::{
     Anatomy, Certificate, Domain, Evidence, Identifiability, Interval, MoveChain, Rational, Role,
+    RoundingStep,
 };
 
 use crate::moves::enumeration;
@@ -139,6 +140,14 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::Rounding { a, b, bound } => {
             format!("{} align the networks; what is left is bounded by {}", chains(a, b), short(bound))
         }
+        Evidence::Nudged { a, b, bound } => {
+            let nudges = a.iter().chain(b).filter(|step| matches!(step, RoundingStep::Nudge(_))).count();
+            format!(
+                "moves and {} of parameters to nearby values align the networks; all of it is bounded by {}",
+                format_args!("{nudges} {}", plural(nudges, "change", "changes")),
+                short(bound)
+            )
+        }
         Evidence::Hyperplanes { a, b, prefix } => format!(
             "{} make the first {prefix} layers equal, and the hyperplane representations behind them are equal",
             chains(a, b)
@@ -148,6 +157,12 @@ pub fn evidence(evidence: &Evidence) -> String {
             chains(a, b),
             grouped(tree.len())
         ),
+        Evidence::Line { a, b } => {
+            format!(
+                "{}; the results are functions of one variable, equal between all breakpoints",
+                chains(a, b)
+            )
+        }
         Evidence::Witness { x, .. } => format!("a point with {} where the values differ", coordinates(x)),
         _ => "of a kind that this version does not know".into(),
     }
@@ -168,9 +183,10 @@ fn coordinates(x: &[Rational]) -> String {
 /// The chains of moves of a certificate, with the name of the network they are for.
 pub fn move_chains(evidence: &Evidence) -> Vec<(&'static str, &MoveChain)> {
     match evidence {
-        Evidence::Moves { a, b } | Evidence::Rounding { a, b, .. } | Evidence::Hyperplanes { a, b, .. } => {
-            vec![("A", a), ("B", b)]
-        }
+        Evidence::Moves { a, b }
+        | Evidence::Rounding { a, b, .. }
+        | Evidence::Hyperplanes { a, b, .. }
+        | Evidence::Line { a, b } => vec![("A", a), ("B", b)],
         _ => Vec::new(),
     }
 }

@@ -8,6 +8,7 @@
 //! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
 //! - [`reduce`]: fewer neurons, same function.
 //! - [`equivalence`]: do two networks compute the same function?
+//! - [`limit`]: when long work stops.
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
 //!   paths.
 //! - [`symmetry`]: other parameters with the same function, by random moves.
@@ -38,6 +39,7 @@ pub mod align;
 pub mod anatomy;
 pub mod canonical;
 pub mod equivalence;
+pub mod limit;
 pub mod linear;
 mod lines;
 pub mod rank;

@@ -2,11 +2,18 @@
 //! the checker accepts here once more.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Certificate, Domain, Network};
+use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line};
+use fiberscope::core::{
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, Network, NeuronCopy,
+    Rational,
+};
+use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope::equivalence::{Decision, EquivalenceOptions, Verdict, decide};
 use fiberscope_io::json;
 use serde_json::Value;
@@ -46,7 +53,47 @@ fn golden_pairs() {
         let equal = matches!(decision.verdict, Verdict::Equivalent { .. });
         assert_eq!(equal, entry["equivalent"].as_bool().unwrap(), "{name} by {}", decision.method);
         assert!(matches!(check(certificate(&decision), &a, &b), Outcome::Proved(_)), "{name}");
+        let widths = a.widths();
+        if widths.len() == 4 && widths[0] >= widths[1] {
+            let found = decision.method;
+            assert!(["moves", "hyperplanes", "bottleneck"].contains(&found), "{name} by {found}");
+        }
     }
+}
+
+/// Nothing is begun when the time is up, and nothing wrong is said.
+#[test]
+fn without_time_there_is_no_verdict() {
+    let (a, b) = (network("translate_00.a"), network("translate_00.b"));
+    let options = EquivalenceOptions { time: Some(Duration::ZERO), ..EquivalenceOptions::default() };
+    let decision = decide(&a, &b, &Domain::Space, &options, &|_| ()).unwrap();
+    assert!(matches!(decision.verdict, Verdict::Undecided { state: None, .. }));
+}
+
+/// Functions of one variable, any depth: decided by a walk, as the search decides them.
+#[test]
+fn functions_of_one_variable_are_walked() {
+    let mut verdicts = [0; 2];
+    for seed in 0..60 {
+        let rng = &mut common::rng(seed);
+        let a = common::random_network(rng, &[1, 4, 3, 3, 2]);
+        let permuted = common::permute(rng, &a, 1);
+        let mut b = common::split(rng, &permuted, 0);
+        if seed % 2 == 1 {
+            b = common::edit(&b, |l, i, j, x| if (l, i, j) == (2, 0, 0) { -x } else { x });
+        }
+        let outcome = search(&a, &b, &Domain::Space, &SearchLimits::default(), &|_| ()).unwrap();
+        let walk = compare_on_line(&a, &b, &Domain::Space, &|| false).unwrap();
+        match (outcome, walk) {
+            (SearchOutcome::Equal { .. }, LineOutcome::Equal(_)) => verdicts[0] += 1,
+            (SearchOutcome::Different { .. }, LineOutcome::Different(x)) => {
+                assert_ne!(a.evaluate_exact(&x).unwrap(), b.evaluate_exact(&x).unwrap());
+                verdicts[1] += 1;
+            }
+            other => panic!("{seed}: {other:?}"),
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count > 10), "{verdicts:?}");
 }
 
 fn zoo(name: &str) -> Network {
@@ -68,4 +115,73 @@ fn rounding_is_told_from_a_difference() {
     assert!(matches!(nudged, Verdict::EquivalentUpToRounding { .. }));
     let exact = EquivalenceOptions { exact: true, ..options };
     assert!(matches!(verdict("deep", "deep-rounded", &exact), Verdict::Different { .. }));
+}
+
+/// The network with every parameter rounded to single precision.
+fn single(network: &ExactNetwork) -> Network {
+    network.map(|x| f64::from(x.to_f64() as f32)).unwrap()
+}
+
+/// Every first-layer neuron `z` as `relu(s (z - t)) / s - relu(-r (z - t)) / r + t` behind a layer more.
+fn with_inserted_layer(network: &ExactNetwork) -> ExactNetwork {
+    let first = &network.layers()[0];
+    let (width, inputs) = (first.width(), first.input_width());
+    let scale = |row: usize| &Rational::from(row as i64 + 3) / &Rational::from(7);
+    let shift = Rational::from(5);
+    let sign = |row: usize| Rational::from(if row.is_multiple_of(2) { 1 } else { -1 });
+    let inserted = Matrix::from_fn(2 * width, inputs, |row, j| {
+        &(&sign(row) * &scale(row)) * &first.weight()[(row / 2, j)]
+    });
+    let bias =
+        (0..2 * width).map(|row| &(&sign(row) * &scale(row)) * &(&first.bias()[row / 2] - &shift)).collect();
+    let back = Matrix::from_fn(width, 2 * width, |i, row| {
+        if row / 2 == i { &sign(row) / &scale(row) } else { Rational::ZERO }
+    });
+    let mut layers = vec![
+        Layer::new(inserted, bias, Activation::Relu),
+        Layer::new(back, vec![shift; width], Activation::Relu),
+    ];
+    layers.extend_from_slice(&network.layers()[1..]);
+    Network::new(layers).unwrap()
+}
+
+/// Split neurons and inserted layers in single precision: no exact multiples, but within rounding.
+#[test]
+fn rounded_splits_are_equivalent_up_to_rounding() {
+    let options = EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
+    let domain = Domain::from_bounds(&[(-1.0, 1.0); 3]).unwrap();
+    let mut recognised = 0;
+    for seed in 0..20 {
+        let rng = &mut common::rng(seed);
+        let network = common::random_network(rng, &[3, 5, 4, 2]);
+        let copy = NeuronCopy { of: 1, unit: 0, factor: common::r("3/10"), out: vec![common::r("1/3"); 4] };
+        let split = common::apply(&network, &domain, Move::Split { layer: 0, copies: vec![copy] });
+        for other in [split, with_inserted_layer(&network)] {
+            let (a, b) = (single(&network), single(&other));
+            let verdict = decide(&a, &b, &domain, &options, &|_| ()).unwrap().verdict;
+            let Verdict::EquivalentUpToRounding { bound, certificate, differ_at } = verdict else {
+                // Equal exactly where the rounded neurons are dead on the box.
+                assert!(matches!(verdict, Verdict::Equivalent { .. }), "{seed}");
+                continue;
+            };
+            recognised += 1;
+            assert!(matches!(certificate.evidence, Evidence::Nudged { .. }), "{seed}");
+            assert!(matches!(check(&certificate, &a, &b), Outcome::Proved(_)), "{seed}");
+            assert!(bound.to_f64() < 1e-2, "{seed}: {}", bound.to_f64());
+            let x = differ_at.unwrap();
+            assert_ne!(a.evaluate_exact(&x).unwrap(), b.evaluate_exact(&x).unwrap());
+            let exact = EquivalenceOptions { exact: true, ..options.clone() };
+            let verdict = decide(&a, &b, &domain, &exact, &|_| ()).unwrap().verdict;
+            assert!(matches!(verdict, Verdict::Different { .. }), "{seed}");
+            // A real change is no rounding.
+            let output = b.hidden_depth();
+            let changed = common::edit(&b.to_exact(), |l, _, j, x| match (l, j) {
+                (l, 4) if l == output => &x + &common::r("1/100"),
+                _ => x,
+            });
+            let verdict = decide(&a, &single(&changed), &domain, &options, &|_| ()).unwrap().verdict;
+            assert!(!matches!(verdict, Verdict::EquivalentUpToRounding { .. }), "{seed}");
+        }
+    }
+    assert!(recognised > 30, "{recognised} of 40");
 }

@@ -7,10 +7,11 @@ mod common;
 use common::{add_linear, check_same, edit, insert, permute, r, random_network, rng, scale, split};
 use fiberscope::check::{Outcome, check};
 use fiberscope::core::{
-    Activation, Certificate, Claim, Domain, Evidence, ExactNetwork, Layer, Matrix, MoveChain, Network,
+    Activation, Certificate, Claim, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain, Network,
     NetworkName, Rational,
 };
-use fiberscope::reduce::{Folding, ReduceOptions, reduce};
+use fiberscope::limit::Deadline;
+use fiberscope::reduce::{Folding, ReduceOptions, reduce, reduce_until};
 use rand::RngExt;
 
 /// Reduces, checks the chain, and checks the certificate if both networks are made of doubles.
@@ -91,9 +92,9 @@ fn cancelling_pairs() {
     let constant: &[(&[i64], i64, &[i64])] =
         &[(&[1], 0, &[1]), (&[-1], 0, &[-1]), (&[1], -1, &[-1]), (&[-1], 1, &[1])];
     assert_eq!(widths_after(constant, &Domain::Space), [1, 1]);
-    // The identity needs both neurons of its pair on R, one on a box, one on the orthant.
+    // The identity as a pair folds on every domain.
     let identity = &constant[..2];
-    assert_eq!(widths_after(identity, &Domain::Space), [1, 2, 1]);
+    assert_eq!(widths_after(identity, &Domain::Space), [1, 1]);
     assert_eq!(widths_after(identity, &Domain::from_bounds(&[(-1.0, 2.0)]).unwrap()), [1, 1]);
     // Two pairs that bend and whose affine terms cancel: |x| - |x - 1| up to affine terms.
     let bending: &[(&[i64], i64, &[i64])] =
@@ -197,4 +198,54 @@ fn tiny_differences_are_kept() {
 fn a_box_of_another_dimension_is_an_error() {
     let network = random_network(&mut rng(0), &[2, 2, 1]);
     assert!(reduce(&network, &Domain::orthant(3), &ReduceOptions::default()).is_err());
+}
+
+/// relu(x + 1) - relu(x - 1) - 3 is negative on [-3, 3], which intervals do not see.
+#[test]
+fn linear_programmes_show_more_than_intervals() {
+    let layer = |rows: &[&[&str]], bias: &[&str], activation| {
+        let rows: Vec<Vec<Rational>> = rows.iter().map(|row| row.iter().map(|w| r(w)).collect()).collect();
+        Layer::new(Matrix::from_rows(&rows).unwrap(), bias.iter().map(|b| r(b)).collect(), activation)
+    };
+    let network = Network::new(vec![
+        layer(&[&["1"], &["1"]], &["1", "-1"], Activation::Relu),
+        layer(&[&["1", "-1"], &["1", "1"]], &["-3", "-1"], Activation::Relu),
+        layer(&[&["1", "1"]], &["0"], Activation::Identity),
+    ])
+    .unwrap();
+    let domain = Domain::from_bounds(&[(-3.0, 3.0)]).unwrap();
+    let dead = reduce(&network, &domain, &ReduceOptions::default()).unwrap();
+    assert!(dead.moves.moves().iter().any(|each| matches!(each, Move::Shift { .. })));
+    assert_eq!(dead.network.widths(), [1, 2, 1, 1]);
+    check_same(&mut rng(1), &network, &dead.moves, &dead.network, &domain);
+    // The other sign: linear on the box, so that the layer folds.
+    let turned = edit(&network, |l, i, _, x| if (l, i) == (1, 0) { -x } else { x });
+    let turned = edit(&turned, |l, i, j, x| if (l, i, j) == (1, 1, 2) { r("1") } else { x });
+    let linear = reduce(&turned, &domain, &ReduceOptions::default()).unwrap();
+    assert_eq!(linear.network.widths(), [1, 1, 1]);
+    check_same(&mut rng(2), &turned, &linear.moves, &linear.network, &domain);
+}
+
+/// Random networks on boxes: what linear programmes remove is proved move by move.
+#[test]
+fn reductions_on_boxes_keep_the_function() {
+    let mut shifted = 0;
+    for seed in 0..60 {
+        let rng = &mut rng(seed);
+        let network = random_network(rng, &[2, 4, 5, 4, 1]);
+        let domain = Domain::from_bounds(&[(-0.25, 0.5), (0.0, 0.5)]).unwrap();
+        let reduction = reduce(&network, &domain, &ReduceOptions::default()).unwrap();
+        shifted += reduction.moves.moves().iter().filter(|each| matches!(each, Move::Shift { .. })).count();
+        check_same(rng, &network, &reduction.moves, &reduction.network, &domain);
+    }
+    assert!(shifted > 10, "{shifted}");
+}
+
+#[test]
+fn without_time_nothing_is_reduced() {
+    let network = split(&mut rng(1), &random_network(&mut rng(2), &[3, 4, 2]), 0);
+    let past = Deadline::after(Some(std::time::Duration::ZERO));
+    let reduction = reduce_until(&network, &Domain::Space, &ReduceOptions::default(), past).unwrap();
+    assert_eq!(reduction.network, network);
+    assert!(reduction.moves.is_empty());
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use fiberscope::equivalence::regions::SearchState;
-use fiberscope::equivalence::{Decision, EquivalenceOptions, Verdict, decide};
+use fiberscope::equivalence::{Decision, EquivalenceError, EquivalenceOptions, Verdict, decide};
 use fiberscope_core::{Certificate, Domain, Rational};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
@@ -33,6 +33,10 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let decision = decide(&a.network, &b.network, &domain, &options, &|progress| {
         let percent = 100.0 * progress.explored;
         shown.progress(&format!("searched {percent:.2} % of the joint regions, {} agree", progress.leaves));
+    })
+    .map_err(|error| match (&error, &args.resume) {
+        (EquivalenceError::Search(_), Some(path)) => anyhow!("{}: {error}", path.display()),
+        _ => error.into(),
     })?;
     output.end_progress();
     let certificate = certificate(&decision.verdict);
@@ -40,7 +44,7 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
         let json = certificate.to_json();
         write_atomically(path, |file| file.write_all(json.as_bytes()))?;
     }
-    if let (Some(path), Verdict::Undecided { state, .. }) = (&args.resume, &decision.verdict) {
+    if let (Some(path), Verdict::Undecided { state: Some(state), .. }) = (&args.resume, &decision.verdict) {
         let json = serde_json::to_vec(state)?;
         write_atomically(path, |file| file.write_all(&json))?;
     }
@@ -56,7 +60,7 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
 
 fn read_state(path: &Path) -> anyhow::Result<SearchState> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-    serde_json::from_slice(&bytes).with_context(|| format!("{}: not the state of a search", path.display()))
+    SearchState::from_json(&bytes).with_context(|| path.display().to_string())
 }
 
 fn certificate(verdict: &Verdict) -> Option<&Certificate> {
@@ -119,12 +123,14 @@ fn text(decision: &Decision, domain: &Domain) -> String {
         Verdict::EquivalentUpToRounding { bound, differ_at, certificate } => {
             let on = if certificate.domain == *domain { "the box" } else { "the box [-1, 1]^n" };
             let known = match differ_at {
-                Some(x) => format!("they differ at x = {}", point(x)),
-                None => "their parameters differ in the last places".to_owned(),
+                Some(x) => format!("not exactly equal: they differ at x = {}", point(x)),
+                None => "not proved exactly equal: their parameters differ in the last places, and no point \
+                         where the outputs differ was found"
+                    .to_owned(),
             };
             format!(
                 "equivalent up to rounding: the outputs differ by at most {:.3e} on {on} (certificate checked)\n\
-                 not exactly equal: {known}\n",
+                 {known}\n",
                 bound.to_f64()
             )
         }
@@ -134,6 +140,10 @@ fn text(decision: &Decision, domain: &Domain) -> String {
             point(a),
             point(b)
         ),
+        Verdict::Undecided { state: None, .. } => {
+            "undecided within the time limit: it was reached before the search of joint regions began\n"
+                .into()
+        }
         Verdict::Undecided { explored, regions, .. } => format!(
             "undecided within the time limit: {:.2} % of the joint regions searched, {regions} agree\n",
             100.0 * explored

@@ -2,10 +2,12 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
 use fiberscope::canonical::canonicalize;
-use fiberscope::reduce::{ReduceOptions, reduce as reduce_network};
+use fiberscope::limit::Deadline;
+use fiberscope::reduce::{ReduceOptions, reduce_until};
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
@@ -16,10 +18,14 @@ use crate::Answer;
 use crate::args::{AlignArgs, CanonArgs, Global, ReduceArgs};
 use crate::output::Output;
 
-pub fn reduce(args: &ReduceArgs, output: &mut Output) -> anyhow::Result<Answer> {
+pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let deadline = Deadline::after(global.time_limit.map(Duration::from_secs_f64));
     let model = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let reduction = reduce_network(&model.network.to_exact(), &domain, &ReduceOptions::default())?;
+    let reduction = reduce_until(&model.network.to_exact(), &domain, &ReduceOptions::default(), deadline)?;
+    if deadline.is_past() {
+        output.note("the time limit was reached; more neurons might go");
+    }
     let written = write_network(&reduction.network, &args.output, output)?;
     let certificate = certify(&model.network, &written, &reduction.moves, &domain);
     if let (Some(path), Some(certificate)) = (&args.certificate, &certificate) {
@@ -30,10 +36,10 @@ pub fn reduce(args: &ReduceArgs, output: &mut Output) -> anyhow::Result<Answer> 
     let proof =
         if certificate.is_some() { "certificate checked" } else { "parameters rounded: no certificate" };
     let text = format!(
-        "{} -> {} in {} moves ({proof})\nwrote {}\n",
+        "{} -> {} in {} ({proof})\nwrote {}\n",
         widths(&before),
         widths(&after),
-        reduction.moves.moves().len(),
+        moves(reduction.moves.moves().len()),
         args.output.display()
     );
     let path = args.certificate.as_ref().filter(|_| certificate.is_some());
@@ -117,6 +123,10 @@ fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Opti
         evidence: Evidence::Moves { a: moves.clone(), b: MoveChain::default() },
     };
     matches!(check(&certificate, a, b), Outcome::Proved(_)).then_some(certificate)
+}
+
+fn moves(n: usize) -> String {
+    if n == 1 { "1 move".into() } else { format!("{n} moves") }
 }
 
 fn widths(widths: &[usize]) -> String {

@@ -1,39 +1,70 @@
-//! Two affine maps in a row: a layer of linear neurons multiplied into the next one.
+//! Two affine maps in a row: a layer of linear neurons and vanishing pairs multiplied into the next one.
+//!
+//! Two neurons with rows `(w, b)` and `-c (w, b)`, `c > 0`, and outgoing weights `v` and `-v / c` contribute
+//! `v relu(z) - v relu(-z) = v z`: together they are one linear neuron, on every domain.
 
+use super::proportional::opposite_factor;
+use super::surgery::check_units;
 use super::unused::InputRanges;
 use super::{Move, MoveError, Rule};
-use crate::{Activation, Domain, ExactNetwork, Layer, Matrix, Rational};
+use crate::{Activation, Domain, ExactNetwork, Layer, Matrix, Rational, Scalar};
 
-pub fn fold(network: &mut ExactNetwork, domain: &Domain, layer: usize) -> Result<(), MoveError> {
-    check_linear(network, domain, layer)?;
+pub fn fold(
+    network: &mut ExactNetwork,
+    domain: &Domain,
+    layer: usize,
+    pairs: &[(usize, usize)],
+) -> Result<(), MoveError> {
+    let kept = linear_neurons(network, domain, layer, pairs)?;
     let layers = network.layers_mut();
-    let folded = product(&layers[layer], &layers[layer + 1]);
+    let folded = product(&layers[layer], &layers[layer + 1], &kept);
     layers.splice(layer..layer + 2, [folded]);
     Ok(())
 }
 
-fn check_linear(network: &ExactNetwork, domain: &Domain, layer: usize) -> Result<(), MoveError> {
+/// The neurons whose pre-activations add up to the layer's contribution: all but the second of each
+/// pair. Checks that they do.
+fn linear_neurons(
+    network: &ExactNetwork,
+    domain: &Domain,
+    layer: usize,
+    pairs: &[(usize, usize)],
+) -> Result<Vec<usize>, MoveError> {
+    let named: Vec<usize> = pairs.iter().flat_map(|&(i, j)| [i, j]).collect();
+    let paired = check_units(network, layer, &named)?;
+    let columns = network.layers()[layer + 1].weight();
+    let mut kept: Vec<usize> = Vec::new();
+    for &(i, j) in pairs {
+        let factor = opposite_factor(network, layer, (i, j))?;
+        let vanishes = columns.column(i).zip(columns.column(j)).all(|(v, u)| *v == -(u * &factor));
+        Rule::Vanishing.require(vanishes, || format!("neurons {} and {}", i + 1, j + 1))?;
+        kept.push(i);
+    }
     let mut inputs = InputRanges::new(layer);
-    for unit in 0..network.layers()[layer].width() {
+    for unit in (0..paired.len()).filter(|&unit| !paired[unit]) {
         let linear = inputs.linear(network, domain, unit);
         Rule::Linear.require(linear, || format!("neuron {} of layer {}", unit + 1, layer + 1))?;
+        kept.push(unit);
     }
-    Ok(())
+    kept.sort_unstable();
+    Ok(kept)
 }
 
-/// The layer that does what the two do one after the other, where the first is linear.
-fn product(first: &Layer<Rational>, second: &Layer<Rational>) -> Layer<Rational> {
-    let dot = |row: &[Rational], column: &mut dyn Iterator<Item = &Rational>| -> Rational {
-        row.iter().zip(column).map(|(a, b)| a * b).sum()
-    };
-    let (left, right) = (second.weight(), first.weight());
-    let weight = Matrix::from_fn(left.rows(), right.cols(), |i, j| dot(left.row(i), &mut right.column(j)));
-    let bias =
-        (0..left.rows()).map(|i| &second.bias()[i] + &dot(left.row(i), &mut first.bias().iter())).collect();
+/// The layer that does what the two do one after the other, where the given neurons of the first are
+/// its linear contribution.
+fn product(first: &Layer<Rational>, second: &Layer<Rational>, kept: &[usize]) -> Layer<Rational> {
+    let (left, right) = (second.weight().select_columns(kept), first.weight().select_rows(kept));
+    let weight = Scalar::product(&left, &right).expect("one column per row");
+    let constant: Vec<_> = kept.iter().map(|&unit| first.bias()[unit].clone()).collect();
+    let bias = left.iter_rows().zip(second.bias()).map(|(row, bias)| {
+        let dot: Rational = row.iter().zip(&constant).map(|(v, b)| v * b).sum();
+        &dot + bias
+    });
+    let bias = bias.collect();
     Layer::new(weight, bias, second.activation())
 }
 
-pub fn inverse_fold(before: &ExactNetwork, layer: usize) -> Move {
+pub fn inverse_fold(before: &ExactNetwork, layer: usize, pairs: &[(usize, usize)]) -> Move {
     let (first, second) = (&before.layers()[layer], &before.layers()[layer + 1]);
     let rows = |layer: &Layer<Rational>| layer.weight().iter_rows().map(<[Rational]>::to_vec).collect();
     Move::Unfold {
@@ -43,6 +74,7 @@ pub fn inverse_fold(before: &ExactNetwork, layer: usize) -> Move {
         activation: first.activation(),
         next_weight: rows(second),
         next_bias: second.bias().to_vec(),
+        pairs: pairs.to_vec(),
     }
 }
 
@@ -55,15 +87,17 @@ pub fn unfold(
     domain: &Domain,
     layer: usize,
     ((weight, bias, activation), (next_weight, next_bias)): TwoLayers,
+    pairs: &[(usize, usize)],
 ) -> Result<(), MoveError> {
     let old = &network.layers()[layer];
     let first = checked_layer(weight, bias, activation, old.input_width())?;
     let second = checked_layer(next_weight, next_bias, old.activation(), first.width())?;
     Rule::length("rows of the second weight", old.width(), second.width())?;
-    Rule::SameProduct.require(product(&first, &second) == *old, || format!("layer {}", layer + 1))?;
     let mut unfolded = network.clone();
     unfolded.layers_mut().splice(layer..layer + 1, [first, second]);
-    check_linear(&unfolded, domain, layer)?;
+    let kept = linear_neurons(&unfolded, domain, layer, pairs)?;
+    let multiplied = product(&unfolded.layers()[layer], &unfolded.layers()[layer + 1], &kept);
+    Rule::SameProduct.require(multiplied == network.layers()[layer], || format!("layer {}", layer + 1))?;
     *network = unfolded;
     Ok(())
 }

@@ -16,11 +16,13 @@ mod linear;
 mod proportional;
 mod relabel;
 mod rule;
+mod shift;
 mod surgery;
 mod unused;
 
 pub use chain::{ChainError, MoveChain};
 pub use rule::{MoveError, Rule};
+pub use shift::{BiasShift, ShownRole};
 
 use serde::{Deserialize, Serialize};
 
@@ -182,13 +184,25 @@ pub enum Move {
         #[serde(with = "list_from_one")]
         flips: Vec<usize>,
     },
-    /// Multiplies a layer of linear neurons into the next layer.
+    /// Changes biases of neurons that a linear programme shows to be dead or linear.
+    Shift {
+        /// The hidden layer.
+        #[serde(with = "from_one")]
+        layer: usize,
+        /// The changes, each with its proof.
+        shifts: Vec<BiasShift>,
+    },
+    /// Multiplies a layer of linear neurons and vanishing pairs into the next layer.
     Fold {
         /// The hidden layer.
         #[serde(with = "from_one")]
         layer: usize,
+        /// Pairs of neurons with opposite rows and opposite outgoing weights,
+        /// `v relu(z) - v relu(-z) = v z`; the others are linear.
+        #[serde(with = "pairs_from_one", default, skip_serializing_if = "Vec::is_empty")]
+        pairs: Vec<(usize, usize)>,
     },
-    /// Factors a layer (the last one too) into two, the first of linear neurons.
+    /// Factors a layer (the last one too) into two, the first of linear neurons and vanishing pairs.
     Unfold {
         /// The layer that is replaced by two.
         #[serde(with = "from_one")]
@@ -204,6 +218,9 @@ pub enum Move {
         next_weight: Vec<Vec<Rational>>,
         /// Its bias.
         next_bias: Vec<Rational>,
+        /// The vanishing pairs of the new hidden layer, as for [`Move::Fold`].
+        #[serde(with = "pairs_from_one", default, skip_serializing_if = "Vec::is_empty")]
+        pairs: Vec<(usize, usize)>,
     },
 }
 
@@ -228,9 +245,11 @@ impl Move {
             }
             Move::Translate { layer, unit, amount } => hidden::translate(network, *layer, *unit, amount),
             Move::Flip { layer, unit, flips } => hidden::flip(network, *layer, *unit, flips),
-            Move::Fold { layer } => fold::fold(network, domain, *layer),
-            Move::Unfold { layer, weight, bias, activation, next_weight, next_bias } => {
-                fold::unfold(network, domain, *layer, ((weight, bias, *activation), (next_weight, next_bias)))
+            Move::Shift { layer, shifts } => shift::shift(network, domain, *layer, shifts),
+            Move::Fold { layer, pairs } => fold::fold(network, domain, *layer, pairs),
+            Move::Unfold { layer, weight, bias, activation, next_weight, next_bias, pairs } => {
+                let layers = ((&weight[..], &bias[..], *activation), (&next_weight[..], &next_bias[..]));
+                fold::unfold(network, domain, *layer, layers, pairs)
             }
         }
     }
@@ -265,8 +284,9 @@ impl Move {
                 single(Move::Translate { layer: *layer, unit: *unit, amount: -amount })
             }
             Move::Flip { .. } => single(self.clone()),
-            Move::Fold { layer } => single(fold::inverse_fold(before, *layer)),
-            Move::Unfold { layer, .. } => single(Move::Fold { layer: *layer }),
+            Move::Shift { layer, shifts } => single(shift::inverse_shift(*layer, shifts)),
+            Move::Fold { layer, pairs } => single(fold::inverse_fold(before, *layer, pairs)),
+            Move::Unfold { layer, pairs, .. } => single(Move::Fold { layer: *layer, pairs: pairs.clone() }),
         })
     }
 
@@ -284,7 +304,8 @@ impl Move {
             | Move::Reorient { layer, .. }
             | Move::Translate { layer, .. }
             | Move::Flip { layer, .. }
-            | Move::Fold { layer }
+            | Move::Shift { layer, .. }
+            | Move::Fold { layer, .. }
             | Move::Unfold { layer, .. } => *layer,
         }
     }
@@ -303,6 +324,7 @@ impl Move {
             Move::Reorient { .. } => "reorient",
             Move::Translate { .. } => "translate",
             Move::Flip { .. } => "flip",
+            Move::Shift { .. } => "shift",
             Move::Fold { .. } => "fold",
             Move::Unfold { .. } => "unfold",
         }

@@ -122,7 +122,7 @@ pub fn cancel(
 }
 
 /// The `c > 0` with `(w_drop, b_drop) = -c (w_keep, b_keep)`.
-fn opposite_factor(
+pub fn opposite_factor(
     network: &ExactNetwork,
     layer: usize,
     (keep, drop): (usize, usize),

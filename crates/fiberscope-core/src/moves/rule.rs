@@ -26,6 +26,9 @@ pub enum Rule {
     TranslationBound,
     OneLiveNeuron,
     SameProduct,
+    Vanishing,
+    ShownDead,
+    ShownLinear,
 }
 
 impl fmt::Display for Rule {
@@ -48,6 +51,13 @@ impl fmt::Display for Rule {
             Rule::TranslationBound => "the translated biases of the next layer stay nonpositive",
             Rule::OneLiveNeuron => "exactly one neuron of the next layer is not dead",
             Rule::SameProduct => "the two layers multiply out to the given one",
+            Rule::ShownDead => {
+                "the slopes, all between 0 and 1, show that the neuron is dead before and after"
+            }
+            Rule::ShownLinear => {
+                "the slopes, all between 0 and 1, show that the neuron is linear before and after"
+            }
+            Rule::Vanishing => "the outgoing weights of a pair with opposite rows cancel",
         })
     }
 }

@@ -7,10 +7,11 @@
 //! 1. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
 //! 2. If one hidden layer is left behind the matched ones, hyperplane representations are compared
 //!    (module `tail`); without matched layers this decides.
-//! 3. Three layers with a bottleneck are decided for generic parameters (module `bottleneck`).
-//! 4. Networks that agree up to rounding get a bound for their difference (module `rounding`), if that is wanted.
-//! 5. Points near boundaries of both networks are tried ([`mod@falsify`]).
-//! 6. All joint linear regions are searched, within limits ([`regions`]).
+//! 3. Functions of one variable are decided by a walk over their breakpoints ([`compare_on_line`]).
+//! 4. Three layers with a bottleneck are decided for generic parameters (module `bottleneck`).
+//! 5. Networks that agree up to rounding get a bound for their difference (module `rounding`), if that is wanted.
+//! 6. Points near boundaries of both networks are tried ([`mod@falsify`]).
+//! 7. All joint linear regions are searched, within limits ([`regions`]).
 //!
 //! Every answer but "undecided" carries a certificate, which the checker has accepted before it is given:
 //! no verdict rests on the code here. Deciding is coNP-hard in general [threelayer2026, Section 6], so that a
@@ -28,7 +29,7 @@ mod tail;
 
 use std::time::Duration;
 
-use fiberscope_check::{Outcome, check};
+use fiberscope_check::{LineOutcome, Outcome, check, compare_on_line};
 use fiberscope_core::{
     Activation, Certificate, Domain, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkName, Rational,
 };
@@ -36,14 +37,18 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
+use crate::limit::Deadline;
 use crate::rank;
-use crate::reduce::{ReduceOptions, Reduction, reduce};
+use crate::reduce::{ReduceOptions, Reduction, reduce_until};
 use bottleneck::Finding;
 use falsify::{FalsifyBudget, falsify};
 use matching::match_layers;
 use regions::{SearchLimits, SearchOutcome, SearchProgress, SearchState};
 use residues::{Residues, first_suspect};
 use tail::{Tail, difference_points, inside};
+
+/// How many points are tried to show where networks that agree up to rounding differ.
+const DIFFERENCE_POINTS: usize = 1024;
 
 /// How to go about the question.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +60,7 @@ pub struct EquivalenceOptions {
     pub tolerance: Option<f64>,
     /// The distance from 1 to the next number of the format in which the parameters were stored.
     pub precision: f64,
-    /// The longest time for the complete search.
+    /// The longest time. When it is up, the step at hand is finished and the answer is "undecided".
     pub time: Option<Duration>,
     /// The seed of random points.
     pub seed: u64,
@@ -98,8 +103,8 @@ pub enum Verdict {
         explored: f64,
         /// How many joint regions were found to agree.
         regions: u64,
-        /// Where to go on.
-        state: SearchState,
+        /// Where to go on; `None` if the search was not begun.
+        state: Option<Box<SearchState>>,
     },
 }
 
@@ -108,7 +113,8 @@ pub enum Verdict {
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
-    /// `identical`, `moves`, `evaluation`, `affine maps`, `hyperplanes`, `bottleneck`, `rounding`, `falsification` or `regions`.
+    /// `identical`, `moves`, `evaluation`, `affine maps`, `hyperplanes`, `breakpoints`, `bottleneck`, `rounding`,
+    /// `falsification`, `regions`, or `none` if the time was up before any of them.
     pub method: &'static str,
 }
 
@@ -141,27 +147,27 @@ pub fn decide(
         return Err(EquivalenceError::Outputs { a: a.output_width(), b: b.output_width() });
     }
     domain.check(a.input_width())?;
-    let question = Question::new(a, b, domain, options.seed);
+    let question = Question::new(a, b, domain, options);
     if let Some(decision) = question.identical().or_else(|| question.relabelled()) {
         return Ok(decision);
     }
     if let Some(decision) = question.evaluate() {
         return Ok(question.prefer_rounding(decision, options));
     }
-    let (reduced_a, reduced_b) = question.reduce()?;
-    if let Some(decision) = question.polynomial(&reduced_a, &reduced_b) {
-        return Ok(question.prefer_rounding(decision, options));
+    let reduced = question.reduce()?;
+    let cut_short = question.deadline.is_past();
+    if let Some(state) = options.resume.as_ref().filter(|_| !cut_short) {
+        state.belongs_to(&reduced.0.network, &reduced.1.network, domain)?;
     }
-    if let Some(decision) = question.rounding(options) {
+    if let Some(decision) = question.without_search(&reduced, options) {
         return Ok(decision);
     }
-    let budget = FalsifyBudget { time: options.time, ..FalsifyBudget::default() };
-    if let Some(x) = falsify(a, b, domain, options.seed, &budget)
-        && let Some(decision) = question.different([x], "falsification")
-    {
-        return Ok(decision);
+    if question.deadline.is_past() {
+        let state = options.resume.clone().map(Box::new);
+        let (explored, regions) = (0.0, state.as_ref().map_or(0, |state| state.leaves()));
+        return Ok(Decision { verdict: Verdict::Undecided { explored, regions, state }, method: "none" });
     }
-    question.search(&reduced_a, &reduced_b, options, progress)
+    question.search(&reduced.0, &reduced.1, options, progress)
 }
 
 /// Networks with more parameters are evaluated at a few points before anything else is tried: that costs less than
@@ -177,12 +183,14 @@ struct Question<'a> {
     names: (NetworkName, NetworkName),
     domain: &'a Domain,
     seed: u64,
+    deadline: Deadline,
 }
 
 impl<'a> Question<'a> {
-    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, seed: u64) -> Self {
+    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, options: &EquivalenceOptions) -> Self {
+        let deadline = Deadline::after(options.time);
         let names = rayon::join(|| NetworkName::of(a), || NetworkName::of(b));
-        Question { a, b, names, domain, seed }
+        Question { a, b, names, domain, seed: options.seed, deadline }
     }
 
     fn identical(&self) -> Option<Decision> {
@@ -216,7 +224,9 @@ impl<'a> Question<'a> {
     }
 
     fn reduce(&self) -> Result<(Reduction, Reduction), EquivalenceError> {
-        let reduced = |network: &Network| reduce(&network.to_exact(), self.domain, &ReduceOptions::default());
+        let reduced = |network: &Network| {
+            reduce_until(&network.to_exact(), self.domain, &ReduceOptions::default(), self.deadline)
+        };
         let (mut a, mut b) = (reduced(self.a)?, reduced(self.b)?);
         // A hidden layer of its own lets a shallower network be compared with a deeper one.
         match (a.network.hidden_depth(), b.network.hidden_depth()) {
@@ -225,6 +235,29 @@ impl<'a> Question<'a> {
             _ => {}
         }
         Ok((a, b))
+    }
+
+    /// Proofs and refutations that cost little, as long as there is time.
+    fn without_search(
+        &self,
+        (a, b): &(Reduction, Reduction),
+        options: &EquivalenceOptions,
+    ) -> Option<Decision> {
+        if self.deadline.is_past() {
+            return None;
+        }
+        if let Some(decision) = self.polynomial(a, b) {
+            return Some(self.prefer_rounding(decision, options));
+        }
+        if self.deadline.is_past() {
+            return None;
+        }
+        if let Some(decision) = self.rounding(options) {
+            return Some(decision);
+        }
+        let budget = FalsifyBudget { time: self.deadline.left(), ..FalsifyBudget::default() };
+        let x = falsify(self.a, self.b, self.domain, self.seed, &budget)?;
+        self.different([x], "falsification")
     }
 
     /// The procedures that need no search.
@@ -251,16 +284,24 @@ impl<'a> Question<'a> {
                 Some(_) => {}
             }
         }
+        match compare_on_line(net_a, &b.network, self.domain, &|| self.deadline.is_past()) {
+            Some(LineOutcome::Equal(_)) => {
+                return self.equal(Evidence::Line { a: moves_a, b: b.moves.clone() }, "breakpoints");
+            }
+            Some(LineOutcome::Different(x)) => return self.different([x], "breakpoints"),
+            Some(LineOutcome::Stopped) | None => {}
+        }
         if hidden == (2, 2)
             && *self.domain == Domain::Space
             && [net_a, &b.network].into_iter().all(is_bottleneck)
         {
-            return match bottleneck::compare(net_a, &b.network, self.seed) {
+            return match bottleneck::compare(net_a, &b.network, self.seed, self.deadline) {
                 Finding::Equal { a: more_a, b: more_b } => {
                     let (a, b) = (moves_a.compose(more_a), b.moves.clone().compose(more_b));
                     self.equal(Evidence::Hyperplanes { a, b, prefix: 1 }, "bottleneck")
                 }
-                Finding::Candidates(points) => self.different(points, "bottleneck"),
+                Finding::Different(x) => self.different([x], "bottleneck"),
+                Finding::Nothing => None,
             };
         }
         None
@@ -278,10 +319,10 @@ impl<'a> Question<'a> {
         let Verdict::Different { x, .. } = &decision.verdict else { return decision };
         match self.rounding(options) {
             Some(Decision {
-                verdict: Verdict::EquivalentUpToRounding { bound, certificate, .. },
+                verdict: Verdict::EquivalentUpToRounding { bound, certificate, differ_at },
                 method,
             }) => {
-                let differ_at = Some(x.clone());
+                let differ_at = Some(x.clone()).filter(|x| certificate.domain.contains(x)).or(differ_at);
                 Decision {
                     verdict: Verdict::EquivalentUpToRounding { bound, certificate, differ_at },
                     method,
@@ -295,11 +336,15 @@ impl<'a> Question<'a> {
         if options.exact {
             return None;
         }
-        let (evidence, domain) = rounding::align(self.a, self.b, self.domain, options)?;
-        let Evidence::Rounding { bound, .. } = &evidence else { return None };
+        let (evidence, domain) = rounding::align(self.a, self.b, self.domain, options, self.deadline)?;
+        let (Evidence::Rounding { bound, .. } | Evidence::Nudged { bound, .. }) = &evidence else {
+            return None;
+        };
         let bound = bound.clone();
         let certificate = self.proved(evidence, domain)?;
-        let verdict = Verdict::EquivalentUpToRounding { bound, certificate, differ_at: None };
+        let budget = FalsifyBudget { time: self.deadline.left(), points: DIFFERENCE_POINTS };
+        let differ_at = falsify(self.a, self.b, &certificate.domain, self.seed, &budget);
+        let verdict = Verdict::EquivalentUpToRounding { bound, certificate, differ_at };
         Some(Decision { verdict, method: "rounding" })
     }
 
@@ -310,7 +355,7 @@ impl<'a> Question<'a> {
         options: &EquivalenceOptions,
         progress: &(dyn Fn(SearchProgress) + Sync),
     ) -> Result<Decision, EquivalenceError> {
-        let limits = SearchLimits { time: options.time, leaves: None };
+        let limits = SearchLimits { time: self.deadline.left(), leaves: None };
         let (net_a, net_b) = (&a.network, &b.network);
         let outcome = match options.resume.clone() {
             Some(state) => regions::resume(net_a, net_b, self.domain, state, &limits, progress)?,
@@ -323,7 +368,7 @@ impl<'a> Question<'a> {
             }
             SearchOutcome::Different { x } => self.different([x], "regions"),
             SearchOutcome::Undecided { explored, leaves, state } => {
-                let verdict = Verdict::Undecided { explored, regions: leaves, state };
+                let verdict = Verdict::Undecided { explored, regions: leaves, state: Some(Box::new(state)) };
                 Some(Decision { verdict, method: "regions" })
             }
         };
@@ -377,6 +422,7 @@ fn deepen(reduction: &mut Reduction) {
         activation: Activation::Relu,
         next_weight: output.weight().iter_rows().map(<[Rational]>::to_vec).collect(),
         next_bias: output.bias().to_vec(),
+        pairs: Vec::new(),
     };
     unfold.apply(&mut reduction.network, &Domain::Space).expect("relu of a nonnegative number is the number");
     reduction.moves.push(unfold);

@@ -1,18 +1,30 @@
 //! Networks that agree up to rounding.
 //!
 //! Neurons are matched by nearly equal directions; `B` is permuted and scaled (exactly, by rational
-//! factors) to lie as close to `A` as rounding allows, and the checker's lemma bounds what is left. On an
-//! unbounded domain the bound is for the box `[-1, 1]^n`, and the certificate says so.
+//! factors) to lie as close to `A` as rounding allows, and the checker's lemma bounds what is left. If
+//! the widths differ, or the neurons do not match, both networks are first reduced as far as rounding
+//! allows (module `snap`): what is almost a multiple is made one, at a price that the lemma bounds too, and
+//! hidden hyperplanes are brought to their fixed place. On an unbounded domain the bound is for the box
+//! `[-1, 1]^n`, and the certificate says so.
+
+mod near;
+mod snap;
 
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
-    Activation, Domain, Evidence, ExactNetwork, Layer, Move, MoveChain, Network, Rational,
+    Activation, Domain, Evidence, ExactNetwork, Layer, MoveChain, Network, Rational, RoundingStep,
 };
 
 use super::EquivalenceOptions;
+use crate::limit::Deadline;
+use near::{Directions, rows};
+use snap::{Snapped, snap};
 
 /// Parameters may differ by this many units in the last place, relative to the largest of their row.
 const UNITS: f64 = 64.0;
+
+/// Where neurons were merged and layers folded, errors have added up: so many times more.
+const AFTER_REDUCTION: f64 = 16.0;
 
 /// Evidence that the networks differ by rounding only, and the box it is about.
 pub fn align(
@@ -20,31 +32,73 @@ pub fn align(
     b: &Network,
     domain: &Domain,
     options: &EquivalenceOptions,
+    deadline: Deadline,
 ) -> Option<(Evidence, Domain)> {
-    if a.widths() != b.widths() {
-        return None;
-    }
     let closeness = match options.tolerance {
         Some(tolerance) => tolerance.max(UNITS * options.precision),
         None => UNITS * options.precision,
     };
-    let exact_a = a.to_exact();
-    let mut aligned = b.to_exact();
-    let mut moves = MoveChain::default();
-    for layer in 0..a.hidden_depth() {
-        let (order, factors) = close_rows(&exact_a.layers()[layer], &aligned.layers()[layer], closeness)?;
-        for each in [Move::Permute { layer, order }, Move::Scale { layer, factors }] {
-            each.apply(&mut aligned, domain).ok()?;
-            moves.push(each);
-        }
+    let bounded = bounded(domain, a.input_width());
+    let within = |bound: &Rational| options.tolerance.is_none_or(|tolerance| bound.to_f64() <= tolerance);
+    let (exact_a, exact_b) = (a.to_exact(), b.to_exact());
+    if let Some((moves, bound)) = match_closely(&exact_a, &exact_b, &bounded, closeness, deadline)
+        && within(&bound)
+    {
+        return Some((Evidence::Rounding { a: MoveChain::default(), b: moves, bound }, bounded));
     }
-    if !close_outputs(&exact_a, &aligned, closeness) {
+    // What holds everywhere holds on the box; fewer moves leave more of the neurons recognisable.
+    [&Domain::Space, &bounded].into_iter().find_map(|reduced_on| {
+        let snapped = |network: &ExactNetwork| {
+            let domains = (reduced_on, &bounded);
+            snap(network.clone(), domains, closeness, options.precision, deadline)
+        };
+        let (a, mut b) = (snapped(&exact_a)?, snapped(&exact_b)?);
+        let closeness = closeness * AFTER_REDUCTION;
+        let (moves, rest) = match_closely(&a.network, &b.network, &bounded, closeness, deadline)?;
+        b.steps.push(RoundingStep::Moves(moves));
+        let bound = &(&a.change + &b.change) + &rest;
+        within(&bound).then(|| (evidence(a, b, bound), bounded.clone()))
+    })
+}
+
+/// Chains without nudges need only the simpler kind of certificate.
+fn evidence(a: Snapped, b: Snapped, bound: Rational) -> Evidence {
+    let moves = |steps: &[RoundingStep]| {
+        steps.iter().try_fold(MoveChain::default(), |chain, step| match step {
+            RoundingStep::Moves(moves) => Some(chain.compose(moves.clone())),
+            RoundingStep::Nudge(_) => None,
+        })
+    };
+    match (moves(&a.steps), moves(&b.steps)) {
+        (Some(a), Some(b)) => Evidence::Rounding { a, b, bound },
+        _ => Evidence::Nudged { a: a.steps, b: b.steps, bound },
+    }
+}
+
+/// The moves that bring `B` close to `A`, and the bound for what is left.
+fn match_closely(
+    a: &ExactNetwork,
+    b: &ExactNetwork,
+    domain: &Domain,
+    closeness: f64,
+    deadline: Deadline,
+) -> Option<(MoveChain, Rational)> {
+    if a.widths() != b.widths() {
         return None;
     }
-    let bounded = bounded(domain, a.input_width());
-    let bound = certified(&exact_a, &aligned, &bounded)?;
-    let within = options.tolerance.is_none_or(|tolerance| bound.to_f64() <= tolerance);
-    within.then(|| (Evidence::Rounding { a: MoveChain::default(), b: moves, bound }, bounded))
+    let mut aligned = b.clone();
+    let mut moves = MoveChain::default();
+    for layer in 0..a.hidden_depth() {
+        if deadline.is_past() {
+            return None;
+        }
+        let (order, factors) = close_rows(&a.layers()[layer], &aligned.layers()[layer], closeness)?;
+        moves = moves.compose(super::matching::relabel_layer(&mut aligned, layer, order, factors));
+    }
+    if deadline.is_past() || !close_outputs(a, &aligned, closeness) {
+        return None;
+    }
+    Some((moves, rounding_bound(a, &aligned, domain).ok()?))
 }
 
 /// Whether the last layers agree up to `closeness` times their largest entry.
@@ -56,10 +110,6 @@ fn close_outputs(a: &ExactNetwork, b: &ExactNetwork, closeness: f64) -> bool {
     let (of_a, of_b) = (entries(a), entries(b));
     let size = of_a.iter().map(|w| w.to_f64().abs()).fold(0.0, f64::max);
     of_a.iter().zip(&of_b).all(|(x, y)| (x - y).to_f64().abs() <= closeness * size)
-}
-
-fn certified(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Option<Rational> {
-    rounding_bound(a, b, domain).ok()
 }
 
 /// The domain, or the unit box if it is unbounded.
@@ -80,44 +130,22 @@ fn close_rows(
     if a.activation() != b.activation() || a.activation() != Activation::Relu {
         return None;
     }
-    let rows = |layer: &Layer<Rational>| -> Vec<Vec<f64>> {
-        (0..layer.width())
-            .map(|i| layer.weight().row(i).iter().chain([&layer.bias()[i]]).map(Rational::to_f64).collect())
-            .collect()
-    };
-    let (rows_a, rows_b) = (rows(a), rows(b));
-    let largest = |row: &[f64]| -> usize {
-        (0..row.len()).max_by(|&i, &j| row[i].abs().total_cmp(&row[j].abs())).unwrap_or(0)
-    };
-    // Sorted by one coordinate of the direction, so that only neighbours are compared.
-    let key = |row: &[f64]| {
-        let sum: f64 = row.iter().enumerate().map(|(i, x)| x * ((i as f64 * 0.618).fract() + 0.5)).sum();
-        sum / row.iter().map(|x| x.abs()).sum::<f64>().max(f64::MIN_POSITIVE)
-    };
-    let mut sorted: Vec<(f64, usize)> = rows_b.iter().enumerate().map(|(j, row)| (key(row), j)).collect();
-    sorted.sort_by(|x, y| x.0.total_cmp(&y.0));
-    let mut taken = vec![false; rows_b.len()];
+    let directions = Directions::new(rows(b));
+    let mut taken = vec![false; b.width()];
     let (mut order, mut factors) = (Vec::new(), Vec::new());
-    for (i, row) in rows_a.iter().enumerate() {
-        let at = largest(row);
-        let centre = key(row);
-        let slack = 4.0 * closeness * row.len() as f64;
-        let first = sorted.partition_point(|(k, _)| *k < centre - slack);
-        let near = sorted[first..].iter().take_while(|(k, _)| *k <= centre + slack);
-        let close = |j: usize| {
-            let other = &rows_b[j];
-            let factor = row[at] / other[at];
-            factor > 0.0
-                && factor.is_finite()
-                && row.iter().zip(other).all(|(x, y)| (x - y * factor).abs() <= closeness * row[at].abs())
-        };
-        let j = near.map(|&(_, j)| j).find(|&j| !taken[j] && close(j))?;
+    for (i, row) in rows(a).iter().enumerate() {
+        let near = directions.near(row, closeness);
+        let (j, _) = near.into_iter().find(|&(j, factor)| !taken[j] && factor > 0.0)?;
         taken[j] = true;
         order.push(j);
-        let pivot = |layer: &Layer<Rational>, unit: usize| {
-            layer.weight().row(unit).iter().chain([&layer.bias()[unit]]).nth(at).cloned()
-        };
-        factors.push(&pivot(a, i)? / &pivot(b, j)?);
+        factors.push(factor(a, i, b, j));
     }
     Some((order, factors))
+}
+
+/// The factor between the largest entries of two rows; 1 if they are equal as they are.
+fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Rational {
+    let entries = || crate::lines::entries(a, i).zip(crate::lines::entries(b, j));
+    let largest = entries().max_by_key(|(x, _)| x.abs());
+    largest.and_then(|(x, y)| Some(x * &y.recip()?)).unwrap_or(Rational::ONE)
 }

@@ -19,6 +19,7 @@ use fiberscope_core::{
 
 use super::factor::{Allowed, allowed_factorization, coordinates};
 use super::roles;
+use crate::limit::Deadline;
 use crate::lines::{self, ratio_of};
 use crate::rank::independent_rows;
 
@@ -27,14 +28,19 @@ const ATTEMPTS: usize = 64;
 const WORK: usize = 1 << 24;
 
 /// Moves that leave the layer with fewer neurons by rewriting its affine part; `None` if none were found.
-pub fn settle(network: &ExactNetwork, domain: &Domain, layer: usize) -> Option<Vec<Move>> {
+pub fn settle(
+    network: &ExactNetwork,
+    domain: &Domain,
+    layer: usize,
+    deadline: Deadline,
+) -> Option<Vec<Move>> {
     let roles = roles::of_layer(network, domain, layer);
     let linear: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Linear).collect();
     let pairs = opposite_pairs(network, layer, &roles);
     if pairs.is_empty() && (linear.is_empty() || all_needed(network, layer, &linear)) {
         return None;
     }
-    let context = Context::new(network, domain, layer, linear)?;
+    let context = Context::new(network, domain, layer, linear, deadline)?;
     let width = roles.len();
     let mut best = (width, Vec::new(), None);
     for chosen in candidates(&pairs, &context) {
@@ -42,6 +48,9 @@ pub fn settle(network: &ExactNetwork, domain: &Domain, layer: usize) -> Option<V
         let repeated = turned.iter().enumerate().any(|(i, p)| turned[..i].iter().any(|q| q.same(p)));
         if repeated {
             continue;
+        }
+        if deadline.is_past() {
+            break;
         }
         let Some(insert) = context.plan(&turned) else { continue };
         let saved: usize = turned.iter().map(|pair| if pair.vanishes { 2 } else { 1 }).sum();
@@ -52,6 +61,13 @@ pub fn settle(network: &ExactNetwork, domain: &Domain, layer: usize) -> Option<V
     }
     let (_, turned, insert) = best;
     Some(context.moves(&turned, insert?))
+}
+
+/// The pairs of neurons with opposite rows whose outgoing weights cancel, so that only something linear is
+/// left of them.
+pub fn vanishing_pairs(network: &ExactNetwork, layer: usize, roles: &[Role]) -> Vec<(usize, usize)> {
+    let pairs = opposite_pairs(network, layer, roles).into_iter();
+    pairs.filter(|pair| pair.vanishes).map(|pair| (pair.partner, pair.turned)).collect()
 }
 
 /// Whether the linear neurons have independent rows and independent columns, so that none can be saved.
@@ -141,16 +157,23 @@ struct Context<'a> {
     linear: Vec<usize>,
     sides: Vec<Interval>,
     allowed: Vec<Allowed>,
+    deadline: Deadline,
 }
 
 impl<'a> Context<'a> {
-    fn new(network: &'a ExactNetwork, domain: &Domain, layer: usize, linear: Vec<usize>) -> Option<Self> {
+    fn new(
+        network: &'a ExactNetwork,
+        domain: &Domain,
+        layer: usize,
+        linear: Vec<usize>,
+        deadline: Deadline,
+    ) -> Option<Self> {
         let sides = network.activation_ranges(domain).nth(layer)?;
         let allowed = match network.layers()[layer].activation() {
             Activation::Identity => vec![Allowed::Any; sides.len()],
             Activation::Relu => sides.iter().map(Allowed::on).collect(),
         };
-        Some(Context { network, layer, linear, sides, allowed })
+        Some(Context { network, layer, linear, sides, allowed, deadline })
     }
 
     /// Linear neurons (places not yet given) that take up the affine term of the given pairs besides
@@ -165,12 +188,12 @@ impl<'a> Context<'a> {
         }
         let (left, right) = (columns.select_columns(&units), rows.weight().select_rows(&units));
         let given = self.among_given_rows(&left, &right);
-        let matrix = product(&left, &right);
+        let matrix = product(&left, &right, self.deadline)?;
         let best_possible = independent_rows(&matrix).len();
         if given.as_ref().is_some_and(|neurons| neurons.len() == best_possible) {
             return given;
         }
-        let factored = allowed_factorization(&matrix, &self.allowed).map(|found| {
+        let factored = allowed_factorization(&matrix, &self.allowed, self.deadline).map(|found| {
             let rows = found.rows.iter_rows().enumerate();
             let neuron = |(k, row): (usize, &[Rational])| PlacedNeuron {
                 unit: 0,
@@ -192,7 +215,8 @@ impl<'a> Context<'a> {
         let rows = &self.network.layers()[self.layer];
         let given: Vec<usize> = (0..self.linear.len()).collect();
         let basis = independent_rows(&right.select_rows(&given));
-        let coefficients = product(left, &coordinates(&right.select_rows(&basis), right)?);
+        let coordinates = coordinates(&right.select_rows(&basis), right, self.deadline)?;
+        let coefficients = product(left, &coordinates, self.deadline)?;
         let neuron = |(k, &at): (usize, &usize)| PlacedNeuron {
             unit: 0,
             weight: right.row(at).to_vec(),
@@ -237,13 +261,21 @@ impl<'a> Context<'a> {
     }
 }
 
-fn product(left: &Matrix<Rational>, right: &Matrix<Rational>) -> Matrix<Rational> {
+/// The product, if it is finished in time.
+fn product(
+    left: &Matrix<Rational>,
+    right: &Matrix<Rational>,
+    deadline: Deadline,
+) -> Option<Matrix<Rational>> {
     let mut result = Matrix::from_fn(left.rows(), right.cols(), |_, _| Rational::ZERO);
     for i in 0..left.rows() {
+        if deadline.is_past() {
+            return None;
+        }
         for (k, v) in left.row(i).iter().enumerate().filter(|(_, v)| !v.is_zero()) {
             let terms = result.row_mut(i).iter_mut().zip(right.row(k)).filter(|(_, w)| !w.is_zero());
             terms.for_each(|(sum, w)| *sum += &(v * w));
         }
     }
-    result
+    Some(result)
 }

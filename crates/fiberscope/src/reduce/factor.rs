@@ -11,8 +11,9 @@
 //!   for a large enough row `g`. So the nonnegative column rank is `r` or `r + 1` [threelayer2026,
 //!   Section 4].
 
-use fiberscope_core::{Interval, Matrix, Rational};
+use fiberscope_core::{Interval, Matrix, Rational, Scalar};
 
+use crate::limit::Deadline;
 use crate::rank::independent_rows;
 
 /// What an exact solution may cost: multiplications times the growth of the numbers.
@@ -60,10 +61,14 @@ impl Allowed {
 
 /// `M = C R` with allowed rows in `R`: as few as the two constructions above give. `None` if there is
 /// none, or if finding it would be too much work.
-pub fn allowed_factorization(matrix: &Matrix<Rational>, allowed: &[Allowed]) -> Option<Factorization> {
+pub fn allowed_factorization(
+    matrix: &Matrix<Rational>,
+    allowed: &[Allowed],
+    deadline: Deadline,
+) -> Option<Factorization> {
     let basis = independent_rows(matrix);
     let rows = matrix.select_rows(&basis);
-    let coefficients = coordinates(&rows, matrix)?;
+    let coefficients = coordinates(&rows, matrix, deadline)?;
     let free = |j: usize| allowed[j] != Allowed::Zero || matrix.column(j).all(Rational::is_zero);
     if !(0..matrix.cols()).all(free) {
         return None;
@@ -191,8 +196,12 @@ fn dot<'a>(x: &[Rational], y: impl Iterator<Item = &'a Rational>) -> Rational {
 }
 
 /// The matrix `X` with `X basis = rows`, where the rows of `basis` are independent; `None` if there is
-/// none, or if finding it would be too much work.
-pub fn coordinates(basis: &Matrix<Rational>, rows: &Matrix<Rational>) -> Option<Matrix<Rational>> {
+/// none, or if finding it would be too much work or take too long.
+pub fn coordinates(
+    basis: &Matrix<Rational>,
+    rows: &Matrix<Rational>,
+    deadline: Deadline,
+) -> Option<Matrix<Rational>> {
     let r = basis.rows();
     // The numbers of the inverse grow in length with r, too.
     if r.saturating_mul(r).saturating_mul(r).saturating_mul(r + rows.rows()) > WORK {
@@ -202,21 +211,21 @@ pub fn coordinates(basis: &Matrix<Rational>, rows: &Matrix<Rational>) -> Option<
     if pivots.len() != r {
         return None;
     }
-    let inverse = inverse(basis.select_columns(&pivots))?;
+    let inverse = inverse(basis.select_columns(&pivots), deadline)?;
     let at_pivots = rows.select_columns(&pivots);
-    let product = |left: &Matrix<Rational>, right: &Matrix<Rational>| {
-        Matrix::from_fn(left.rows(), right.cols(), |i, j| dot(left.row(i), right.column(j)))
-    };
-    let solution = product(&at_pivots, &inverse);
-    (product(&solution, basis) == *rows).then_some(solution)
+    let solution = Scalar::product(&at_pivots, &inverse)?;
+    (!deadline.is_past() && Scalar::product(&solution, basis)? == *rows).then_some(solution)
 }
 
-/// The inverse of a square matrix, by elimination.
-fn inverse(mut matrix: Matrix<Rational>) -> Option<Matrix<Rational>> {
+/// The inverse of a square matrix, by elimination, if it is finished in time.
+fn inverse(mut matrix: Matrix<Rational>, deadline: Deadline) -> Option<Matrix<Rational>> {
     let n = matrix.rows();
     let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
     let mut inverse = Matrix::from_fn(n, n, unit);
     for col in 0..n {
+        if deadline.is_past() {
+            return None;
+        }
         let pivot = (col..n).find(|&i| !matrix[(i, col)].is_zero())?;
         let scale = matrix[(pivot, col)].recip()?;
         for side in [&mut matrix, &mut inverse] {
@@ -260,7 +269,7 @@ mod tests {
     }
 
     fn check(matrix: &Matrix<Rational>, allowed: &[Allowed]) -> usize {
-        let found = allowed_factorization(matrix, allowed).unwrap();
+        let found = allowed_factorization(matrix, allowed, Deadline::NEVER).unwrap();
         for (i, row) in matrix.iter_rows().enumerate() {
             for (j, x) in row.iter().enumerate() {
                 assert_eq!(&dot(found.coefficients.row(i), found.rows.column(j)), x);
@@ -282,7 +291,7 @@ mod tests {
         assert_eq!(check(&matrix(&[&[1, -1, -1]]), &[Any, Sign(-1), Any]), 1);
         assert_eq!(check(&matrix(&[&[1, 0, -1]]), &[Any, Zero, Sign(-1)]), 1);
         assert_eq!(check(&matrix(&[&[0, 0, 0]]), &[Zero; 3]), 0);
-        assert_eq!(allowed_factorization(&matrix(&[&[1, 0, 0]]), &[Zero; 3]), None);
+        assert_eq!(allowed_factorization(&matrix(&[&[1, 0, 0]]), &[Zero; 3], Deadline::NEVER), None);
     }
 
     #[test]

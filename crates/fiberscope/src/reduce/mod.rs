@@ -8,21 +8,25 @@
 //!   that is left,
 //! - linear neurons beyond those that the rank of their contribution demands,
 //!
-//! and a layer that is linear as a whole is multiplied into the next one. The steps are repeated, layer
-//! by layer, until none applies. Whether a neuron is dead or linear is decided by signs and by interval
-//! arithmetic; a neuron that is dead on the domain but not by these bounds stays.
+//! and a layer that is linear as a whole, or up to pairs of neurons that cancel to something linear, is
+//! multiplied into the next one. The steps are repeated, layer
+//! by layer, until none applies. Whether a neuron is dead or linear is decided by signs, by interval
+//! arithmetic and, on a bounded box, by linear programmes (module `relax`); a neuron that is dead on the domain
+//! but not by these bounds stays.
 //!
 //! Every step is a move whose rule was checked exactly when it was made, so the chain proves that the
 //! function is the same.
 
 mod affine;
 mod factor;
+mod relax;
 mod roles;
 
 use fiberscope_core::{
-    Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, PlacedNeuron, Rational, Role,
+    Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, PlacedNeuron, Rational, Role, ShownRole,
 };
 
+use crate::limit::Deadline;
 use crate::lines;
 
 /// When a layer that is linear as a whole is multiplied into the next one.
@@ -80,10 +84,21 @@ pub fn reduce(
     domain: &Domain,
     options: &ReduceOptions,
 ) -> Result<Reduction, DomainError> {
+    reduce_until(network, domain, options, Deadline::NEVER)
+}
+
+/// Reduces a network as far as the time allows.
+pub fn reduce_until(
+    network: &ExactNetwork,
+    domain: &Domain,
+    options: &ReduceOptions,
+    deadline: Deadline,
+) -> Result<Reduction, DomainError> {
     domain.check(network.input_width())?;
-    let mut state = State { network: network.clone(), domain, options, moves: MoveChain::default() };
+    let mut state =
+        State { network: network.clone(), domain, options, deadline, moves: MoveChain::default() };
     let mut waiting = vec![true; state.network.hidden_depth()];
-    while let Some(layer) = waiting.iter().position(|&waits| waits) {
+    while let Some(layer) = waiting.iter().position(|&waits| waits && !deadline.is_past()) {
         waiting[layer] = false;
         if state.reduce_layer(layer) {
             // Layers behind see other intervals, the layer before other outgoing weights.
@@ -98,13 +113,15 @@ struct State<'a> {
     network: ExactNetwork,
     domain: &'a Domain,
     options: &'a ReduceOptions,
+    deadline: Deadline,
     moves: MoveChain,
 }
 
 impl State<'_> {
     /// Makes all the moves that are found on one layer; whether there were any.
     fn reduce_layer(&mut self, layer: usize) -> bool {
-        self.drop_unused(layer) || self.merge(layer) || self.settle(layer) || self.fold(layer)
+        let steps = [Self::drop_unused, Self::merge, Self::fold, Self::settle, Self::relax];
+        steps.into_iter().any(|step| !self.deadline.is_past() && step(self, layer))
     }
 
     /// Makes the moves if their rules hold, all or none.
@@ -140,7 +157,7 @@ impl State<'_> {
             moves.push(Move::Drop { layer, units });
         }
         if self.options.folding != Folding::Never {
-            moves.push(Move::Fold { layer });
+            moves.push(Move::Fold { layer, pairs: Vec::new() });
         }
         self.make(moves)
     }
@@ -163,10 +180,37 @@ impl State<'_> {
     }
 
     fn settle(&mut self, layer: usize) -> bool {
-        match affine::settle(&self.network, self.domain, layer) {
+        match affine::settle(&self.network, self.domain, layer, self.deadline) {
             Some(moves) => self.make(moves),
             None => false,
         }
+    }
+
+    /// Removes what only linear programmes show to be dead, and uses what they show to be linear if that
+    /// removes a neuron.
+    fn relax(&mut self, layer: usize) -> bool {
+        let roles = roles::of_layer(&self.network, self.domain, layer);
+        let units: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Nonlinear).collect();
+        let shifts = relax::shifts(&self.network, self.domain, layer, &units, self.deadline);
+        let (dead, linear): (Vec<_>, Vec<_>) =
+            shifts.into_iter().partition(|shift| shift.role == ShownRole::Dead);
+        let mut removed = false;
+        for shift in dead {
+            removed |= self.make(vec![Move::Shift { layer, shifts: vec![shift] }]);
+        }
+        if removed {
+            return self.drop_unused(layer);
+        }
+        let before = (self.network.clone(), self.moves.clone());
+        let mut shown = false;
+        for shift in linear {
+            shown |= self.make(vec![Move::Shift { layer, shifts: vec![shift] }]);
+        }
+        if shown && (self.fold(layer) || self.settle(layer)) {
+            return true;
+        }
+        (self.network, self.moves) = before;
+        false
     }
 
     fn fold(&mut self, layer: usize) -> bool {
@@ -183,7 +227,9 @@ impl State<'_> {
             return false;
         }
         let roles = roles::of_layer(&self.network, self.domain, layer);
-        roles.iter().all(|&role| role == Role::Linear) && self.make(vec![Move::Fold { layer }])
+        let pairs = affine::vanishing_pairs(&self.network, layer, &roles);
+        let linear = roles.iter().filter(|&&role| role == Role::Linear).count();
+        linear + 2 * pairs.len() == roles.len() && self.make(vec![Move::Fold { layer, pairs }])
     }
 }
 

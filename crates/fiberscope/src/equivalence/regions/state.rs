@@ -100,6 +100,19 @@ impl SearchState {
         self.leaves
     }
 
+    /// Whether the state belongs to a search on these (reduced) networks and this domain.
+    pub fn belongs_to(&self, a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<(), SearchError> {
+        let same = [
+            (self.a == Digest::of_exact(a), "first network"),
+            (self.b == Digest::of_exact(b), "second network"),
+            (self.domain == *domain, "domain"),
+        ];
+        match same.into_iter().find(|(same, _)| !same) {
+            Some((_, what)) => Err(SearchError::OtherSearch(what)),
+            None => Ok(()),
+        }
+    }
+
     /// The state of a search that stopped with these stretches.
     pub(super) fn new(
         (a, b, domain): (&ExactNetwork, &ExactNetwork, &Domain),
@@ -133,15 +146,7 @@ impl SearchState {
         (a, b, domain): (&ExactNetwork, &ExactNetwork, &Domain),
         problem: &Problem,
     ) -> Result<Vec<Stretch>, SearchError> {
-        if self.a != Digest::of_exact(a) {
-            return Err(SearchError::OtherSearch("first network"));
-        }
-        if self.b != Digest::of_exact(b) {
-            return Err(SearchError::OtherSearch("second network"));
-        }
-        if self.domain != *domain {
-            return Err(SearchError::OtherSearch("domain"));
-        }
+        self.belongs_to(a, b, domain)?;
         let mut opened = 0;
         let restore = |item: StateItem| match item {
             StateItem::Finished(nodes) => Ok(Stretch::Finished(nodes)),

@@ -1,0 +1,456 @@
+//! The decision procedure on thousands of fresh pairs whose answers are known by construction, of the kinds
+//! and sizes of the golden pairs. Every verdict is right, every certificate is accepted by the checker,
+//! and pairs of bottleneck networks are decided without search and without luck.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{apply, edit, hiding, insert, permute, r, random, random_network, rng, scale, split};
+use fiberscope::check::{Outcome, check};
+use fiberscope::core::{Domain, ExactNetwork, Move, Network, Rational};
+use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
+use fiberscope::equivalence::{Decision, EquivalenceOptions, Verdict, decide};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// Pairs of each kind.
+const PAIRS: u64 = 150;
+
+type Pair = (ExactNetwork, ExactNetwork);
+
+/// A name, and how to make a pair.
+type Kind = (&'static str, fn(&mut ChaCha8Rng) -> Pair);
+
+fn doubles(network: &ExactNetwork) -> Network {
+    let (network, lossless) = network.to_f64().unwrap();
+    assert!(lossless);
+    network
+}
+
+fn exactly(a: &Network, b: &Network, domain: &Domain) -> Decision {
+    let options = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
+    decide(a, b, domain, &options, &|_| ()).unwrap()
+}
+
+/// Decides the pair and checks the verdict, its certificate, and the witness.
+fn check_pair(name: &str, (a, b): &Pair, domain: &Domain, equal: bool) -> Decision {
+    let (a, b) = (doubles(a), doubles(b));
+    let decision = exactly(&a, &b, domain);
+    match &decision.verdict {
+        Verdict::Equivalent { certificate } => {
+            assert!(equal, "{name}: equivalent by {}", decision.method);
+            assert!(matches!(check(certificate, &a, &b), Outcome::Proved(_)), "{name}");
+        }
+        Verdict::Different { x, certificate, .. } => {
+            assert!(!equal, "{name}: different by {}", decision.method);
+            assert!(matches!(check(certificate, &a, &b), Outcome::Proved(_)), "{name}");
+            assert_ne!(a.evaluate_exact(x).unwrap(), b.evaluate_exact(x).unwrap(), "{name}");
+            assert!(domain.contains(x), "{name}");
+        }
+        other => panic!("{name}: {other:?}"),
+    }
+    decision
+}
+
+/// Widths of a bottleneck.
+fn widths(rng: &mut ChaCha8Rng) -> [usize; 4] {
+    let first = rng.random_range(2..=6);
+    [first + rng.random_range(0..=2), first, rng.random_range(1..=6), rng.random_range(1..=3)]
+}
+
+/// The network with its neurons shuffled and scaled.
+fn disguised(rng: &mut ChaCha8Rng, network: &ExactNetwork) -> ExactNetwork {
+    (0..network.hidden_depth()).fold(network.clone(), |network, layer| {
+        let permuted = permute(rng, &network, layer);
+        scale(rng, &permuted, layer)
+    })
+}
+
+/// A random network in which no second-layer neuron is dead or linear and none is hidden.
+fn rigid(rng: &mut ChaCha8Rng, widths: &[usize]) -> ExactNetwork {
+    edit(&random_network(rng, widths), |l, i, j, x| match (l, (i + j) % 2) {
+        (1, _) if j == widths[1] => x,
+        (1, 0) => x.abs(),
+        (1, _) => -x.abs(),
+        _ => x,
+    })
+}
+
+fn hides(rng: &mut ChaCha8Rng, widths: &[usize]) -> (ExactNetwork, usize) {
+    let k = rng.random_range(0..widths[1]);
+    (hiding(rng, widths, k), k)
+}
+
+/// `max_j b_2[j] / W_2[j,k]`, which is negative.
+fn least_translation(network: &ExactNetwork, k: usize) -> Rational {
+    let next = &network.layers()[1];
+    (0..next.width()).map(|j| &next.bias()[j] / &next.weight()[(j, k)]).max().unwrap()
+}
+
+/// `b_1[k] += t`, `b_2[j] -= t W_2[j,k]`, whether or not that keeps the function.
+fn translated(network: &ExactNetwork, k: usize, t: &Rational) -> ExactNetwork {
+    let (first, second) = (network.layers()[0].input_width(), network.layers()[1].input_width());
+    let column: Vec<_> = network.layers()[1].weight().column(k).cloned().collect();
+    edit(network, |l, i, j, x| match (l, j) {
+        (0, j) if j == first && i == k => &x + t,
+        (1, j) if j == second => &x - &(t * &column[i]),
+        _ => x,
+    })
+}
+
+/// The multiple of `2^-bits` below `x`.
+fn floor(x: &Rational, bits: i64) -> Rational {
+    let scaled = (x * &Rational::dyadic(1, bits)).to_f64().floor();
+    &Rational::from_f64(scaled).unwrap() * &Rational::dyadic(1, -bits)
+}
+
+fn permscale(rng: &mut ChaCha8Rng) -> Pair {
+    let widths = widths(rng);
+    let a = random_network(rng, &widths);
+    let b = disguised(rng, &a);
+    (a, b)
+}
+
+fn deep_permscale(rng: &mut ChaCha8Rng) -> Pair {
+    let depth = rng.random_range(3..=5);
+    let widths: Vec<_> = (0..=depth).map(|_| rng.random_range(2..=6)).collect();
+    let a = random_network(rng, &widths);
+    let b = disguised(rng, &a);
+    (a, b)
+}
+
+fn translate(rng: &mut ChaCha8Rng) -> Pair {
+    let widths = widths(rng);
+    let (a, k) = hides(rng, &widths);
+    // Half of the way to the least translation, or away from it.
+    let least = -&floor(&-&least_translation(&a, k), 8);
+    let amount = if rng.random() { &least * &r("1/2") } else { random(rng).abs() };
+    let b = apply(&a, &Domain::Space, Move::Translate { layer: 0, unit: k, amount });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// The translation goes beyond what keeps the function, by `2^-bits` at most.
+fn too_far(rng: &mut ChaCha8Rng, widths: &[usize], bits: i64) -> Pair {
+    loop {
+        let (a, k) = hides(rng, widths);
+        let least = least_translation(&a, k);
+        let below = floor(&least, bits);
+        let t = if below == least { &below - &Rational::dyadic(1, -bits) } else { below };
+        let b = translated(&a, k, &t);
+        // Where the whole first layer is off, the second layer's positive biases show.
+        let (bias, output) = (b.layers()[1].bias().to_vec(), b.layers()[2].weight().clone());
+        let shows = output.iter_rows().any(|row| {
+            let sum: Rational = row.iter().zip(&bias).map(|(v, b)| v * &b.clone().max(Rational::ZERO)).sum();
+            !sum.is_zero()
+        });
+        if shows {
+            let b = disguised(rng, &b);
+            return (a, b);
+        }
+    }
+}
+
+fn translate_too_far(rng: &mut ChaCha8Rng) -> Pair {
+    let widths = widths(rng);
+    let bits = rng.random_range(4..=30);
+    too_far(rng, &widths, bits)
+}
+
+/// A hiding network with one second-layer neuron whose weights are powers of two.
+fn flippable(rng: &mut ChaCha8Rng) -> (ExactNetwork, usize, Vec<usize>) {
+    let mut widths = widths(rng);
+    widths[2] = 1;
+    let (network, k) = hides(rng, &widths);
+    let mut power = |x: Rational| if x.is_negative() { -1i128 } else { 1 } * (1 << rng.random_range(0..3));
+    let network = edit(&network, |l, _, j, x| match l {
+        1 if j < widths[1] => Rational::dyadic(power(x), -1),
+        _ => x,
+    });
+    let mut flips: Vec<_> = (0..widths[1]).filter(|&i| i != k && rng.random()).collect();
+    if flips.is_empty() {
+        flips.push((k + 1) % widths[1]);
+    }
+    (network, k, flips)
+}
+
+fn flip(rng: &mut ChaCha8Rng) -> Pair {
+    let (a, unit, flips) = flippable(rng);
+    let b = apply(&a, &Domain::Space, Move::Flip { layer: 0, unit, flips });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// Rows change sign, and the hidden row does not make up for it.
+fn flip_wrong(rng: &mut ChaCha8Rng) -> Pair {
+    let (a, k, flips) = flippable(rng);
+    let right = apply(&a, &Domain::Space, Move::Flip { layer: 0, unit: k, flips });
+    let b = match rng.random_range(0..3) {
+        0 => edit(&right, |l, i, j, x| match (l, i) {
+            (0, i) if i == k && j < a.input_width() => a.layers()[0].weight()[(k, j)].clone(),
+            (0, i) if i == k => a.layers()[0].bias()[k].clone(),
+            _ => x,
+        }),
+        // The row of the hidden neuron is off in one place only.
+        1 => edit(&right, |l, i, j, x| if (l, i, j) == (0, k, 0) { &x + &r("1/64") } else { x }),
+        _ => edit(&a, |l, i, _, x| if (l, i) == (0, (k + 1) % a.widths()[1]) { -x } else { x }),
+    };
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// Linear neurons of the second layer mixed with each other.
+fn linear_gl(rng: &mut ChaCha8Rng) -> Pair {
+    let mut widths = widths(rng);
+    widths[2] = widths[2].max(2);
+    let linear = rng.random_range(2..=widths[2]);
+    let a = edit(&random_network(rng, &widths), |l, i, _, x| if l == 1 && i < linear { x.abs() } else { x });
+    let mut b = a.clone();
+    for _ in 0..3 {
+        // Row i gains a multiple of row j, column j loses it from column i.
+        let i = rng.random_range(0..linear);
+        let j = (i + rng.random_range(1..linear)) % linear;
+        let c = random(rng).abs();
+        let before = b.clone();
+        b = edit(&b, |l, row, column, x| match (l, row, column) {
+            (1, row, column) if row == i && column < widths[1] => {
+                &x + &(&c * &before.layers()[1].weight()[(j, column)])
+            }
+            (1, row, _) if row == i => &x + &(&c * &before.layers()[1].bias()[j]),
+            (2, row, column) if column == j => &x - &(&c * &before.layers()[2].weight()[(row, i)]),
+            _ => x,
+        });
+    }
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+fn dead(rng: &mut ChaCha8Rng) -> Pair {
+    let widths = widths(rng);
+    let a = random_network(rng, &widths);
+    let mut b = a.clone();
+    for _ in 0..rng.random_range(1..=2) {
+        let layer = rng.random_range(0..2);
+        b = insert(rng, &b, layer);
+    }
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+fn split_neuron(rng: &mut ChaCha8Rng) -> Pair {
+    let widths = widths(rng);
+    let a = random_network(rng, &widths);
+    let layer = rng.random_range(0..2);
+    let b = split(rng, &a, layer);
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// The second layer holds the identity, which takes up what a change of sign leaves.
+fn reorient(rng: &mut ChaCha8Rng) -> Pair {
+    let mut widths = widths(rng);
+    widths[2] = widths[1] + rng.random_range(1..=3);
+    let n = widths[1];
+    let a = edit(&random_network(rng, &widths), |l, i, j, x| match l {
+        1 if i < n && j < n => {
+            if i == j {
+                Rational::ONE
+            } else {
+                Rational::ZERO
+            }
+        }
+        1 if i < n => x.abs(),
+        _ => x,
+    });
+    let unit = rng.random_range(n..widths[2]);
+    let (second, third) = (&a.layers()[1], &a.layers()[2]);
+    // The identity neurons have biases of their own, which the output bias makes up for.
+    let b = edit(&a, |l, i, j, x| match (l, i, j) {
+        (1, i, _) if i == unit => -x,
+        (2, i, j) if j < n => &x + &(&third.weight()[(i, unit)] * &second.weight()[(unit, j)]),
+        (2, i, j) if j == widths[2] => {
+            let shift: Rational = (0..n).map(|k| &second.weight()[(unit, k)] * &second.bias()[k]).sum();
+            &x + &(&third.weight()[(i, unit)] * &(&second.bias()[unit] - &shift))
+        }
+        _ => x,
+    });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// One weight or bias is off by a little.
+fn perturbed(rng: &mut ChaCha8Rng, bias: bool) -> Pair {
+    let mut widths = widths(rng);
+    widths[2] = widths[2].max(2);
+    let a = rigid(rng, &widths);
+    let layer = rng.random_range(0..3);
+    let unit = rng.random_range(0..widths[layer + 1]);
+    let column = if bias { widths[layer] } else { rng.random_range(0..widths[layer]) };
+    let by = Rational::dyadic(1, -rng.random_range(6..30));
+    let b = edit(&a, |l, i, j, x| if (l, i, j) == (layer, unit, column) { &x + &by } else { x });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+fn perturb(rng: &mut ChaCha8Rng) -> Pair {
+    perturbed(rng, false)
+}
+
+fn perturb_bias(rng: &mut ChaCha8Rng) -> Pair {
+    perturbed(rng, true)
+}
+
+/// A first-layer neuron is turned around.
+fn orient_sign(rng: &mut ChaCha8Rng) -> Pair {
+    let mut widths = widths(rng);
+    widths[2] = widths[2].max(2);
+    let a = rigid(rng, &widths);
+    let unit = rng.random_range(0..widths[1]);
+    let b = edit(&a, |l, i, _, x| if (l, i) == (0, unit) { -x } else { x });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// One weight of full length differs by one unit in its last place.
+fn one_ulp(rng: &mut ChaCha8Rng) -> Pair {
+    let mut widths = widths(rng);
+    widths[2] = widths[2].max(2);
+    let short = rigid(rng, &widths);
+    let mut long = |x: &Rational| {
+        let digits: f64 = rng.random();
+        Rational::from_f64(x.to_f64() * (1.0 + digits / 1024.0)).unwrap()
+    };
+    let a = edit(&short, |_, _, _, x| long(&x));
+    let layer = rng.random_range(0..3);
+    let (unit, column) = (rng.random_range(0..widths[layer + 1]), rng.random_range(0..widths[layer]));
+    let next = |x: &Rational| Rational::from_f64(f64::from_bits(x.to_f64().to_bits() + 1)).unwrap();
+    let b = edit(&a, |l, i, j, x| if (l, i, j) == (layer, unit, column) { next(&x) } else { x });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+/// A second-layer neuron that is active in a tiny corner only is missing.
+fn almost_dead(rng: &mut ChaCha8Rng) -> Pair {
+    let mut widths = widths(rng);
+    widths[2] = widths[2].max(2);
+    let size = Rational::dyadic(1, -rng.random_range(10..40));
+    let last = widths[2] - 1;
+    let a = edit(&rigid(rng, &widths), |l, i, j, x| match (l, i) {
+        (1, i) if i == last && j < widths[1] => -x.abs(),
+        (1, i) if i == last => size.clone(),
+        _ => x,
+    });
+    let b = edit(&a, |l, i, j, x| if (l, i, j) == (1, last, widths[1]) { -x } else { x });
+    let b = disguised(rng, &b);
+    (a, b)
+}
+
+const EQUAL: [Kind; 8] = [
+    ("permscale", permscale),
+    ("deep_permscale", deep_permscale),
+    ("translate", translate),
+    ("flip", flip),
+    ("linear_gl", linear_gl),
+    ("dead", dead),
+    ("split", split_neuron),
+    ("reorient", reorient),
+];
+
+const DIFFERENT: [Kind; 7] = [
+    ("translate_too_far", translate_too_far),
+    ("flip_wrong", flip_wrong),
+    ("perturb", perturb),
+    ("perturb_bias", perturb_bias),
+    ("orient_sign", orient_sign),
+    ("one_ulp", one_ulp),
+    ("almost_dead", almost_dead),
+];
+
+#[test]
+fn equal_pairs_are_proved_equal_without_search() {
+    for (kind, make) in EQUAL {
+        for seed in 0..PAIRS {
+            let name = format!("{kind} {seed}");
+            let decision = check_pair(&name, &make(&mut rng(seed)), &Domain::Space, true);
+            assert_ne!(decision.method, "regions", "{name}");
+        }
+    }
+}
+
+#[test]
+fn witnesses_of_bottleneck_pairs_are_constructed() {
+    for (kind, make) in DIFFERENT {
+        for seed in 0..PAIRS {
+            let name = format!("{kind} {seed}");
+            let decision = check_pair(&name, &make(&mut rng(seed)), &Domain::Space, false);
+            assert!(
+                ["bottleneck", "hyperplanes", "affine maps"].contains(&decision.method),
+                "{name}: {}",
+                decision.method
+            );
+        }
+    }
+}
+
+/// The region where the functions differ shrinks with the number of first-layer neurons.
+#[test]
+fn translations_beyond_the_limit_are_told_in_high_dimension() {
+    for first in [8, 12, 16] {
+        for seed in 0..20 {
+            let rng = &mut rng(seed);
+            let widths = [first + 1, first, rng.random_range(1..=4), 2];
+            let pair = too_far(rng, &widths, 20);
+            let decision = check_pair(&format!("n_1 = {first}, {seed}"), &pair, &Domain::Space, false);
+            assert_eq!(decision.method, "bottleneck");
+        }
+    }
+}
+
+/// A neuron bends outside the box only, in different places: equal on the box, different beyond it.
+#[test]
+fn differences_outside_the_box_do_not_count() {
+    let mut beyond = 0;
+    for seed in 0..PAIRS {
+        let rng = &mut rng(seed);
+        let widths: Vec<_> = (0..rng.random_range(3..=4)).map(|_| rng.random_range(2..=3)).collect();
+        let network = random_network(rng, &widths);
+        let total: Rational = network.layers()[0].weight().row(0).iter().map(Rational::abs).sum();
+        let bent_at = |factor: &str| {
+            let bias = &-&total * &r(factor);
+            edit(&network, |l, i, j, x| if (l, i, j) == (0, 0, widths[0]) { bias.clone() } else { x })
+        };
+        let pair = (bent_at("1"), bent_at("2"));
+        let sides = |end: f64| Domain::from_bounds(&vec![(-end, end); widths[0]]).unwrap();
+        check_pair(&format!("outside {seed}"), &pair, &sides(1.0), true);
+        let (a, b) = (doubles(&pair.0), doubles(&pair.1));
+        if let Verdict::Different { x, .. } = exactly(&a, &b, &sides(3.0)).verdict {
+            assert!(!sides(1.0).contains(&x));
+            beyond += 1;
+        }
+    }
+    assert!(beyond > PAIRS / 2, "{beyond}");
+}
+
+/// Small pairs of every kind: the complete search says the same.
+#[test]
+fn the_region_search_agrees() {
+    let mut searched = 0;
+    for (kind, make) in EQUAL.into_iter().chain(DIFFERENT) {
+        for seed in 0..PAIRS {
+            let (a, b) = make(&mut rng(seed));
+            let neurons: usize = a.widths().iter().chain(&b.widths()).sum();
+            if a.input_width() > 3 || neurons > 24 {
+                continue;
+            }
+            let equal = EQUAL.iter().any(|(name, _)| *name == kind);
+            let outcome = search(&a, &b, &Domain::Space, &SearchLimits::default(), &|_| ()).unwrap();
+            match outcome {
+                SearchOutcome::Equal { .. } => assert!(equal, "{kind} {seed}"),
+                SearchOutcome::Different { .. } => assert!(!equal, "{kind} {seed}"),
+                SearchOutcome::Undecided { .. } => panic!("{kind} {seed}"),
+            }
+            searched += 1;
+        }
+    }
+    assert!(searched > 100, "{searched}");
+}
