@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
+pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
 pub use crate::commands::linear::LinearArgs;
 
 /// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
@@ -70,6 +71,9 @@ pub enum Command {
     Reduce(ReduceArgs),
     Canon(CanonArgs),
     Align(AlignArgs),
+    Regions(RegionsArgs),
+    Folds(FoldsArgs),
+    Construct(ConstructArgs),
     Linear(LinearArgs),
     Zoo(ZooArgs),
     Completions(CompletionsArgs),

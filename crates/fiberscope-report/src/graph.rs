@@ -171,7 +171,7 @@ fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// At most about `wanted` round numbers in an interval of positive length, with their texts.
-fn ticks((low, high): (f64, f64), wanted: usize) -> Vec<(f64, String)> {
+pub(crate) fn ticks((low, high): (f64, f64), wanted: usize) -> Vec<(f64, String)> {
     let rough = (high - low) / wanted as f64;
     let power = 10f64.powf(rough.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough).unwrap_or(10.0);

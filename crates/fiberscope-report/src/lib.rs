@@ -15,6 +15,7 @@
 
 pub mod anatomy;
 pub mod certificate;
+pub mod complex;
 pub mod diagram;
 pub mod graph;
 pub mod json;
@@ -23,6 +24,7 @@ mod markup;
 pub mod moves;
 mod number;
 pub mod page;
+mod png;
 mod svg;
 pub mod text;
 mod words;

@@ -35,6 +35,12 @@ impl Svg {
         format!("{head}{}\n", self.element(Some(Element::new("style").verbatim(STYLE))))
     }
 
+    /// The drawing for programs that know one style and no media queries.
+    pub(crate) fn to_print_document(&self) -> String {
+        let light = STYLE.split("@media").next().unwrap_or(STYLE);
+        self.element(Some(Element::new("style").verbatim(light))).to_string()
+    }
+
     /// The drawing as an element of a page, whose style sheet has [`STYLE`].
     pub(crate) fn inline(&self) -> Element {
         let narrowest = coordinate(0.62 * self.width);

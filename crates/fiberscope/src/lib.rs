@@ -6,6 +6,7 @@
 //! - [`anatomy`]: what is this network? Roles of neurons, hidden hyperplanes, what makes it
 //!   non-identifiable.
 //! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
+//! - [`complex`]: which linear regions does a network have, and where does its function bend?
 //! - [`reduce`]: fewer neurons, same function.
 //! - [`equivalence`]: do two networks compute the same function?
 //! - [`limit`]: when long work stops.
@@ -38,6 +39,7 @@ pub use fiberscope_core as core;
 pub mod align;
 pub mod anatomy;
 pub mod canonical;
+pub mod complex;
 pub mod equivalence;
 pub mod limit;
 pub mod linear;

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod completions;
+pub mod complex;
 pub mod convert;
 pub mod equiv;
 pub mod info;

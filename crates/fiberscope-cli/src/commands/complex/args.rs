@@ -1,0 +1,122 @@
+//! Flags of the commands about polyhedral complexes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::args::ReadArgs;
+
+/// Count and draw the linear regions: the canonical polyhedral complex
+///
+/// Without --box the domain is the whole input space, unbounded regions included. Counts are exact: doubles
+/// propose, exact arithmetic decides what is near. Exit code 3: a limit was reached; the partial count is
+/// printed.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png"
+)]
+pub struct RegionsArgs {
+    /// The network
+    pub model: String,
+    /// The box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB); of a slice given by directions: its coordinates
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
+    pub domain: Option<String>,
+    /// Draw the complex (.svg or .png for one and two inputs and slices, .html for three inputs); may be repeated
+    #[arg(long, value_name = "OUT")]
+    pub plot: Vec<PathBuf>,
+    /// Write all cells (.json), or the facets of a complex with three inputs (.obj, .vtk); may be repeated
+    #[arg(long, value_name = "OUT")]
+    pub export: Vec<PathBuf>,
+    /// Restrict to the plane through three points: x1,..,xn;y1,..,yn;z1,..,zn
+    #[arg(long, value_name = "POINTS", allow_hyphen_values = true, conflicts_with = "directions")]
+    pub slice: Option<String>,
+    /// Restrict to the plane spanned by two directions: u1,..,un;v1,..,vn
+    #[arg(long, value_name = "VECTORS", allow_hyphen_values = true)]
+    pub directions: Option<String>,
+    /// The point of the plane of --directions with coordinates (0, 0) [default: the origin]
+    #[arg(long, value_name = "POINT", allow_hyphen_values = true, requires = "directions")]
+    pub origin: Option<String>,
+    /// Stop at this many regions
+    #[arg(long, value_name = "N")]
+    pub max_regions: Option<u64>,
+    /// Count only: no weights, nothing kept in memory
+    #[arg(long, conflicts_with_all = ["plot", "export"])]
+    pub count_only: bool,
+    /// Go on with the count of this file, if it exists; write it if a limit stops the count
+    #[arg(long, value_name = "FILE", requires = "count_only")]
+    pub resume: Option<PathBuf>,
+    /// The algorithm [default: the faster for the dimension]
+    #[arg(long, value_name = "NAME")]
+    pub method: Option<RegionsMethod>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum RegionsMethod {
+    /// Subdivide vertices and edges layer by layer
+    Edges,
+    /// Walk from region to region across facets
+    Walk,
+}
+
+/// Analyse the fold-set: canonical representation, dependency graph, genericity, identifiability
+///
+/// The fold-set is where the function is not differentiable. Without --box the domain is the whole input
+/// space. --match looks for the permutation and scaling matrices that turn the network into another.
+/// Exit code 1: there are none.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope folds zoo:deep --box -1,1 --graph folds.svg\n  fiberscope folds model.json --box -1,1 --match other.json"
+)]
+pub struct FoldsArgs {
+    /// The network
+    pub model: String,
+    /// The box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
+    pub domain: Option<String>,
+    /// Draw the dependency graph (.svg, .png or .dot); may be repeated
+    #[arg(long, value_name = "OUT")]
+    pub graph: Vec<PathBuf>,
+    /// Recover the permutations and scalings that turn the network into this one
+    #[arg(long = "match", value_name = "MODEL")]
+    pub other: Option<String>,
+    /// Stop at this many regions
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub max_regions: u64,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// Build networks with a proved property
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 --output net.json")]
+pub struct ConstructArgs {
+    #[command(subcommand)]
+    pub command: ConstructCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum ConstructCommand {
+    Identifiable(IdentifiableArgs),
+}
+
+/// Build a network that its function on [-1, 1]^n identifies among general networks of its widths
+///
+/// Widths do not increase, are at least 2, and end with 1. The certificate lists, for every hidden layer, the
+/// paths in the dependency graph of the fold-set.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 --output net.json --certificate paths.json"
+)]
+pub struct IdentifiableArgs {
+    /// The widths n0,n1,...,1
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', required = true)]
+    pub widths: Vec<usize>,
+    /// Where to write the network
+    #[arg(long, short, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Where to write the certificate [default: OUT with the ending .certificate.json]
+    #[arg(long, value_name = "OUT")]
+    pub certificate: Option<PathBuf>,
+}

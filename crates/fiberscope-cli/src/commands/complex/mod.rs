@@ -1,0 +1,9 @@
+//! `fiberscope regions`, `fiberscope folds` and `fiberscope construct identifiable`
+
+pub mod args;
+pub mod construct;
+mod export;
+pub mod folds;
+mod picture;
+pub mod regions;
+mod slice;

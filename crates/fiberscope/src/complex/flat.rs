@@ -1,0 +1,119 @@
+//! The hidden layers of a network in flat arrays of doubles, with what bounds their rounding.
+//!
+//! For a point `x` of doubles, let `z~_l` be the pre-activations computed in doubles with a given activation pattern,
+//! and `z_l` their exact values for the same pattern. With `u = 2^-53`, `n` the longest row and row-sum norms,
+//!
+//! ```text
+//! |z~_l - z_l| <= |W_l| e_{l-1} + g (|W_l| A_{l-1} + |b_l|) =: e_l,     A_l = |W_l| A_{l-1} + |b_l|,   A_0 = |x|,
+//! ```
+//!
+//! `g = 4 (n + 2) u`. Both sequences are affine in `|x|`, so a layer needs two numbers for each.
+
+use fiberscope_core::{Activation, Layer, Network};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+/// A hidden layer.
+pub(crate) struct FlatLayer {
+    pub width: usize,
+    pub inputs: usize,
+    /// Row after row.
+    pub weight: Vec<f64>,
+    pub bias: Vec<f64>,
+    pub relu: bool,
+    /// The number of the layer's first ReLU neuron.
+    pub first: usize,
+    /// The place of the layer's first word in a sign vector.
+    pub word: usize,
+    /// A bound on the change of a pre-activation per change of the input.
+    pub lipschitz: f64,
+    /// `e_l = error[0] + error[1] |x|`.
+    pub error: [f64; 2],
+}
+
+impl FlatLayer {
+    /// The number of words for the layer's signs.
+    pub fn words(&self) -> usize {
+        if self.relu { self.width.div_ceil(64) } else { 0 }
+    }
+
+    /// The pre-activations of `count` points whose activations of the layer before are `a`.
+    pub fn forward(&self, count: usize, a: &[f64], z: &mut [f64]) {
+        let weight = ArrayView2::from_shape((self.width, self.inputs), &self.weight)
+            .expect("the weights fill the shape");
+        let a = ArrayView2::from_shape((count, self.inputs), a).expect("the activations fill the shape");
+        for row in z.chunks_exact_mut(self.width) {
+            row.copy_from_slice(&self.bias);
+        }
+        let mut z = ArrayViewMut2::from_shape((count, self.width), z).expect("the results fill the shape");
+        general_mat_mul(1.0, &a, &weight.t(), 1.0, &mut z);
+    }
+}
+
+/// The hidden layers of a network.
+pub(crate) struct FlatNetwork {
+    pub layers: Vec<FlatLayer>,
+    /// The number of ReLU neurons.
+    pub neurons: usize,
+    /// The number of words of a sign vector.
+    pub words: usize,
+    /// A bound on the product of the row-sum norms of any layers in a row, the first excepted.
+    pub path: f64,
+    /// The layer of every ReLU neuron.
+    pub layer_of: Vec<u32>,
+}
+
+impl FlatNetwork {
+    pub fn new(network: &Network) -> Self {
+        let mut flat =
+            FlatNetwork { layers: Vec::new(), neurons: 0, words: 0, path: 1.0, layer_of: Vec::new() };
+        let (mut size, mut error, mut lipschitz) = ([0.0, 1.0], [0.0, 0.0], 1.0);
+        for (l, layer) in network.hidden_layers().iter().enumerate() {
+            let (norm, bias) = norms(layer);
+            let g = 4.0 * (layer.input_width() as f64 + 2.0) * f64::EPSILON;
+            for ((error, size), constant) in error.iter_mut().zip(&mut size).zip([bias, 0.0]) {
+                *error = (norm * *error + g * (norm * *size + constant)) * (1.0 + 1e-9);
+                *size = (norm * *size + constant) * (1.0 + 1e-9);
+            }
+            error[0] += f64::MIN_POSITIVE;
+            lipschitz *= norm * (1.0 + 1e-9);
+            if l > 0 {
+                flat.path *= norm.max(1.0) * (1.0 + 1e-9);
+            }
+            let relu = layer.activation() == Activation::Relu;
+            let flat_layer = FlatLayer {
+                width: layer.width(),
+                inputs: layer.input_width(),
+                weight: layer.weight().entries().to_vec(),
+                bias: layer.bias().to_vec(),
+                relu,
+                first: flat.neurons,
+                word: flat.words,
+                lipschitz,
+                error,
+            };
+            if relu {
+                flat.neurons += layer.width();
+                flat.words += flat_layer.words();
+                flat.layer_of.extend(std::iter::repeat_n(l as u32, layer.width()));
+            }
+            flat.layers.push(flat_layer);
+        }
+        flat
+    }
+
+    /// The word and the bit of a neuron in a sign vector.
+    pub fn place(&self, neuron: usize) -> (usize, u64) {
+        let layer = &self.layers[self.layer_of[neuron] as usize];
+        let unit = neuron - layer.first;
+        (layer.word + unit / 64, 1 << (unit % 64))
+    }
+}
+
+/// The row-sum norm of the weights and the largest bias.
+fn norms(layer: &Layer) -> (f64, f64) {
+    let sum = |row: &[f64]| row.iter().map(|w| w.abs()).sum::<f64>();
+    let norm = layer.weight().iter_rows().map(sum).fold(0.0, f64::max);
+    let bias = layer.bias().iter().fold(0.0f64, |m, b| m.max(b.abs()));
+    (norm * (1.0 + 1e-9), bias)
+}

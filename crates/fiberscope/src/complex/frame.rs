@@ -1,0 +1,228 @@
+//! The set on which a complex is computed: the box, or a box that stands for the whole space.
+//!
+//! On `R^n` the network is restricted to inputs whose columns are a basis of the column space of `W_1`, the others being zero: every input is
+//! equivalent to one of these modulo the kernel of `W_1`, so that the complex is the product of the restricted one with a space of dimension `n - rank W_1`,
+//! and the restricted one has a vertex in every cell. A box stands for the space if it meets every cell.
+//!
+//! **Lemma.** This is so if every edge of the complex that leaves the box goes on for ever. *Proof.* The graph of the complex is connected
+//! (every cell has a vertex, neighbouring regions share a facet). A path from a vertex inside to one outside would leave the box along an edge that ends outside. So all vertices, and with them a point of
+//! every cell, are inside. ∎
+//!
+//! An edge from `w` through the side of the box at `v` goes on for ever iff no neuron comes closer to zero from `w` to `v`.
+
+use fiberscope_core::{Domain, Layer, Network, Rational, Scalar};
+
+use super::ComplexError;
+use super::certify::Certified;
+use super::count::SideKind;
+use super::flat::FlatNetwork;
+use super::oracle::Oracle;
+use super::skeleton::Skeleton;
+use crate::rank::independent_rows;
+
+/// A network on a bounded box.
+pub(crate) struct Frame {
+    pub network: Network,
+    pub flat: FlatNetwork,
+    pub oracle: Oracle,
+    pub sides: Vec<[f64; 2]>,
+    pub kinds: Vec<[SideKind; 2]>,
+    /// The inputs that were kept.
+    pub kept: Vec<usize>,
+    /// How many dimensions were left out.
+    pub extra: usize,
+    /// Whether the box stands for the whole space.
+    pub whole: bool,
+}
+
+/// The smallest box tried for the whole space.
+const REACH: f64 = 8.0;
+
+impl Frame {
+    /// The network on a domain; for the space, on a first box.
+    pub fn new(network: &Network, domain: &Domain) -> Result<Self, ComplexError> {
+        domain.check(network.input_width())?;
+        match domain {
+            Domain::Space => Ok(Frame::of_space(network)),
+            Domain::Box(intervals) => {
+                let mut sides = Vec::with_capacity(intervals.len());
+                for (i, interval) in intervals.iter().enumerate() {
+                    let (Some(lower), Some(upper)) = (&interval.lower, &interval.upper) else {
+                        return Err(ComplexError::HalfBounded { input: i + 1 });
+                    };
+                    if lower >= upper {
+                        let (lower, upper) = (lower.to_f64(), upper.to_f64());
+                        return Err(ComplexError::Flat { input: i + 1, lower, upper });
+                    }
+                    if !lower.is_f64() || !upper.is_f64() {
+                        return Err(ComplexError::NotDouble { input: i + 1 });
+                    }
+                    sides.push([lower.to_f64(), upper.to_f64()]);
+                }
+                let kinds = vec![[SideKind::Boundary; 2]; sides.len()];
+                let kept = (0..sides.len()).collect();
+                Ok(Frame::of_parts(network.clone(), sides, kinds, kept, 0, false))
+            }
+        }
+    }
+
+    fn of_parts(
+        network: Network,
+        sides: Vec<[f64; 2]>,
+        kinds: Vec<[SideKind; 2]>,
+        kept: Vec<usize>,
+        extra: usize,
+        whole: bool,
+    ) -> Self {
+        let flat = FlatNetwork::new(&network);
+        let oracle = Oracle::new(&network, &sides);
+        Frame { network, flat, oracle, sides, kinds, kept, extra, whole }
+    }
+
+    fn of_space(network: &Network) -> Self {
+        let inputs = network.input_width();
+        let first = &network.layers()[0];
+        let mut kept = independent_rows(&first.weight().map(Scalar::to_rational).transpose());
+        if network.hidden_depth() == 0 || kept.is_empty() {
+            kept = vec![0];
+        }
+        let mut layers = network.layers().to_vec();
+        layers[0] =
+            Layer::new(first.weight().select_columns(&kept), first.bias().to_vec(), first.activation());
+        let network = Network::new(layers).expect("the shapes still chain");
+        let scale = |(row, b): (&[f64], &f64)| {
+            let size = row.iter().fold(0.0f64, |m, w| m.max(w.abs()));
+            if size > 0.0 { (b / size).abs() } else { 0.0 }
+        };
+        let first = &network.layers()[0];
+        let reach = first.weight().iter_rows().zip(first.bias()).map(scale).fold(1.0, f64::max);
+        let d = kept.len();
+        let sides = sides_of(d, REACH * reach);
+        let kinds = vec![[SideKind::Infinity; 2]; d];
+        Frame::of_parts(network, sides, kinds, kept, inputs - d, true)
+    }
+
+    /// With a box that reaches at least so far.
+    pub fn widened(&mut self, reach: f64) {
+        self.sides = sides_of(self.sides.len(), reach);
+        self.oracle = Oracle::new(&self.network, &self.sides);
+    }
+
+    /// With a wide box if it stands for the space.
+    #[cfg(test)]
+    pub fn widened_for_test(&mut self, reach: f64) {
+        if self.whole {
+            self.widened(reach);
+        }
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.sides.len()
+    }
+
+    pub fn reach(&self) -> f64 {
+        self.sides.iter().flatten().fold(0.0, |m, x| x.abs().max(m))
+    }
+
+    /// How far the box should reach, if some edge that leaves it ends outside.
+    pub fn outside(
+        &self,
+        skeleton: &Skeleton,
+        certified: &Certified,
+        oracle: &Oracle,
+        kinds: &[[SideKind; 2]],
+    ) -> Option<f64> {
+        let neurons = self.flat.neurons;
+        let mut needed: Option<f64> = None;
+        let inner = |v: usize| skeleton.zeros_of(v).iter().filter(|&&h| h as usize >= neurons).count() == 1;
+        let infinite =
+            |h: usize| h >= neurons && kinds[(h - neurons) / 2][(h - neurons) % 2] == SideKind::Infinity;
+        for edge in &skeleton.edges {
+            for end in 0..2 {
+                let [v, w] = [edge.ends[end] as usize, edge.ends[1 - end] as usize];
+                if infinite((edge.left[end] >> 1) as usize) && inner(v) {
+                    let reach = self.crossing(skeleton, certified, oracle, v, w);
+                    needed = needed.into_iter().chain(reach).reduce(f64::max);
+                }
+            }
+        }
+        needed
+    }
+
+    /// Where the line from `w` through `v` is cut next, in the largest coordinate.
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
+    fn crossing(
+        &self,
+        skeleton: &Skeleton,
+        certified: &Certified,
+        oracle: &Oracle,
+        v: usize,
+        w: usize,
+    ) -> Option<f64> {
+        let (at_v, error_v) = self.values(skeleton.point(v), certified.distance[v]);
+        let (at_w, error_w) = self.values(skeleton.point(w), certified.distance[w]);
+        let mut exact: Option<[Vec<Rational>; 2]> = None;
+        let mut least = f64::INFINITY;
+        for neuron in 0..self.flat.neurons {
+            let error =
+                error_v[self.flat.layer_of[neuron] as usize] + error_w[self.flat.layer_of[neuron] as usize];
+            let shared = |v: usize| skeleton.zeros_of(v).contains(&(neuron as u32));
+            if shared(v) || shared(w) {
+                // Zero on the edge, or at its inner end.
+                continue;
+            }
+            let sign = if at_v[neuron] > 0.0 { 1.0 } else { -1.0 };
+            let growth = sign * (at_v[neuron] - at_w[neuron]);
+            if growth > error {
+                continue;
+            }
+            if growth >= -error {
+                let [x, y] = exact.get_or_insert_with(|| {
+                    [v, w].map(|v| {
+                        let x = oracle
+                            .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
+                            .expect("a certified vertex exists");
+                        oracle.values(&self.flat, &x)
+                    })
+                });
+                let growth = &x[neuron] - &y[neuron];
+                let growth = if sign > 0.0 { growth } else { -growth };
+                if !growth.is_negative() {
+                    continue;
+                }
+            }
+            least = least.min(at_v[neuron].abs() / growth.abs().max(f64::MIN_POSITIVE));
+        }
+        let far = |(x, y): (&f64, &f64)| (x + least * (x - y)).abs();
+        least
+            .is_finite()
+            .then(|| skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(1e300))
+    }
+
+    /// All pre-activations of ReLU neurons in doubles, and per layer a bound on their errors.
+    fn values(&self, x: &[f64], distance: f64) -> (Vec<f64>, Vec<f64>) {
+        let size = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let mut values = Vec::with_capacity(self.flat.neurons);
+        let mut errors = Vec::with_capacity(self.flat.layers.len());
+        let mut a = x.to_vec();
+        for layer in &self.flat.layers {
+            let mut z = vec![0.0; layer.width];
+            layer.forward(1, &a, &mut z);
+            if layer.relu {
+                values.extend_from_slice(&z);
+                z.iter_mut().for_each(|z| *z = z.max(0.0));
+            }
+            errors.push(layer.error[0] + layer.error[1] * size + layer.lipschitz * distance);
+            a = z;
+        }
+        (values, errors)
+    }
+}
+
+/// Sides at different distances, so that no corner of the box is special.
+fn sides_of(d: usize, reach: f64) -> Vec<[f64; 2]> {
+    let fraction = |k: usize| (k as f64 * 0.618_033_988_749_894_9 + 0.137).fract();
+    (0..d)
+        .map(|i| [-reach * (1.0 + 0.2 * fraction(2 * i)), reach * (1.0 + 0.2 * fraction(2 * i + 1))])
+        .collect()
+}

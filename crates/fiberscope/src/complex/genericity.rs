@@ -1,0 +1,206 @@
+//! What makes a parameter generic, checked on its complex.
+//!
+//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes.
+//! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank `min(n_{j-1}, rank D_j, ..., rank D_k)`; all masks of small networks are tried, else
+//!   random ones, and the number is said.
+//! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. If not, a region has a layer that is off, and a point inside it is the witness.
+//! - *General*: (a) no local optimum of any `z_{l,i}` is exactly 0; (b) maximal rank; (c) no two pairs of a neuron and an activation pattern of the layers below it carry proportional affine
+//!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3].
+//!
+//! All checks are exact.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fiberscope_core::{Activation, Matrix, Neuron, Rational, Scalar, Sign};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::polyhedral::{PolyhedralComplex, Region};
+use crate::rank::rank_at_most;
+
+/// How many masks are tried, at most.
+const MASKS: usize = 512;
+
+/// The genericity of a parameter on a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Genericity {
+    /// Whether every cell of codimension `k` lies on exactly `k` bent hyperplanes; if not, how many cells do not.
+    pub transversality_violations: usize,
+    /// How many masked products were checked.
+    pub masks_checked: usize,
+    /// Whether these were all.
+    pub masks_complete: bool,
+    /// How many of them have less than maximal rank.
+    pub rank_violations: usize,
+    /// A point at which a hidden layer is off, with the layer (from 0), if there is one.
+    pub opaque: Option<(usize, Vec<f64>)>,
+    /// Neurons with a local optimum of exactly 0.
+    pub zero_optima: Vec<Neuron>,
+    /// Pairs of neurons with proportional functions on some regions.
+    pub proportional: Vec<(Neuron, Neuron)>,
+}
+
+impl Genericity {
+    /// Checks a complex; the seed picks the masks of large networks.
+    pub fn new(complex: &PolyhedralComplex, seed: u64) -> Self {
+        let (masks_checked, masks_complete, rank_violations) = masked_ranks(complex, seed);
+        Genericity {
+            transversality_violations: transversality(complex),
+            masks_checked,
+            masks_complete,
+            rank_violations,
+            opaque: opaque(complex),
+            zero_optima: zero_optima(complex),
+            proportional: proportional(complex),
+        }
+    }
+
+    /// Whether the complex is supertransversal.
+    pub fn is_supertransversal(&self) -> bool {
+        self.transversality_violations == 0
+    }
+
+    /// Whether every layer has a neuron that is not off, everywhere.
+    pub fn is_transparent(&self) -> bool {
+        self.opaque.is_none()
+    }
+
+    /// Whether the network is general (as far as masks were checked).
+    pub fn is_general(&self) -> bool {
+        self.zero_optima.is_empty() && self.rank_violations == 0 && self.proportional.is_empty()
+    }
+}
+
+fn transversality(complex: &PolyhedralComplex) -> usize {
+    let d = complex.factor_dimension();
+    (0..=d)
+        .flat_map(|k| complex.cells[k].iter().map(move |cell| (k, cell)))
+        .filter(|(_, cell)| cell.sides == 0)
+        .filter(|(k, cell)| cell.signs.iter().filter(|&&sign| sign == Sign::Zero).count() != d - k)
+        .count()
+}
+
+fn opaque(complex: &PolyhedralComplex) -> Option<(usize, Vec<f64>)> {
+    let d = complex.factor_dimension();
+    for (number, cell) in complex.cells[d].iter().enumerate() {
+        for (l, layer) in complex.frame.flat.layers.iter().enumerate().filter(|(_, layer)| layer.relu) {
+            let signs = &cell.signs[layer.first..layer.first + layer.width];
+            if signs.iter().all(|&sign| sign == Sign::Negative) {
+                let center = Region::of(complex.cell(d, number)).center();
+                return Some((l, complex.in_space(&center)));
+            }
+        }
+    }
+    None
+}
+
+/// Neurons that are zero on some cell inside and do not change sign around it.
+fn zero_optima(complex: &PolyhedralComplex) -> Vec<Neuron> {
+    let d = complex.factor_dimension();
+    let mut found = BTreeSet::new();
+    // For every cell the neurons that are positive, and that are negative, on some region around it.
+    let mut around: Vec<[Vec<bool>; 2]> = complex.cells[d]
+        .iter()
+        .map(|cell| [Sign::Positive, Sign::Negative].map(|s| cell.signs.iter().map(|&x| x == s).collect()))
+        .collect();
+    for k in (0..=d).rev() {
+        if k < d {
+            around = (0..complex.cells[k].len())
+                .map(|c| {
+                    let above = &complex.cofacets[k][c];
+                    [0, 1].map(|side| {
+                        (0..complex.frame.flat.neurons)
+                            .map(|h| above.iter().any(|&a| around[a as usize][side][h]))
+                            .collect()
+                    })
+                })
+                .collect();
+        }
+        for (cell, around) in complex.cells[k].iter().zip(&around).filter(|(cell, _)| cell.sides == 0) {
+            for (h, &sign) in cell.signs.iter().enumerate() {
+                if sign == Sign::Zero && !(around[0][h] && around[1][h]) {
+                    found.insert(h);
+                }
+            }
+        }
+    }
+    found.into_iter().map(|h| complex.neuron(h)).collect()
+}
+
+fn proportional(complex: &PolyhedralComplex) -> Vec<(Neuron, Neuron)> {
+    let d = complex.factor_dimension();
+    let flat = &complex.frame.flat;
+    let mut functions: BTreeMap<(Vec<Rational>, Rational), usize> = BTreeMap::new();
+    let mut done: BTreeSet<(usize, Vec<Sign>)> = BTreeSet::new();
+    let mut pairs = BTreeSet::new();
+    for cell in &complex.cells[d] {
+        for layer in flat.layers.iter().filter(|layer| layer.relu) {
+            if !done.insert((layer.first, cell.signs[..layer.first].to_vec())) {
+                continue;
+            }
+            for h in layer.first..layer.first + layer.width {
+                let active = |i: usize| cell.signs[i] == Sign::Positive;
+                let (normal, offset) = complex.frame.oracle.function(flat, h, active);
+                let Some(lead) = normal.iter().find(|x| !x.is_zero()) else { continue };
+                let inverse = lead.recip().expect("the leading entry is not zero");
+                let key = (normal.iter().map(|x| x * &inverse).collect(), &offset * &inverse);
+                if let Some(other) = functions.insert(key, h) {
+                    pairs.insert((other.min(h), other.max(h)));
+                }
+            }
+        }
+    }
+    pairs.into_iter().map(|(a, b)| (complex.neuron(a), complex.neuron(b))).collect()
+}
+
+/// The masks checked, whether these were all, and how many products have too small a rank.
+fn masked_ranks(complex: &PolyhedralComplex, seed: u64) -> (usize, bool, usize) {
+    let network = &complex.frame.network;
+    let hidden = network.hidden_layers();
+    let bits: usize = hidden.iter().filter(|l| l.activation() == Activation::Relu).map(|l| l.width()).sum();
+    let complete = bits < 10 && 1 << bits <= MASKS;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut violations = 0;
+    let count = if complete { 1 << bits } else { MASKS / 4 };
+    let exact: Vec<Matrix<Rational>> =
+        hidden.iter().map(|layer| layer.weight().map(Scalar::to_rational)).collect();
+    for number in 0..count {
+        let mut at = 0;
+        let masks: Vec<Vec<usize>> = hidden
+            .iter()
+            .map(|layer| {
+                let relu = layer.activation() == Activation::Relu;
+                let mut on = |i: usize| {
+                    !relu || if complete { number >> (at + i) & 1 == 1 } else { rng.random::<bool>() }
+                };
+                let units = (0..layer.width()).filter(|&i| on(i)).collect();
+                at += if relu { layer.width() } else { 0 };
+                units
+            })
+            .collect();
+        violations += usize::from(!has_maximal_ranks(&exact, &masks));
+    }
+    (count, complete, violations)
+}
+
+#[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
+fn has_maximal_ranks(weights: &[Matrix<Rational>], masks: &[Vec<usize>]) -> bool {
+    for j in 0..weights.len() {
+        let mut most = weights[j].cols().min(masks[j].len());
+        let mut product = weights[j].select_rows(&masks[j]);
+        for k in j..weights.len() {
+            if k > j {
+                most = most.min(masks[k].len());
+                if most == 0 {
+                    break;
+                }
+                let factor = weights[k].select_columns(&masks[k - 1]).select_rows(&masks[k]);
+                product = Rational::product(&factor, &product).expect("the shapes chain");
+            }
+            if most > 0 && rank_at_most(&product, most) < most {
+                return false;
+            }
+        }
+    }
+    true
+}

@@ -1,0 +1,95 @@
+//! Networks that their function identifies among general ones.
+//!
+//! **Theorem** [phuong2020functional, Theorem 1]. Let a network of scalar output be general and transparent on an open domain, and for every hidden layer `l` let the fold-set of layers `l..L`, on an open set of
+//! activations that the layers before reach, have a dependency graph with `n_l` directed paths of length `L-1-l` (counting layers from 1) with distinct starts. Then every general network of the same
+//! architecture with the same function has the same parameters up to permutation and positive scaling of neurons.
+//!
+//! For layer `l` this module takes the open convex set of inputs on which all neurons of the layers before are on: there these layers are affine, and the fold-set of `f` is the preimage of that of the layers
+//! from `l` on. A larger set may have more paths, so that "not certified" is no proof of the contrary.
+
+use fiberscope_core::Network;
+
+use super::breakpoints::BreakpointComplex;
+use super::folds::FoldSet;
+use super::genericity::Genericity;
+use super::polyhedral::PolyhedralComplex;
+
+/// The paths of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerPaths {
+    /// The hidden layer, from 0.
+    pub layer: usize,
+    /// How many paths are wanted: the width of the layer.
+    pub wanted: usize,
+    /// Their length in edges.
+    pub length: usize,
+    /// Paths with distinct starts, as numbers of pieces of the layer's fold-set.
+    pub paths: Vec<Vec<usize>>,
+}
+
+/// Whether the condition of the theorem holds, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdentifiabilityCertificate {
+    /// Whether the network has one output.
+    pub scalar: bool,
+    /// Whether it is general.
+    pub general: bool,
+    /// Whether it is transparent.
+    pub transparent: bool,
+    /// The paths of every hidden layer.
+    pub layers: Vec<LayerPaths>,
+}
+
+impl IdentifiabilityCertificate {
+    /// Looks for the paths.
+    pub fn new(
+        network: &Network,
+        complex: &PolyhedralComplex,
+        breakpoints: &BreakpointComplex,
+        genericity: &Genericity,
+    ) -> Self {
+        let depth = network.hidden_depth();
+        let layers = (0..depth).map(|layer| {
+            let folds = FoldSet::new(complex, &breakpoints.facets, layer);
+            let graph = folds.dependencies(complex, &breakpoints.facets, layer);
+            let length = depth - 1 - layer;
+            let wanted = network.layers()[layer].width();
+            let mut paths = graph.paths(length);
+            paths.truncate(wanted);
+            LayerPaths { layer, wanted, length, paths }
+        });
+        IdentifiabilityCertificate {
+            scalar: network.output_width() == 1,
+            general: genericity.is_general(),
+            transparent: genericity.is_transparent(),
+            layers: layers.collect(),
+        }
+    }
+
+    /// Whether the function identifies the network among general ones of its architecture.
+    pub fn holds(&self) -> bool {
+        let enough = |layer: &LayerPaths| layer.paths.len() >= layer.wanted;
+        self.scalar && self.general && self.transparent && self.layers.iter().all(enough)
+    }
+
+    /// The first condition that fails, in words.
+    pub fn reason(&self) -> Option<String> {
+        if !self.scalar {
+            return Some("the network has more than one output".into());
+        }
+        if !self.transparent {
+            return Some("the network is not transparent".into());
+        }
+        if !self.general {
+            return Some("the network is not general".into());
+        }
+        let short = self.layers.iter().find(|layer| layer.paths.len() < layer.wanted)?;
+        Some(format!(
+            "layer {} has {} of {} paths of length {}",
+            short.layer + 1,
+            short.paths.len(),
+            short.wanted,
+            short.length
+        ))
+    }
+}

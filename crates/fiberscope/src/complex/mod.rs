@@ -1,0 +1,66 @@
+//! The canonical polyhedral complex of a ReLU network.
+//!
+//! Start with the domain and cut every cell, layer by layer, by the zero sets of the neurons, which are affine on the cells so far. Cells are
+//! indexed by sign vectors in `{-1, 0, +1}^N` over all hidden neurons; full-dimensional cells are the regions on which the
+//! network is affine. [`count_cells`] counts the cells, [`PolyhedralComplex`] lists them, [`BreakpointComplex`] weighs the
+//! facets, [`FoldSet`] and [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
+//! [`construct_identifiable`] builds networks that their function determines.
+//!
+//! Two algorithms give the regions. Edges are subdivided in doubles (`skeleton`), the result is certified (`certify`), and all cells
+//! are counted or listed from the vertices (`count`, `listing`); where the complex is not simple, all cells are
+//! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
+//! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
+
+mod breakpoints;
+mod certify;
+mod construct;
+mod count;
+mod flat;
+mod folds;
+mod frame;
+mod genericity;
+mod identifiable;
+mod lattice;
+mod listing;
+mod lp;
+mod oracle;
+mod polyhedral;
+mod relabelling;
+mod skeleton;
+mod stream;
+mod walk;
+mod weights;
+
+use fiberscope_core::DomainError;
+use thiserror::Error;
+
+pub use breakpoints::BreakpointComplex;
+pub use construct::{ConstructError, Constructed, construct_identifiable};
+pub use count::CellCounts;
+pub use folds::{DependencyGraph, FoldPiece, FoldSet};
+pub use genericity::Genericity;
+pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
+pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
+pub use relabelling::{Relabelling, find_relabelling};
+pub use stream::{ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells};
+pub use walk::{Walked, region_bound, walk_regions};
+pub use weights::WeightedFacet;
+
+/// Why a complex is not computed.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum ComplexError {
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    #[error("input {input}: the box is flat, from {lower} to {upper}; expected lo < hi")]
+    Flat { input: usize, lower: f64, upper: f64 },
+    #[error("input {input}: the box is bounded on one side only; expected a bounded box or the whole space")]
+    HalfBounded { input: usize },
+    #[error("input {input}: an end of the box is no double")]
+    NotDouble { input: usize },
+    #[error("{inputs} inputs: a box has 2^{inputs} corners; at most {most} inputs are possible here")]
+    TooManyInputs { inputs: usize, most: usize },
+    #[error("the state belongs to another network or domain")]
+    OtherState,
+}

@@ -1,0 +1,156 @@
+//! Exact answers about single vertices: where they are, and on which side of every neuron.
+
+use fiberscope_core::{Activation, ExactEvaluator, ExactNetwork, Network, Rational, Sign, SignVector};
+
+use super::flat::FlatNetwork;
+
+/// The network in exact arithmetic, with the sides of the box.
+pub(crate) struct Oracle {
+    network: ExactNetwork,
+    evaluator: ExactEvaluator,
+    sides: Vec<[Rational; 2]>,
+}
+
+impl Oracle {
+    pub fn new(network: &Network, sides: &[[f64; 2]]) -> Self {
+        let exact = |x: f64| Rational::from_f64(x).expect("the sides of a box are finite");
+        Oracle {
+            network: network.to_exact(),
+            evaluator: ExactEvaluator::new(network),
+            sides: sides.iter().map(|side| side.map(exact)).collect(),
+        }
+    }
+
+    pub fn network(&self) -> &ExactNetwork {
+        &self.network
+    }
+
+    /// The signs of all ReLU neurons at a point.
+    pub fn signs(&self, x: &[Rational]) -> SignVector {
+        self.evaluator.sign_vector(x).expect("the point has a coordinate per input")
+    }
+
+    /// The pre-activations of all ReLU neurons at a point.
+    pub fn values(&self, flat: &FlatNetwork, x: &[Rational]) -> Vec<Rational> {
+        let mut values = Vec::with_capacity(flat.neurons);
+        let mut a = x.to_vec();
+        for layer in self.network.hidden_layers() {
+            let dot = |(row, b): (&[Rational], &Rational)| -> Rational {
+                row.iter().zip(&a).filter(|(_, a)| !a.is_zero()).map(|(w, a)| w * a).sum::<Rational>() + b
+            };
+            let mut z: Vec<Rational> = layer.weight().iter_rows().zip(layer.bias()).map(dot).collect();
+            if layer.activation() == Activation::Relu {
+                values.extend(z.iter().cloned());
+                z.iter_mut().filter(|z| z.is_negative()).for_each(|z| *z = Rational::ZERO);
+            }
+            a = z;
+        }
+        values
+    }
+
+    /// The gradient and the constant of a neuron where exactly the neurons with `active` are on.
+    pub fn function(
+        &self,
+        flat: &FlatNetwork,
+        neuron: usize,
+        active: impl Fn(usize) -> bool,
+    ) -> (Vec<Rational>, Rational) {
+        let top = flat.layer_of[neuron] as usize;
+        let unit = neuron - flat.layers[top].first;
+        let layer = &self.network.layers()[top];
+        let (mut row, mut constant) = (layer.weight().row(unit).to_vec(), layer.bias()[unit].clone());
+        for l in (0..top).rev() {
+            let layer = &self.network.layers()[l];
+            let relu = layer.activation() == Activation::Relu;
+            let mut below = vec![Rational::ZERO; layer.input_width()];
+            for (i, w) in row.iter().enumerate() {
+                if w.is_zero() || relu && !active(flat.layers[l].first + i) {
+                    continue;
+                }
+                constant += &(w * &layer.bias()[i]);
+                for (sum, v) in below.iter_mut().zip(layer.weight().row(i)) {
+                    *sum += &(w * v);
+                }
+            }
+            row = below;
+        }
+        (row, constant)
+    }
+
+    /// The gradient and the constant of a hyperplane: a neuron, or a side of the box (negative inside).
+    pub fn hyperplane(
+        &self,
+        flat: &FlatNetwork,
+        hyperplane: usize,
+        active: impl Fn(usize) -> bool,
+    ) -> (Vec<Rational>, Rational) {
+        if hyperplane < flat.neurons {
+            return self.function(flat, hyperplane, active);
+        }
+        let (input, upper) = ((hyperplane - flat.neurons) / 2, (hyperplane - flat.neurons) % 2);
+        let mut row = vec![Rational::ZERO; self.sides.len()];
+        let end = &self.sides[input][upper];
+        row[input] = if upper == 1 { Rational::ONE } else { -Rational::ONE };
+        (row, if upper == 1 { -end } else { end.clone() })
+    }
+
+    /// The point where these hyperplanes meet on the closure of the region of the pattern; `None` if they are
+    /// dependent.
+    pub fn vertex(&self, flat: &FlatNetwork, zeros: &[u32], signs: &[u64]) -> Option<Vec<Rational>> {
+        let active = |neuron: usize| {
+            let (word, bit) = flat.place(neuron);
+            signs[word] & bit != 0
+        };
+        let rows: Vec<_> = zeros.iter().map(|&h| self.hyperplane(flat, h as usize, active)).collect();
+        solve(rows)
+    }
+
+    /// Whether the point has exactly these positive neurons and zeros, and lies in the box on these sides only.
+    pub fn agrees(&self, flat: &FlatNetwork, x: &[Rational], zeros: &[u32], signs: &[u64]) -> bool {
+        let found = self.signs(x);
+        let neurons = found.signs().enumerate().all(|(neuron, sign)| {
+            let (word, bit) = flat.place(neuron);
+            let expected = if signs[word] & bit != 0 {
+                Sign::Positive
+            } else if zeros.contains(&(neuron as u32)) {
+                Sign::Zero
+            } else {
+                Sign::Negative
+            };
+            sign == expected
+        });
+        let inside = x.iter().zip(&self.sides).enumerate().all(|(i, (x, [lower, upper]))| {
+            let on = |k: usize| zeros.contains(&((flat.neurons + 2 * i + k) as u32));
+            lower <= x && x <= upper && (x == lower) == on(0) && (x == upper) == on(1)
+        });
+        neurons && inside
+    }
+}
+
+/// The solution of `row x + constant = 0` for all rows, as many as unknowns.
+pub(crate) fn solve(rows: Vec<(Vec<Rational>, Rational)>) -> Option<Vec<Rational>> {
+    let n = rows.len();
+    let mut rows: Vec<Vec<Rational>> = rows
+        .into_iter()
+        .map(|(mut row, constant)| {
+            row.push(-constant);
+            row
+        })
+        .collect();
+    for k in 0..n {
+        let pivot = (k..n).find(|&i| !rows[i][k].is_zero())?;
+        rows.swap(k, pivot);
+        let inverse = rows[k][k].recip().expect("the pivot is not zero");
+        rows[k].iter_mut().for_each(|x| *x *= &inverse);
+        let pivot_row = rows[k].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(i, _)| *i != k) {
+            if !row[k].is_zero() {
+                let factor = row[k].clone();
+                for (x, p) in row.iter_mut().zip(&pivot_row).skip(k) {
+                    *x -= &(&factor * p);
+                }
+            }
+        }
+    }
+    Some(rows.into_iter().map(|mut row| row.pop().expect("a row has a right-hand side")).collect())
+}

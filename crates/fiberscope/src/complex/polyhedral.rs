@@ -1,0 +1,369 @@
+//! The complex with all its cells.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use fiberscope_core::{AffineMap, Domain, Matrix, Network, Neuron, Rational, Sign, SignVector};
+
+use super::certify::certify;
+use super::count::CellCounts;
+use super::frame::Frame;
+use super::lattice::{Lattice, LatticeCell};
+use super::listing::list_cells;
+use super::skeleton::{Stop, subdivide};
+use super::stream::{ComplexLimits, Method};
+use super::{ComplexError, CountProgress};
+
+/// The canonical polyhedral complex of a network on a domain, all cells listed.
+///
+/// On `R^n` with `rank W_1 < n` the complex is a product with a linear space; listed are the cells of the factor
+/// ([`PolyhedralComplex::factor_dimension`]), in the coordinates [`PolyhedralComplex::inputs`].
+pub struct PolyhedralComplex {
+    pub(crate) frame: Frame,
+    pub(crate) cells: Vec<Vec<LatticeCell>>,
+    /// Cells of one dimension more that a cell is a facet of.
+    pub(crate) cofacets: Vec<Vec<Vec<u32>>>,
+    touching: Vec<Vec<bool>>,
+    points: Vec<Vec<f64>>,
+    method: Method,
+}
+
+/// What came of building a complex.
+#[must_use]
+pub enum Built {
+    /// The complex.
+    Complete(Box<PolyhedralComplex>),
+    /// A limit was reached.
+    Stopped {
+        /// The regions so far.
+        regions: u64,
+    },
+}
+
+/// A cell: a set of inputs with one sign vector.
+#[derive(Clone, Copy)]
+pub struct Cell<'a> {
+    complex: &'a PolyhedralComplex,
+    dimension: usize,
+    number: usize,
+}
+
+/// A full-dimensional cell.
+#[derive(Clone, Copy)]
+pub struct Region<'a>(Cell<'a>);
+
+/// The set where one neuron is zero without being constant: the cells of codimension one on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BentHyperplane {
+    /// The neuron; hidden layers count from 0.
+    pub neuron: Neuron,
+    /// The numbers of its facets.
+    pub facets: Vec<usize>,
+}
+
+impl PolyhedralComplex {
+    /// The complex of a network.
+    pub fn build(
+        network: &Network,
+        domain: &Domain,
+        limits: &ComplexLimits,
+        progress: &(dyn Fn(CountProgress) + Sync),
+    ) -> Result<Built, ComplexError> {
+        let mut frame = Frame::new(network, domain)?;
+        if frame.dimension() > 12 {
+            return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: 12 });
+        }
+        let deadline = limits.time.and_then(|limit| Instant::now().checked_add(limit));
+        let most = limits.regions.unwrap_or(u64::MAX);
+        let go_on = |regions: usize| {
+            progress(CountProgress { explored: 0.0, regions: regions as u64 });
+            regions as u64 <= most && deadline.is_none_or(|deadline| Instant::now() < deadline)
+        };
+        let d = frame.dimension();
+        loop {
+            let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
+            match subdivide(&frame.flat, &frame.sides, u32::MAX as usize / 4, &vertices) {
+                Err(Stop::TooMany) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
+                Err(Stop::Irregular) => break,
+                Ok(skeleton) => {
+                    let Some(certified) = certify(&frame.flat, &frame.oracle, &skeleton, &frame.sides) else {
+                        break;
+                    };
+                    let outside = frame.outside(&skeleton, &certified, &frame.oracle, &frame.kinds);
+                    if let (true, Some(reach)) = (frame.whole, outside) {
+                        frame.widened(2.0 * reach.max(frame.reach()));
+                        continue;
+                    }
+                    let cells = list_cells(&frame, &skeleton, &certified);
+                    let points = skeleton.points.chunks_exact(d.max(1)).map(<[f64]>::to_vec).collect();
+                    return Ok(Built::Complete(Box::new(PolyhedralComplex::of(
+                        frame,
+                        cells,
+                        points,
+                        Method::Edges,
+                    ))));
+                }
+            }
+        }
+        loop {
+            let lattice = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, &go_on);
+            let Some(lattice) = lattice else { return Ok(Built::Stopped { regions: most }) };
+            if let Some(reach) = lattice.outside(&frame) {
+                frame.widened(2.0 * reach.max(frame.reach()));
+                continue;
+            }
+            let points = lattice.points.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
+            let complex = PolyhedralComplex::of(frame, lattice.cells, points, Method::Cells);
+            return Ok(Built::Complete(Box::new(complex)));
+        }
+    }
+
+    fn of(frame: Frame, cells: Vec<Vec<LatticeCell>>, points: Vec<Vec<f64>>, method: Method) -> Self {
+        let mut cofacets: Vec<Vec<Vec<u32>>> =
+            cells.iter().map(|cells| vec![Vec::new(); cells.len()]).collect();
+        for (k, cells) in cells.iter().enumerate().skip(1) {
+            for (c, cell) in cells.iter().enumerate() {
+                for &f in &cell.facets {
+                    cofacets[k - 1][f as usize].push(c as u32);
+                }
+            }
+        }
+        let mut touching: Vec<Vec<bool>> = vec![cells[0].iter().map(|cell| cell.sides != 0).collect()];
+        for (k, cells) in cells.iter().enumerate().skip(1) {
+            let below = &touching[k - 1];
+            touching.push(cells.iter().map(|cell| cell.facets.iter().any(|&f| below[f as usize])).collect());
+        }
+        PolyhedralComplex { frame, cells, cofacets, touching, points, method }
+    }
+
+    /// The dimension of the input space.
+    pub fn dimension(&self) -> usize {
+        self.factor_dimension() + self.frame.extra
+    }
+
+    /// The dimension of the cells that are listed: less than that of the space where nothing changes along some directions.
+    pub fn factor_dimension(&self) -> usize {
+        self.frame.dimension()
+    }
+
+    /// The inputs that are the coordinates of the listed cells.
+    pub fn inputs(&self) -> &[usize] {
+        &self.frame.kept
+    }
+
+    /// How the cells were found.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The cells of a dimension (of the factor). For the whole space these include the faces on a large box, for which
+    /// [`Cell::is_artificial`] holds.
+    pub fn cells(&self, dimension: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
+        let count = self.cells.get(dimension).map_or(0, Vec::len);
+        let range: Range<usize> = 0..count;
+        range.map(move |number| Cell { complex: self, dimension, number })
+    }
+
+    /// One cell.
+    ///
+    /// # Panics
+    ///
+    /// If there are not that many cells of that dimension.
+    pub fn cell(&self, dimension: usize, number: usize) -> Cell<'_> {
+        assert!(number < self.cells[dimension].len(), "cell {number} of dimension {dimension}");
+        Cell { complex: self, dimension, number }
+    }
+
+    /// The regions.
+    pub fn regions(&self) -> impl ExactSizeIterator<Item = Region<'_>> {
+        self.cells(self.factor_dimension()).map(Region)
+    }
+
+    /// The coordinates of a vertex.
+    pub fn point(&self, vertex: usize) -> &[f64] {
+        &self.points[vertex]
+    }
+
+    /// A point of the input space with these coordinates in the factor, the other inputs zero.
+    pub fn in_space(&self, point: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; self.dimension()];
+        for (&i, &value) in self.frame.kept.iter().zip(point) {
+            x[i] = value;
+        }
+        x
+    }
+
+    /// The numbers of cells.
+    pub fn counts(&self) -> CellCounts {
+        let count = |bounded: bool| {
+            let number = |k: usize| {
+                let counted = |cell: &Cell| !cell.is_artificial() && (!bounded || cell.is_bounded());
+                self.cells(k).filter(counted).count() as u64
+            };
+            let own = (0..=self.factor_dimension()).map(number);
+            std::iter::repeat_n(0, self.frame.extra).chain(own).collect()
+        };
+        CellCounts { all: count(false), bounded: count(true) }
+    }
+
+    /// Pairs of regions with the facet between them: `(region, region, facet)`.
+    pub fn adjacency(&self) -> Vec<(usize, usize, usize)> {
+        let facets = self.cofacets[self.factor_dimension().saturating_sub(1)].iter().enumerate();
+        let pair = |(f, regions): (usize, &Vec<u32>)| match regions[..] {
+            [a, b] if self.factor_dimension() > 0 => Some((a as usize, b as usize, f)),
+            _ => None,
+        };
+        facets.filter_map(pair).collect()
+    }
+
+    /// The bent hyperplane of every ReLU neuron.
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
+    pub fn bent_hyperplanes(&self) -> Vec<BentHyperplane> {
+        let d = self.factor_dimension();
+        let mut bent: Vec<BentHyperplane> = (0..self.frame.flat.neurons)
+            .map(|h| BentHyperplane { neuron: self.neuron(h), facets: Vec::new() })
+            .collect();
+        for (a, b, facet) in self.adjacency() {
+            let [p, q, on] = [&self.cells[d][a], &self.cells[d][b], &self.cells[d - 1][facet]];
+            for h in 0..self.frame.flat.neurons {
+                let constant = p.signs[h] == Sign::Zero && q.signs[h] == Sign::Zero;
+                if on.signs[h] == Sign::Zero && !constant {
+                    bent[h].facets.push(facet);
+                }
+            }
+        }
+        bent
+    }
+
+    /// The layer and unit of a ReLU neuron by its place in sign vectors.
+    pub fn neuron(&self, number: usize) -> Neuron {
+        let layer = self.frame.flat.layer_of[number] as usize;
+        Neuron { layer, unit: number - self.frame.flat.layers[layer].first }
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// The cell's number among those of its dimension.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The dimension (in the factor).
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn data(&self) -> &'a LatticeCell {
+        &self.complex.cells[self.dimension][self.number]
+    }
+
+    /// The signs of all ReLU neurons, in order.
+    pub fn signs(&self) -> &'a [Sign] {
+        &self.data().signs
+    }
+
+    /// The sign vector.
+    pub fn sign_vector(&self) -> SignVector {
+        let mut signs = self.signs();
+        let mut layers = Vec::new();
+        for layer in self.complex.frame.flat.layers.iter().filter(|layer| layer.relu) {
+            let (own, rest) = signs.split_at(layer.width);
+            layers.push(own.to_vec());
+            signs = rest;
+        }
+        SignVector::from_layers(layers).expect("layers have neurons")
+    }
+
+    /// The numbers of its facets.
+    pub fn facets(&self) -> &'a [u32] {
+        &self.data().facets
+    }
+
+    /// The numbers of the cells that it is a facet of.
+    pub fn cofacets(&self) -> &'a [u32] {
+        &self.complex.cofacets[self.dimension][self.number]
+    }
+
+    /// The numbers of its vertices, in increasing order.
+    pub fn vertices(&self) -> Vec<u32> {
+        let mut numbers = vec![self.number as u32];
+        for k in (1..=self.dimension).rev() {
+            let facets = |&c: &u32| self.complex.cells[k][c as usize].facets.iter().copied();
+            numbers = numbers.iter().flat_map(facets).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        numbers
+    }
+
+    /// The vertices of a two-dimensional cell in the order of its boundary.
+    pub fn polygon(&self) -> Vec<u32> {
+        let edge = |&e: &u32| {
+            let ends = &self.complex.cells[1][e as usize].facets;
+            (ends[0], ends[1])
+        };
+        let mut edges: Vec<(u32, u32)> =
+            if self.dimension == 2 { self.facets().iter().map(edge).collect() } else { Vec::new() };
+        let mut corners = Vec::with_capacity(edges.len());
+        let Some((start, mut at)) = edges.pop() else { return corners };
+        corners.push(start);
+        while at != start {
+            corners.push(at);
+            let Some(next) = edges.iter().position(|&(a, b)| a == at || b == at) else { break };
+            let (a, b) = edges.swap_remove(next);
+            at = if a == at { b } else { a };
+        }
+        corners
+    }
+
+    /// Whether it is bounded.
+    pub fn is_bounded(&self) -> bool {
+        !self.complex.frame.whole
+            || self.complex.frame.extra == 0 && !self.complex.touching[self.dimension][self.number]
+    }
+
+    /// Whether it lies on the large box that stands for the whole space, and is no cell of the complex.
+    pub fn is_artificial(&self) -> bool {
+        self.complex.frame.whole && self.data().sides != 0
+    }
+
+    /// Whether it lies on a side of the box that is the domain.
+    pub fn is_on_boundary(&self) -> bool {
+        self.data().sides != 0
+    }
+}
+
+impl<'a> Region<'a> {
+    pub(crate) fn of(cell: Cell<'a>) -> Self {
+        Region(cell)
+    }
+
+    /// The region as a cell.
+    pub fn cell(&self) -> Cell<'a> {
+        self.0
+    }
+
+    /// The affine map of the network on the region.
+    pub fn affine_map(&self) -> AffineMap {
+        let complex = self.0.complex;
+        complex.frame.network.affine_map(&self.0.sign_vector()).expect("the signs are of this network")
+    }
+
+    /// The mean of its vertices: a point inside.
+    pub fn center(&self) -> Vec<f64> {
+        let vertices = self.0.vertices();
+        let d = self.0.complex.factor_dimension();
+        let mean = |i: usize| {
+            vertices.iter().map(|&v| self.0.complex.points[v as usize][i]).sum::<f64>()
+                / vertices.len() as f64
+        };
+        (0..d).map(mean).collect()
+    }
+
+    /// The Jacobian of the network on the region, exactly.
+    pub fn jacobian_exact(&self) -> Matrix<Rational> {
+        let exact = self.0.complex.frame.oracle.network();
+        let map = exact.affine_map(&self.0.sign_vector()).expect("the signs are of this network");
+        map.into_parts().0
+    }
+}

@@ -1,0 +1,327 @@
+//! From region to region across facets.
+//!
+//! On a region every neuron is an affine function, so its closure is a polyhedron; a neuron is a facet iff its inequality is not implied by
+//! the others. Homogeneous coordinates `y = (x, t)` with `t >= 0` make it a cone, bounded or not, and an inequality is implied iff Farkas'
+//! multipliers exist ([`super::lp`]). If not, there is a point beyond; the segment to it from a point inside the region meets the facet in its relative
+//! interior, and the region behind has the signs of `(value, slope)` there in lexicographic order, which is right for coincident hyperplanes,
+//! too. Regions are connected through facets, so all are found. All decisions are exact; nothing here is shared with the subdivision of edges.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Instant;
+
+use fiberscope_core::{Activation, Domain, ExactNetwork, Network, Rational, Sign};
+
+use super::ComplexError;
+use super::lp::{Cone, Side, product};
+use super::stream::ComplexLimits;
+
+/// What a walk found.
+#[derive(Clone, Debug, Default)]
+pub struct Walked {
+    /// Whether all regions were visited.
+    pub complete: bool,
+    /// The number of regions.
+    pub regions: usize,
+    /// The number of bounded regions.
+    pub bounded: usize,
+    /// The number of facets between regions.
+    pub facets: usize,
+    /// The number of visible facets, if every output's jump was computed.
+    pub visible_facets: Option<usize>,
+    /// The signs of the regions, in the order in which they were found.
+    pub signs: Vec<Vec<Sign>>,
+}
+
+/// Visits all regions of a network on a domain.
+pub fn walk_regions(
+    network: &Network,
+    domain: &Domain,
+    limits: &ComplexLimits,
+    progress: &dyn Fn(usize),
+) -> Result<Walked, ComplexError> {
+    domain.check(network.input_width())?;
+    let walk = Walk::new(network, domain)?;
+    let deadline = limits.time.and_then(|limit| Instant::now().checked_add(limit));
+    let most = limits.regions.unwrap_or(u64::MAX) as usize;
+    let mut walked = Walked::default();
+    let start = walk.start();
+    let mut seen: BTreeSet<Vec<Sign>> = BTreeSet::from([start.0.clone()]);
+    let mut queue = VecDeque::from([start]);
+    let mut pairs = 0usize;
+    while let Some((signs, inside)) = queue.pop_front() {
+        if seen.len() > most || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            walked.regions = seen.len().min(most);
+            return Ok(walked);
+        }
+        let cone = walk.cone(&signs);
+        walked.bounded += usize::from(*domain != Domain::Space || !walk.is_unbounded(&cone));
+        for (facet, step) in walk.facets(&cone, &signs, &inside) {
+            pairs += 1;
+            let (next, point) = walk.across(&facet, &step);
+            if seen.insert(next.clone()) {
+                queue.push_back((next, point));
+            }
+        }
+        walked.signs.push(signs);
+        progress(seen.len());
+    }
+    walked.complete = true;
+    walked.regions = seen.len();
+    walked.facets = pairs / 2;
+    Ok(walked)
+}
+
+type Point = Vec<Rational>;
+
+struct Walk {
+    network: ExactNetwork,
+    neurons: usize,
+    /// Rows of the domain: nonnegative inside.
+    sides: Vec<Vec<Rational>>,
+    inputs: usize,
+}
+
+impl Walk {
+    fn new(network: &Network, domain: &Domain) -> Result<Self, ComplexError> {
+        let inputs = network.input_width();
+        let mut sides = Vec::new();
+        let mut time = vec![Rational::ZERO; inputs + 1];
+        time[inputs] = Rational::ONE;
+        sides.push(time);
+        for (i, interval) in domain.sides(inputs).iter().enumerate() {
+            if let (Some(lower), Some(upper)) = (&interval.lower, &interval.upper)
+                && lower >= upper
+            {
+                let (lower, upper) = (lower.to_f64(), upper.to_f64());
+                return Err(ComplexError::Flat { input: i + 1, lower, upper });
+            }
+            for (end, sign) in [(&interval.lower, 1), (&interval.upper, -1)] {
+                if let Some(end) = end {
+                    let mut row = vec![Rational::ZERO; inputs + 1];
+                    row[i] = Rational::from(sign);
+                    row[inputs] = if sign > 0 { -end } else { end.clone() };
+                    sides.push(row);
+                }
+            }
+        }
+        let relu = |layer: &&fiberscope_core::Layer| layer.activation() == Activation::Relu;
+        let neurons = network.hidden_layers().iter().filter(relu).map(|layer| layer.width()).sum();
+        Ok(Walk { network: network.to_exact(), neurons, sides, inputs })
+    }
+
+    /// A region, with a point inside.
+    fn start(&self) -> (Vec<Sign>, Point) {
+        let middle = |i: usize| -> Rational {
+            let end = |sign: i64| {
+                self.sides
+                    .iter()
+                    .skip(1)
+                    .find(|row| row[i] == Rational::from(sign))
+                    .map(|row| row[self.inputs].clone())
+            };
+            match (end(1), end(-1)) {
+                (Some(lower), Some(upper)) => {
+                    // Off the middle, where symmetric networks have their folds.
+                    let part = Rational::dyadic(1_000_003 + 7919 * i as i128, -21);
+                    -&lower + &part * &(&upper + &lower)
+                }
+                (Some(lower), None) => -lower + Rational::ONE,
+                (None, Some(upper)) => upper - Rational::ONE,
+                (None, None) => Rational::dyadic(1_000_003 + 7919 * i as i128, -21),
+            }
+        };
+        let mut y: Point = (0..self.inputs).map(middle).collect();
+        y.push(Rational::ONE);
+        let direction: Point = (0..=self.inputs)
+            .map(|i| {
+                if i < self.inputs {
+                    Rational::dyadic(611_953 + 104_729 * (i * i + 1) as i128, -20)
+                } else {
+                    Rational::ZERO
+                }
+            })
+            .collect();
+        self.across(&y, &direction)
+    }
+
+    /// The signs just behind a point in a direction, and a point with these signs.
+    fn across(&self, y: &[Rational], direction: &[Rational]) -> (Vec<Sign>, Point) {
+        let mut signs = Vec::with_capacity(self.neurons);
+        // How far the signs stay as they are.
+        let mut far: Option<Rational> = None;
+        let mut shorten = |value: &Rational, slope: &Rational| {
+            if !value.is_zero() && value.signum() * slope.signum() < 0 {
+                let step = &value.abs() / &slope.abs();
+                if far.as_ref().is_none_or(|far| step < *far) {
+                    far = Some(step);
+                }
+            }
+        };
+        let (mut a, mut s) = (y[..self.inputs].to_vec(), direction[..self.inputs].to_vec());
+        for layer in self.network.hidden_layers() {
+            let mut values = Vec::with_capacity(layer.width());
+            let mut slopes = Vec::with_capacity(layer.width());
+            for (row, b) in layer.weight().iter_rows().zip(layer.bias()) {
+                let value = product(row, &a) + b * &y[self.inputs];
+                let slope = product(row, &s) + b * &direction[self.inputs];
+                if layer.activation() == Activation::Relu {
+                    shorten(&value, &slope);
+                    let sign = if value.is_zero() { slope.signum() } else { value.signum() };
+                    signs.push(match sign {
+                        1 => Sign::Positive,
+                        0 => Sign::Zero,
+                        _ => Sign::Negative,
+                    });
+                    let on = sign > 0;
+                    values.push(if on { value } else { Rational::ZERO });
+                    slopes.push(if on { slope } else { Rational::ZERO });
+                } else {
+                    values.push(value);
+                    slopes.push(slope);
+                }
+            }
+            (a, s) = (values, slopes);
+        }
+        for row in &self.sides {
+            shorten(&product(row, y), &product(row, direction));
+        }
+        let step = far.map_or(Rational::ONE, |far| (&far * &Rational::dyadic(1, -1)).min(Rational::ONE));
+        let point: Point = y.iter().zip(direction).map(|(y, d)| y + &(&step * d)).collect();
+        let rounded = self.rounded(&point, &signs);
+        (signs, rounded.unwrap_or(point))
+    }
+
+    /// The point rounded to doubles, if it has the same signs; keeps numbers short along the walk.
+    fn rounded(&self, y: &[Rational], signs: &[Sign]) -> Option<Point> {
+        let point: Option<Point> = y.iter().map(|x| Rational::from_f64(x.to_f64())).collect();
+        let point = point?;
+        let cone = self.functions(signs);
+        let same = cone.iter().zip(signs).all(|(row, sign)| product(row, &point).signum() == sign.signum());
+        let inside = self.sides.iter().all(|row| product(row, &point).is_positive());
+        (same && inside).then_some(point)
+    }
+
+    /// The functions of all neurons on a region, as rows in homogeneous coordinates.
+    fn functions(&self, signs: &[Sign]) -> Vec<Vec<Rational>> {
+        let d = self.inputs;
+        let mut functions = Vec::with_capacity(self.neurons);
+        let unit = |i: usize| -> Vec<Rational> {
+            (0..=d).map(|j| if i == j { Rational::ONE } else { Rational::ZERO }).collect()
+        };
+        let mut below: Vec<Vec<Rational>> = (0..d).map(unit).collect();
+        for layer in self.network.hidden_layers() {
+            let relu = layer.activation() == Activation::Relu;
+            let first = functions.len();
+            let mut next = Vec::with_capacity(layer.width());
+            for (row, b) in layer.weight().iter_rows().zip(layer.bias()) {
+                let mut function = vec![Rational::ZERO; d + 1];
+                function[d] = b.clone();
+                for (w, from) in row.iter().zip(&below) {
+                    if !w.is_zero() {
+                        function
+                            .iter_mut()
+                            .zip(from)
+                            .filter(|(_, f)| !f.is_zero())
+                            .for_each(|(x, f)| *x += &(w * f));
+                    }
+                }
+                if relu {
+                    functions.push(function.clone());
+                    if signs[first + next.len()] != Sign::Positive {
+                        function = vec![Rational::ZERO; d + 1];
+                    }
+                }
+                next.push(function);
+            }
+            below = next;
+        }
+        functions
+    }
+
+    /// The closure of a region: neurons with their signs, then the sides of the domain.
+    fn cone(&self, signs: &[Sign]) -> Cone {
+        let mut rows = self.functions(signs);
+        for (row, sign) in rows.iter_mut().zip(signs) {
+            if *sign == Sign::Negative {
+                row.iter_mut().for_each(|x| *x = -&*x);
+            }
+        }
+        rows.extend(self.sides.iter().cloned());
+        Cone::new(self.inputs + 1, rows)
+    }
+
+    /// The facets inside the domain: a point in the relative interior of each and a direction across.
+    fn facets(&self, cone: &Cone, signs: &[Sign], inside: &[Rational]) -> Vec<(Point, Point)> {
+        let d = self.inputs;
+        let constant = |row: &[Rational]| row[..d].iter().all(Rational::is_zero);
+        // Rows that are multiples of each other are one inequality.
+        let mut groups: BTreeMap<Vec<Rational>, Vec<usize>> = BTreeMap::new();
+        for (i, row) in cone.rows().iter().enumerate() {
+            if i < signs.len() && (signs[i] == Sign::Zero || constant(row)) {
+                continue;
+            }
+            let lead = row.iter().find(|x| !x.is_zero()).map(Rational::abs).unwrap_or(Rational::ONE);
+            groups.entry(row.iter().map(|x| x / &lead).collect()).or_default().push(i);
+        }
+        let mut keep = vec![false; cone.rows().len()];
+        for group in groups.values() {
+            keep[group[0]] = true;
+        }
+        let mut facets = Vec::new();
+        for group in groups.values() {
+            if group.iter().any(|&i| i >= signs.len()) {
+                continue;
+            }
+            let first = group[0];
+            keep[first] = false;
+            let row = &cone.rows()[first];
+            if let Side::Beyond(y) = cone.side(row, &keep) {
+                let (from, to) = (product(row, inside), product(row, &y));
+                let t = &from / &(&from - &to);
+                let point = inside.iter().zip(&y).map(|(a, b)| a + &(&t * &(b - a))).collect();
+                let across =
+                    row.iter().enumerate().map(|(i, x)| if i < d { -x } else { Rational::ZERO }).collect();
+                facets.push((point, across));
+                keep[first] = true;
+            }
+        }
+        facets
+    }
+
+    /// Whether a region contains a ray: a point of its cone with `t = 0`.
+    fn is_unbounded(&self, cone: &Cone) -> bool {
+        let d = self.inputs;
+        let rows: Vec<Vec<Rational>> = cone
+            .rows()
+            .iter()
+            .map(|row| row[..d].to_vec())
+            .filter(|row| row.iter().any(|x| !x.is_zero()))
+            .collect();
+        let recession = Cone::new(d, rows);
+        let keep = vec![true; recession.rows().len()];
+        (0..d).any(|i| {
+            [1, -1].into_iter().any(|sign| {
+                let mut c = vec![Rational::ZERO; d];
+                c[i] = Rational::from(sign);
+                matches!(recession.side(&c, &keep), Side::Beyond(_))
+            })
+        })
+    }
+}
+
+/// An upper bound on the number of regions: the product over the layers of `sum_{k <= d} C(n_l, k)`, `d` the least width so far.
+pub fn region_bound(network: &Network) -> f64 {
+    let mut d = network.input_width();
+    let mut bound = 1.0f64;
+    for layer in network.hidden_layers().iter().filter(|layer| layer.activation() == Activation::Relu) {
+        let n = layer.width();
+        let (mut term, mut sum) = (1.0f64, 1.0f64);
+        for k in 1..=d.min(n) {
+            term *= (n - k + 1) as f64 / k as f64;
+            sum += term;
+        }
+        bound *= sum;
+        d = d.min(n);
+    }
+    bound
+}

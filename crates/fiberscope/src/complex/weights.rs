@@ -1,0 +1,171 @@
+//! Weights of facets by two formulas, exactly decided.
+//!
+//! Across the facet `F` between regions `P` and `Q`, with unit normal `u` from `P` to `Q`, the Jacobian jumps by `weight(F) u^T`. If `F` lies
+//! on the bent hyperplane of neuron `i` of layer `l` alone, then with the masks `D` on `F` and the gradient `v` of the neuron there
+//!
+//! ```text
+//! weight(F) = W_L D_{L-1} ... W_{l+2} D_{l+1} W_{l+1} e_i |v|.
+//! ```
+//!
+//! `F` is visible iff its weight is not zero. Doubles decide where the sum of paths exceeds its rounding or has no terms; rational
+//! numbers decide the rest.
+
+use fiberscope_core::{Activation, Matrix, Rational, Sign};
+
+use super::polyhedral::{PolyhedralComplex, Region};
+
+/// A facet between two regions with its weight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedFacet {
+    /// The facet's number among the cells of codimension one.
+    pub facet: usize,
+    /// The regions on its two sides.
+    pub regions: [usize; 2],
+    /// The neurons (by place in sign vectors) that vanish on it and not on both sides.
+    pub neurons: Vec<usize>,
+    /// The hidden layer of the first of them, counted from 0.
+    pub layer: usize,
+    /// The unit normal from the first region to the second.
+    pub normal: Vec<f64>,
+    /// The offset: `normal x + offset = 0` on the facet.
+    pub offset: f64,
+    /// The weight, one entry per output, from the jump of the Jacobian.
+    pub weight: Vec<f64>,
+    /// The weight from the sum over paths; only if one neuron vanishes on the facet.
+    pub by_paths: Option<Vec<f64>>,
+    /// Whether the weight is not zero.
+    pub visible: bool,
+    /// Whether it is zero although paths lead from the neuron to an output: they cancel.
+    pub cancels: bool,
+}
+
+impl WeightedFacet {
+    /// The Euclidean length of the weight.
+    pub fn size(&self) -> f64 {
+        self.weight.iter().map(|w| w * w).sum::<f64>().sqrt()
+    }
+}
+
+/// The weights of all facets between regions.
+pub(crate) fn weigh(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
+    let jacobians: Vec<Matrix> = complex.regions().map(|region| region.affine_map().into_parts().0).collect();
+    complex
+        .adjacency()
+        .into_iter()
+        .map(|(p, q, facet)| weigh_facet(complex, &jacobians, [p, q], facet))
+        .collect()
+}
+
+fn weigh_facet(
+    complex: &PolyhedralComplex,
+    jacobians: &[Matrix],
+    regions: [usize; 2],
+    facet: usize,
+) -> WeightedFacet {
+    let d = complex.factor_dimension();
+    let signs = &complex.cells[d - 1][facet].signs;
+    let [p, q] = regions.map(|r| &complex.cells[d][r].signs);
+    let neurons: Vec<usize> = (0..signs.len())
+        .filter(|&h| signs[h] == Sign::Zero && !(p[h] == Sign::Zero && q[h] == Sign::Zero))
+        .collect();
+    let first = neurons[0];
+    let (mut normal, mut offset) = gradient(complex, first, signs);
+    let length = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // The neuron grows towards the region where it is positive.
+    let towards = if p[first] > q[first] { -length } else { length };
+    normal.iter_mut().for_each(|x| *x /= towards);
+    offset /= towards;
+    let jump = |o: usize| -> f64 {
+        let (from, to) = (jacobians[regions[0]].row(o), jacobians[regions[1]].row(o));
+        from.iter().zip(to).zip(&normal).map(|((a, b), u)| (b - a) * u).sum()
+    };
+    let weight: Vec<f64> = (0..jacobians[regions[0]].rows()).map(jump).collect();
+    let (visible, cancels, by_paths) = if neurons.len() == 1 {
+        let (paths, terms) = path_sum(complex, first, signs);
+        let decided = decide(complex, first, signs, &paths, &terms);
+        (
+            decided,
+            !decided && terms.iter().any(|&t| t > 0.0),
+            Some(paths.iter().map(|w| w * length).collect()),
+        )
+    } else {
+        let [from, to] = regions.map(|r| Region::of(complex.cell(d, r)).jacobian_exact());
+        (from != to, false, None)
+    };
+    let layer = complex.neuron(first).layer;
+    let weight = if visible { weight } else { vec![0.0; weight.len()] };
+    WeightedFacet { facet, regions, neurons, layer, normal, offset, weight, by_paths, visible, cancels }
+}
+
+/// The gradient and the constant of a neuron where the neurons with sign + are on.
+fn gradient(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<f64>, f64) {
+    let flat = &complex.frame.flat;
+    let top = flat.layer_of[neuron] as usize;
+    let layer = &flat.layers[top];
+    let unit = neuron - layer.first;
+    let mut row = layer.weight[unit * layer.inputs..(unit + 1) * layer.inputs].to_vec();
+    let mut constant = layer.bias[unit];
+    for layer in flat.layers[..top].iter().rev() {
+        let mut below = vec![0.0; layer.inputs];
+        for (i, w) in row.iter().enumerate() {
+            if *w == 0.0 || layer.relu && signs[layer.first + i] != Sign::Positive {
+                continue;
+            }
+            constant += w * layer.bias[i];
+            let from = &layer.weight[i * layer.inputs..(i + 1) * layer.inputs];
+            below.iter_mut().zip(from).for_each(|(sum, v)| *sum += w * v);
+        }
+        row = below;
+    }
+    (row, constant)
+}
+
+/// `W_L D ... W_{l+1} e_i` in doubles, and the same sum of absolute values.
+fn path_sum(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<f64>, Vec<f64>) {
+    let network = &complex.frame.network;
+    let flat = &complex.frame.flat;
+    let at = flat.layer_of[neuron] as usize;
+    let unit = neuron - flat.layers[at].first;
+    let mut sums: Vec<(usize, f64, f64)> = vec![(unit, 1.0, 1.0)];
+    for (l, layer) in network.layers().iter().enumerate().skip(at + 1) {
+        let on = |i: usize| {
+            layer.activation() == Activation::Identity || signs[flat.layers[l].first + i] == Sign::Positive
+        };
+        let next = (0..layer.width()).filter(|&i| on(i)).map(|i| {
+            let row = layer.weight().row(i);
+            let sum = |(s, t): (f64, f64), &(j, value, size): &(usize, f64, f64)| {
+                (s + row[j] * value, t + row[j].abs() * size)
+            };
+            let (value, size) = sums.iter().fold((0.0, 0.0), sum);
+            (i, value, size)
+        });
+        sums = next.collect();
+    }
+    (sums.iter().map(|s| s.1).collect(), sums.iter().map(|s| s.2).collect())
+}
+
+/// Whether the sum over paths is not zero.
+fn decide(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign], paths: &[f64], terms: &[f64]) -> bool {
+    let network = &complex.frame.network;
+    let widest = network.widths().into_iter().max().unwrap_or(1) as f64;
+    let rounding = 4.0 * (widest + 2.0) * network.depth() as f64 * f64::EPSILON;
+    if paths.iter().zip(terms).any(|(p, t)| p.abs() > rounding * t) {
+        return true;
+    }
+    if terms.iter().all(|&t| t == 0.0) {
+        return false;
+    }
+    let flat = &complex.frame.flat;
+    let at = flat.layer_of[neuron] as usize;
+    let exact = complex.frame.oracle.network();
+    let mut sums = vec![(neuron - flat.layers[at].first, Rational::ONE)];
+    for (l, layer) in exact.layers().iter().enumerate().skip(at + 1) {
+        let on = |i: usize| {
+            layer.activation() == Activation::Identity || signs[flat.layers[l].first + i] == Sign::Positive
+        };
+        let sum =
+            |i: usize| -> Rational { sums.iter().map(|(j, value)| &layer.weight()[(i, *j)] * value).sum() };
+        sums = (0..layer.width()).filter(|&i| on(i)).map(|i| (i, sum(i))).collect();
+    }
+    sums.iter().any(|(_, value)| !value.is_zero())
+}

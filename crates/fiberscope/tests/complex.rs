@@ -1,0 +1,332 @@
+//! The polyhedral complex: known counts, two algorithms with one answer, laws.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use fiberscope::complex::{
+    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldSet, Genericity,
+    IdentifiabilityCertificate, Method, PolyhedralComplex, construct_identifiable, count_cells,
+    find_relabelling, walk_regions,
+};
+use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
+use fiberscope_io::load;
+use rand::RngExt;
+use serde_json::Value;
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/complex")
+}
+
+fn stored(name: &str) -> Network {
+    let path = data().join(format!("{name}.npz"));
+    load(path.to_str().unwrap(), &Default::default()).unwrap().network
+}
+
+fn cube(d: usize) -> Domain {
+    Domain::from_bounds(&vec![(-1.0, 1.0); d]).unwrap()
+}
+
+fn count(network: &Network, domain: &Domain) -> (CellCounts, Method) {
+    match count_cells(network, domain, &ComplexLimits::default(), None, &|_| ()).unwrap() {
+        CountOutcome::Complete { counts, method } => (counts, method),
+        CountOutcome::Stopped { .. } => panic!("there is no limit"),
+    }
+}
+
+fn build(network: &Network, domain: &Domain) -> PolyhedralComplex {
+    match PolyhedralComplex::build(network, domain, &ComplexLimits::default(), &|_| ()).unwrap() {
+        Built::Complete(complex) => *complex,
+        Built::Stopped { .. } => panic!("there is no limit"),
+    }
+}
+
+/// A network of random doubles.
+fn random(widths: &[usize], seed: u64) -> Network {
+    let mut rng = common::rng(seed);
+    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
+        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| rng.random_range(-1.0..1.0));
+        let bias = (0..pair[1]).map(|_| rng.random_range(-0.5..0.5)).collect();
+        let last = l + 2 == widths.len();
+        Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
+    });
+    Network::new(layers.collect()).unwrap()
+}
+
+/// A network of small integers: coincident hyperplanes, common points, zero rows and duplicates are usual.
+fn random_degenerate(widths: &[usize], seed: u64) -> Network {
+    let mut rng = common::rng(seed);
+    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
+        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| f64::from(rng.random_range(-1..=1)));
+        let bias = (0..pair[1]).map(|_| f64::from(rng.random_range(-1..=1)) / 2.0).collect();
+        let last = l + 2 == widths.len();
+        Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
+    });
+    Network::new(layers.collect()).unwrap()
+}
+
+#[test]
+fn known_counts() {
+    let known: Value =
+        serde_json::from_str(&std::fs::read_to_string(data().join("counts.json")).unwrap()).unwrap();
+    for name in ["2-16-16-1", "2-32-32-1", "2-64-64-64-1", "3-16-16-1", "3-32-32-1", "4-12-12-1", "5-10-10-1"]
+    {
+        let network = stored(name);
+        let d = network.input_width();
+        let (counts, method) = count(&network, &cube(d));
+        let expected: Vec<u64> = serde_json::from_value(known[name]["box"]["f_vector"].clone()).unwrap();
+        assert_eq!((counts.all.clone(), method), (expected, Method::Edges), "{name}");
+        assert_eq!(counts.euler(), 1);
+        assert_eq!(counts.bounded, counts.all);
+    }
+    for name in ["2-16-16-1", "2-32-32-1", "3-16-16-1", "4-12-12-1"] {
+        let network = stored(name);
+        let d = network.input_width();
+        let (counts, _) = count(&network, &Domain::Space);
+        assert_eq!(counts.all[d], known[name]["Rd"]["cells"].as_u64().unwrap(), "{name}");
+        assert_eq!(counts.all[0], known[name]["Rd"]["vertices"].as_u64().unwrap(), "{name}");
+        assert_eq!(counts.euler(), if d.is_multiple_of(2) { 1 } else { -1 });
+    }
+}
+
+#[test]
+fn known_counts_of_degenerate_networks() {
+    let text = std::fs::read_to_string(data().join("degenerate/exact_counts.json")).unwrap();
+    let known: Value = serde_json::from_str(&text).unwrap();
+    for (name, expected) in known.as_object().unwrap() {
+        let network = stored(&format!("degenerate/{name}"));
+        let (counts, method) = count(&network, &cube(2));
+        assert_eq!(counts.all[2], expected["cells"].as_u64().unwrap(), "{name}");
+        assert_eq!(counts.all[0], expected["vertices"].as_u64().unwrap(), "{name}");
+        assert_eq!((counts.euler(), method), (1, Method::Cells));
+        let complex = build(&network, &cube(2));
+        assert_eq!(complex.counts(), counts);
+    }
+}
+
+fn binomial(n: usize, k: usize) -> u64 {
+    (0..k).fold(1, |c, i| c * (n - i) as u64 / (i + 1) as u64)
+}
+
+#[test]
+fn one_generic_layer_follows_the_formula() {
+    for d in 1..=5 {
+        for n in 1..=7 {
+            let (counts, _) = count(&random(&[d, n, 1], (10 * d + n) as u64), &Domain::Space);
+            // Below codimension r: sum over k of C(n, r) C(n - r, k) cells.
+            let regions: u64 = (0..=d.min(n)).map(|k| binomial(n, k)).sum();
+            assert_eq!(counts.all[d], regions, "{n} hyperplanes in R^{d}");
+            assert_eq!(counts.all[0], if n >= d { binomial(n, d) } else { 0 });
+            let bounded = if n > d { binomial(n - 1, d) } else { 0 };
+            assert_eq!(counts.bounded[d], bounded);
+            assert_eq!(counts.euler(), if d % 2 == 0 { 1 } else { -1 });
+        }
+    }
+}
+
+/// The walk and the subdivision find the same regions.
+fn agree(network: &Network, domain: &Domain, name: &str) {
+    let complex = build(network, domain);
+    let counts = complex.counts();
+    let (counted, _) = count(network, domain);
+    assert_eq!(counts, counted, "{name}");
+    let d = complex.dimension();
+    let expected = if *domain == Domain::Space && d % 2 == 1 { -1 } else { 1 };
+    assert_eq!(counts.euler(), expected, "{name}");
+    let walked = walk_regions(network, domain, &ComplexLimits::default(), &|_| ()).unwrap();
+    let mut ours: Vec<Vec<Sign>> = complex.regions().map(|region| region.cell().signs().to_vec()).collect();
+    let mut theirs = walked.signs.clone();
+    ours.sort();
+    theirs.sort();
+    assert_eq!(ours, theirs, "{name}");
+    assert_eq!(counts.bounded[d], walked.bounded as u64, "{name}");
+    assert_eq!(complex.adjacency().len(), walked.facets, "{name}");
+}
+
+#[test]
+fn both_algorithms_agree_on_random_networks() {
+    let shapes: [&[usize]; 10] = [
+        &[1, 4, 3, 1],
+        &[1, 3, 3, 3, 2],
+        &[2, 4, 3, 1],
+        &[2, 3, 2, 2, 1],
+        &[3, 3, 2, 1],
+        &[3, 4, 1],
+        &[4, 3, 2, 1],
+        &[4, 5, 1],
+        &[5, 3, 2, 1],
+        &[5, 4, 1],
+    ];
+    for seed in 0..10 {
+        for widths in shapes {
+            let name = format!("{widths:?} {seed}");
+            let network = random(widths, 1000 + seed);
+            agree(&network, &cube(widths[0]), &name);
+            agree(&network, &Domain::Space, &name);
+        }
+    }
+}
+
+#[test]
+fn both_algorithms_agree_on_degenerate_networks() {
+    let shapes: [&[usize]; 5] = [&[1, 4, 3, 1], &[2, 4, 3, 1], &[2, 5, 1], &[3, 4, 2, 1], &[3, 3, 3, 1]];
+    let mut irregular = 0;
+    for seed in 0..12 {
+        for widths in shapes {
+            let name = format!("degenerate {widths:?} {seed}");
+            let network = random_degenerate(widths, 2000 + seed);
+            agree(&network, &cube(widths[0]), &name);
+            agree(&network, &Domain::Space, &name);
+            irregular += usize::from(count(&network, &Domain::Space).1 == Method::Cells);
+        }
+    }
+    assert!(irregular > 15, "{irregular}");
+}
+
+#[test]
+fn regions_hold_the_map_of_the_network() {
+    let network = random(&[3, 6, 4, 2], 5);
+    let complex = build(&network, &cube(3));
+    for region in complex.regions() {
+        let x = region.center();
+        let (map, f) = (region.affine_map().apply(&x).unwrap(), network.evaluate(&x).unwrap());
+        assert!(map.iter().zip(&f).all(|(a, b)| (a - b).abs() < 1e-9));
+        assert_eq!(network.sign_vector(&x).unwrap(), region.cell().sign_vector());
+    }
+    let bent: usize = complex.bent_hyperplanes().iter().map(|bent| bent.facets.len()).sum();
+    assert_eq!(bent, complex.adjacency().len());
+}
+
+#[test]
+fn weights_balance_and_both_formulas_agree() {
+    for (widths, seed) in
+        [(&[2, 7, 5, 1][..], 1), (&[2, 4, 4, 4, 2], 2), (&[3, 5, 4, 1], 3), (&[4, 4, 2, 1], 4)]
+    {
+        let network = random(widths, seed);
+        for domain in [cube(widths[0]), Domain::Space] {
+            let complex = build(&network, &domain);
+            let breakpoints = BreakpointComplex::new(&complex);
+            assert!(breakpoints.imbalance < 1e-6, "{widths:?} {}", breakpoints.imbalance);
+            assert!(breakpoints.disagreement < 1e-6, "{widths:?} {}", breakpoints.disagreement);
+            assert_eq!((breakpoints.dishonest_ridges, breakpoints.cancelling_facets), (0, 0), "{widths:?}");
+            let last = network.hidden_depth() - 1;
+            assert!(breakpoints.facets.iter().filter(|f| f.layer == last).all(|f| f.visible));
+            assert!(breakpoints.ridges > 0);
+        }
+    }
+}
+
+#[test]
+fn cancellation_and_hiding_are_seen() {
+    // relu(x) and relu(-x) with opposite weights: f = x, and both facets at 0 are one that cancels.
+    let matrix = |rows: &[&[f64]]| Matrix::from_rows(rows).unwrap();
+    let relu = |rows: &[&[f64]], bias: Vec<f64>| Layer::new(matrix(rows), bias, Activation::Relu);
+    let output = |row: &[f64]| Layer::new(matrix(&[row]), vec![0.0], Activation::Identity);
+    let linear =
+        Network::new(vec![relu(&[&[1.0, 0.0], &[-1.0, 0.0]], vec![0.0; 2]), output(&[1.0, -1.0])]).unwrap();
+    let breakpoints = BreakpointComplex::new(&build(&linear, &cube(2)));
+    assert_eq!((breakpoints.facets.len(), breakpoints.visible_facets()), (1, 0));
+    // Two equal paths with opposite signs.
+    let twins =
+        [relu(&[&[1.0, 0.5]], vec![0.1]), relu(&[&[1.0], &[1.0]], vec![1.0, 2.0]), output(&[1.0, -1.0])];
+    let breakpoints = BreakpointComplex::new(&build(&Network::new(twins.to_vec()).unwrap(), &cube(2)));
+    assert_eq!((breakpoints.visible_facets(), breakpoints.cancelling_facets), (0, 1));
+}
+
+#[test]
+fn limits_stop_and_states_resume() {
+    let network = stored("2-64-64-64-1");
+    let limits = ComplexLimits { regions: Some(2000), ..ComplexLimits::default() };
+    let stopped = count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap();
+    let CountOutcome::Stopped { regions, state, .. } = stopped else { panic!("2000 regions are not enough") };
+    assert!(regions <= 13310, "{regions}");
+    let state = serde_json::from_str(&serde_json::to_string(&state.unwrap()).unwrap()).unwrap();
+    let other = count_cells(&stored("2-16-16-1"), &cube(2), &limits, Some(state), &|_| ());
+    assert_eq!(other.unwrap_err().to_string(), "the state belongs to another network or domain");
+    let CountOutcome::Stopped { state, .. } =
+        count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap()
+    else {
+        panic!("2000 regions are not enough")
+    };
+    let all = count_cells(&network, &cube(2), &ComplexLimits::default(), state, &|_| ()).unwrap();
+    let CountOutcome::Complete { counts, .. } = all else { panic!("there is no limit") };
+    assert_eq!(counts.all, [13498, 26807, 13310]);
+}
+
+#[test]
+fn bad_domains_are_refused() {
+    let network = random(&[2, 3, 1], 1);
+    let flat = Domain::from_bounds(&[(0.0, 1.0), (1.0, 1.0)]).unwrap();
+    let error = |domain: &Domain| {
+        count_cells(&network, domain, &ComplexLimits::default(), None, &|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(error(&flat), "input 2: the box is flat, from 1 to 1; expected lo < hi");
+    assert_eq!(error(&cube(3)), "expected a box with 2 intervals (one per input), found 3");
+    assert!(error(&Domain::orthant(2)).contains("bounded on one side only"));
+}
+
+#[test]
+fn folds_of_a_single_layer_are_full_hyperplanes() {
+    let network = random(&[2, 5, 1], 3);
+    let complex = build(&network, &Domain::Space);
+    let breakpoints = BreakpointComplex::new(&complex);
+    let folds = FoldSet::new(&complex, &breakpoints.facets, 0);
+    assert_eq!((folds.order(), folds.pieces.len(), folds.left_over), (1, 5, 0));
+    assert!(folds.dependencies(&complex, &breakpoints.facets, 0).edges.is_empty());
+}
+
+#[test]
+fn folds_of_two_layers_lean_on_the_first() {
+    let network = random(&[2, 4, 3, 1], 8);
+    let complex = build(&network, &Domain::Space);
+    let breakpoints = BreakpointComplex::new(&complex);
+    let folds = FoldSet::new(&complex, &breakpoints.facets, 0);
+    assert!(folds.order() >= 2);
+    let graph = folds.dependencies(&complex, &breakpoints.facets, 0);
+    assert!(!graph.edges.is_empty());
+    for &(a, b) in &graph.edges {
+        assert!(folds.pieces[a].level < folds.pieces[b].level);
+    }
+    // Visible facets are in one piece each, or left over.
+    let assigned: usize = folds.pieces.iter().map(|piece| piece.facets.len()).sum();
+    assert_eq!(assigned + folds.left_over, breakpoints.visible_facets());
+}
+
+#[test]
+fn genericity_tells_what_is_wrong() {
+    let generic = Genericity::new(&build(&random(&[2, 3, 2, 1], 4), &cube(2)), 0);
+    assert!(generic.is_supertransversal() && generic.masks_complete && generic.rank_violations == 0);
+    let zero = random_degenerate(&[2, 4, 3, 1], 2003);
+    let report = Genericity::new(&build(&zero, &cube(2)), 0);
+    assert!(!report.is_supertransversal());
+    // A layer that is off on a half-plane.
+    let matrix = |rows: &[&[f64]]| Matrix::from_rows(rows).unwrap();
+    let hidden = Layer::new(matrix(&[&[1.0, 0.25]]), vec![0.0], Activation::Relu);
+    let output = Layer::new(matrix(&[&[1.0]]), vec![0.0], Activation::Identity);
+    let network = Network::new(vec![hidden, output]).unwrap();
+    let report = Genericity::new(&build(&network, &cube(2)), 0);
+    let (layer, x) = report.opaque.clone().unwrap();
+    assert_eq!(layer, 0);
+    assert!(x[0] + 0.25 * x[1] < 0.0 && !report.is_transparent());
+}
+
+#[test]
+fn constructed_networks_are_certified_and_recovered() {
+    for widths in [&[2, 2, 1][..], &[3, 2, 2, 1], &[3, 3, 2, 1]] {
+        let built = construct_identifiable(widths, 0).unwrap();
+        assert_eq!(built.network.widths(), widths);
+        let complex = build(&built.network, &built.domain);
+        let breakpoints = BreakpointComplex::new(&complex);
+        let genericity = Genericity::new(&complex, 1);
+        let again = IdentifiabilityCertificate::new(&built.network, &complex, &breakpoints, &genericity);
+        assert!(again.holds(), "{widths:?}: {:?}", again.reason());
+        let twin = fiberscope::symmetry::relabel(&built.network, 7).network;
+        let found = find_relabelling(&built.network, &twin).unwrap();
+        assert_eq!(found.len(), widths.len() - 2);
+        assert!(find_relabelling(&built.network, &random(widths, 1)).is_none());
+    }
+    for widths in [&[2, 3, 1][..], &[3, 2, 2], &[3, 1, 1], &[3, 1]] {
+        assert!(construct_identifiable(widths, 0).is_err(), "{widths:?}");
+    }
+}
