@@ -7,7 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
+pub use crate::commands::funcdim::FuncdimArgs;
 pub use crate::commands::linear::LinearArgs;
+pub use crate::commands::reproduce::ReproduceArgs;
+pub use crate::commands::train::TrainArgs;
 
 /// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
 #[derive(Debug, Parser)]
@@ -74,6 +77,9 @@ pub enum Command {
     Regions(RegionsArgs),
     Folds(FoldsArgs),
     Construct(ConstructArgs),
+    Funcdim(FuncdimArgs),
+    Train(TrainArgs),
+    Reproduce(ReproduceArgs),
     Linear(LinearArgs),
     Zoo(ZooArgs),
     Completions(CompletionsArgs),

@@ -1,7 +1,11 @@
 //! The only place that prints.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
+use anyhow::Context;
+use fiberscope_io::write_atomically;
+use fiberscope_report::Svg;
 use serde_json::Value;
 
 /// Where results, notes and errors go.
@@ -61,6 +65,17 @@ impl Output {
         }
         let _ = writeln!(io::stderr(), "fiberscope: {text}");
     }
+}
+
+/// Writes a drawing as SVG or PNG, as the file's name asks for.
+pub fn write_picture(path: &Path, drawing: &Svg) -> anyhow::Result<()> {
+    let bytes = match path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase).as_deref() {
+        Some("svg") => drawing.to_document().into_bytes(),
+        Some("png") => drawing.to_png(2.0).with_context(|| path.display().to_string())?,
+        _ => anyhow::bail!("{}: expected a file name ending in .svg or .png", path.display()),
+    };
+    write_atomically(path, |file| file.write_all(&bytes))?;
+    Ok(())
 }
 
 /// Whether standard output was closed by its reader, as in `fiberscope zoo list | head -1`.

@@ -3,7 +3,7 @@
 //! Let `g(x) = V relu(W x + c) + e` on a box `X` (sides may be unbounded: `R^d` and the orthant are boxes; an
 //! input whose side is a single point is put into the bias, so that `X` may be taken to have interior). A neuron is dead on `X` if `max_X z <= 0`, linear if `min_X z >= 0`, and otherwise its
 //! hyperplane meets the interior of `X`. Write every such hyperplane as `u x + t = 0` with `u` of
-//! [content](crate::content) 1 and its first nonzero entry positive. A neuron `(w, c) = s (u, t)` contributes `s V relu(u x + t)` if `s > 0`, and
+//! [content] 1 and its first nonzero entry positive. A neuron `(w, c) = s (u, t)` contributes `s V relu(u x + t)` if `s > 0`, and
 //! `abs(s) V (relu(u x + t) - (u x + t))` if `s < 0`. Adding up,
 //!
 //! ```text

@@ -15,6 +15,7 @@ mod open;
 mod text;
 mod write;
 
+pub mod checkpoint;
 pub mod csv;
 pub mod domain;
 pub mod json;
@@ -24,6 +25,7 @@ pub mod onnx;
 pub mod pt;
 pub mod safetensors;
 mod state_dict;
+pub mod table;
 pub mod zoo;
 
 pub use error::{FormatError, IoError};

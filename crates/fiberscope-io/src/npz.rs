@@ -69,6 +69,16 @@ pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io
     Ok(())
 }
 
+/// Writes the header of a npy file of doubles of this shape; the numbers follow by [`write_npy_numbers`], row by row.
+pub fn write_npy_header(shape: &[usize], out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(&npy::format_header("<f8", shape))
+}
+
+/// Writes doubles as a npy file has them.
+pub fn write_npy_numbers(numbers: &[f64], out: &mut dyn Write) -> io::Result<()> {
+    encode(numbers, Precision::F64, out)
+}
+
 /// Reads data from the bytes of a npy file: a matrix, or a vector that is taken as one column.
 pub fn read_npy_data(bytes: &[u8]) -> Result<Data, FormatError> {
     let mut stream = bytes;

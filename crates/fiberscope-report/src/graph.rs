@@ -7,8 +7,8 @@ use crate::markup::Element;
 use crate::number::significant;
 use crate::svg::{Svg, circle, label, polyline, segment, shortened, text_width};
 
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 380.0;
+pub(crate) const WIDTH: f64 = 640.0;
+pub(crate) const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 18.0;
 const BOTTOM: f64 = 52.0;
@@ -43,16 +43,7 @@ impl Graph {
     /// Draws the chart.
     pub fn draw(&self) -> Svg {
         let frame = Frame::new(self);
-        let mut content = vec![label("head", (LEFT, 22.0), &shortened(&self.title, 70))];
-        content.extend(frame.axes());
-        content.push(label(
-            "mid",
-            ((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 12.0),
-            &shortened(&self.x_label, 70),
-        ));
-        let y_middle = (frame.top + HEIGHT - BOTTOM) / 2.0;
-        let turned = format!("rotate(-90 16 {y_middle:.0})");
-        content.push(label("mid", (16.0, y_middle), &shortened(&self.y_label, 40)).attr("transform", turned));
+        let mut content = frame.surroundings(&self.title, &self.x_label, &self.y_label);
         let styles = (0..4).cycle();
         for (curve, style) in self.curves.iter().zip(styles.clone()) {
             content.push(frame.line(curve, CURVES[style]));
@@ -75,7 +66,7 @@ impl Graph {
     /// The legend, above the plot, in as many lines as it needs.
     fn legend(&self) -> Vec<Element> {
         let mut legend = Vec::new();
-        for (index, (at, name)) in legend_places(&self.curves).into_iter().enumerate() {
+        for (index, (at, name)) in legend_places(&names(&self.curves)).into_iter().enumerate() {
             let line = segment(CURVES[index % 4], (at.0, at.1 - 4.0), (at.0 + 30.0, at.1 - 4.0));
             legend.extend([line, label("name", (at.0 + 37.0, at.1), &name)]);
         }
@@ -86,10 +77,15 @@ impl Graph {
 const CURVES: [&str; 4] = ["curve-1", "curve-2", "curve-3", "curve-4"];
 const DOTS: [&str; 4] = ["dot-1", "dot-2", "dot-3", "dot-4"];
 
-fn legend_places(curves: &[Curve]) -> Vec<((f64, f64), String)> {
+fn names(curves: &[Curve]) -> Vec<&str> {
+    curves.iter().map(|curve| curve.name.as_str()).collect()
+}
+
+/// Where the entries of a legend stand, above the plot, in as many lines as they need.
+pub(crate) fn legend_places(names: &[&str]) -> Vec<((f64, f64), String)> {
     let (mut x, mut y) = (LEFT, 46.0);
-    let place = |curve: &Curve| {
-        let name = shortened(&curve.name, 48);
+    let place = |name: &&str| {
+        let name = shortened(name, 48);
         let width = 37.0 + text_width(&name);
         if x > LEFT && x + width > WIDTH - RIGHT {
             (x, y) = (LEFT, y + 20.0);
@@ -98,37 +94,52 @@ fn legend_places(curves: &[Curve]) -> Vec<((f64, f64), String)> {
         x += width + 22.0;
         (at, name)
     };
-    curves.iter().map(place).collect()
+    names.iter().map(place).collect()
 }
 
-fn is_shown((x, y): &(f64, f64)) -> bool {
+pub(crate) fn is_shown((x, y): &(f64, f64)) -> bool {
     x.abs() <= LARGEST && y.abs() <= LARGEST
 }
 
 /// The rectangle of the plot and the intervals it shows.
-struct Frame {
+pub(crate) struct Frame {
     top: f64,
-    x: (f64, f64),
-    y: (f64, f64),
+    pub(crate) x: (f64, f64),
+    pub(crate) y: (f64, f64),
 }
 
 impl Frame {
     fn new(graph: &Graph) -> Self {
-        let points = || {
-            let all = graph.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.breakpoints));
-            all.filter(|point| is_shown(point))
-        };
-        let legend_end = legend_places(&graph.curves).last().map_or(30.0, |((_, y), _)| *y);
+        let all = graph.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.breakpoints));
+        Frame::around(&all.copied().collect::<Vec<_>>(), &names(&graph.curves))
+    }
+
+    /// The frame for points and a legend with these names.
+    pub(crate) fn around(points: &[(f64, f64)], names: &[&str]) -> Self {
+        let points = || points.iter().filter(|point| is_shown(point));
+        let legend_end = legend_places(names).last().map_or(30.0, |((_, y), _)| *y);
         let (y_low, y_high) = extent(points().map(|point| point.1));
         let margin = 0.06 * (y_high - y_low);
         let y = (y_low - margin, y_high + margin);
         Frame { top: legend_end + 16.0, x: extent(points().map(|point| point.0)), y }
     }
 
-    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+    pub(crate) fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let part = |value: f64, (low, high): (f64, f64)| (value - low) / (high - low);
         let height = HEIGHT - BOTTOM - self.top;
         (LEFT + part(x, self.x) * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - part(y, self.y) * height)
+    }
+
+    /// The title, the axes and their labels.
+    pub(crate) fn surroundings(&self, title: &str, x_label: &str, y_label: &str) -> Vec<Element> {
+        let mut content = vec![label("head", (LEFT, 22.0), &shortened(title, 70))];
+        content.extend(self.axes());
+        let x_middle = (LEFT + WIDTH - RIGHT) / 2.0;
+        content.push(label("mid", (x_middle, HEIGHT - 12.0), &shortened(x_label, 70)));
+        let y_middle = (self.top + HEIGHT - BOTTOM) / 2.0;
+        let turned = format!("rotate(-90 16 {y_middle:.0})");
+        content.push(label("mid", (16.0, y_middle), &shortened(y_label, 40)).attr("transform", turned));
+        content
     }
 
     fn axes(&self) -> Vec<Element> {

@@ -63,14 +63,18 @@ pub fn certificate((a, b): (&str, &str), certificate: &Certificate, outcome: &Ou
 }
 
 /// Lines `name  value`, the values aligned and wrapped.
-struct Lines(String);
+pub(crate) struct Lines(String);
 
 impl Lines {
-    fn titled(title: &str) -> Self {
+    pub(crate) fn finish(self) -> String {
+        self.0
+    }
+
+    pub(crate) fn titled(title: &str) -> Self {
         Lines(format!("{}\n", printable(title)))
     }
 
-    fn fact(&mut self, name: &str, value: &str) {
+    pub(crate) fn fact(&mut self, name: &str, value: &str) {
         let mut name = name;
         for line in wrap(&printable(value), COLUMNS - NAMES - 2) {
             self.0.push_str(format!("  {name:NAMES$}{line}").trim_end());

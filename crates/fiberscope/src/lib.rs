@@ -7,11 +7,13 @@
 //!   non-identifiable.
 //! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
 //! - [`complex`]: which linear regions does a network have, and where does its function bend?
+//! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
 //! - [`reduce`]: fewer neurons, same function.
 //! - [`equivalence`]: do two networks compute the same function?
 //! - [`limit`]: when long work stops.
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
 //!   paths.
+//! - [`train`]: training of dense networks, with the functional dimension tracked.
 //! - [`symmetry`]: other parameters with the same function, by random moves.
 //!
 //! The nouns (networks, moves, certificates) are those of [`fiberscope_core`], re-exported here; the
@@ -40,6 +42,7 @@ pub mod align;
 pub mod anatomy;
 pub mod canonical;
 pub mod complex;
+pub mod dimension;
 pub mod equivalence;
 pub mod limit;
 pub mod linear;
@@ -47,3 +50,4 @@ mod lines;
 pub mod rank;
 pub mod reduce;
 pub mod symmetry;
+pub mod train;

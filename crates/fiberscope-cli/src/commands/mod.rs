@@ -5,11 +5,14 @@ pub mod completions;
 pub mod complex;
 pub mod convert;
 pub mod equiv;
+pub mod funcdim;
 pub mod info;
 pub mod linear;
 pub mod man;
+pub mod reproduce;
 pub mod rewrite;
 pub mod tour;
+pub mod train;
 pub mod zoo;
 
 use fiberscope_core::Domain;

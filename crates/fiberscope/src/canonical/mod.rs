@@ -2,7 +2,7 @@
 //!
 //! The network is reduced ([`crate::reduce`]), hidden hyperplanes are brought into normal form
 //! ([threelayer2026, Section 5]), every row of a hidden layer (the bias included) is
-//! scaled to have [content](fiberscope_core::content) 1, and the neurons of each layer are sorted. The fingerprint is a hash of
+//! scaled to have [content] 1, and the neurons of each layer are sorted. The fingerprint is a hash of
 //! this form in which the last hidden layer and the output layer are replaced by their hyperplane
 //! representation, which does not depend on the parameters chosen for them.
 //!

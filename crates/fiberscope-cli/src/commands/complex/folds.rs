@@ -15,11 +15,11 @@ use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
 use serde_json::{Value, json};
 
 use super::args::FoldsArgs;
-use super::picture::save;
 use crate::Answer;
 use crate::args::Global;
 use crate::commands::{read_domain, read_model};
 use crate::output::Output;
+use crate::output::write_picture;
 
 pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     for path in &args.graph {
@@ -52,7 +52,7 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     for path in &args.graph {
         match path.extension().and_then(|e| e.to_str()) {
             Some("dot") => write_atomically(path, |file| file.write_all(picture.to_dot().as_bytes()))?,
-            _ => save(&picture.draw(), path)?,
+            _ => write_picture(path, &picture.draw())?,
         }
     }
     let mut text = text(&folds, &graph, &genericity, &certificate);

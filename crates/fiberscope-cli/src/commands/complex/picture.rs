@@ -13,9 +13,7 @@ use fiberscope_report::graph::{Curve, Graph};
 
 use super::args::RegionsArgs;
 use super::regions::Job;
-
-/// Pixels per unit of a PNG.
-const SCALE: f32 = 2.5;
+use crate::output::write_picture;
 
 fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
@@ -69,19 +67,7 @@ pub fn draw(
         2 => plane(job, complex, breakpoints),
         d => bail!("{}: this complex has {d} dimensions", path.display()),
     };
-    save(&svg, path)
-}
-
-/// Writes a drawing as SVG or PNG.
-pub fn save(svg: &Svg, path: &Path) -> anyhow::Result<()> {
-    let bytes = if ending(path) == "png" {
-        let Some(bytes) = svg.to_png(SCALE) else { bail!("{}: the picture is too large", path.display()) };
-        bytes
-    } else {
-        svg.to_document().into_bytes()
-    };
-    write_atomically(path, |file| file.write_all(&bytes))?;
-    Ok(())
+    write_picture(path, &svg)
 }
 
 fn title(job: &Job) -> String {

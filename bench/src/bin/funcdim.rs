@@ -1,0 +1,278 @@
+//! The exact functional dimension beside the ranks of the usual tools, and training beside PyTorch.
+//!
+//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each. The Python that has the peers is named by the variable
+//! `FIBERSCOPE_BENCH_PYTHON`; a peer that it cannot import is left out. `funcdim large` runs the case of 50,000 rows alone, on all threads.
+
+#![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use fiberscope::dimension::{DimensionOptions, functional_dimension};
+use fiberscope::train::{
+    Event, Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, Trainer, train,
+};
+use fiberscope_core::{Matrix, Network};
+use fiberscope_io::{Precision, npz, save};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::ThreadPoolBuilder;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Name, points, widths, turns of ours and of the Gram trick.
+const CASES: [(&str, usize, &[usize], usize); 4] = [
+    ("S1", 100, &[1, 10, 10, 10, 10, 1], 21),
+    ("S2", 768, &[8, 10, 10, 10, 10, 1], 7),
+    ("S3", 2000, &[8, 64, 64, 64, 1], 3),
+    ("S4a", 100, &[784, 128, 128, 10], 5),
+];
+const PEERS: [&str; 5] = ["gram", "torch32", "torch64", "jax", "neural-tangents"];
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/funcdim.py");
+
+fn main() -> Result<()> {
+    if env::args().nth(1).as_deref() == Some("large") {
+        return large();
+    }
+    println!("## Ranks\n");
+    println!(
+        "Medians of CPU seconds, one thread (rank in parentheses); `floor` is the time of the multiplications at the speed of our matrix product.\n"
+    );
+    println!(
+        "| case | points | widths | ours | rows x U | floor | numpy Gram / ours | {} |",
+        PEERS.join(" | ")
+    );
+    println!("|---|---|---|---|---|---|---|{}", "---|".repeat(PEERS.len()));
+    let speed = product_speed();
+    for (name, points, widths, turns) in CASES {
+        println!("{}", case(name, points, widths, turns, speed)?);
+    }
+    println!("\nOur matrix product: {:.1} GFlop/s.\n", speed / 1e9);
+    training()
+}
+
+fn problem(points: usize, widths: &[usize]) -> Result<(Network, Matrix)> {
+    let options = TrainOptions { init: Initialization::He, ..TrainOptions::paper(widths, 0) };
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let inputs = Matrix::from_fn(points, widths[0], |_, _| rng.random_range(-1.0..1.0));
+    let samples = Samples::<f64>::new(&inputs, &inputs);
+    let network = Trainer::new(&options, &samples, 1).network().ok_or("no network")?;
+    Ok((network, inputs))
+}
+
+fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -> Result<String> {
+    let (network, inputs) = problem(points, widths)?;
+    let folder = tempfile::tempdir()?;
+    save(&network, &folder.path().join("net.npz"), Precision::F64)?;
+    write_npy(&folder.path().join("points.npy"), &inputs)?;
+    let mut peers: Vec<_> = PEERS.iter().map(|peer| Peer::start(peer, folder.path())).collect();
+    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+    let options = DimensionOptions { layer_bound: false, ..DimensionOptions::default() };
+    let (mut ours, mut theirs) = (Vec::new(), vec![Vec::new(); PEERS.len()]);
+    let (mut rank, mut upper, mut ranks) = (0, 0, vec![0; PEERS.len()]);
+    // The first turn warms up.
+    for turn in 0..=turns {
+        // The clock of the kernel ticks in milliseconds: short computations are repeated.
+        let repeats = if points * widths.iter().sum::<usize>() < 10_000 { 200 } else { 1 };
+        let (seconds, found) = pool.install(|| {
+            let start = cpu_seconds();
+            let mut found = functional_dimension(&network, &inputs, &options, &|_| ());
+            for _ in 1..repeats {
+                found = functional_dimension(&network, &inputs, &options, &|_| ());
+            }
+            ((cpu_seconds() - start) / f64::from(repeats), found)
+        });
+        let found = found?;
+        (rank, upper) = (found.rank.lower, found.rank.upper);
+        if turn > 0 {
+            ours.push(seconds);
+        }
+        for (k, peer) in peers.iter_mut().enumerate() {
+            // The slow ones take two turns.
+            if let Some(peer) = peer.as_mut().ok().filter(|_| k == 0 || turn < 2) {
+                let (seconds, value) = peer.time()?;
+                ranks[k] = value;
+                if turn > 0 {
+                    theirs[k].push(seconds);
+                }
+            }
+        }
+    }
+    let rows = points * widths[widths.len() - 1];
+    let ours = median(&mut ours);
+    let floor = multiplications(rows, rank, widths) / speed;
+    let cells: Vec<String> = theirs
+        .iter_mut()
+        .zip(&ranks)
+        .map(|(times, rank)| match times.is_empty() {
+            true => "-".into(),
+            false => format!("{} ({rank})", seconds(median(times))),
+        })
+        .collect();
+    let ratio =
+        if theirs[0].is_empty() { "-".into() } else { format!("{:.1}", median(&mut theirs[0]) / ours) };
+    let shape: Vec<String> = widths.iter().map(usize::to_string).collect();
+    Ok(format!(
+        "| {name} | {points} | {} | {} ({rank}, proved {rank} to {upper}) | {rows} x {upper} | {} ({:.0} %) | {ratio} | {} |",
+        shape.join("-"),
+        seconds(ours),
+        seconds(floor),
+        100.0 * floor / ours,
+        cells.join(" | ")
+    ))
+}
+
+/// Twice the multiplications of the sketch of `rank` columns and of the elimination, if no region had two points.
+fn multiplications(rows: usize, rank: usize, widths: &[usize]) -> f64 {
+    let (m, r) = (rows as f64, rank as f64);
+    let factors: usize = widths.windows(2).map(|pair| pair[0] + 1 + pair[1]).sum();
+    2.0 * m * r * factors as f64 + m * r * r - r * r * r / 3.0
+}
+
+/// Operations per second of the matrix product of doubles that we use.
+fn product_speed() -> f64 {
+    const N: usize = 768;
+    let a = ndarray::Array2::from_shape_fn((N, N), |(i, j)| (i * 7 + j) as f64 % 5.0);
+    let mut c = ndarray::Array2::zeros((N, N));
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let start = cpu_seconds();
+        ndarray::linalg::general_mat_mul(1.0, &a, &a, 0.0, &mut c);
+        best = best.min(cpu_seconds() - start);
+    }
+    2.0 * (N * N * N) as f64 / best
+}
+
+fn training() -> Result<()> {
+    let (x, y) = Task::Univariate(1).samples();
+    let folder = tempfile::tempdir()?;
+    write_npy(&folder.path().join("inputs.npy"), &x)?;
+    write_npy(&folder.path().join("targets.npy"), &y)?;
+    let options = TrainOptions::paper(&[1, 10, 10, 10, 10, 1], 2000);
+    let track = TrackOptions { every: 50, dimension: true, checkpoint: 0, deadline: None };
+    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+    let seeds: Vec<_> = (0..15).map(Err).collect();
+    let ours = pool.install(|| -> std::result::Result<f64, TrainError> {
+        let start = cpu_seconds();
+        train::<f32, TrainError>(&options, &track, &x, &y, &seeds, &|_: Event| Ok(()))?;
+        Ok(cpu_seconds() - start)
+    })?;
+    println!(
+        "## Training\n\nThe 1-D experiment (f1, 2000 epochs, rank recorded every 50), CPU seconds of one thread, in one run.\n"
+    );
+    println!("| | seeds | seconds | seconds per seed |\n|---|---|---|---|");
+    println!("| ours (exact and float32 rank) | 15 | {ours:.2} | {:.3} |", ours / 15.0);
+    match Peer::start("train", folder.path()) {
+        Ok(mut peer) => {
+            let theirs = peer.time()?.0;
+            println!("| {} (float32 rank) | 1 | {theirs:.2} | {theirs:.3} |", peer.version);
+            println!("\nOurs is {:.0} times as fast per seed.", theirs / (ours / 15.0));
+        }
+        Err(reason) => println!("\nPyTorch is not available: {reason}"),
+    }
+    Ok(())
+}
+
+/// S4 with 5000 points: 50,000 rows.
+fn large() -> Result<()> {
+    let points = env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(5000);
+    let (network, inputs) = problem(points, &[784, 128, 128, 10])?;
+    let options = DimensionOptions { layer_bound: false, memory: 12 << 30, ..DimensionOptions::default() };
+    let start = Instant::now();
+    let found = functional_dimension(&network, &inputs, &options, &|_| ())?;
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).map_or("unknown", str::trim);
+    println!(
+        "S4, {points} points, {} rows: rank {} (proved {} to {}), {:.0} s on {} threads, peak memory {peak}",
+        found.rows,
+        found.rank.lower,
+        found.rank.lower,
+        found.rank.upper,
+        start.elapsed().as_secs_f64(),
+        rayon::current_num_threads()
+    );
+    Ok(())
+}
+
+fn write_npy(path: &Path, matrix: &Matrix) -> Result<()> {
+    let mut file = fs::File::create(path)?;
+    npz::write_npy_header(&[matrix.rows(), matrix.cols()], &mut file)?;
+    npz::write_npy_numbers(matrix.entries(), &mut file)?;
+    Ok(())
+}
+
+/// CPU seconds of this thread.
+fn cpu_seconds() -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns / 1e9)
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Three significant digits, in seconds or milliseconds.
+fn seconds(value: f64) -> String {
+    if value >= 0.1 { format!("{value:.2} s") } else { format!("{:.3} ms", value * 1e3) }
+}
+
+/// A Python process that computes the rank whenever it is asked to.
+struct Peer {
+    process: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    version: String,
+}
+
+impl Peer {
+    fn start(method: &str, folder: &Path) -> std::result::Result<Self, String> {
+        let python = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
+        let threads = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"].map(|key| (key, "1"));
+        let mut process = Command::new(python)
+            .args([SCRIPT, method])
+            .arg(folder)
+            .envs(threads)
+            .env("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("Python did not start: {error}"))?;
+        let requests = process.stdin.take();
+        let answers = BufReader::new(process.stdout.take().ok_or("Python has no output")?);
+        let mut peer = Peer { process, requests, answers, version: String::new() };
+        peer.version = peer.line().map_err(|_| format!("{method} cannot be imported"))?;
+        Ok(peer)
+    }
+
+    /// The CPU seconds of one computation, and the rank.
+    fn time(&mut self) -> Result<(f64, usize)> {
+        let requests = self.requests.as_mut().ok_or("Python has no input")?;
+        requests.write_all(b"\n")?;
+        requests.flush()?;
+        let line = self.line()?;
+        let (seconds, rank) = line.split_once(' ').ok_or("expected two numbers")?;
+        Ok((seconds.parse()?, rank.parse()?))
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        if self.answers.read_line(&mut line)? == 0 {
+            return Err("the process ended without an answer".into());
+        }
+        Ok(line.trim().to_owned())
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        drop(self.requests.take());
+        let _ = self.process.wait();
+    }
+}

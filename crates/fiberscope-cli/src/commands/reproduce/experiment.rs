@@ -1,0 +1,206 @@
+//! The experiments of "Empirical NTK tracks task complexity": what is run, and what the paper says.
+
+use std::time::Instant;
+
+use fiberscope::train::{Event, Record, Task, TrackOptions, TrainError, TrainOptions, train};
+
+/// A run counts if it fits the data so well.
+pub const SUCCESS: f64 = 0.9;
+
+/// An experiment: groups of trainings that differ in one thing.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    pub name: &'static str,
+    pub title: &'static str,
+    /// What the paper says.
+    pub claim: &'static str,
+    pub kind: Kind,
+    pub groups: Vec<Group>,
+    pub seeds: u64,
+    pub epochs: u64,
+    pub every: u64,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// At initialisation the mean is below a number, one per group.
+    Below,
+    /// At the end of training the means grow from group to group.
+    Rising,
+    /// They fall.
+    Falling,
+    /// In each run functional dimension and regions are correlated.
+    Correlated,
+}
+
+/// Trainings from several seeds.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub label: &'static str,
+    pub task: Task,
+    pub weight_decay: f64,
+    /// The paper's number for the group, if it gives one: an upper bound at initialisation.
+    pub paper: Option<f64>,
+    /// Seeds, where they are not those of the experiment.
+    pub seeds: Option<u64>,
+    /// Belongs to the comparison; others are shown for what they tell about it.
+    pub compared: bool,
+}
+
+impl Group {
+    fn new(label: &'static str, task: &str) -> Self {
+        let task = Task::from_name(task).expect("a task of ours");
+        Group { label, task, weight_decay: 1e-4, paper: None, seeds: None, compared: true }
+    }
+}
+
+pub const NAMES: [&str; 6] =
+    ["ntk-init", "ntk-univariate", "ntk-bivariate", "ntk-energy", "ntk-weight-decay", "ntk-regions"];
+
+/// The experiment of that name.
+pub fn experiment(name: &str) -> Option<Experiment> {
+    let fs = || vec![Group::new("f1", "f1"), Group::new("f2", "f2"), Group::new("f3", "f3")];
+    Some(match name {
+        "ntk-init" => Experiment {
+            name: "ntk-init",
+            title: "The functional dimension at initialisation",
+            claim: "on average below 20 (1-D), below 60 (2-D) and below 400 (energy): far below full rank",
+            kind: Kind::Below,
+            groups: vec![
+                Group { paper: Some(20.0), seeds: Some(200), ..Group::new("1-D", "f1") },
+                Group { paper: Some(60.0), seeds: Some(50), ..Group::new("2-D", "g1") },
+                Group { paper: Some(400.0), seeds: Some(20), ..Group::new("energy", "heating") },
+            ],
+            seeds: 200,
+            epochs: 0,
+            every: 1,
+        },
+        "ntk-univariate" => Experiment {
+            name: "ntk-univariate",
+            title: "Functions of one variable (the paper's Figure 2)",
+            claim: "the functional dimension after training grows with the complexity of the function: f1 < f2 < f3",
+            kind: Kind::Rising,
+            groups: fs(),
+            seeds: 15,
+            epochs: 2000,
+            every: 50,
+        },
+        "ntk-bivariate" => Experiment {
+            name: "ntk-bivariate",
+            title: "Functions of two variables (the paper's Figure 9)",
+            claim: "the functional dimension after training grows with the complexity of the function: g1 < g2 < g3",
+            kind: Kind::Rising,
+            groups: vec![Group::new("g1", "g1"), Group::new("g2", "g2"), Group::new("g3", "g3")],
+            seeds: 20,
+            epochs: 1000,
+            every: 50,
+        },
+        "ntk-energy" => Experiment {
+            name: "ntk-energy",
+            title: "Energy efficiency (the paper's Figure 3)",
+            claim: "cooling loads, which are harder to predict, give a higher functional dimension than heating loads",
+            kind: Kind::Rising,
+            groups: vec![
+                Group::new("heating", "heating"),
+                Group::new("cooling", "cooling"),
+                Group { compared: false, ..Group::new("heating, min-max", "heating-minmax") },
+                Group { compared: false, ..Group::new("cooling, min-max", "cooling-minmax") },
+            ],
+            seeds: 10,
+            epochs: 1000,
+            every: 25,
+        },
+        "ntk-weight-decay" => Experiment {
+            name: "ntk-weight-decay",
+            title: "Weight decay (the paper's Figure 4)",
+            claim: "stronger weight decay gives a lower functional dimension after training",
+            kind: Kind::Falling,
+            groups: vec![
+                Group { weight_decay: 0.0, ..Group::new("decay 0", "f2") },
+                Group { weight_decay: 1e-4, ..Group::new("decay 1e-4", "f2") },
+                Group { weight_decay: 1e-3, ..Group::new("decay 1e-3", "f2") },
+            ],
+            seeds: 10,
+            epochs: 2000,
+            every: 50,
+        },
+        "ntk-regions" => Experiment {
+            name: "ntk-regions",
+            title: "Regions sampled (the paper's Figures 5 and 6)",
+            claim: "during training the functional dimension is strongly correlated with the number of regions sampled",
+            kind: Kind::Correlated,
+            groups: fs()
+                .into_iter()
+                .chain([Group::new("heating", "heating"), Group::new("cooling", "cooling")])
+                .collect(),
+            seeds: 5,
+            epochs: 1000,
+            every: 50,
+        },
+        _ => return None,
+    })
+}
+
+impl Experiment {
+    /// With other numbers of seeds and epochs; `quick` has a tenth of the epochs and a third of the seeds.
+    pub fn sized(mut self, seeds: Option<u64>, epochs: Option<u64>, quick: bool) -> Self {
+        if quick {
+            self.seeds = self.seeds.div_ceil(3).max(2);
+            self.epochs /= 10;
+            self.every = (self.every / 5).max(1);
+            self.groups.iter_mut().for_each(|g| g.seeds = g.seeds.map(|seeds| seeds.div_ceil(3)));
+        }
+        if let Some(seeds) = seeds {
+            self.seeds = seeds;
+            self.groups.iter_mut().for_each(|group| group.seeds = None);
+        }
+        if let Some(epochs) = epochs.filter(|_| self.kind != Kind::Below) {
+            self.epochs = epochs;
+            self.every = self.every.min((epochs / 4).max(1));
+        }
+        self
+    }
+
+    /// The records of every seed of every group, in order; `None` of a seed that was stopped by the deadline.
+    pub fn run(
+        &self,
+        first_seed: u64,
+        deadline: Option<Instant>,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Vec<Vec<Record>>>, TrainError> {
+        self.groups.iter().map(|group| self.run_group(group, first_seed, deadline, progress)).collect()
+    }
+
+    fn run_group(
+        &self,
+        group: &Group,
+        first_seed: u64,
+        deadline: Option<Instant>,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Vec<Record>>, TrainError> {
+        let (inputs, targets) = group.task.samples();
+        let widths = [inputs.cols(), 10, 10, 10, 10, 1];
+        let options =
+            TrainOptions { weight_decay: group.weight_decay, ..TrainOptions::paper(&widths, self.epochs) };
+        let track = TrackOptions { every: self.every, dimension: true, checkpoint: 0, deadline };
+        let seeds = group.seeds.unwrap_or(self.seeds);
+        let starts: Vec<_> = (first_seed..first_seed + seeds).map(Err).collect();
+        let on = |event: Event| {
+            if let Event::Record(record) = event {
+                progress(&format!(
+                    "{}: {}, seed {}, epoch {} of {}",
+                    self.name, group.label, record.seed, record.epoch, self.epochs
+                ));
+            }
+            Ok::<(), TrainError>(())
+        };
+        let runs = train::<f32, TrainError>(&options, &track, &inputs, &targets, &starts, &on)?;
+        runs.into_iter().map(|run| Ok(run?.state.records)).collect()
+    }
+
+    /// Whether a run counts: it reached the last epoch and fits the data.
+    pub fn counts(&self, run: &[Record]) -> bool {
+        run.last().is_some_and(|last| last.epoch == self.epochs && (self.epochs == 0 || last.score > SUCCESS))
+    }
+}

@@ -1,0 +1,180 @@
+//! `funcdim`, `train` and `reproduce` as users run them: files, exit codes, errors.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn fiberscope(folder: &Path, line: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fiberscope"));
+    let output = command.args(line.split_whitespace()).current_dir(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn json(folder: &Path, line: &str) -> Value {
+    let ran = fiberscope(folder, &format!("{line} --json"));
+    assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// `|x|` as JSON.
+const ABSOLUTE: &str = r#"{"format": "fiberscope-network", "version": 1, "layers": [
+    {"weight": [[1], [-1]], "bias": [0, 0], "activation": "relu"},
+    {"weight": [[1, 1]], "bias": [0], "activation": "identity"}]}"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("abs.json"), ABSOLUTE).unwrap();
+    fs::write(folder.path().join("x.csv"), "x\n-1\n2\n3\n4\n").unwrap();
+    folder
+}
+
+#[test]
+fn the_dimension_of_the_absolute_value() {
+    let folder = folder();
+    let at = folder.path();
+    let value = json(at, "funcdim abs.json x.csv --generic --spectrum --ntk k.npy --plot bar.png");
+    for (key, expected) in [
+        ("rank", 3),
+        ("rank_float32", 3),
+        ("rank_float64", 3),
+        ("rank_generic", 3),
+        ("rows", 4),
+        ("parameters", 7),
+    ] {
+        assert_eq!(value[key], expected, "{key}: {value}");
+    }
+    assert_eq!((&value["lower"], &value["upper"]), (&value["rank"], &value["rank"]));
+    assert_eq!((value["regions_sampled"].as_u64(), value["symmetry_dimension"].as_u64()), (Some(2), Some(4)));
+    assert_eq!(value["bounds"]["regions"], 3);
+    let kernel = fs::read(at.join("k.npy")).unwrap();
+    assert_eq!(kernel.len(), 128 + 4 * 4 * 8);
+    assert!(fs::read(at.join("bar.png")).unwrap().starts_with(b"\x89PNG"));
+    // At x = -1 one neuron is active with h = 1: the first layer adds |(x, 1)|^2 = 2, the second |(0, h, 1)|^2 = 2.
+    let first = f64::from_le_bytes(kernel[128..136].try_into().unwrap());
+    assert_eq!(first, 4.0);
+    let full = json(at, "funcdim abs.json --samples 100");
+    assert_eq!((full["rank"].as_u64(), full["regions_sampled"].as_u64()), (Some(4), Some(2)));
+    let text = fiberscope(at, "funcdim abs.json x.csv").out;
+    assert!(text.contains("dimension     3 (proved)"), "{text}");
+}
+
+#[test]
+fn bad_data_are_refused_in_a_sentence() {
+    let folder = folder();
+    let at = folder.path();
+    let cases = [
+        (
+            "1,2\n3,4\n",
+            "x.csv: expected 1 columns, as the network has inputs, found 2; --inputs 1 takes the first ones",
+        ),
+        ("x\n1\n\n,\n", "line 4, column 1: the cell is empty; expected a finite number"),
+        ("x\n1\nNA\n", "line 3, column 1: found \"NA\"; expected a finite number"),
+        ("x\n1\nred\n", "line 3, column 1: found \"red\"; expected a finite number"),
+        ("x\n", "line 1 is a header; expected rows of numbers after it"),
+    ];
+    for (text, expected) in cases {
+        fs::write(at.join("x.csv"), text).unwrap();
+        let ran = fiberscope(at, "funcdim abs.json x.csv");
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{text:?}");
+        assert!(ran.err.contains(expected), "{text:?}: {}", ran.err);
+    }
+    fs::write(at.join("x.csv"), "5\n5\n5\n").unwrap();
+    let warned = json(at, "funcdim abs.json x.csv");
+    assert_eq!(warned["warnings"][0], "column 1 is constant on the batch");
+    assert_eq!(warned["rank"], 1);
+    assert_eq!(fiberscope(at, "funcdim abs.json --box 1,1").code, 2);
+}
+
+#[test]
+fn a_training_is_resumed_and_its_network_is_a_model() {
+    let folder = folder();
+    let at = folder.path();
+    let flags = "--task f1 --widths 1,5,5,1 --seeds 2 --every 5 --checkpoint 5";
+    let whole = json(at, &format!("train {flags} --epochs 20 --output whole"));
+    assert_eq!(whole["runs"].as_array().unwrap().len(), 2);
+    json(at, &format!("train {flags} --epochs 10 --output parts"));
+    let again = fiberscope(at, &format!("train {flags} --epochs 20 --output parts"));
+    assert!(again.code == 2 && again.err.contains("--resume goes on with it"), "{}", again.err);
+    let other = fiberscope(at, &format!("train {flags} --rate 0.5 --epochs 20 --output parts --resume"));
+    assert!(other.code == 2 && other.err.contains("other settings"), "{}", other.err);
+    json(at, "train parts/config.json --epochs 20 --output parts --resume");
+    for file in [
+        "seed-0000.safetensors",
+        "seed-0001.safetensors",
+        "trajectory.csv",
+        "trajectory.parquet",
+        "dimension.svg",
+    ] {
+        let same =
+            fs::read(at.join("whole").join(file)).unwrap() == fs::read(at.join("parts").join(file)).unwrap();
+        assert!(same, "{file}");
+    }
+    let trajectory = fs::read_to_string(at.join("parts/trajectory.csv")).unwrap();
+    assert_eq!(trajectory.lines().count(), 1 + 2 * 5);
+    let last = &whole["runs"][0]["last"];
+    fs::write(at.join("one.csv"), "0.25\n0.5\n0.75\n").unwrap();
+    let value = json(at, "funcdim whole/seed-0000.safetensors one.csv");
+    assert!(value["rank"].as_u64().unwrap() <= last["rank"].as_u64().unwrap());
+}
+
+#[test]
+fn divergence_and_failing_checkpoints_are_told() {
+    let folder = folder();
+    let at = folder.path();
+    let ran = fiberscope(
+        at,
+        "train --task f1 --widths 1,6,6,1 --optimizer sgd --rate 1e9 --epochs 30 --output bad",
+    );
+    assert!(
+        ran.code == 1 && ran.err.contains("note: seed 0: the loss is not finite in epoch"),
+        "{}",
+        ran.err
+    );
+    assert!(at.join("bad/trajectory.csv").exists());
+    // A checkpoint that cannot be written ends its seed; the other's files are written all the same.
+    fs::create_dir_all(at.join("full/seed-0001.checkpoint")).unwrap();
+    let ran = fiberscope(at, "train --task f1 --widths 1,4,1 --seeds 2 --epochs 4 --output full");
+    assert!(
+        ran.code == 2 && ran.err.contains("seed-0001.checkpoint: expected a file, found a folder"),
+        "{}",
+        ran.err
+    );
+    assert!(at.join("full/seed-0000.checkpoint").is_file() && at.join("full/trajectory.csv").is_file());
+    let ran = fiberscope(at, "train --output nothing");
+    assert!(ran.code == 2 && ran.err.contains("--task NAME or --data FILE"), "{}", ran.err);
+    fs::write(at.join("config.json"), r#"{"task": "f1", "learning-rate": 1}"#).unwrap();
+    let ran = fiberscope(at, "train config.json --output nothing");
+    assert!(ran.code == 2 && ran.err.contains("unknown field `learning-rate`"), "{}", ran.err);
+}
+
+#[test]
+fn experiments_are_rerun_in_small() {
+    let folder = folder();
+    let at = folder.path();
+    let value = json(at, "reproduce ntk-weight-decay --seeds 2 --epochs 8 --output out");
+    let experiment = &value["experiments"][0];
+    assert_eq!(experiment["groups"].as_array().unwrap().len(), 3);
+    assert_eq!(experiment["comparisons"].as_array().unwrap().len(), 3);
+    for file in [
+        "ntk-weight-decay.html",
+        "ntk-weight-decay-exact.svg",
+        "ntk-weight-decay-float32.png",
+        "ntk-weight-decay-decay-1e-4.parquet",
+    ] {
+        assert!(at.join("out").join(file).exists(), "{file}");
+    }
+    let value = json(at, "reproduce ntk-init --seeds 3 --output out");
+    assert_eq!(value["experiments"][0]["groups"][2]["runs"], 3);
+    let ran = fiberscope(at, "reproduce ntk-nothing");
+    assert!(ran.code == 2 && ran.err.contains("expected all or one of ntk-init"), "{}", ran.err);
+}

@@ -1,0 +1,373 @@
+//! The functional dimension of a batch.
+
+use std::time::Instant;
+
+use fiberscope_core::{Matrix, Network, RankBounds};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::bounds::{Bounds, Deficit, Reduced, StateCounts, parameters, theorem_1};
+use super::data_rank::independent_rows;
+use super::elimination::Elimination;
+use super::field::Field;
+use super::jacobian::{At, Factors, Vectors};
+use super::pattern::{LayerStates, Patterns};
+use super::{DimensionError, PANEL, check_points};
+
+/// Further primes are tried until the rank is too low with at most this probability.
+const DOUBT: f64 = 1e-6;
+/// More primes than this are not tried unasked.
+const PRIMES: usize = 3;
+/// Eliminations of more multiplications than this are not repeated unasked.
+const REPEATED_WORK: f64 = 2e10;
+
+/// How the functional dimension is computed.
+#[derive(Clone, Debug)]
+pub struct DimensionOptions {
+    /// The seed of the primes and the random directions.
+    pub seed: u64,
+    /// The number of primes; `None`: until the probability of an error is below `1e-6`, at most 3.
+    pub primes: Option<usize>,
+    /// Also the generic rank of the activation cell: at random parameters with the same patterns.
+    pub generic: bool,
+    /// Also the layer bound, which takes longer than the others.
+    pub layer_bound: bool,
+    /// Bytes that the elimination may use.
+    pub memory: usize,
+    /// When to stop with what is known by then.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for DimensionOptions {
+    fn default() -> Self {
+        DimensionOptions {
+            seed: 0,
+            primes: None,
+            generic: false,
+            layer_bound: true,
+            memory: 12 << 30,
+            deadline: None,
+        }
+    }
+}
+
+/// How far an elimination is: pivots found of at most so many.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Pivots found.
+    pub done: usize,
+    /// The least upper bound.
+    pub total: usize,
+}
+
+/// What is known of a rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankInterval {
+    /// The rank is at least this: certain.
+    pub lower: usize,
+    /// The rank is at most this: certain.
+    pub upper: usize,
+    /// The rank is larger than `lower` with about this probability, residues taken as random; 0 if the bounds meet, 1 if the computation was
+    /// stopped.
+    pub failure_probability: f64,
+}
+
+impl RankInterval {
+    /// The rank: certain if the bounds meet, else but for the failure probability. `None` if the computation was stopped.
+    pub fn value(&self) -> Option<usize> {
+        (self.failure_probability < 1.0).then_some(self.lower)
+    }
+}
+
+/// The functional dimension of a batch and what explains it.
+#[derive(Clone, Debug)]
+pub struct FunctionalDimension {
+    /// The rank of the parameter Jacobian on the batch.
+    pub rank: RankInterval,
+    /// The generic rank of the activation cell, if it was asked for.
+    pub generic: Option<RankInterval>,
+    /// Points times outputs.
+    pub rows: usize,
+    /// The number `D` of parameters.
+    pub parameters: usize,
+    /// Distinct activation patterns on the batch.
+    pub regions_sampled: usize,
+    /// The rank of `(X, 1)`.
+    pub data_rank: RankBounds,
+    /// The upper bounds.
+    pub bounds: Bounds,
+    /// The states of the hidden neurons, layer by layer.
+    pub states: Vec<LayerStates>,
+    /// What `D - FD` is made of; `None` if the computation was stopped.
+    pub deficit: Option<Deficit>,
+    /// Points whose pattern was settled in exact arithmetic.
+    pub settled: usize,
+    /// Pre-activations that are exactly zero: there the network has a kink, and the neuron counts as inactive.
+    pub zeros: usize,
+}
+
+/// The functional dimension of a network on a batch, one point per row of `points`.
+///
+/// ```
+/// use fiberscope::core::{Activation, Layer, Matrix, Network};
+/// use fiberscope::dimension::{DimensionOptions, functional_dimension};
+///
+/// // |x| on two points on either side of the kink: 7 parameters, 2 rows.
+/// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let network = Network::new(vec![hidden, output]).unwrap();
+/// let points = Matrix::from_rows(&[[-1.0], [2.0], [3.0], [4.0]]).unwrap();
+/// let found = functional_dimension(&network, &points, &DimensionOptions::default(), &|_| ()).unwrap();
+/// assert_eq!(found.rank.value(), Some(3));
+/// assert_eq!(found.rank.upper, 3);
+/// assert_eq!(found.regions_sampled, 2);
+/// ```
+pub fn functional_dimension(
+    network: &Network,
+    points: &Matrix,
+    options: &DimensionOptions,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<FunctionalDimension, DimensionError> {
+    check_points(network, points)?;
+    let patterns = Patterns::of(network, points);
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let field = Field::random(&mut rng);
+    let homogeneous = homogeneous(points);
+    let mut batch = Batch::new(&field, network, &patterns, homogeneous, &mut rng);
+    if options.layer_bound {
+        batch.add_layer_bound(&field, &mut rng);
+    }
+    let rank = batch.rank(field, At::Network, options, progress, &mut rng);
+    let generic = options.generic.then(|| {
+        let field = Field::random(&mut rng);
+        batch.rank(field, At::Random, options, progress, &mut rng)
+    });
+    let widths = network.widths();
+    let affine_dimension = batch.data_rank.upper - 1;
+    let deficit =
+        rank.value().map(|rank| Deficit::new(&widths, &batch.counts, affine_dimension, &batch.bounds, rank));
+    Ok(FunctionalDimension {
+        rank,
+        generic,
+        rows: batch.bounds.rows,
+        parameters: parameters(&widths),
+        regions_sampled: batch.regions,
+        data_rank: batch.data_rank,
+        bounds: batch.bounds,
+        states: batch.states,
+        deficit,
+        settled: patterns.settled(),
+        zeros: patterns.zeros(),
+    })
+}
+
+/// `(X, 1)`.
+fn homogeneous(points: &Matrix) -> Matrix {
+    let cols = points.cols();
+    Matrix::from_fn(points.rows(), cols + 1, |i, j| if j < cols { points[(i, j)] } else { 1.0 })
+}
+
+/// Vectors with patterns, reduced to as many per region as are independent, and the bounds.
+pub(super) struct Batch<'a> {
+    network: &'a Network,
+    patterns: &'a Patterns,
+    vectors: Vectors,
+    pub regions: usize,
+    pub data_rank: RankBounds,
+    pub states: Vec<LayerStates>,
+    pub counts: Vec<StateCounts>,
+    pub bounds: Bounds,
+}
+
+impl<'a> Batch<'a> {
+    /// Row `i` of `homogeneous` has pattern `i`.
+    pub fn new(
+        field: &Field,
+        network: &'a Network,
+        patterns: &'a Patterns,
+        homogeneous: Matrix,
+        rng: &mut ChaCha8Rng,
+    ) -> Self {
+        let (widths, outputs) = (network.widths(), network.output_width());
+        let states = patterns.states();
+        let counts: Vec<StateCounts> = states.iter().map(StateCounts::from).collect();
+        let all: Vec<usize> = (0..patterns.count()).collect();
+        let (_, data_rank) = independent_rows(field, &homogeneous, &all, homogeneous.cols(), rng);
+        let regions = patterns.regions();
+        let (kept, live) = representatives(field, patterns, &homogeneous, &regions, data_rank.upper, rng);
+        let symmetry = Reduced::new(widths[0], &counts, outputs).bound();
+        let bounds = Bounds {
+            rows: patterns.count() * outputs,
+            scaling: parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>(),
+            theorem_1: theorem_1(&widths, &counts),
+            symmetry,
+            symmetry_on_data: Reduced::new(data_rank.upper - 1, &counts, outputs).bound(),
+            regions: outputs * live,
+            layers: None,
+        };
+        let vectors = Vectors { coordinates: homogeneous.select_rows(&kept), pattern: kept };
+        Batch { network, patterns, vectors, regions: regions.len(), data_rank, states, counts, bounds }
+    }
+
+    /// The batch of regions all of whose interior points count: one pattern per region, the unit vectors in each.
+    pub fn of_regions(network: &'a Network, patterns: &'a Patterns) -> Self {
+        let (widths, outputs) = (network.widths(), network.output_width());
+        let states = patterns.states();
+        let counts: Vec<StateCounts> = states.iter().map(StateCounts::from).collect();
+        let dimension = widths[0] + 1;
+        let mut dead = std::collections::BTreeSet::new();
+        let mut pattern = Vec::new();
+        for i in 0..patterns.count() {
+            match patterns.last_dead_layer(i) {
+                None => pattern.extend(std::iter::repeat_n(i, dimension)),
+                Some(layer) if dead.insert(layer) => pattern.extend(std::iter::repeat_n(i, dimension)),
+                Some(_) => {}
+            }
+        }
+        let live = (0..patterns.count()).filter(|&i| patterns.last_dead_layer(i).is_none()).count();
+        let coordinates =
+            Matrix::from_fn(pattern.len(), dimension, |i, j| if i % dimension == j { 1.0 } else { 0.0 });
+        let symmetry = Reduced::new(widths[0], &counts, outputs).bound();
+        let bounds = Bounds {
+            rows: pattern.len() * outputs,
+            scaling: parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>(),
+            theorem_1: theorem_1(&widths, &counts),
+            symmetry,
+            symmetry_on_data: symmetry,
+            regions: outputs * (live * dimension + dead.len()),
+            layers: None,
+        };
+        let data_rank = RankBounds { lower: dimension, upper: dimension };
+        let vectors = Vectors { coordinates, pattern };
+        Batch { network, patterns, vectors, regions: patterns.count(), data_rank, states, counts, bounds }
+    }
+
+    /// Adds the layer bound, with ranks modulo the prime at random parameters: at special ones a layer's features can have a lower rank while
+    /// its symmetries no longer act freely, and the sum of the minima would be too low.
+    pub fn add_layer_bound(&mut self, field: &Field, rng: &mut ChaCha8Rng) {
+        let factors = Factors::new(field, self.network, self.patterns, &self.vectors, At::Random, rng);
+        let outputs = self.network.output_width();
+        let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, outputs);
+        let hidden = self.network.hidden_depth();
+        let layer = |l: usize| {
+            let groups = self.patterns.groups(&self.vectors.pattern, l - 1);
+            let features = factors.input_ranks(l - 1, &groups, rng);
+            reduced.share(l).min(outputs * features)
+        };
+        self.bounds.layers = Some((1..=hidden + 1).map(layer).sum());
+    }
+
+    /// The rank of the Jacobian, by eliminations modulo several primes, `field` the first.
+    pub fn rank(
+        &self,
+        field: Field,
+        at: At,
+        options: &DimensionOptions,
+        progress: &(dyn Fn(Progress) + Sync),
+        rng: &mut ChaCha8Rng,
+    ) -> RankInterval {
+        let upper = self.bounds.certified();
+        let mut field = field;
+        let mut interval = RankInterval { lower: 0, upper, failure_probability: 1.0 };
+        let most = options.primes.unwrap_or(PRIMES).max(1);
+        for attempt in 0..most {
+            if attempt > 0 {
+                field = Field::random(rng);
+            }
+            let Some((rank, work)) =
+                self.modular_rank(&field, at, options, progress, rng, &mut interval.lower)
+            else {
+                return interval;
+            };
+            interval.lower = interval.lower.max(rank);
+            if interval.lower == upper {
+                interval.failure_probability = 0.0;
+                return interval;
+            }
+            let one = 2.0 * (interval.lower.max(1) * self.network.depth()) as f64 / field.prime();
+            interval.failure_probability *= one.min(0.5);
+            let enough = interval.failure_probability < DOUBT || work > REPEATED_WORK;
+            if options.primes.is_none() && enough {
+                break;
+            }
+        }
+        interval
+    }
+
+    /// The rank modulo one prime and the multiplications it took; `None` if time or memory ran out, `lower` then being what was found.
+    fn modular_rank(
+        &self,
+        field: &Field,
+        at: At,
+        options: &DimensionOptions,
+        progress: &(dyn Fn(Progress) + Sync),
+        rng: &mut ChaCha8Rng,
+        lower: &mut usize,
+    ) -> Option<(usize, f64)> {
+        let factors = Factors::new(field, self.network, self.patterns, &self.vectors, at, rng);
+        let rows = factors.rows();
+        let upper = self.bounds.certified().min(rows);
+        let mut elimination = Elimination::new(field, rows);
+        let mut work = 0.0;
+        // Columns of one layer are cheaper; what they leave is left to columns of all.
+        let mut only = self.ample_layer(upper);
+        while elimination.rank() < upper {
+            let done = elimination.rank();
+            progress(Progress { done, total: upper });
+            let is_late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if is_late || elimination.bytes_with(PANEL) > options.memory {
+                *lower = done.max(*lower);
+                return None;
+            }
+            let width = PANEL.min(upper - done);
+            let block = factors.sketch(width, only, rng);
+            work += (rows * width) as f64 * (done + width) as f64;
+            if !elimination.push(block) && only.take().is_none() {
+                break;
+            }
+        }
+        Some((elimination.rank(), work))
+    }
+
+    /// The narrowest layer whose share of the symmetry bound is enough for a rank, if that saves work.
+    fn ample_layer(&self, rank: usize) -> Option<usize> {
+        let widths = self.network.widths();
+        let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, self.network.output_width());
+        let cost = |l: usize| widths[l] + 1 + widths[l + 1];
+        let total: usize = (0..self.network.depth()).map(cost).sum();
+        let ample = (0..self.network.depth()).filter(|&l| reduced.share(l + 1) >= rank);
+        ample.min_by_key(|&l| cost(l)).filter(|&l| 3 * cost(l) < 2 * total)
+    }
+}
+
+/// Independent vectors of every region, one region with each last dead layer, and the sum of the (certified upper) ranks of the live
+/// regions plus the number of distinct last dead layers.
+fn representatives(
+    field: &Field,
+    patterns: &Patterns,
+    homogeneous: &Matrix,
+    regions: &[Vec<usize>],
+    data_rank: usize,
+    rng: &mut ChaCha8Rng,
+) -> (Vec<usize>, usize) {
+    let (mut kept, mut sum) = (Vec::new(), 0);
+    let mut dead = std::collections::BTreeSet::new();
+    for region in regions {
+        match patterns.last_dead_layer(region[0]) {
+            None => {
+                let (chosen, bounds) = independent_rows(field, homogeneous, region, data_rank, rng);
+                kept.extend(chosen);
+                sum += bounds.upper;
+            }
+            // The rows are the same at all points behind the same dead layer.
+            Some(layer) => {
+                if dead.insert(layer) {
+                    kept.push(region[0]);
+                    sum += 1;
+                }
+            }
+        }
+    }
+    kept.sort_unstable();
+    (kept, sum)
+}

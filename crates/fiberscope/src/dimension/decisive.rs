@@ -1,0 +1,156 @@
+//! The full functional dimension: the rank on a decisive set.
+//!
+//! A decisive set has `n_0 + 1` affinely independent points in the interior of every linear region [grigsby2022functional, Section 3]. In a region the rows of
+//! the Jacobian are linear in `(x, 1)`, so for a region that is known to have an interior the unit vectors of `R^{n_0 + 1}` serve as well as any
+//! such points: what is needed of a region is its activation pattern. Patterns come from a polyhedral complex, or from sampling;
+//! then the rank is a lower bound, and the estimated share of the samples' distribution that lies in regions not seen is `singletons / samples`
+//! [good1953population, Section 2].
+
+use fiberscope_core::{Domain, Matrix, Network, SignVector};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::batch::{Batch, DimensionOptions, Progress, RankInterval};
+use super::bounds::{Bounds, parameters};
+use super::field::Field;
+use super::jacobian::At;
+use super::pattern::{LayerStates, Patterns};
+
+/// Regions and how they were found.
+#[derive(Clone, Debug)]
+pub struct RegionSample {
+    patterns: Patterns,
+    /// How much of the domain they cover.
+    pub coverage: Coverage,
+}
+
+/// How much of the domain a list of regions covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Coverage {
+    /// All regions.
+    Complete,
+    /// The regions of random points.
+    Sampled {
+        /// The number of points.
+        samples: usize,
+        /// The share of further points that would lie in a region not listed, estimated.
+        unseen: f64,
+    },
+}
+
+impl RegionSample {
+    /// A complete list of regions by their sign vectors, as a polyhedral complex gives it; sign vectors with zeros are no regions and left out.
+    pub fn complete(network: &Network, regions: &[SignVector]) -> Self {
+        let open: Vec<&SignVector> = regions.iter().filter(|signs| !signs.has_zero()).collect();
+        let patterns = Patterns::from_signs(network, open.into_iter());
+        RegionSample { patterns, coverage: Coverage::Complete }
+    }
+
+    /// The number of regions.
+    pub fn count(&self) -> usize {
+        self.patterns.count()
+    }
+}
+
+/// The regions of random points: uniform in a box; in all of `R^n` along random directions at all distances from 1/16 to 4096.
+///
+/// The domain must fit the network's inputs.
+pub fn sample_regions(network: &Network, domain: &Domain, samples: usize, seed: u64) -> RegionSample {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let inputs = network.input_width();
+    let mut points = Matrix::from_fn(samples, inputs, |_, _| 0.0);
+    for i in 0..samples {
+        sample_point(domain, points.row_mut(i), &mut rng);
+    }
+    let patterns = Patterns::of(network, &points);
+    let open = if patterns.zeros() == 0 { None } else { Some(interior(network, &points)) };
+    let groups = patterns.regions();
+    let is_open = |group: &&Vec<usize>| open.as_ref().is_none_or(|open| group.iter().any(|&i| open[i]));
+    let kept: Vec<&Vec<usize>> = groups.iter().filter(is_open).collect();
+    let singletons = kept.iter().filter(|group| group.len() == 1).count();
+    let first: Vec<usize> = kept.iter().map(|group| group[0]).collect();
+    let patterns = Patterns::of(network, &points.select_rows(&first));
+    let unseen = singletons as f64 / samples.max(1) as f64;
+    RegionSample { patterns, coverage: Coverage::Sampled { samples, unseen } }
+}
+
+/// Which points lie on no bent hyperplane.
+fn interior(network: &Network, points: &Matrix) -> Vec<bool> {
+    let row = |i| Matrix::from_entries(1, points.cols(), points.row(i).to_vec()).expect("one row");
+    (0..points.rows()).map(|i| Patterns::of(network, &row(i)).zeros() == 0).collect()
+}
+
+fn sample_point(domain: &Domain, point: &mut [f64], rng: &mut impl Rng) {
+    match domain {
+        Domain::Box(sides) => {
+            for (x, side) in point.iter_mut().zip(sides) {
+                let at: f64 = rng.random();
+                let bound = |end: &Option<fiberscope_core::Rational>, other: f64| {
+                    end.as_ref().map_or(other, fiberscope_core::Rational::to_f64)
+                };
+                let (low, high) = (bound(&side.lower, -4096.0), bound(&side.upper, 4096.0));
+                *x = (low + at * (high - low)).clamp(low, high);
+            }
+        }
+        Domain::Space => {
+            let distance = 2f64.powf(rng.random_range(-4.0..12.0));
+            point.iter_mut().for_each(|x| *x = rng.random_range(-1.0..1.0));
+            let norm = point.iter().map(|x| x * x).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+            point.iter_mut().for_each(|x| *x *= distance / norm);
+        }
+    }
+}
+
+/// The functional dimension on a decisive set.
+#[derive(Clone, Debug)]
+pub struct FullDimension {
+    /// The rank on the regions used: a lower bound of the functional dimension.
+    pub rank: RankInterval,
+    /// A certified upper bound of the functional dimension: that of the regions if they are complete, else that of the scalings.
+    pub upper: usize,
+    /// The regions known.
+    pub regions: usize,
+    /// The regions whose rows were used: as many as can raise the rank, with a margin.
+    pub regions_used: usize,
+    /// How much of the domain they cover.
+    pub coverage: Coverage,
+    /// The number `D` of parameters.
+    pub parameters: usize,
+    /// The bounds for the regions used.
+    pub bounds: Bounds,
+    /// The states of the neurons over the regions used.
+    pub states: Vec<LayerStates>,
+}
+
+/// The rank of the parameter Jacobian on a decisive set of the given regions.
+pub fn full_functional_dimension(
+    network: &Network,
+    regions: &RegionSample,
+    options: &DimensionOptions,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> FullDimension {
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    let widths = network.widths();
+    let scaling = parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>();
+    let rows_per_region = (widths[0] + 1) * network.output_width();
+    // Three times as many rows as the rank can have, and never less than 64 regions.
+    let most = (3 * scaling).div_ceil(rows_per_region).max(64);
+    let used = regions.patterns.first(most);
+    let mut batch = Batch::of_regions(network, &used);
+    let field = Field::random(&mut rng);
+    if options.layer_bound {
+        batch.add_layer_bound(&field, &mut rng);
+    }
+    let rank = batch.rank(field, At::Network, options, progress, &mut rng);
+    let whole = regions.coverage == Coverage::Complete && used.count() == regions.count();
+    FullDimension {
+        rank,
+        upper: if whole { rank.upper } else { scaling },
+        regions: regions.count(),
+        regions_used: used.count(),
+        coverage: regions.coverage,
+        parameters: parameters(&widths),
+        bounds: batch.bounds,
+        states: batch.states,
+    }
+}

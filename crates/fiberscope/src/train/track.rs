@@ -1,0 +1,221 @@
+//! Training from many seeds in parallel, with records on the way.
+
+use std::time::Instant;
+
+use fiberscope_core::{Matrix, Network};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::real::Real;
+use super::trainer::{Samples, TrainOptions, Trainer};
+use super::{TrainError, TrainState};
+use crate::dimension::ntk::Kernel;
+use crate::dimension::{DimensionOptions, NeuronState, functional_dimension};
+use crate::linear::Conserved;
+
+/// What is recorded and when.
+#[derive(Clone, Debug)]
+pub struct TrackOptions {
+    /// A record every so many epochs, and one at the end.
+    pub every: u64,
+    /// Records have the functional dimension on all inputs.
+    pub dimension: bool,
+    /// A state is handed over every so many epochs, and at the end.
+    pub checkpoint: u64,
+    /// When to stop, at the end of an epoch.
+    pub deadline: Option<Instant>,
+}
+
+/// A network in training, at the end of an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The seed.
+    pub seed: u64,
+    /// Epochs done.
+    pub epoch: u64,
+    /// The loss on all samples.
+    pub loss: f64,
+    /// `r^2`, or the accuracy.
+    pub score: f64,
+    /// The functional dimension on all inputs, exact.
+    pub rank: usize,
+    /// A certified upper bound of it (`rank` is one from below).
+    pub rank_upper: usize,
+    /// The rank with the float32 threshold.
+    pub rank_float32: usize,
+    /// Distinct activation patterns.
+    pub regions: usize,
+    /// Neurons that are active at some inputs only.
+    pub switching: usize,
+    /// Neurons that are active at every input.
+    pub active: usize,
+    /// Neurons that are active at no input.
+    pub inactive: usize,
+    /// The largest change, since the start, of what gradient flow conserves: `|w_out|^2 - |w_in|^2 - b^2` of a hidden neuron.
+    pub drift: f64,
+}
+
+/// The training from one seed.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The state at the end; the last finite one if the loss diverged.
+    pub state: TrainState,
+    /// The network at the end.
+    pub network: Network,
+    /// Whether all epochs were done.
+    pub finished: bool,
+}
+
+/// What happens during training.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A record was made.
+    Record(&'a Record),
+    /// The state should be stored.
+    Checkpoint(&'a TrainState),
+    /// The loss of a seed ceased to be finite in this epoch; its training ends.
+    Diverged {
+        /// The seed.
+        seed: u64,
+        /// The epoch, from 1.
+        epoch: u64,
+    },
+}
+
+/// Trains a network from each of the states (`Err`: from the start with this seed), in parallel, in the precision `T`. An error of `on` ends the training of
+/// that seed and is returned in its place.
+pub fn train<T: Real, E: Send + From<TrainError>>(
+    options: &TrainOptions,
+    track: &TrackOptions,
+    inputs: &Matrix,
+    targets: &Matrix,
+    starts: &[Result<TrainState, u64>],
+    on: &(dyn Fn(Event) -> Result<(), E> + Sync),
+) -> Result<Vec<Result<Run, E>>, TrainError> {
+    options.check(inputs, targets)?;
+    let samples = Samples::<T>::new(inputs, targets);
+    // The inputs as they are trained on: rounded to the precision.
+    let seen = inputs.map(|&x| T::from_f64(x).to_f64());
+    let one = |start: &Result<TrainState, u64>| train_one(options, track, &samples, &seen, start, on);
+    Ok(starts.par_iter().map(one).collect())
+}
+
+fn train_one<T: Real, E: From<TrainError>>(
+    options: &TrainOptions,
+    track: &TrackOptions,
+    samples: &Samples<T>,
+    inputs: &Matrix,
+    start: &Result<TrainState, u64>,
+    on: &(dyn Fn(Event) -> Result<(), E> + Sync),
+) -> Result<Run, E> {
+    let seed = match start {
+        Ok(state) => state.seed,
+        Err(seed) => *seed,
+    };
+    let fresh = Trainer::new(options, samples, seed);
+    let first = fresh.network().expect("initial parameters are finite");
+    let conserved = Conserved::of(&first);
+    let (mut trainer, mut records) = match start {
+        Ok(state) => (Trainer::resume(options, samples, state)?, state.records.clone()),
+        Err(_) => (fresh, Vec::new()),
+    };
+    let mut state = TrainState { records: records.clone(), ..trainer.state() };
+    state.diverged = start.as_ref().ok().and_then(|state| state.diverged);
+    let mut network =
+        trainer.network().ok_or_else(|| TrainError::State("a parameter is not finite".into()))?;
+    let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<Record>| -> Result<(), E> {
+        let each = observe(trainer, network, inputs, &conserved, track.dimension)?;
+        on(Event::Record(&each))?;
+        records.push(each);
+        Ok(())
+    };
+    if records.is_empty() {
+        record(&trainer, &network, &mut records)?;
+    }
+    while trainer.epoch() < options.epochs && state.diverged.is_none() {
+        if track.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            break;
+        }
+        let loss = trainer.run_epoch();
+        let epoch = trainer.epoch();
+        let last = epoch == options.epochs;
+        let due = |every: u64| last || every > 0 && epoch.is_multiple_of(every);
+        let alive = if loss.is_finite() && !due(track.every) && !due(track.checkpoint) {
+            continue;
+        } else {
+            trainer.network().filter(|_| loss.is_finite())
+        };
+        let Some(alive) = alive else {
+            state.diverged = Some(epoch);
+            on(Event::Diverged { seed, epoch })?;
+            break;
+        };
+        network = alive;
+        if due(track.every) {
+            record(&trainer, &network, &mut records)?;
+        }
+        if due(track.checkpoint) {
+            state = TrainState { records: records.clone(), ..trainer.state() };
+            on(Event::Checkpoint(&state))?;
+        }
+    }
+    if state.diverged.is_none()
+        && state.epoch != trainer.epoch()
+        && let Some(alive) = trainer.network()
+    {
+        (network, state) = (alive, trainer.state());
+    }
+    state.records = records;
+    let finished = state.diverged.is_none() && trainer.epoch() == options.epochs;
+    if !finished {
+        on(Event::Checkpoint(&state))?;
+    }
+    Ok(Run { state, network, finished })
+}
+
+fn observe<T: Real>(
+    trainer: &Trainer<T>,
+    network: &Network,
+    inputs: &Matrix,
+    start: &Conserved,
+    dimension: bool,
+) -> Result<Record, TrainError> {
+    let (loss, score) = trainer.evaluate();
+    let mut record = Record {
+        seed: trainer.seed(),
+        epoch: trainer.epoch(),
+        loss,
+        score,
+        rank: 0,
+        rank_upper: 0,
+        rank_float32: 0,
+        regions: 0,
+        switching: 0,
+        active: 0,
+        inactive: 0,
+        drift: drift(start, &Conserved::of(network)),
+    };
+    if dimension {
+        let options =
+            DimensionOptions { seed: trainer.seed(), layer_bound: false, ..DimensionOptions::default() };
+        let wrong = |error: crate::dimension::DimensionError| TrainError::Data(error.to_string());
+        let found = functional_dimension(network, inputs, &options, &|_| ()).map_err(wrong)?;
+        let kernel = Kernel::new(network, inputs).map_err(wrong)?;
+        let states = |state| found.states.iter().map(|layer| layer.count(state)).sum();
+        record.rank = found.rank.lower;
+        record.rank_upper = found.rank.upper;
+        record.rank_float32 = kernel.rank_float32(usize::MAX).map_err(wrong)?;
+        record.regions = found.regions_sampled;
+        record.switching = states(NeuronState::Switching);
+        record.active = states(NeuronState::Active);
+        record.inactive = states(NeuronState::Inactive);
+    }
+    Ok(record)
+}
+
+/// The largest change of a diagonal entry: those are conserved for ReLU networks.
+fn drift(start: &Conserved, now: &Conserved) -> f64 {
+    let pairs = start.matrices().iter().zip(now.matrices());
+    let entries = pairs.flat_map(|(x, y)| (0..x.rows()).map(move |i| (x[(i, i)] - y[(i, i)]).abs()));
+    entries.fold(0.0, f64::max)
+}
