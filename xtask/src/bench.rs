@@ -2,6 +2,7 @@
 //! prints a Markdown table.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::python;
 use crate::shell::{Failure, cargo, program, root};
@@ -15,10 +16,13 @@ pub fn run(names: &[&str]) -> Result<(), Failure> {
         }
     }
     let python = python::environment("bench/peers/requirements.txt")?;
-    // Some benchmarks run the command itself.
-    cargo(&["build", "--release", "--package", "fiberscope-cli"]).run()?;
+    // Some benchmarks run the command itself; built together, both share their dependencies.
+    cargo(&["build", "--release", "--package", "fiberscope-cli", "--package", "fiberscope-bench"]).run()?;
     for name in names {
-        let task = cargo(&["run", "--release", "--package", "fiberscope-bench", "--bin", name]);
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        let built = target.join("release").join(name);
+        let task = program(built, &[]);
         let table = task.env("FIBERSCOPE_BENCH_PYTHON", &python).output()?;
         print!("{table}");
         let page = format!("# Benchmark `{name}`\n\n`cargo xtask bench {name}` on {}.\n\n{table}", machine());

@@ -9,7 +9,8 @@ const INTEROP: &str = "crates/fiberscope-io/tests/interop";
 /// Runs the Python tests with the command built in the same profile as the Rust tests.
 pub fn test() -> Result<(), Failure> {
     let python = environment(&format!("{INTEROP}/requirements.txt"))?;
-    cargo(&["build", "--package", "fiberscope-cli"]).run()?;
+    // The whole workspace, as in the Rust tests: one package alone would be built with other features.
+    cargo(&["build", "--workspace", "--bins"]).run()?;
     let binary = root().join("target/debug/fiberscope");
     program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", INTEROP])
         .env("FIBERSCOPE", binary)
