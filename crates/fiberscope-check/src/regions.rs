@@ -10,7 +10,9 @@
 //! The tree is walked in preorder with an explicit stack. Affine functions of the free inputs are
 //! computed when they are asked for and kept as long as the masks of the layers before them hold.
 
-use fiberscope_core::{Activation, CoverNode, Domain, ExactNetwork, Interval, Neuron, Operand, Rational};
+use fiberscope_core::{
+    Activation, CoverNode, Domain, ExactNetwork, Interval, Neuron, Operand, ProductSum, Rational,
+};
 
 use crate::{Refusal, refuse};
 
@@ -137,7 +139,7 @@ impl<'a> Masked<'a> {
     /// `sum_j w_j a_j + b` with the masked functions `a_j` of the layer before.
     fn combine(&self, neuron: Neuron, inputs: &Inputs) -> Form {
         let layer = &self.network.layers()[neuron.layer];
-        let mut total = vec![Rational::ZERO; inputs.free + 1];
+        let mut total = vec![ProductSum::default(); inputs.free + 1];
         for (j, weight) in layer.weight().row(neuron.unit).iter().enumerate() {
             let input = match neuron.layer.checked_sub(1) {
                 None => Some(&inputs.forms[j]),
@@ -145,11 +147,11 @@ impl<'a> Masked<'a> {
                 Some(_) => None,
             };
             if let (Some(input), false) = (input, weight.is_zero()) {
-                total.iter_mut().zip(input).for_each(|(sum, x)| *sum += &(weight * x));
+                total.iter_mut().zip(input).for_each(|(sum, x)| sum.add(weight, x));
             }
         }
-        total[inputs.free] += &layer.bias()[neuron.unit];
-        total
+        total[inputs.free].add(&layer.bias()[neuron.unit], &Rational::ONE);
+        total.iter().map(ProductSum::to_rational).collect()
     }
 }
 
@@ -243,7 +245,7 @@ impl<'a> Walk<'a> {
         if terms.is_empty() {
             return Err("a proof of emptiness needs at least one constraint".into());
         }
-        let mut total = vec![Rational::ZERO; self.inputs.free + 1];
+        let mut total = vec![ProductSum::default(); self.inputs.free + 1];
         for (constraint, multiplier) in terms {
             if !multiplier.is_positive() || !multiplier.is_integer() {
                 return Err(format!(
@@ -253,10 +255,10 @@ impl<'a> Walk<'a> {
             }
             let (form, negative) = self.constraint(*constraint)?;
             for (sum, g) in total.iter_mut().zip(form) {
-                let term = multiplier * g;
-                if negative { *sum -= &term } else { *sum += &term }
+                if negative { sum.subtract(multiplier, g) } else { sum.add(multiplier, g) }
             }
         }
+        let total: Form = total.iter().map(ProductSum::to_rational).collect();
         let (constant, gradient) = total.split_last().expect("a form has a constant");
         if gradient.iter().any(|g| !g.is_zero()) {
             return Err("the gradients with their multipliers must add up to zero".into());

@@ -47,7 +47,8 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let digest = "0".repeat(64);
     let state = format!(
-        r#"{{"format": "fiberscope-search", "version": 1, "a": "{digest}", "b": "{digest}", "domain": "space",
+        r#"{{"format": "fiberscope-search", "version": 1, "given": ["{digest}", "{digest}"],
+        "a": "{digest}", "b": "{digest}", "domain": "space",
         "leaves": 0, "items": []}}"#
     );
     for (file, text) in [
@@ -98,6 +99,8 @@ fn states_of_other_searches() {
     let resume =
         |file: &'static str| ["equiv", "a.json", "b.json", "--resume", file, "--certificate", "proof.json"];
     refused(folder, &resume("search.json"), "search.json: the state belongs to another search");
+    let identical = ["equiv", "a.json", "a.json", "--resume", "search.json"];
+    refused(folder, &identical, "search.json: the state belongs to another search");
     refused(folder, &resume("old.json"), "old.json");
     refused(folder, &resume("cut.json"), "cut.json: not the state of a search");
     refused(folder, &resume("a.json"), "a.json");

@@ -13,9 +13,11 @@
 
 use dashu_int::ops::Gcd;
 use dashu_int::{IBig, Sign as IntegerSign, UBig};
+#[cfg(feature = "parallel")]
+use rayon::prelude::*;
 
 use crate::evaluate::check_width;
-use crate::{Activation, InputError, Layer, Matrix, Network, Rational, Scalar, Sign, SignVector};
+use crate::{Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector};
 
 impl<S: Scalar> Network<S> {
     /// `f(x)` exactly. To evaluate at many points, make one [`ExactEvaluator`].
@@ -30,6 +32,13 @@ impl<S: Scalar> Network<S> {
     /// assert!(!sum.is_f64()); // the sum of the two doubles is no double: `0.1 + 0.2` rounds
     /// ```
     pub fn evaluate_exact(&self, x: &[Rational]) -> Result<Vec<Rational>, InputError> {
+        check_width(self.input_width(), x.len())?;
+        let parameters =
+            self.layers().iter().flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()));
+        if x.iter().all(Rational::is_dyadic) && parameters.map(Scalar::to_rational).all(|w| w.is_dyadic()) {
+            let forward = |a: Vec<Rational>, layer: &Layer<S>| layer_at(layer, &a);
+            return Ok(self.layers().iter().fold(x.to_vec(), forward));
+        }
         ExactEvaluator::new(self).evaluate(x)
     }
 
@@ -37,6 +46,23 @@ impl<S: Scalar> Network<S> {
     pub fn sign_vector_exact(&self, x: &[Rational]) -> Result<SignVector, InputError> {
         ExactEvaluator::new(self).sign_vector(x)
     }
+}
+
+/// The activations of a layer at one point, for dyadic numbers: sums of products without a common scale.
+fn layer_at<S: Scalar>(layer: &Layer<S>, a: &[Rational]) -> Vec<Rational> {
+    let active: Vec<(usize, &Rational)> = a.iter().enumerate().filter(|(_, a)| !a.is_zero()).collect();
+    let unit = |unit: usize| {
+        let row = layer.weight().row(unit);
+        let mut sum = ProductSum::default();
+        active.iter().for_each(|&(j, a)| sum.add(&row[j].to_rational(), a));
+        sum.add(&layer.bias()[unit].to_rational(), &Rational::ONE);
+        let z = sum.to_rational();
+        if layer.activation() == Activation::Relu && z.is_negative() { Rational::ZERO } else { z }
+    };
+    #[cfg(feature = "parallel")]
+    return (0..layer.width()).into_par_iter().map(unit).collect();
+    #[cfg(not(feature = "parallel"))]
+    (0..layer.width()).map(unit).collect()
 }
 
 /// A network prepared for exact evaluation at many points.
@@ -165,7 +191,9 @@ fn nonzero(vector: &[IBig]) -> Vec<(usize, &IBig)> {
 }
 
 fn dot(row: &[IBig], nonzero: &[(usize, &IBig)]) -> IBig {
-    nonzero.iter().fold(IBig::ZERO, |sum, &(j, n)| sum + &row[j] * n)
+    let mut sum = ProductSum::of_integers();
+    nonzero.iter().for_each(|&(j, n)| sum.add_integers(&row[j], n, false));
+    sum.to_integer()
 }
 
 /// `left right`; `None` if the shapes do not fit.
@@ -209,6 +237,7 @@ mod tests {
     fn check<S: Scalar>(network: &Network<S>, x: &[Rational]) {
         let all = slow(network, x);
         let evaluator = ExactEvaluator::new(network);
+        assert_eq!(network.evaluate_exact(x), evaluator.evaluate(x));
         assert_eq!(&evaluator.evaluate(x).unwrap(), all.last().unwrap());
         let relu =
             network.layers().iter().zip(&all).filter(|(layer, _)| layer.activation() == Activation::Relu);

@@ -15,6 +15,7 @@ mod matrix;
 mod moves;
 mod network;
 mod nudge;
+mod product_sum;
 mod range;
 mod rational;
 mod region;
@@ -39,6 +40,7 @@ pub use moves::{
 };
 pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Scalar};
 pub use nudge::{Nudge, RoundingStep};
+pub use product_sum::ProductSum;
 pub use range::{Role, preactivation_range};
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};

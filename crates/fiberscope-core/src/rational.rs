@@ -104,6 +104,22 @@ impl Rational {
         }
     }
 
+    /// Mantissa and exponent, if the mantissa is a machine integer.
+    pub(crate) fn short_parts(&self) -> Option<(i64, i64)> {
+        match &self.0 {
+            Dyadic { mantissa, exponent } => Some((*mantissa, i64::from(*exponent))),
+            Long(_) | Big(_) => None,
+        }
+    }
+
+    /// Mantissa and exponent of a dyadic number whose mantissa is no machine integer.
+    pub(crate) fn long_parts(&self) -> Option<(&IBig, i64)> {
+        match &self.0 {
+            Long(parts) => Some((&parts.0, parts.1)),
+            Dyadic { .. } | Big(_) => None,
+        }
+    }
+
     /// `numerator * 2^exponent / denominator`, for a denominator other than zero.
     pub fn from_big_parts(numerator: IBig, denominator: UBig, exponent: i64) -> Self {
         if denominator == UBig::ONE {
@@ -167,6 +183,11 @@ impl Rational {
     /// Whether the number is zero.
     pub fn is_zero(&self) -> bool {
         matches!(self.0, Dyadic { mantissa: 0, .. })
+    }
+
+    /// Whether the number is an integer times a power of two.
+    pub fn is_dyadic(&self) -> bool {
+        !matches!(self.0, Big(_))
     }
 
     /// Whether the number is an integer.

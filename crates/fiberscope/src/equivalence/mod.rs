@@ -148,6 +148,9 @@ pub fn decide(
     }
     domain.check(a.input_width())?;
     let question = Question::new(a, b, domain, options);
+    if let Some(state) = &options.resume {
+        state.may_belong_to(&question.names.0.sha256, &question.names.1.sha256, domain)?;
+    }
     if let Some(decision) = question.identical().or_else(|| question.relabelled()) {
         return Ok(decision);
     }
@@ -368,6 +371,7 @@ impl<'a> Question<'a> {
             }
             SearchOutcome::Different { x } => self.different([x], "regions"),
             SearchOutcome::Undecided { explored, leaves, state } => {
+                let state = state.named(self.names.0.sha256.clone(), self.names.1.sha256.clone());
                 let verdict = Verdict::Undecided { explored, regions: leaves, state: Some(Box::new(state)) };
                 Some(Decision { verdict, method: "regions" })
             }

@@ -16,7 +16,6 @@ mod node;
 mod problem;
 mod simplex;
 mod state;
-mod wide;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@
 
 use dashu_int::ops::{Abs, Gcd};
 use dashu_int::{IBig, Sign, UBig};
-use fiberscope_core::Rational;
+use fiberscope_core::{ProductSum, Rational};
 
 use super::integer::{Form, power_of_two};
 
@@ -92,7 +92,7 @@ pub fn rounded(
     let largest = others.iter().fold(1.0f64, |m, (_, multiplier)| m.max(*multiplier));
     let unit = power_of_two(i64::from(bits) - largest.log2().ceil() as i64);
     let exponent = others.iter().map(|(c, _)| c.form.exponent).fold(new.form.exponent, i64::max);
-    let mut total = vec![IBig::ZERO; last + 1];
+    let mut total = vec![ProductSum::of_integers(); last + 1];
     let mut certificate = Vec::with_capacity(others.len() + 1 + last);
     for (constraint, multiplier) in std::iter::once((new, 1.0)).chain(others.iter().copied()) {
         let rounded = (multiplier * unit).round();
@@ -108,10 +108,11 @@ pub fn rounded(
             factor *= &sides.multiple;
         }
         for (sum, x) in total.iter_mut().zip(constraint.form.exact.iter()) {
-            if constraint.negative { *sum -= &factor * x } else { *sum += &factor * x }
+            sum.add_integers(&factor, x, constraint.negative);
         }
         certificate.push((constraint.number, factor * constraint.scale));
     }
+    let mut total: Vec<IBig> = total.iter().map(ProductSum::to_integer).collect();
     let (constant, gradient) = total.split_last_mut()?;
     for (rest, pair) in gradient.iter().zip(&sides.sides) {
         if rest.is_zero() {

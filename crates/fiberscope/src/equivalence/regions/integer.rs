@@ -6,9 +6,7 @@
 
 use dashu_int::ops::{BitTest, Gcd};
 use dashu_int::{IBig, Sign, UBig};
-use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, Rational};
-
-use super::wide::{WIDE_BITS, Wide};
+use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, ProductSum, Rational};
 
 /// An affine function of the free inputs over the integers, and its approximation.
 #[derive(Clone, Debug)]
@@ -67,8 +65,6 @@ pub fn power_of_two(exponent: i64) -> f64 {
 pub struct IntegerLayer {
     /// One row per neuron.
     weight: Vec<Box<[IBig]>>,
-    /// The same as machine integers, where they all are, and the length of the longest.
-    short_weight: Option<(Vec<Box<[i128]>>, usize)>,
     bias: Vec<IBig>,
     /// `S_l`.
     pub scale: IBig,
@@ -90,60 +86,22 @@ impl IntegerLayer {
 
     /// The pre-activations of this layer behind masked functions of the layer before.
     pub fn forms(&self, before: &[Form], on: &[bool]) -> Vec<Form> {
-        let short = self.short_inputs(before, on);
+        let active: Vec<(usize, &Form)> = before.iter().enumerate().filter(|(i, _)| on[*i]).collect();
         let length = before.first().map_or(1, |form| form.exact.len());
+        let mut sums = vec![ProductSum::of_integers(); length];
         let form = |unit: usize| {
-            let exact = match (&self.short_weight, &short) {
-                (Some((weight, _)), Some(short)) => self.combine_short(unit, &weight[unit], short, length),
-                _ => self.combine(unit, before, on),
-            };
+            sums.fill_with(ProductSum::of_integers);
+            for (i, form) in active.iter().filter(|(i, _)| !self.weight[unit][*i].is_zero()) {
+                let weight = &self.weight[unit][*i];
+                sums.iter_mut()
+                    .zip(form.exact.iter())
+                    .for_each(|(sum, x)| sum.add_integers(weight, x, false));
+            }
+            let mut exact: Vec<IBig> = sums.iter().map(ProductSum::to_integer).collect();
+            exact[length - 1] += &self.bias[unit];
             Form::new(exact)
         };
         (0..self.width()).map(form).collect()
-    }
-
-    /// The active functions of the layer before as machine integers, if all sums of this layer are short enough.
-    fn short_inputs(&self, before: &[Form], on: &[bool]) -> Option<Vec<(usize, Vec<i128>)>> {
-        let (_, weight_length) = self.short_weight.as_ref()?;
-        let active = || before.iter().enumerate().zip(on).filter(|(_, on)| **on);
-        let length =
-            active().flat_map(|((_, form), _)| form.exact.iter().map(IBig::bit_len)).max().unwrap_or(0);
-        let terms = usize::BITS - before.len().leading_zeros();
-        if weight_length + length + terms as usize > WIDE_BITS {
-            return None;
-        }
-        active().map(|((i, form), _)| Some((i, short(&form.exact)?))).collect()
-    }
-
-    /// [`IntegerLayer::combine`] in machine integers.
-    fn combine_short(
-        &self,
-        unit: usize,
-        weight: &[i128],
-        before: &[(usize, Vec<i128>)],
-        length: usize,
-    ) -> Vec<IBig> {
-        let mut total = vec![Wide::default(); length];
-        for (i, form) in before {
-            total.iter_mut().zip(form).for_each(|(sum, &x)| sum.add_product(weight[*i], x));
-        }
-        let mut total: Vec<IBig> = total.into_iter().map(Wide::to_integer).collect();
-        total[length - 1] += &self.bias[unit];
-        total
-    }
-
-    fn combine(&self, unit: usize, before: &[Form], on: &[bool]) -> Vec<IBig> {
-        let length = before.first().map_or(1, |form| form.exact.len());
-        let mut total = vec![IBig::ZERO; length];
-        for ((weight, form), _) in
-            self.weight[unit].iter().zip(before).zip(on).filter(|((weight, _), on)| **on && !weight.is_zero())
-        {
-            for (sum, x) in total.iter_mut().zip(form.exact.iter()) {
-                *sum += weight * x;
-            }
-        }
-        total[length - 1] += &self.bias[unit];
-        total
     }
 }
 
@@ -222,23 +180,11 @@ fn integer_layer(
     let row = |i: usize| weight.row(i).iter().map(|w| times(w, &denominator)).collect();
     let weight: Vec<Box<[IBig]>> = (0..weight.rows()).map(row).collect();
     IntegerLayer {
-        short_weight: short_matrix(&weight),
         weight,
         bias: bias.iter().map(|b| times(b, &denominator) * &before).collect(),
         scale: scale.clone(),
         source,
     }
-}
-
-/// The rows as machine integers, if they all are, and the length of the longest number.
-fn short_matrix(weight: &[Box<[IBig]>]) -> Option<(Vec<Box<[i128]>>, usize)> {
-    let rows = weight.iter().map(|row| short(row).map(Vec::into_boxed_slice)).collect::<Option<_>>()?;
-    Some((rows, weight.iter().flatten().map(IBig::bit_len).max().unwrap_or(0)))
-}
-
-/// The integers as machine integers, if they all are.
-fn short(integers: &[IBig]) -> Option<Vec<i128>> {
-    integers.iter().map(|x| i128::try_from(x).ok()).collect()
 }
 
 /// A positive integer whose product with each of the numbers is an integer.

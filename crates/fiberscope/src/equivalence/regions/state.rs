@@ -42,6 +42,9 @@ pub enum SearchError {
 pub struct SearchState {
     format: String,
     version: u64,
+    /// The networks that the question was about, before they were reduced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    given: Option<[Digest; 2]>,
     a: Digest,
     b: Digest,
     domain: Domain,
@@ -100,17 +103,34 @@ impl SearchState {
         self.leaves
     }
 
+    /// Names the networks that the question is about; the search itself is on reduced ones.
+    pub(in crate::equivalence) fn named(mut self, a: Digest, b: Digest) -> Self {
+        self.given = Some([a, b]);
+        self
+    }
+
+    /// Whether the state may belong to a question about these networks and this domain, before anything is computed.
+    pub(in crate::equivalence) fn may_belong_to(
+        &self,
+        a: &Digest,
+        b: &Digest,
+        domain: &Domain,
+    ) -> Result<(), SearchError> {
+        let Some(given) = &self.given else { return Ok(()) };
+        the_same([
+            (given[0] == *a, "first network"),
+            (given[1] == *b, "second network"),
+            (self.domain == *domain, "domain"),
+        ])
+    }
+
     /// Whether the state belongs to a search on these (reduced) networks and this domain.
     pub fn belongs_to(&self, a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<(), SearchError> {
-        let same = [
+        the_same([
             (self.a == Digest::of_exact(a), "first network"),
             (self.b == Digest::of_exact(b), "second network"),
             (self.domain == *domain, "domain"),
-        ];
-        match same.into_iter().find(|(same, _)| !same) {
-            Some((_, what)) => Err(SearchError::OtherSearch(what)),
-            None => Ok(()),
-        }
+        ])
     }
 
     /// The state of a search that stopped with these stretches.
@@ -132,6 +152,7 @@ impl SearchState {
         SearchState {
             format: FORMAT.into(),
             version: VERSION,
+            given: None,
             a: Digest::of_exact(a),
             b: Digest::of_exact(b),
             domain: domain.clone(),
@@ -158,6 +179,13 @@ impl SearchState {
             }
         };
         self.items.into_iter().map(restore).collect()
+    }
+}
+
+fn the_same(parts: [(bool, &'static str); 3]) -> Result<(), SearchError> {
+    match parts.into_iter().find(|(same, _)| !same) {
+        Some((_, what)) => Err(SearchError::OtherSearch(what)),
+        None => Ok(()),
     }
 }
 
