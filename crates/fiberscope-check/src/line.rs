@@ -10,13 +10,17 @@
 //! its new slope is positive. So the walk visits every interval on which a network is affine, and two networks are
 //! equal iff their outputs are the same affine functions on all joint intervals.
 //!
-//! A change of one neuron adds a multiple of its function to the neurons behind it; nothing else is computed anew.
+//! A change of one neuron adds a multiple of its function to the neurons behind it; nothing else is computed anew. Zeros
+//! are compared as fractions that are not in lowest terms: that costs two products, not a common divisor.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod affine;
+
+use std::collections::BTreeMap;
 
 use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Rational};
 
 use crate::{Refusal, refuse};
+use affine::{Affine, Fraction};
 
 /// What a walk found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,23 +44,20 @@ pub fn compare_on_line(
 ) -> Option<LineOutcome> {
     let line = Line::of(a, b, domain)?;
     let mut walks = [Walk::new(a, &line), Walk::new(b, &line)];
-    let (mut from, mut pieces) = (line.side.lower.clone(), 0);
+    let end = line.side.upper.as_ref().map(Fraction::of);
+    let (mut from, mut pieces) = (line.side.lower.as_ref().map(Fraction::of), 0);
     loop {
         if stop() {
             return Some(LineOutcome::Stopped);
         }
         pieces += 1;
         let next = walks.iter().filter_map(Walk::next).min();
-        let to = match (next, &line.side.upper) {
-            (Some(next), Some(end)) => Some(next.min(end.clone())),
-            (next, end) => next.or_else(|| end.clone()),
-        };
-        if let Some(t) = difference(&walks, from.as_ref(), to.as_ref()) {
+        let next = next.filter(|next| end.as_ref().is_none_or(|end| next < end));
+        let to = next.as_ref().or(end.as_ref());
+        if let Some(t) = difference(&walks, from.as_ref(), to) {
             return Some(LineOutcome::Different(line.input(&t)));
         }
-        let Some(t) = to.filter(|t| line.side.upper.as_ref() != Some(t)) else {
-            return Some(LineOutcome::Equal(pieces));
-        };
+        let Some(t) = next else { return Some(LineOutcome::Equal(pieces)) };
         walks.iter_mut().for_each(|walk| walk.pass(&t));
         from = Some(t);
     }
@@ -75,17 +76,17 @@ pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<(),
 }
 
 /// A point between the ends where the outputs differ.
-fn difference(walks: &[Walk; 2], from: Option<&Rational>, to: Option<&Rational>) -> Option<Rational> {
+fn difference(walks: &[Walk; 2], from: Option<&Fraction>, to: Option<&Fraction>) -> Option<Rational> {
     let [a, b] = walks.each_ref().map(Walk::outputs);
     if a == b {
         return None;
     }
     // Two affine functions that are not equal agree at one point at most.
     let one = Rational::ONE;
-    let (first, second) = match (from, to) {
-        (Some(from), Some(to)) => (from.clone(), to.clone()),
-        (Some(from), None) => (from.clone(), from + &one),
-        (None, Some(to)) => (to - &one, to.clone()),
+    let (first, second) = match (from.map(Fraction::value), to.map(Fraction::value)) {
+        (Some(from), Some(to)) => (from, to),
+        (Some(from), None) => (from.clone(), &from + &one),
+        (None, Some(to)) => (&to - &one, to),
         (None, None) => (Rational::ZERO, one),
     };
     let at = |t: &Rational| a.iter().zip(b).any(|(a, b)| a.at(t) != b.at(t));
@@ -128,36 +129,6 @@ impl Line {
     }
 }
 
-/// The function `slope t + constant`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Affine {
-    slope: Rational,
-    constant: Rational,
-}
-
-impl Affine {
-    fn zero() -> Self {
-        Affine { slope: Rational::ZERO, constant: Rational::ZERO }
-    }
-
-    fn at(&self, t: &Rational) -> Rational {
-        &(&self.slope * t) + &self.constant
-    }
-
-    fn add(&mut self, factor: &Rational, other: &Affine) {
-        self.slope += &(factor * &other.slope);
-        self.constant += &(factor * &other.constant);
-    }
-
-    fn minus(&self, other: &Affine) -> Affine {
-        Affine { slope: &self.slope - &other.slope, constant: &self.constant - &other.constant }
-    }
-
-    fn is_zero(&self) -> bool {
-        self.slope.is_zero() && self.constant.is_zero()
-    }
-}
-
 /// One network right of the current point.
 struct Walk<'a> {
     network: &'a ExactNetwork,
@@ -165,8 +136,10 @@ struct Walk<'a> {
     z: Vec<Vec<Affine>>,
     /// Whether hidden neurons are on.
     on: Vec<Vec<bool>>,
-    /// The coming zeros: where, layer, neuron.
-    zeros: BTreeSet<(Rational, usize, usize)>,
+    /// The neurons of the first layer that are yet to change, the last first: their functions never change.
+    queue: Vec<(Fraction, usize)>,
+    /// The next change of each hidden layer, as far as the layers before stay as they are.
+    next: Vec<Option<Fraction>>,
 }
 
 impl<'a> Walk<'a> {
@@ -177,25 +150,26 @@ impl<'a> Walk<'a> {
             false => Affine { slope: Rational::ZERO, constant: line.fixed[i].clone() },
         };
         let mut inputs: Vec<Affine> = (0..network.input_width()).map(input).collect();
-        let mut walk = Walk { network, z: Vec::new(), on: Vec::new(), zeros: BTreeSet::new() };
+        let mut walk = Walk { network, z: vec![], on: vec![], queue: vec![], next: vec![] };
         let start = line.side.lower.as_ref();
         for (l, layer) in network.layers().iter().enumerate() {
             let form = |(row, bias): (&[Rational], &Rational)| {
-                let mut z = Affine { slope: Rational::ZERO, constant: bias.clone() };
-                row.iter().zip(&inputs).filter(|(w, _)| !w.is_zero()).for_each(|(w, a)| z.add(w, a));
-                z
+                let constant = Affine { slope: Rational::ZERO, constant: bias.clone() };
+                let terms = row.iter().zip(&inputs).filter(|(w, _)| !w.is_zero());
+                Affine::sum(terms.chain([(&Rational::ONE, &constant)]))
             };
             walk.z.push(layer.weight().iter_rows().zip(layer.bias()).map(form).collect());
             if l == network.hidden_depth() {
                 break;
             }
-            let identity = layer.activation() == Activation::Identity;
-            let on = |z: &Affine| identity || begins_on(z, start);
+            let on = |z: &Affine| layer.activation() == Activation::Identity || begins_on(z, start);
             walk.on.push(walk.z[l].iter().map(on).collect());
             inputs = (0..layer.width()).map(|unit| walk.activation(l, unit)).collect();
-            if !identity {
-                (0..layer.width()).for_each(|unit| walk.expect_zero(l, unit, start));
+            if l == 0 {
+                walk.queue = walk.changes(0).collect();
+                walk.queue.sort_by(|a, b| b.cmp(a));
             }
+            walk.next.push(walk.next_change(l));
         }
         walk
     }
@@ -209,77 +183,96 @@ impl<'a> Walk<'a> {
     }
 
     /// The next breakpoint.
-    fn next(&self) -> Option<Rational> {
-        self.zeros.first().map(|(t, _, _)| t.clone())
+    fn next(&self) -> Option<Fraction> {
+        self.next.iter().flatten().min().cloned()
     }
 
-    /// Notes the neuron's zero right of a point, if it has one.
-    fn expect_zero(&mut self, layer: usize, unit: usize, after: Option<&Rational>) {
-        if let Some(t) = zero(&self.z[layer][unit])
-            && after.is_none_or(|after| t > *after)
-        {
-            self.zeros.insert((t, layer, unit));
+    /// The zeros of a layer's neurons right of the current point. A neuron that is on is positive there, or zero throughout, so it has
+    /// one iff it falls; one that is off iff it rises.
+    fn changes(&self, layer: usize) -> impl Iterator<Item = (Fraction, usize)> {
+        let relu = self.network.layers()[layer].activation() == Activation::Relu;
+        let neurons = self.z[layer].iter().zip(&self.on[layer]).enumerate();
+        neurons.filter_map(move |(unit, (z, on))| {
+            let comes = relu && if *on { z.slope.is_negative() } else { z.slope.is_positive() };
+            Some((z.root().filter(|_| comes)?, unit))
+        })
+    }
+
+    fn next_change(&self, layer: usize) -> Option<Fraction> {
+        match layer {
+            0 => self.queue.last().map(|(t, _)| t.clone()),
+            _ => self.changes(layer).map(|(t, _)| t).min(),
         }
     }
 
-    /// Goes to the right of `t`.
-    fn pass(&mut self, t: &Rational) {
-        let mut vanishing = Vec::new();
-        while self.zeros.first().is_some_and(|(zero, _, _)| zero == t) {
-            vanishing.extend(self.zeros.pop_first().map(|(_, layer, unit)| (layer, unit)));
+    /// The neurons of a layer that vanish at the next breakpoint `t`, except those that are zero throughout.
+    fn vanishing(&mut self, layer: usize, t: &Fraction) -> Vec<usize> {
+        if self.next[layer].as_ref() != Some(t) {
+            return Vec::new();
         }
-        let Some(first) = vanishing.iter().map(|(layer, _)| *layer).min() else { return };
+        if layer > 0 {
+            return self.changes(layer).filter(|(zero, _)| zero == t).map(|(_, unit)| unit).collect();
+        }
+        let first = self.queue.iter().rposition(|(zero, _)| zero != t).map_or(0, |last| last + 1);
+        self.queue.split_off(first).into_iter().map(|(_, unit)| unit).collect()
+    }
+
+    /// Goes to the right of the next breakpoint `t`.
+    fn pass(&mut self, t: &Fraction) {
         // Changes of the activations of the layer before.
         let mut changes: Vec<(usize, Affine)> = Vec::new();
-        for layer in first..self.network.hidden_depth() {
+        for layer in 0..self.network.hidden_depth() {
+            let vanishing = self.vanishing(layer, t);
+            if vanishing.is_empty() && changes.is_empty() {
+                continue;
+            }
             // What changes in this layer, with the activations left of `t`.
             let mut old: BTreeMap<usize, Affine> = BTreeMap::new();
-            for (_, unit) in vanishing.iter().filter(|(l, _)| *l == layer) {
-                old.insert(*unit, self.activation(layer, *unit));
+            for &unit in &vanishing {
+                old.insert(unit, self.activation(layer, unit));
             }
-            self.add_changes(layer, &changes, &mut old);
+            let risen = self.add_changes(layer, &changes, &mut old);
             if self.network.layers()[layer].activation() == Activation::Relu {
-                old.keys().for_each(|&unit| self.settle(layer, unit, t));
+                for unit in vanishing.into_iter().chain(risen) {
+                    self.on[layer][unit] = self.z[layer][unit].slope.is_positive();
+                }
             }
             let change = |(unit, old): (usize, Affine)| (unit, self.activation(layer, unit).minus(&old));
             changes = old.into_iter().map(change).filter(|(_, change)| !change.is_zero()).collect();
+            self.next[layer] = self.next_change(layer);
         }
         self.add_changes(self.network.hidden_depth(), &changes, &mut BTreeMap::new());
     }
 
-    /// Adds the changes of the inputs to the pre-activations of a layer, and notes the activations that the
-    /// neurons that see them had before.
-    fn add_changes(&mut self, layer: usize, changes: &[(usize, Affine)], old: &mut BTreeMap<usize, Affine>) {
+    /// Adds the changes of the inputs to the pre-activations of a layer, and notes the activations that the neurons that see them had
+    /// before. Returns the neurons that were zero throughout, and so vanish at the breakpoint too.
+    fn add_changes(
+        &mut self,
+        layer: usize,
+        changes: &[(usize, Affine)],
+        old: &mut BTreeMap<usize, Affine>,
+    ) -> Vec<usize> {
+        let mut risen = Vec::new();
         if changes.is_empty() {
-            return;
+            return risen;
         }
         let hidden = layer < self.network.hidden_depth();
         for (unit, row) in self.network.layers()[layer].weight().iter_rows().enumerate() {
-            let mut sum = Affine::zero();
-            changes
-                .iter()
-                .filter(|(j, _)| !row[*j].is_zero())
-                .for_each(|(j, change)| sum.add(&row[*j], change));
-            if sum.is_zero() {
+            let before = &self.z[layer][unit];
+            let terms = changes.iter().map(|(j, change)| (&row[*j], change)).filter(|(w, _)| !w.is_zero());
+            let after = Affine::sum(terms.chain([(&Rational::ONE, before)]));
+            if after == *before {
                 continue;
             }
             if hidden {
-                old.entry(unit).or_insert_with(|| self.activation(layer, unit));
-                if let Some(zero) = zero(&self.z[layer][unit]) {
-                    self.zeros.remove(&(zero, layer, unit));
+                if before.is_zero() {
+                    risen.push(unit);
                 }
+                old.entry(unit).or_insert_with(|| self.activation(layer, unit));
             }
-            self.z[layer][unit].add(&Rational::ONE, &sum);
+            self.z[layer][unit] = after;
         }
-    }
-
-    /// Decides a neuron right of `t`.
-    fn settle(&mut self, layer: usize, unit: usize, t: &Rational) {
-        let z = &self.z[layer][unit];
-        if z.at(t).is_zero() {
-            self.on[layer][unit] = z.slope.is_positive();
-        }
-        self.expect_zero(layer, unit, Some(t));
+        risen
     }
 }
 
@@ -291,11 +284,6 @@ fn begins_on(z: &Affine, start: Option<&Rational>) -> bool {
         None => (-&z.slope, Rational::ZERO),
     };
     value.is_positive() || (value.is_zero() && slope.is_positive())
-}
-
-/// Where the function is zero, if at one point only.
-fn zero(z: &Affine) -> Option<Rational> {
-    Some(-(&z.constant * &z.slope.recip()?))
 }
 
 #[cfg(test)]

@@ -121,6 +121,15 @@ impl ProductSum {
         if self.rest.is_zero() { sum } else { &sum + &self.rest }
     }
 
+    /// The sign of the sum: -1, 0 or 1.
+    pub fn signum(&self) -> i8 {
+        if !self.rest.is_zero() {
+            return self.to_rational().signum();
+        }
+        let [positive, negative] = &self.sums;
+        positive.iter().rev().cmp(negative.iter().rev()) as i8
+    }
+
     /// The sum of products of integers.
     pub fn to_integer(&self) -> IBig {
         if self.base != Some(0) || !self.rest.is_zero() {
@@ -264,6 +273,7 @@ mod tests {
                     expected -= &(&a * &b);
                 }
                 assert_eq!(sum.to_rational(), expected);
+                assert_eq!(sum.signum(), expected.signum());
             }
         }
     }
