@@ -24,6 +24,7 @@ mod field;
 mod jacobian;
 pub mod ntk;
 mod pattern;
+mod symmetric;
 #[cfg(test)]
 pub(crate) mod testing;
 
