@@ -81,8 +81,9 @@ impl<'f> SymmetricElimination<'f> {
         }
         let end = self.rank + gained;
         let mut below = block.slice_mut(s![gained..self.open - self.rank, ..gained]);
+        let blocks = UpperBlocks::new(self.field, square.view());
         let tiles: Vec<_> = below.axis_chunks_iter_mut(Axis(0), TILE).collect();
-        tiles.into_par_iter().for_each(|tile| divide_by_upper(self.field, square.view(), tile));
+        tiles.into_par_iter().for_each(|tile| blocks.divide(self.field, tile));
         let lower = below.iter().map(|&x| x as f32).collect();
         self.panels.push(Panel { end, lower, pivots: square.diag().to_vec() });
         self.rank = end;
@@ -181,20 +182,34 @@ fn diagonal_pivots(field: &Field, mut square: Array2<f64>) -> (usize, Swaps) {
     (n, swaps)
 }
 
-/// `X = X U^-1` for the upper triangle `U` of a square matrix, block by block.
-fn divide_by_upper(field: &Field, upper: ArrayView2<f64>, mut x: ArrayViewMut2<f64>) {
-    let n = upper.nrows();
-    for start in (0..n).step_by(BASE) {
-        let end = n.min(start + BASE);
-        let (done, mut rest) = x.view_mut().split_at(Axis(1), start);
-        let mut here = rest.slice_mut(s![.., ..end - start]);
-        if start > 0 {
-            field.add_product_here(-1.0, done.view(), upper.slice(s![..start, start..end]), here.view_mut());
+/// An upper triangle `U` with the inverses of its blocks on the diagonal.
+struct UpperBlocks<'a> {
+    upper: ArrayView2<'a, f64>,
+    inverses: Vec<Array2<f64>>,
+}
+
+impl<'a> UpperBlocks<'a> {
+    fn new(field: &Field, upper: ArrayView2<'a, f64>) -> Self {
+        let n = upper.nrows();
+        let block = |start: usize| s![start..n.min(start + BASE), start..n.min(start + BASE)];
+        let inverse = |start| inverse_upper(field, upper.slice(block(start)));
+        UpperBlocks { upper, inverses: (0..n).step_by(BASE).map(inverse).collect() }
+    }
+
+    /// `X = X U^-1`.
+    fn divide(&self, field: &Field, mut x: ArrayViewMut2<f64>) {
+        for (k, inverse) in self.inverses.iter().enumerate() {
+            let (start, end) = (k * BASE, k * BASE + inverse.nrows());
+            let (done, mut rest) = x.view_mut().split_at(Axis(1), start);
+            let mut here = rest.slice_mut(s![.., ..end - start]);
+            if start > 0 {
+                let above = self.upper.slice(s![..start, start..end]);
+                field.add_product_here(-1.0, done.view(), above, here.view_mut());
+            }
+            let mut quotient = Array2::zeros(here.dim());
+            field.multiply_here(here.view(), inverse.view(), &mut quotient);
+            here.assign(&quotient);
         }
-        let inverse = inverse_upper(field, upper.slice(s![start..end, start..end]));
-        let mut quotient = Array2::zeros(here.dim());
-        field.multiply_here(here.view(), inverse.view(), &mut quotient);
-        here.assign(&quotient);
     }
 }
 
