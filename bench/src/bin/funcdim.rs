@@ -1,10 +1,10 @@
 //! The exact functional dimension beside the ranks of the usual tools, and training beside PyTorch.
 //!
-//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each. The Python that has the peers is named by the variable
-//! `FIBERSCOPE_BENCH_PYTHON`; a peer that it cannot import is left out. `funcdim S1 S3` runs some of the cases only, `funcdim training` the trainings,
+//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each. The Pythons that have the peers are named, separated by colons, by the
+//! variable `FIBERSCOPE_BENCH_PYTHON`; a peer that none of them can import is left out. `funcdim S1 S3` runs some of the cases only, `funcdim training` the trainings,
 //! and `funcdim large [POINTS]` the case of 50,000 rows, on all threads.
 
-#![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the tables are the output of a benchmark")]
 
 use std::env;
 use std::error::Error;
@@ -84,6 +84,8 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
     save(&network, &folder.path().join("net.npz"), Precision::F64)?;
     write_npy(&folder.path().join("points.npy"), &inputs)?;
     let mut peers: Vec<_> = PEERS.iter().map(|peer| Peer::start(peer, folder.path())).collect();
+    let versions: Vec<_> = peers.iter().flatten().map(|peer| peer.version.as_str()).collect();
+    eprintln!("{name}: {}", versions.join(", "));
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     let options = DimensionOptions { layer_bound: false, ..DimensionOptions::default() };
     let (mut ours, mut theirs) = (Vec::new(), vec![Vec::new(); PEERS.len()]);
@@ -247,8 +249,14 @@ struct Peer {
 }
 
 impl Peer {
+    /// Starts the first Python that can import what the method needs.
     fn start(method: &str, folder: &Path) -> std::result::Result<Self, String> {
-        let python = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
+        let pythons = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
+        let mut tried = env::split_paths(&pythons).map(|python| Peer::start_in(&python, method, folder));
+        tried.find(std::result::Result::is_ok).unwrap_or_else(|| Err(format!("{method} cannot be imported")))
+    }
+
+    fn start_in(python: &Path, method: &str, folder: &Path) -> std::result::Result<Self, String> {
         let threads = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"].map(|key| (key, "1"));
         let mut process = Command::new(python)
             .args([SCRIPT, method])

@@ -105,9 +105,7 @@ impl<'f> Factors<'f> {
     /// The Jacobian times `count` random directions, of all parameters or of those of one layer; row `(v, o)` stands at `v * outputs + o`.
     pub fn sketch(&self, count: usize, only: Option<usize>, rng: &mut impl Rng) -> Array2<f64> {
         let mut random = |rows: usize| Array2::from_shape_fn((rows, count), |_| self.field.sample(rng));
-        let direction = |l: usize| {
-            (l, random(self.signal_width(l)), random(self.inputs[l].ncols()))
-        };
+        let direction = |l: usize| (l, random(self.signal_width(l)), random(self.inputs[l].ncols()));
         let chosen = (0..self.inputs.len()).filter(|l| only.is_none_or(|only| only == *l));
         let directions: Vec<Direction> = chosen.map(direction).collect();
         let mut product = Array2::zeros((self.rows(), count));

@@ -33,7 +33,9 @@ use thiserror::Error;
 pub use batch::{DimensionOptions, FunctionalDimension, Progress, RankInterval, functional_dimension};
 pub(crate) use bounds::parameters as parameter_count;
 pub use bounds::{Bounds, Deficit, Reduced, StateCounts, theorem_1};
-pub use decisive::{Coverage, FullDimension, RegionSample, full_functional_dimension, sample_regions};
+pub use decisive::{
+    Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
+};
 pub use pattern::{LayerStates, NeuronState, Patterns};
 
 /// Columns that are eliminated at a time.

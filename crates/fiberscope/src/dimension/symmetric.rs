@@ -37,13 +37,7 @@ struct Panel {
 impl<'f> SymmetricElimination<'f> {
     /// Nothing eliminated yet.
     pub fn new(field: &'f Field, rows: usize) -> Self {
-        SymmetricElimination {
-            field,
-            order: (0..rows).collect(),
-            open: rows,
-            rank: 0,
-            panels: Vec::new(),
-        }
+        SymmetricElimination { field, order: (0..rows).collect(), open: rows, rank: 0, panels: Vec::new() }
     }
 
     /// The number of pivots.
@@ -231,7 +225,8 @@ mod tests {
             if i % 8 == 3 { matrix.row_mut(i).assign(&copy) } else { matrix.row_mut(i).fill(0.0) }
         }
         let weights: Vec<f64> = (0..cols).map(|_| field.sample(&mut rng)).collect();
-        let weighted = Array2::from_shape_fn((cols, rows), |(k, i)| field.reduce(weights[k] * matrix[(i, k)]));
+        let weighted =
+            Array2::from_shape_fn((cols, rows), |(k, i)| field.reduce(weights[k] * matrix[(i, k)]));
         let mut kernel = Array2::zeros((rows, rows));
         field.multiply(matrix.view(), weighted.view(), kernel.view_mut());
         let mut elimination = SymmetricElimination::new(&field, rows);
