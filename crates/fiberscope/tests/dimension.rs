@@ -343,14 +343,25 @@ fn bad_batches_are_refused() {
 #[test]
 fn time_and_memory_limits_leave_a_certified_interval() {
     let mut rng = ChaCha8Rng::seed_from_u64(16);
-    let net = network(&[3, 40, 40, 1], || uniform(&mut rng));
+    let net = network(&[3, 17, 17, 1], || uniform(&mut rng));
     let points = Matrix::from_fn(600, 3, |_, _| 2.0 * uniform(&mut rng));
-    let full = dimension(&net, &points, 0).rank.lower;
+    let unlimited = dimension(&net, &points, 0);
+    let (full, rows) = (unlimited.rank.lower, unlimited.bounds.regions);
     assert!(full > 256);
-    let limited = DimensionOptions { memory: 600 * 256 * 21, ..DimensionOptions::default() };
+    // Enough for one panel of 256 columns.
+    let limited = DimensionOptions { memory: rows * 256 * 21, ..DimensionOptions::default() };
     let found = functional_dimension(&net, &points, &limited, &|_| ()).unwrap();
     assert_eq!((found.rank.value(), found.rank.lower), (None, 256));
     assert!(found.rank.upper >= full && found.deficit.is_none());
     let late = DimensionOptions { deadline: Some(std::time::Instant::now()), ..DimensionOptions::default() };
-    assert_eq!(functional_dimension(&net, &points, &late, &|_| ()).unwrap().rank.value(), None);
+    let tight = DimensionOptions { memory: rows * 256 * 10, ..DimensionOptions::default() };
+    // The rank of the second network is near the number of rows: its kernel is eliminated.
+    let wide = network(&[3, 40, 40, 1], || uniform(&mut rng));
+    for net in [&net, &wide] {
+        for options in [&late, &tight] {
+            let found = functional_dimension(net, &points, options, &|_| ()).unwrap();
+            assert_eq!((found.rank.value(), found.rank.lower), (None, 0));
+        }
+    }
+    assert!(dimension(&wide, &points, 0).rank.value().is_some_and(|rank| rank > 512));
 }

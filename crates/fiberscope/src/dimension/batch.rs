@@ -8,12 +8,11 @@ use rand_chacha::ChaCha8Rng;
 
 use super::bounds::{Bounds, Deficit, Reduced, StateCounts, parameters, theorem_1};
 use super::data_rank::independent_rows;
-use super::elimination::Elimination;
 use super::field::Field;
 use super::jacobian::{At, Factors, Vectors};
+use super::modular::{Modular, sketched_rank, symmetric_rank};
 use super::pattern::{LayerStates, Patterns};
-use super::symmetric::SymmetricElimination;
-use super::{DimensionError, PANEL, check_points};
+use super::{DimensionError, check_points};
 
 /// Further primes are tried until the rank is too low with at most this probability.
 const DOUBT: f64 = 1e-6;
@@ -352,58 +351,6 @@ impl<'a> Batch<'a> {
         let ample = (0..self.network.depth()).filter(|&l| reduced.share(l + 1) >= rank);
         ample.min_by_key(|&l| cost(l)).filter(|&l| 3 * cost(l) < 2 * total)
     }
-}
-
-/// What a rank modulo a prime took.
-struct Modular {
-    /// Multiplications, about.
-    work: f64,
-    /// The minors that show the rank have this degree per pivot and layer.
-    degree: usize,
-}
-
-/// The rank of the kernel, at most `upper`, and whether the elimination ended.
-fn symmetric_rank(
-    factors: &Factors,
-    upper: usize,
-    only: Option<usize>,
-    go_on: &dyn Fn(usize, usize) -> bool,
-    rng: &mut ChaCha8Rng,
-) -> (usize, bool) {
-    let weights = factors.weights(only, rng);
-    let mut elimination = SymmetricElimination::new(factors.field(), factors.rows());
-    while elimination.rank() < upper && !elimination.remaining().is_empty() {
-        if !go_on(elimination.rank(), elimination.bytes_with(PANEL)) {
-            return (elimination.rank(), false);
-        }
-        let rows = elimination.remaining();
-        let block = factors.kernel(&weights, rows, &rows[..PANEL.min(rows.len())]);
-        elimination.push(block);
-    }
-    (elimination.rank(), true)
-}
-
-/// The rank of columns of the Jacobian, at most `upper`, and whether the elimination ended. Columns of one layer are cheaper; what they
-/// leave is left to columns of all.
-fn sketched_rank(
-    factors: &Factors,
-    upper: usize,
-    mut only: Option<usize>,
-    go_on: &dyn Fn(usize, usize) -> bool,
-    rng: &mut ChaCha8Rng,
-) -> (usize, bool) {
-    let mut elimination = Elimination::new(factors.field(), factors.rows());
-    while elimination.rank() < upper {
-        let done = elimination.rank();
-        if !go_on(done, elimination.bytes_with(PANEL)) {
-            return (done, false);
-        }
-        let block = factors.sketch(PANEL.min(upper - done), only, rng);
-        if !elimination.push(block) && only.take().is_none() {
-            break;
-        }
-    }
-    (elimination.rank(), true)
 }
 
 /// Independent vectors of every region, one region with each last dead layer, and the sum of the (certified upper) ranks of the live
