@@ -186,11 +186,13 @@ fn on_regions(
     };
     let hidden = |bound: &str| ["rows", "theorem_1", "symmetry_on_data"].contains(&bound);
     summary.bounds.retain(|(name, _)| !hidden(name));
-    if found.rank.lower < found.upper && !complete {
-        summary
-            .warnings
-            .push("the dimension may be larger: there may be regions that no random point met".into());
-    }
+    let doubt = match (found.rank.lower < found.upper, found.regions_used < found.regions) {
+        (false, _) => None,
+        (true, true) => Some("the rows of some regions were not used, which would take long"),
+        (true, false) if complete => None,
+        (true, false) => Some("there may be regions that no random point met"),
+    };
+    summary.warnings.extend(doubt.map(|reason| format!("the dimension may be larger: {reason}")));
     Ok(summary)
 }
 

@@ -20,6 +20,8 @@ use crate::complex::{Built, ComplexError, ComplexLimits, PolyhedralComplex, regi
 /// Complexes of at most so many inputs are built with all their cells; with more inputs the regions are walked, if they can be at most [`WALKED`].
 const BUILT: usize = 4;
 const WALKED: f64 = 2000.0;
+/// All regions are used, where some leave a doubt, if that takes at most so many multiplications.
+const WORK: f64 = 1e11;
 
 /// Regions and how they were found.
 #[derive(Clone, Debug)]
@@ -164,7 +166,7 @@ pub struct FullDimension {
     pub coverage: Coverage,
     /// The number `D` of parameters.
     pub parameters: usize,
-    /// The bounds: for all regions if they are complete, else for those used.
+    /// The bounds for all regions, or for those used if the regions are sampled and too many.
     pub bounds: Bounds,
     /// The states of the neurons over the same regions.
     pub states: Vec<LayerStates>,
@@ -185,7 +187,9 @@ pub fn full_functional_dimension(
     let most = (3 * scaling).div_ceil(rows_per_region).max(64);
     let few = regions.patterns.first(most);
     let complete = regions.coverage == Coverage::Complete;
-    let all = if complete { &regions.patterns } else { &few };
+    let rows = (regions.count() * rows_per_region) as f64;
+    let affordable = rows * (scaling as f64).powi(2) < WORK;
+    let all = if complete || affordable { &regions.patterns } else { &few };
     let mut batch = Batch::of_regions(network, all);
     let field = Field::random(&mut rng);
     if options.layer_bound {
@@ -195,7 +199,7 @@ pub fn full_functional_dimension(
     let mut first = Batch::of_regions(network, &few);
     first.bounds = batch.bounds.clone();
     let mut rank = first.rank(field, At::Network, options, progress, &mut rng);
-    if used < all.count() && rank.lower < rank.upper && rank.value().is_some() {
+    if used < all.count() && affordable && rank.lower < rank.upper && rank.value().is_some() {
         let lower = rank.lower;
         rank = batch.rank(Field::random(&mut rng), At::Network, options, progress, &mut rng);
         rank.lower = rank.lower.max(lower);
