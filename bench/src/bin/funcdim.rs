@@ -1,9 +1,10 @@
 //! The exact functional dimension beside the ranks of the usual tools, and training beside PyTorch.
 //!
-//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each. The Python that has the peers is named by the variable
-//! `FIBERSCOPE_BENCH_PYTHON`; a peer that it cannot import is left out. `funcdim large` runs the case of 50,000 rows alone, on all threads.
+//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each. The Pythons that have the peers are named, separated by colons, by the
+//! variable `FIBERSCOPE_BENCH_PYTHON`; a peer that none of them can import is left out. `funcdim S1 S3` runs some of the cases only, `funcdim training` the trainings,
+//! and `funcdim large [POINTS]` the case of 50,000 rows, on all threads.
 
-#![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the tables are the output of a benchmark")]
 
 use std::env;
 use std::error::Error;
@@ -13,6 +14,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par};
 use fiberscope::dimension::{DimensionOptions, functional_dimension};
 use fiberscope::train::{
     Event, Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, Trainer, train,
@@ -36,9 +39,17 @@ const PEERS: [&str; 5] = ["gram", "torch32", "torch64", "jax", "neural-tangents"
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/funcdim.py");
 
 fn main() -> Result<()> {
-    if env::args().nth(1).as_deref() == Some("large") {
-        return large();
+    let chosen: Vec<String> = env::args().skip(1).collect();
+    match chosen.first().map(String::as_str) {
+        Some("large") => large(),
+        Some("training") => training(),
+        Some(_) => ranks(&chosen),
+        None => ranks(&[]).and_then(|()| training()),
     }
+}
+
+/// The table of the cases with these names, or of all.
+fn ranks(chosen: &[String]) -> Result<()> {
     println!("## Ranks\n");
     println!(
         "Medians of CPU seconds, one thread (rank in parentheses); `floor` is the time of the multiplications at the speed of our matrix product.\n"
@@ -50,10 +61,12 @@ fn main() -> Result<()> {
     println!("|---|---|---|---|---|---|---|{}", "---|".repeat(PEERS.len()));
     let speed = product_speed();
     for (name, points, widths, turns) in CASES {
-        println!("{}", case(name, points, widths, turns, speed)?);
+        if chosen.is_empty() || chosen.iter().any(|each| each == name) {
+            println!("{}", case(name, points, widths, turns, speed)?);
+        }
     }
     println!("\nOur matrix product: {:.1} GFlop/s.\n", speed / 1e9);
-    training()
+    Ok(())
 }
 
 fn problem(points: usize, widths: &[usize]) -> Result<(Network, Matrix)> {
@@ -71,6 +84,8 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
     save(&network, &folder.path().join("net.npz"), Precision::F64)?;
     write_npy(&folder.path().join("points.npy"), &inputs)?;
     let mut peers: Vec<_> = PEERS.iter().map(|peer| Peer::start(peer, folder.path())).collect();
+    let versions: Vec<_> = peers.iter().flatten().map(|peer| peer.version.as_str()).collect();
+    eprintln!("{name}: {}", versions.join(", "));
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     let options = DimensionOptions { layer_bound: false, ..DimensionOptions::default() };
     let (mut ours, mut theirs) = (Vec::new(), vec![Vec::new(); PEERS.len()]);
@@ -127,22 +142,25 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
     ))
 }
 
-/// Twice the multiplications of the sketch of `rank` columns and of the elimination, if no region had two points.
+/// Twice the multiplications of a plain or a symmetric elimination, whichever has less, of columns of the layer that takes least, if no
+/// region had two points.
 fn multiplications(rows: usize, rank: usize, widths: &[usize]) -> f64 {
     let (m, r) = (rows as f64, rank as f64);
-    let factors: usize = widths.windows(2).map(|pair| pair[0] + 1 + pair[1]).sum();
-    2.0 * m * r * factors as f64 + m * r * r - r * r * r / 3.0
+    let factors = widths.windows(2).map(|pair| pair[0] + 1 + pair[1]).min().unwrap_or(0);
+    let plain = 2.0 * m * r * factors as f64 + m * r * r - r * r * r / 3.0;
+    let symmetric = m * m * factors as f64 + (m * m * m - (m - r).powi(3)) / 3.0;
+    plain.min(symmetric)
 }
 
 /// Operations per second of the matrix product of doubles that we use.
 fn product_speed() -> f64 {
     const N: usize = 768;
-    let a = ndarray::Array2::from_shape_fn((N, N), |(i, j)| (i * 7 + j) as f64 % 5.0);
-    let mut c = ndarray::Array2::zeros((N, N));
+    let a = Mat::from_fn(N, N, |i, j| (i * 7 + j) as f64 % 5.0);
+    let mut c = Mat::zeros(N, N);
     let mut best = f64::INFINITY;
     for _ in 0..5 {
         let start = cpu_seconds();
-        ndarray::linalg::general_mat_mul(1.0, &a, &a, 0.0, &mut c);
+        matmul(&mut c, Accum::Replace, &a, &a, 1.0, Par::Seq);
         best = best.min(cpu_seconds() - start);
     }
     2.0 * (N * N * N) as f64 / best
@@ -231,8 +249,14 @@ struct Peer {
 }
 
 impl Peer {
+    /// Starts the first Python that can import what the method needs.
     fn start(method: &str, folder: &Path) -> std::result::Result<Self, String> {
-        let python = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
+        let pythons = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
+        let mut tried = env::split_paths(&pythons).map(|python| Peer::start_in(&python, method, folder));
+        tried.find(std::result::Result::is_ok).unwrap_or_else(|| Err(format!("{method} cannot be imported")))
+    }
+
+    fn start_in(python: &Path, method: &str, folder: &Path) -> std::result::Result<Self, String> {
         let threads = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"].map(|key| (key, "1"));
         let mut process = Command::new(python)
             .args([SCRIPT, method])

@@ -62,8 +62,14 @@ fn the_dimension_of_the_absolute_value() {
     // At x = -1 one neuron is active with h = 1: the first layer adds |(x, 1)|^2 = 2, the second |(0, h, 1)|^2 = 2.
     let first = f64::from_le_bytes(kernel[128..136].try_into().unwrap());
     assert_eq!(first, 4.0);
-    let full = json(at, "funcdim abs.json --samples 100");
-    assert_eq!((full["rank"].as_u64(), full["regions_sampled"].as_u64()), (Some(4), Some(2)));
+    for (how, coverage) in [("", "all of them"), ("--max-regions 1 --samples 100", "found by 100 random")] {
+        let full = json(at, &format!("funcdim abs.json {how}"));
+        assert_eq!((full["rank"].as_u64(), full["regions_sampled"].as_u64()), (Some(4), Some(2)), "{how}");
+        assert!(full["coverage"].as_str().unwrap().starts_with(coverage), "{how}: {full}");
+    }
+    let flat = fiberscope(at, "funcdim abs.json --box 1,1");
+    assert_eq!(flat.code, 2);
+    assert!(flat.err.contains("a side of length 0"), "{}", flat.err);
     let text = fiberscope(at, "funcdim abs.json x.csv").out;
     assert!(text.contains("dimension     3 (proved)"), "{text}");
 }

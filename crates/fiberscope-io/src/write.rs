@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 use crate::IoError;
 
 /// Writes a file through a temporary file in the same folder, renamed at the end, so that no reader
-/// ever sees a half-written file and a failure leaves what was there before.
+/// ever sees a half-written file and a failure leaves what was there before. Devices and pipes are written directly: they must not be replaced.
 pub fn write_atomically(
     path: &Path,
     contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -20,6 +20,12 @@ pub fn write_atomically(
 fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
     if path.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder"));
+    }
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        let file = File::options().write(true).open(path)?;
+        let mut writer = BufWriter::with_capacity(1 << 20, &file);
+        contents(&mut writer)?;
+        return writer.flush();
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -47,6 +53,19 @@ fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        // Through a link, so that a failure of this test does no harm.
+        let link = folder.path().join("full");
+        std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+        let error = write_atomically(&link, |w| w.write_all(b"new")).unwrap_err();
+        assert!(error.to_string().contains("No space left"), "{error}");
+        assert!(link.metadata().unwrap().file_type().is_char_device());
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {

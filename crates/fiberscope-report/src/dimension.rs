@@ -86,7 +86,10 @@ impl DimensionSummary {
         let (lower, upper) = self.interval;
         let how = match self.rank {
             Some(_) if lower == upper => "proved".to_owned(),
-            Some(_) if self.coverage.is_some() => format!("on the regions below; proved: {lower} to {upper}"),
+            Some(_) if self.coverage.is_some() => format!(
+                "on the regions below, but for a chance of {}; proved: {lower} to {upper}",
+                significant(self.failure_probability, 1)
+            ),
             Some(_) => format!(
                 "proved: {lower} to {upper}; larger than {lower} with probability {}",
                 significant(self.failure_probability, 1)

@@ -124,6 +124,12 @@ impl Frame {
         Frame { top: legend_end + 16.0, x: extent(points().map(|point| point.0)), y }
     }
 
+    /// With a margin on the left and on the right, so that marks do not touch the frame.
+    pub(crate) fn widened(self) -> Self {
+        let margin = 0.02 * (self.x.1 - self.x.0);
+        Frame { x: (self.x.0 - margin, self.x.1 + margin), ..self }
+    }
+
     pub(crate) fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let part = |value: f64, (low, high): (f64, f64)| (value - low) / (high - low);
         let height = HEIGHT - BOTTOM - self.top;

@@ -49,7 +49,7 @@ pub struct TrajectoryChart {
 const TRACKS: [&str; 4] = ["track-1", "track-2", "track-3", "track-4"];
 const RUNS: [&str; 4] = ["run-1", "run-2", "run-3", "run-4"];
 const BANDS: [&str; 4] = ["band-1", "band-2", "band-3", "band-4"];
-const MARKS: [&str; 4] = ["mark-1", "mark-2", "mark-3", "mark-4"];
+const MARKS: [&str; 6] = ["mark-1", "mark-2", "mark-3", "mark-4", "mark-5", "mark-6"];
 
 impl TrajectoryChart {
     /// Draws the chart.
@@ -108,14 +108,14 @@ impl ScatterChart {
     pub fn draw(&self) -> Svg {
         let names: Vec<&str> = self.groups.iter().map(|(name, _)| name.as_str()).collect();
         let points: Vec<(f64, f64)> = self.groups.iter().flat_map(|(_, points)| points.clone()).collect();
-        let frame = Frame::around(&points, &names);
+        let frame = Frame::around(&points, &names).widened();
         let mut content = frame.surroundings(&self.title, &self.x_label, &self.y_label);
         for (index, (_, points)) in self.groups.iter().enumerate() {
             let shown = points.iter().filter(|point| is_shown(point));
-            content.extend(shown.map(|&point| circle(MARKS[index % 4], frame.place(point), 2.6)));
+            content.extend(shown.map(|&point| circle(MARKS[index % MARKS.len()], frame.place(point), 2.6)));
         }
         for (index, (at, name)) in legend_places(&names).into_iter().enumerate() {
-            let sample = circle(MARKS[index % 4], (at.0 + 15.0, at.1 - 4.0), 4.0);
+            let sample = circle(MARKS[index % MARKS.len()], (at.0 + 15.0, at.1 - 4.0), 4.0);
             content.extend([sample, label("name", (at.0 + 37.0, at.1), &name)]);
         }
         let description = format!("{} points: {} against {}.", points.len(), self.y_label, self.x_label);
@@ -146,9 +146,10 @@ mod tests {
         };
         let svg = chart.draw().to_document();
         assert!(!svg.contains("NaN\"") && svg.contains("track-2") && svg.matches("run-1\"").count() == 2);
-        let groups = vec![("g".to_owned(), vec![(1.0, 2.0), (2.0, 1.0)])];
+        let points = vec![(1.0, 2.0), (2.0, 1.0)];
+        let groups = ["f", "g", "h", "i", "j"].map(|name| (name.to_owned(), points.clone())).to_vec();
         let svg = ScatterChart { groups, ..ScatterChart::default() }.draw().to_document();
-        assert_eq!(svg.matches("<circle").count(), 3);
+        assert_eq!((svg.matches("<circle").count(), svg.matches("mark-1\"").count()), (15, 3));
         assert!(!ScatterChart::default().draw().to_document().contains("NaN"));
     }
 }

@@ -1,11 +1,12 @@
 //! The functional dimension against an explicit Jacobian over the rationals, and its bounds on random networks.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use fiberscope::core::{Activation, Layer, Matrix, Network, Rational, Sign};
+use fiberscope::complex::ComplexLimits;
+use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Rational, Sign};
 use fiberscope::dimension::ntk::{Kernel, rank_float64};
 use fiberscope::dimension::{
     Coverage, DimensionOptions, FunctionalDimension, RegionSample, full_functional_dimension,
-    functional_dimension, sample_regions,
+    functional_dimension, list_regions, sample_regions,
 };
 use fiberscope::rank::rank_at_most;
 use rand::{RngExt, SeedableRng};
@@ -233,7 +234,7 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
     let net = network(&[1, 2, 1], || 1.0);
     let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
     let abs = Network::new(vec![hidden, net.layers()[1].clone()]).unwrap();
-    let signs = ["+-", "-+", "00"].map(|text| text.parse().unwrap());
+    let signs = ["+-", "-+"].map(|text| text.parse().unwrap());
     let complete = RegionSample::complete(&abs, &signs);
     let found = full_functional_dimension(&abs, &complete, &DimensionOptions::default(), &|_| ());
     assert_eq!((found.regions, found.coverage, found.rank.value()), (2, Coverage::Complete, Some(4)));
@@ -241,7 +242,7 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
     let mut rng = ChaCha8Rng::seed_from_u64(15);
     for widths in [&[2, 5, 1][..], &[3, 4, 2], &[2, 4, 3, 1]] {
         let net = network(widths, || uniform(&mut rng));
-        let sample = sample_regions(&net, &fiberscope::core::Domain::Space, 4000, 1);
+        let sample = sample_regions(&net, &Domain::Space, 4000, 1);
         let found = full_functional_dimension(&net, &sample, &DimensionOptions::default(), &|_| ());
         let hidden: usize = widths[1..widths.len() - 1].iter().sum();
         assert!(found.rank.lower <= net.parameter_count() - hidden);
@@ -252,6 +253,70 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
         // Rows on a batch of sampled points cannot have a larger rank.
         let points = Matrix::from_fn(200, widths[0], |_, _| 3.0 * uniform(&mut rng));
         assert!(dimension(&net, &points, 0).rank.lower <= found.rank.lower);
+    }
+}
+
+/// The full dimension on the regions of the complex is the rank of the explicit Jacobian, over the rationals, at points of every region.
+#[test]
+fn the_complex_gives_a_decisive_set() {
+    let mut rng = ChaCha8Rng::seed_from_u64(21);
+    let limits = ComplexLimits { time: None, regions: Some(500) };
+    for (widths, domain) in [
+        (&[1, 4, 3, 1][..], Domain::Space),
+        (&[2, 3, 2, 1], Domain::Space),
+        (&[2, 4, 2], Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap()),
+        (&[5, 2, 2, 1], Domain::Space),
+    ] {
+        for round in 0..4 {
+            let net = network(widths, || if round % 2 == 0 { uniform(&mut rng) } else { special(&mut rng) });
+            let listed = list_regions(&net, &domain, &limits, &|_| ()).unwrap().unwrap();
+            let found = full_functional_dimension(&net, &listed, &DimensionOptions::default(), &|_| ());
+            let what = format!("{widths:?}, round {round}");
+            assert_eq!(found.coverage, Coverage::Complete, "{what}");
+            // Regions that many random points see are all listed, and the points' rank is no larger.
+            let sample = sample_regions(&net, &domain, 3000, round);
+            assert!(sample.count() <= listed.count(), "{what}");
+            let points = Matrix::from_fn(60, widths[0], |_, _| {
+                let reach = if domain == Domain::Space { 2f64.powi(rng.random_range(-3..8)) } else { 1.0 };
+                reach * uniform(&mut rng)
+            });
+            let rank = oracle(&net, &points);
+            assert!(rank <= found.rank.lower && found.rank.lower <= found.upper, "{what}: {rank}, {found:?}");
+            if sample.count() == listed.count() {
+                let by_sampling =
+                    full_functional_dimension(&net, &sample, &DimensionOptions::default(), &|_| ());
+                assert_eq!(by_sampling.rank.lower, found.rank.lower, "{what}");
+            }
+        }
+    }
+    let wide = network(&[6, 40, 40, 1], || uniform(&mut rng));
+    assert!(list_regions(&wide, &Domain::Space, &limits, &|_| ()).unwrap().is_none(), "too many to walk");
+    let flat = Domain::from_bounds(&[(1.0, 1.0)]).unwrap();
+    assert!(list_regions(&network(&[1, 2, 1], || 1.0), &flat, &limits, &|_| ()).is_err());
+}
+
+/// Many rows, several outputs, dependent rows and independent points: every way the rank is computed agrees with singular values.
+#[test]
+fn larger_batches_agree_with_singular_values() {
+    let mut rng = ChaCha8Rng::seed_from_u64(22);
+    for (widths, count, repeated) in [
+        (&[6, 12, 12, 1][..], 230, 0),
+        (&[4, 16, 16, 3], 150, 0),
+        (&[4, 16, 16, 3], 150, 60),
+        (&[20, 9, 8, 3], 21, 0),
+        (&[20, 9, 8, 3], 15, 4),
+        (&[3, 30, 1], 300, 100),
+    ] {
+        let net = network(widths, || uniform(&mut rng));
+        let mut points = Matrix::from_fn(count, widths[0], |_, _| 2.0 * uniform(&mut rng));
+        for i in 0..repeated {
+            let copy = points.row(count - 1 - i).to_vec();
+            points.row_mut(i).copy_from_slice(&copy);
+        }
+        let found = dimension(&net, &points, 3);
+        let values = Kernel::new(&net, &points).unwrap().singular_values(1 << 30).unwrap();
+        let float = rank_float64(&values, found.rows, found.parameters);
+        assert_eq!(found.rank.value(), Some(float), "{widths:?}, {count} points: {:?}", found.rank);
     }
 }
 
@@ -278,14 +343,27 @@ fn bad_batches_are_refused() {
 #[test]
 fn time_and_memory_limits_leave_a_certified_interval() {
     let mut rng = ChaCha8Rng::seed_from_u64(16);
-    let net = network(&[3, 40, 40, 1], || uniform(&mut rng));
-    let points = Matrix::from_fn(600, 3, |_, _| 2.0 * uniform(&mut rng));
-    let full = dimension(&net, &points, 0).rank.lower;
-    assert!(full > 256);
-    let limited = DimensionOptions { memory: 600 * 256 * 21, ..DimensionOptions::default() };
+    // Several times as many independent points as the rank: columns of the Jacobian are eliminated.
+    let net = network(&[3, 16, 16, 1], || uniform(&mut rng));
+    let points = Matrix::from_fn(2000, 3, |_, _| 2.0 * uniform(&mut rng));
+    let unlimited = dimension(&net, &points, 0);
+    let (full, rows) = (unlimited.rank.lower, unlimited.bounds.regions);
+    assert!(full > 256 && rows > 2 * full, "rank {full}, {rows} rows");
+    // Enough for one panel of 256 columns.
+    let limited = DimensionOptions { memory: rows * 256 * 21, ..DimensionOptions::default() };
     let found = functional_dimension(&net, &points, &limited, &|_| ()).unwrap();
     assert_eq!((found.rank.value(), found.rank.lower), (None, 256));
     assert!(found.rank.upper >= full && found.deficit.is_none());
     let late = DimensionOptions { deadline: Some(std::time::Instant::now()), ..DimensionOptions::default() };
-    assert_eq!(functional_dimension(&net, &points, &late, &|_| ()).unwrap().rank.value(), None);
+    let tight = DimensionOptions { memory: 1 << 20, ..DimensionOptions::default() };
+    // The rank of the second network is near the number of rows: its kernel is eliminated.
+    let wide = network(&[3, 40, 40, 1], || uniform(&mut rng));
+    let few = points.select_rows(&(0..600).collect::<Vec<_>>());
+    for (net, points) in [(&net, &points), (&wide, &few)] {
+        for options in [&late, &tight] {
+            let found = functional_dimension(net, points, options, &|_| ()).unwrap();
+            assert_eq!((found.rank.value(), found.rank.lower), (None, 0));
+        }
+    }
+    assert!(dimension(&wide, &few, 0).rank.value().is_some_and(|rank| rank > 512));
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use fiberscope::complex::ComplexLimits;
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval,
-    full_functional_dimension, functional_dimension, sample_regions,
+    Bounds, Coverage, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval, RegionSample,
+    full_functional_dimension, functional_dimension, list_regions, sample_regions,
 };
 use fiberscope_core::{Domain, Matrix, Network};
 use fiberscope_io::{Data, load_data, npz, write_atomically};
@@ -26,7 +27,7 @@ const FLOAT_RANK: usize = 2048;
 /// The functional dimension of a network: the rank of its parameter Jacobian, exactly
 ///
 /// With DATA (.csv, .npy, .npz) on that batch: the rank of the empirical neural tangent kernel. Without DATA on a decisive set: points of every
-/// linear region that random points find. The rank is that of the stored numbers, with a certified interval; upper bounds and a
+/// linear region, all of which are listed if they are few, or else those that random points find. The rank is that of the stored numbers, with a certified interval; upper bounds and a
 /// decomposition explain it. Exit code 3: the limits ended the computation.
 #[derive(Debug, Args)]
 #[command(
@@ -43,9 +44,12 @@ pub struct FuncdimArgs {
     /// Without DATA: regions that meet a box, LO,HI for every input or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true, conflicts_with = "data")]
     pub domain: Option<String>,
-    /// Without DATA: the number of random points that look for regions
+    /// Without DATA, if not all regions are listed: the number of random points that look for them
     #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "data")]
     pub samples: usize,
+    /// Without DATA: list all regions if there are at most so many; 0: random points only
+    #[arg(long, value_name = "N", default_value_t = 10_000, conflicts_with = "data")]
+    pub max_regions: u64,
     /// Also the generic rank: random parameters with the same activation patterns
     #[arg(long, requires = "data")]
     pub generic: bool,
@@ -156,18 +160,7 @@ fn on_regions(
     output: &Output,
 ) -> anyhow::Result<DimensionSummary> {
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
-    if let Domain::Box(sides) = &domain
-        && let Some(input) = sides.iter().position(|side| side.lower == side.upper)
-    {
-        bail!("input {}: the box has a side of length 0; expected one with an interior", input + 1);
-    }
-    if args.samples == 0 {
-        bail!("--samples 0: expected at least one point");
-    }
-    let regions = sample_regions(network, &domain, args.samples, options.seed);
-    if regions.count() == 0 {
-        bail!("none of the {} random points lies inside a region", args.samples);
-    }
+    let regions = find_regions(args, network, &domain, options, output)?;
     let found = full_functional_dimension(network, &regions, options, &|p| show(output, p));
     output.end_progress();
     let coverage = match found.coverage {
@@ -177,6 +170,7 @@ fn on_regions(
             100.0 * unseen
         ),
     };
+    let complete = found.coverage == Coverage::Complete;
     let used = if found.regions_used < found.regions {
         format!("; rows of {} used", found.regions_used)
     } else {
@@ -184,7 +178,7 @@ fn on_regions(
     };
     let place = if domain == Domain::Space { "a decisive set of R^n" } else { "a decisive set of the box" };
     let mut summary = DimensionSummary {
-        on: format!("{place}, as far as it was found"),
+        on: if complete { place.to_owned() } else { format!("{place}, as far as it was found") },
         rows: found.bounds.rows,
         regions: found.regions,
         coverage: Some(coverage + &used),
@@ -192,12 +186,49 @@ fn on_regions(
     };
     let hidden = |bound: &str| ["rows", "theorem_1", "symmetry_on_data"].contains(&bound);
     summary.bounds.retain(|(name, _)| !hidden(name));
-    if found.rank.lower < found.upper {
-        summary
-            .warnings
-            .push("the dimension may be larger: there may be regions that no random point met".into());
-    }
+    let doubt = match (found.rank.lower < found.upper, found.regions_used < found.regions) {
+        (false, _) => None,
+        (true, true) => Some("the rows of some regions were not used, which would take long"),
+        (true, false) if complete => None,
+        (true, false) => Some("there may be regions that no random point met"),
+    };
+    summary.warnings.extend(doubt.map(|reason| format!("the dimension may be larger: {reason}")));
     Ok(summary)
+}
+
+/// All regions, if they can be listed within the limits, or those that random points find.
+fn find_regions(
+    args: &FuncdimArgs,
+    network: &Network,
+    domain: &Domain,
+    options: &DimensionOptions,
+    output: &Output,
+) -> anyhow::Result<RegionSample> {
+    if args.samples == 0 {
+        bail!("--samples 0: expected at least one point");
+    }
+    if let Domain::Box(sides) = domain
+        && let Some(input) = sides.iter().position(|side| side.lower == side.upper)
+    {
+        bail!("input {}: the box has a side of length 0; expected one with an interior", input + 1);
+    }
+    if args.max_regions > 0 {
+        // Half of the time is left to sampling and to the rank.
+        let time = options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 2);
+        let limits = ComplexLimits { time, regions: Some(args.max_regions) };
+        let listed = list_regions(network, domain, &limits, &|regions| {
+            output.progress(&format!("regions: {regions} so far"));
+        })?;
+        output.end_progress();
+        if let Some(regions) = listed {
+            return Ok(regions);
+        }
+    }
+    let regions = sample_regions(network, domain, args.samples, options.seed);
+    if regions.count() == 0 {
+        bail!("none of the {} random points lies inside a region", args.samples);
+    }
+    Ok(regions)
 }
 
 fn common(

@@ -8,11 +8,11 @@ use rand_chacha::ChaCha8Rng;
 
 use super::bounds::{Bounds, Deficit, Reduced, StateCounts, parameters, theorem_1};
 use super::data_rank::independent_rows;
-use super::elimination::Elimination;
 use super::field::Field;
 use super::jacobian::{At, Factors, Vectors};
+use super::modular::{Modular, sketched_rank, symmetric_rank};
 use super::pattern::{LayerStates, Patterns};
-use super::{DimensionError, PANEL, check_points};
+use super::{DimensionError, check_points};
 
 /// Further primes are tried until the rank is too low with at most this probability.
 const DOUBT: f64 = 1e-6;
@@ -274,17 +274,13 @@ impl<'a> Batch<'a> {
             if attempt > 0 {
                 field = Field::random(rng);
             }
-            let Some((rank, work)) =
-                self.modular_rank(&field, at, options, progress, rng, &mut interval.lower)
-            else {
-                return interval;
-            };
-            interval.lower = interval.lower.max(rank);
+            let found = self.modular_rank(&field, at, options, progress, rng, &mut interval.lower);
+            let Some(Modular { work, degree }) = found else { return interval };
             if interval.lower == upper {
                 interval.failure_probability = 0.0;
                 return interval;
             }
-            let one = 2.0 * (interval.lower.max(1) * self.network.depth()) as f64 / field.prime();
+            let one = (degree * interval.lower.max(1) * self.network.depth()) as f64 / field.prime();
             interval.failure_probability *= one.min(0.5);
             let enough = interval.failure_probability < DOUBT || work > REPEATED_WORK;
             if options.primes.is_none() && enough {
@@ -294,7 +290,7 @@ impl<'a> Batch<'a> {
         interval
     }
 
-    /// The rank modulo one prime and the multiplications it took; `None` if time or memory ran out, `lower` then being what was found.
+    /// Raises `lower` to the rank modulo one prime; `None` if time or memory ran out, `lower` then being what was found.
     fn modular_rank(
         &self,
         field: &Field,
@@ -303,37 +299,54 @@ impl<'a> Batch<'a> {
         progress: &(dyn Fn(Progress) + Sync),
         rng: &mut ChaCha8Rng,
         lower: &mut usize,
-    ) -> Option<(usize, f64)> {
+    ) -> Option<Modular> {
         let factors = Factors::new(field, self.network, self.patterns, &self.vectors, at, rng);
-        let rows = factors.rows();
-        let upper = self.bounds.certified().min(rows);
-        let mut elimination = Elimination::new(field, rows);
-        let mut work = 0.0;
-        // Columns of one layer are cheaper; what they leave is left to columns of all.
-        let mut only = self.ample_layer(upper);
-        while elimination.rank() < upper {
-            let done = elimination.rank();
-            progress(Progress { done, total: upper });
-            let is_late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if is_late || elimination.bytes_with(PANEL) > options.memory {
-                *lower = done.max(*lower);
-                return None;
-            }
-            let width = PANEL.min(upper - done);
-            let block = factors.sketch(width, only, rng);
-            work += (rows * width) as f64 * (done + width) as f64;
-            if !elimination.push(block) && only.take().is_none() {
-                break;
+        let upper = self.bounds.certified().min(factors.rows());
+        if self.data_rank.lower == self.vectors.pattern.len() {
+            *lower = factors.signal_ranks(rng).max(*lower);
+            if *lower == upper {
+                return Some(Modular { work: 0.0, degree: 2 });
             }
         }
-        Some((elimination.rank(), work))
+        let go_on = |done: usize, bytes: usize| {
+            progress(Progress { done, total: upper });
+            bytes <= options.memory && options.deadline.is_none_or(|deadline| Instant::now() < deadline)
+        };
+        let only = self.ample_layer(upper);
+        let (symmetric, plain) = self.costs(factors.rows(), upper);
+        if symmetric < plain {
+            let (rank, ended) = symmetric_rank(&factors, upper, only, &go_on, rng);
+            *lower = rank.max(*lower);
+            if !ended {
+                return None;
+            }
+            if rank == upper || only.is_none() {
+                return Some(Modular { work: symmetric, degree: 4 });
+            }
+        }
+        let (rank, ended) = sketched_rank(&factors, upper, only, &go_on, rng);
+        *lower = rank.max(*lower);
+        ended.then_some(Modular { work: plain, degree: 2 })
+    }
+
+    /// About how many multiplications the symmetric and the plain elimination take.
+    fn costs(&self, rows: usize, rank: usize) -> (f64, f64) {
+        let cost = |l: usize| self.layer_cost(l);
+        let columns = self.ample_layer(rank).map_or_else(|| (0..self.network.depth()).map(cost).sum(), cost);
+        let (m, r, w) = (rows as f64, rank as f64, columns as f64);
+        ((m.powi(3) - (m - r).powi(3)) / 6.0 + m * r * w, m * r * (r / 2.0 + w) - r.powi(3) / 6.0)
+    }
+
+    /// The multiplications per entry of a sketch or kernel of a layer.
+    fn layer_cost(&self, layer: usize) -> usize {
+        let widths = self.network.widths();
+        widths[layer] + 1 + widths[layer + 1]
     }
 
     /// The narrowest layer whose share of the symmetry bound is enough for a rank, if that saves work.
     fn ample_layer(&self, rank: usize) -> Option<usize> {
-        let widths = self.network.widths();
         let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, self.network.output_width());
-        let cost = |l: usize| widths[l] + 1 + widths[l + 1];
+        let cost = |l: usize| self.layer_cost(l);
         let total: usize = (0..self.network.depth()).map(cost).sum();
         let ample = (0..self.network.depth()).filter(|&l| reduced.share(l + 1) >= rank);
         ample.min_by_key(|&l| cost(l)).filter(|&l| 3 * cost(l) < 2 * total)

@@ -2,11 +2,11 @@
 //!
 //! A decisive set has `n_0 + 1` affinely independent points in the interior of every linear region [grigsby2022functional, Section 3]. In a region the rows of
 //! the Jacobian are linear in `(x, 1)`, so for a region that is known to have an interior the unit vectors of `R^{n_0 + 1}` serve as well as any
-//! such points: what is needed of a region is its activation pattern. Patterns come from a polyhedral complex, or from sampling;
-//! then the rank is a lower bound, and the estimated share of the samples' distribution that lies in regions not seen is `singletons / samples`
+//! such points: what is needed of a region is its activation pattern. Patterns come from the polyhedral complex
+//! ([`list_regions`]), or from sampling ([`sample_regions`]); then the rank is a lower bound, and the estimated share of the samples' distribution that lies in regions not seen is `singletons / samples`
 //! [good1953population, Section 2].
 
-use fiberscope_core::{Domain, Matrix, Network, SignVector};
+use fiberscope_core::{Activation, Domain, Layer, Matrix, Network, Sign, SignVector};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -15,6 +15,13 @@ use super::bounds::{Bounds, parameters};
 use super::field::Field;
 use super::jacobian::At;
 use super::pattern::{LayerStates, Patterns};
+use crate::complex::{Built, ComplexError, ComplexLimits, PolyhedralComplex, region_bound, walk_regions};
+
+/// Complexes of at most so many inputs are built with all their cells; with more inputs the regions are walked, if they can be at most [`WALKED`].
+const BUILT: usize = 4;
+const WALKED: f64 = 2000.0;
+/// All regions are used, where some leave a doubt, if that takes at most so many multiplications.
+const WORK: f64 = 1e11;
 
 /// Regions and how they were found.
 #[derive(Clone, Debug)]
@@ -39,17 +46,60 @@ pub enum Coverage {
 }
 
 impl RegionSample {
-    /// A complete list of regions by their sign vectors, as a polyhedral complex gives it; sign vectors with zeros are no regions and left out.
+    /// A complete list of regions by their sign vectors, as a polyhedral complex gives it. A neuron that is zero on a whole region counts as
+    /// inactive there.
     pub fn complete(network: &Network, regions: &[SignVector]) -> Self {
-        let open: Vec<&SignVector> = regions.iter().filter(|signs| !signs.has_zero()).collect();
-        let patterns = Patterns::from_signs(network, open.into_iter());
-        RegionSample { patterns, coverage: Coverage::Complete }
+        RegionSample { patterns: Patterns::from_signs(network, regions.iter()), coverage: Coverage::Complete }
     }
 
     /// The number of regions.
     pub fn count(&self) -> usize {
         self.patterns.count()
     }
+}
+
+/// All regions that meet the interior of a domain, exactly, from the polyhedral complex; `progress` is told how many there are so far. `None` if
+/// the limits are reached first, if the domain is a half-space, or if there are too many inputs to try.
+pub fn list_regions(
+    network: &Network,
+    domain: &Domain,
+    limits: &ComplexLimits,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Option<RegionSample>, ComplexError> {
+    let signs: Vec<SignVector> = if network.input_width() <= BUILT {
+        match PolyhedralComplex::build(network, domain, limits, &|found| progress(found.regions)) {
+            Ok(Built::Complete(complex)) => {
+                complex.regions().map(|region| region.cell().sign_vector()).collect()
+            }
+            Ok(Built::Stopped { .. }) => return Ok(None),
+            Err(ComplexError::HalfBounded { .. } | ComplexError::NotDouble { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    } else {
+        let most = limits.regions.map_or(WALKED, |regions| WALKED.min(regions as f64));
+        if region_bound(network) > most {
+            domain.check(network.input_width())?;
+            return Ok(None);
+        }
+        let walked = walk_regions(network, domain, limits, &|found| progress(found as u64))?;
+        if !walked.complete {
+            return Ok(None);
+        }
+        walked.signs.iter().map(|signs| by_layer(network, signs)).collect()
+    };
+    Ok(Some(RegionSample::complete(network, &signs)))
+}
+
+/// The sign vector with these signs of all ReLU neurons.
+fn by_layer(network: &Network, mut signs: &[Sign]) -> SignVector {
+    let relu = |layer: &&Layer| layer.activation() == Activation::Relu;
+    let mut layers = Vec::new();
+    for layer in network.hidden_layers().iter().filter(relu) {
+        let (own, rest) = signs.split_at(layer.width());
+        layers.push(own.to_vec());
+        signs = rest;
+    }
+    SignVector::from_layers(layers).expect("layers have neurons")
 }
 
 /// The regions of random points: uniform in a box; in all of `R^n` along random directions at all distances from 1/16 to 4096.
@@ -110,15 +160,15 @@ pub struct FullDimension {
     pub upper: usize,
     /// The regions known.
     pub regions: usize,
-    /// The regions whose rows were used: as many as can raise the rank, with a margin.
+    /// The regions whose rows were used: no more than were needed, or than can raise the rank, with a margin.
     pub regions_used: usize,
     /// How much of the domain they cover.
     pub coverage: Coverage,
     /// The number `D` of parameters.
     pub parameters: usize,
-    /// The bounds for the regions used.
+    /// The bounds for all regions, or for those used if the regions are sampled and too many.
     pub bounds: Bounds,
-    /// The states of the neurons over the regions used.
+    /// The states of the neurons over the same regions.
     pub states: Vec<LayerStates>,
 }
 
@@ -135,19 +185,31 @@ pub fn full_functional_dimension(
     let rows_per_region = (widths[0] + 1) * network.output_width();
     // Three times as many rows as the rank can have, and never less than 64 regions.
     let most = (3 * scaling).div_ceil(rows_per_region).max(64);
-    let used = regions.patterns.first(most);
-    let mut batch = Batch::of_regions(network, &used);
+    let few = regions.patterns.first(most);
+    let complete = regions.coverage == Coverage::Complete;
+    let rows = (regions.count() * rows_per_region) as f64;
+    let affordable = rows * (scaling as f64).powi(2) < WORK;
+    let all = if complete || affordable { &regions.patterns } else { &few };
+    let mut batch = Batch::of_regions(network, all);
     let field = Field::random(&mut rng);
     if options.layer_bound {
         batch.add_layer_bound(&field, &mut rng);
     }
-    let rank = batch.rank(field, At::Network, options, progress, &mut rng);
-    let whole = regions.coverage == Coverage::Complete && used.count() == regions.count();
+    let mut used = few.count();
+    let mut first = Batch::of_regions(network, &few);
+    first.bounds = batch.bounds.clone();
+    let mut rank = first.rank(field, At::Network, options, progress, &mut rng);
+    if used < all.count() && affordable && rank.lower < rank.upper && rank.value().is_some() {
+        let lower = rank.lower;
+        rank = batch.rank(Field::random(&mut rng), At::Network, options, progress, &mut rng);
+        rank.lower = rank.lower.max(lower);
+        used = all.count();
+    }
     FullDimension {
         rank,
-        upper: if whole { rank.upper } else { scaling },
+        upper: if complete { rank.upper } else { scaling },
         regions: regions.count(),
-        regions_used: used.count(),
+        regions_used: used,
         coverage: regions.coverage,
         parameters: parameters(&widths),
         bounds: batch.bounds,

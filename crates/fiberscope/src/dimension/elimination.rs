@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use super::field::Field;
 
 /// Blocks of at most so many columns are factored row by row.
-const BASE: usize = 32;
+pub(super) const BASE: usize = 32;
 /// Rows of a stored block that are turned into doubles at a time.
-const TILE: usize = 256;
+pub(super) const TILE: usize = 256;
 
 /// The elimination of a matrix with a fixed number of rows whose columns arrive in blocks.
 #[derive(Debug)]
@@ -128,10 +128,10 @@ impl Panel {
 }
 
 /// Exchanges of rows, in order.
-type Swaps = Vec<(usize, usize)>;
+pub(super) type Swaps = Vec<(usize, usize)>;
 
 /// Factors a matrix with generic columns in place and gives the number of pivots: `L` (unit diagonal) below, `U` above the diagonal.
-fn factor(field: &Field, mut matrix: ArrayViewMut2<f64>) -> (usize, Swaps) {
+pub(super) fn factor(field: &Field, mut matrix: ArrayViewMut2<f64>) -> (usize, Swaps) {
     let cols = matrix.ncols();
     if cols <= BASE {
         return factor_base(field, matrix);
@@ -200,7 +200,7 @@ fn factor_rows(field: &Field, mut matrix: ArrayViewMut2<f64>) -> (usize, Swaps) 
 }
 
 /// The inverse of the upper triangle of a square matrix.
-fn inverse_upper(field: &Field, upper: ArrayView2<f64>) -> Array2<f64> {
+pub(super) fn inverse_upper(field: &Field, upper: ArrayView2<f64>) -> Array2<f64> {
     let n = upper.nrows();
     let mut inverse = Array2::<f64>::zeros((n, n));
     for i in (0..n).rev() {
@@ -239,13 +239,33 @@ fn solve_lower(field: &Field, lower: ArrayView2<f64>, mut x: ArrayViewMut2<f64>)
     solve_lower(field, lower.slice(s![half.., half..]), bottom);
 }
 
-fn exchange(mut matrix: ArrayViewMut2<f64>, swaps: &[(usize, usize)]) {
+pub(super) fn exchange(mut matrix: ArrayViewMut2<f64>, swaps: &[(usize, usize)]) {
     for &(i, j) in swaps {
         if i != j {
             let (mut first, mut second) = matrix.multi_slice_mut((s![i, ..], s![j, ..]));
             ndarray::Zip::from(&mut first).and(&mut second).for_each(std::mem::swap);
         }
     }
+}
+
+/// The rank by the plainest elimination.
+#[cfg(test)]
+pub(super) fn plain_rank(field: &Field, matrix: &Array2<f64>) -> usize {
+    let mut a = matrix.clone();
+    let mut rank = 0;
+    for col in 0..a.ncols() {
+        let Some(pivot) = (rank..a.nrows()).find(|&i| a[(i, col)] != 0.0) else { continue };
+        exchange(a.view_mut(), &[(rank, pivot)]);
+        let inverse = field.invert(a[(rank, col)]);
+        for i in rank + 1..a.nrows() {
+            let factor = field.reduce(a[(i, col)] * inverse);
+            for j in col..a.ncols() {
+                a[(i, j)] = field.reduce(a[(i, j)] - factor * a[(rank, j)]);
+            }
+        }
+        rank += 1;
+    }
+    rank
 }
 
 #[cfg(test)]
@@ -265,7 +285,7 @@ mod tests {
             let copy = left.row(j).to_owned();
             if rng.random() { left.row_mut(i).assign(&copy) } else { left.row_mut(i).fill(0.0) }
         }
-        let expected = distinct_rank(&field, &left);
+        let expected = plain_rank(&field, &left);
         let mut elimination = Elimination::new(&field, rows);
         for &width in widths {
             let right = Array2::from_shape_fn((rank, width), |_| field.sample(&mut rng));
@@ -278,26 +298,7 @@ mod tests {
         let total: usize = widths.iter().sum();
         assert_eq!(elimination.rank(), expected.min(total), "{rows} {rank} {widths:?}");
         let chosen = left.select(Axis(0), elimination.pivot_rows());
-        assert_eq!(distinct_rank(&field, &chosen), elimination.rank());
-    }
-
-    /// The rank by the plainest elimination.
-    fn distinct_rank(field: &Field, matrix: &Array2<f64>) -> usize {
-        let mut a = matrix.clone();
-        let mut rank = 0;
-        for col in 0..a.ncols() {
-            let Some(pivot) = (rank..a.nrows()).find(|&i| a[(i, col)] != 0.0) else { continue };
-            exchange(a.view_mut(), &[(rank, pivot)]);
-            let inverse = field.invert(a[(rank, col)]);
-            for i in rank + 1..a.nrows() {
-                let factor = field.reduce(a[(i, col)] * inverse);
-                for j in col..a.ncols() {
-                    a[(i, j)] = field.reduce(a[(i, j)] - factor * a[(rank, j)]);
-                }
-            }
-            rank += 1;
-        }
-        rank
+        assert_eq!(plain_rank(&field, &chosen), elimination.rank());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! a matrix product with an inner dimension of at most [`INNER`] is exact in doubles in whatever order it is summed, and
 //! one reduction per entry follows. (`FFLAS` calls this delayed reduction, [dumas2008dense, Section 2].) Residues fit into single precision.
 
-use ndarray::linalg::general_mat_mul;
+use faer::{Accum, Par};
+use faer_ext::IntoFaer;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -136,7 +137,7 @@ impl Field {
         out: &mut ndarray::Array2<f64>,
     ) {
         if left.ncols() <= INNER {
-            general_mat_mul(1.0, &left, &right, 0.0, out);
+            product(Accum::Replace, 1.0, left, right, out.view_mut());
             self.reduce_rows(out.view_mut());
         } else {
             out.fill(0.0);
@@ -173,10 +174,22 @@ impl Field {
         for start in (0..inner).step_by(INNER) {
             let end = inner.min(start + INNER);
             let (left, right) = (left.slice(s![.., start..end]), right.slice(s![start..end, ..]));
-            general_mat_mul(sign, &left, &right, 1.0, &mut out);
+            product(Accum::Add, sign, left, right, out.view_mut());
             self.reduce_rows(out.view_mut());
         }
     }
+}
+
+/// `out = factor left right`, added to what was there or not, in doubles.
+fn product(
+    accum: Accum,
+    factor: f64,
+    left: ArrayView2<f64>,
+    right: ArrayView2<f64>,
+    out: ArrayViewMut2<f64>,
+) {
+    let (left, right, out) = (left.into_faer(), right.into_faer(), out.into_faer());
+    faer::linalg::matmul::matmul(out, accum, left, right, factor, Par::Seq);
 }
 
 fn is_prime(n: u32) -> bool {

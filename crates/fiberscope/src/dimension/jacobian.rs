@@ -10,12 +10,16 @@
 //! The product of the Jacobian with a parameter direction that is of rank one in every layer, `u_l (x) v_l`, is therefore
 //! `sum_l (B_l u_l) o (H_{l-1} v_l)`: two products of small matrices. Such directions span the parameter space and form an irreducible
 //! variety, so `s` generic ones give columns of rank `min(s, rank J)`.
+//!
+//! With weights `d_l (x) e_l` of the parameters the kernel `J diag(d) J^T` is
+//! `sum_l (B_l diag(d_l) B_l^T) o (H_{l-1} diag(e_l) H_{l-1}^T)`: again products of small matrices.
 
 use fiberscope_core::{Matrix, Network};
 use ndarray::{Array2, ArrayView2, s};
 use rand::Rng;
 use rayon::prelude::*;
 
+use super::elimination::{Elimination, factor};
 use super::field::Field;
 use super::pattern::Patterns;
 
@@ -24,6 +28,9 @@ const TILE: usize = 256;
 
 /// A layer with its `u` and `v`, one column per direction.
 type Direction = (usize, Array2<f64>, Array2<f64>);
+
+/// A layer with the weights of its outputs and of its inputs.
+pub(super) type LayerWeights = (usize, Vec<f64>, Vec<f64>);
 
 /// Homogeneous vectors with the activation pattern of each: what the rows of the Jacobian are made of.
 ///
@@ -85,6 +92,11 @@ impl<'f> Factors<'f> {
         Factors { field, outputs, points, inputs, signals }
     }
 
+    /// The integers modulo the prime.
+    pub fn field(&self) -> &'f Field {
+        self.field
+    }
+
     /// The number of rows of the Jacobian.
     pub fn rows(&self) -> usize {
         self.points * self.outputs
@@ -93,10 +105,7 @@ impl<'f> Factors<'f> {
     /// The Jacobian times `count` random directions, of all parameters or of those of one layer; row `(v, o)` stands at `v * outputs + o`.
     pub fn sketch(&self, count: usize, only: Option<usize>, rng: &mut impl Rng) -> Array2<f64> {
         let mut random = |rows: usize| Array2::from_shape_fn((rows, count), |_| self.field.sample(rng));
-        let direction = |l: usize| {
-            let width = self.signals.get(l).map_or(self.outputs, Array2::ncols);
-            (l, random(width), random(self.inputs[l].ncols()))
-        };
+        let direction = |l: usize| (l, random(self.signal_width(l)), random(self.inputs[l].ncols()));
         let chosen = (0..self.inputs.len()).filter(|l| only.is_none_or(|only| only == *l));
         let directions: Vec<Direction> = chosen.map(direction).collect();
         let mut product = Array2::zeros((self.rows(), count));
@@ -140,6 +149,47 @@ impl<'f> Factors<'f> {
         self.field.reduce_all(out);
     }
 
+    /// Random weights of all parameters or of those of one layer.
+    pub fn weights(&self, only: Option<usize>, rng: &mut impl Rng) -> Vec<LayerWeights> {
+        let mut random = |count: usize| (0..count).map(|_| self.field.sample(rng)).collect::<Vec<_>>();
+        let chosen = (0..self.inputs.len()).filter(|l| only.is_none_or(|only| only == *l));
+        chosen.map(|l| (l, random(self.signal_width(l)), random(self.inputs[l].ncols()))).collect()
+    }
+
+    fn signal_width(&self, layer: usize) -> usize {
+        self.signals.get(layer).map_or(self.outputs, Array2::ncols)
+    }
+
+    /// A block of the weighted kernel.
+    pub fn kernel(&self, weights: &[LayerWeights], rows: &[usize], cols: &[usize]) -> Array2<f64> {
+        let sides: Vec<KernelSide> = weights.iter().map(|each| KernelSide::new(self, each, cols)).collect();
+        let mut block = Array2::zeros((rows.len(), cols.len()));
+        let tiles: Vec<_> =
+            block.axis_chunks_iter_mut(ndarray::Axis(0), TILE).zip(rows.chunks(TILE)).collect();
+        tiles.into_par_iter().for_each(|(mut out, rows)| {
+            let out = out.as_slice_mut().expect("whole rows are contiguous");
+            for (count, side) in sides.iter().enumerate() {
+                side.add(self, rows, cols, out);
+                if count % 256 == 255 {
+                    self.field.reduce_all(out);
+                }
+            }
+            self.field.reduce_all(out);
+        });
+        block
+    }
+
+    /// The sum over the vectors of the rank of `B_1`: the rank of the first layer's block if the vectors are independent, since a change of
+    /// basis then turns them into unit vectors.
+    pub fn signal_ranks(&self, rng: &mut impl Rng) -> usize {
+        let outputs = self.outputs;
+        let Some(signal) = self.signals.first() else { return self.rows() };
+        let mix = Array2::from_shape_fn((signal.ncols(), outputs), |_| self.field.sample(rng));
+        let mut mixed = Array2::zeros((self.rows(), outputs));
+        self.field.multiply(signal.view(), mix.view(), mixed.view_mut());
+        mixed.axis_chunks_iter_mut(ndarray::Axis(0), outputs).map(|each| factor(self.field, each).0).sum()
+    }
+
     /// The rank of `(h_{l-1}, t)` over each group of vectors, summed.
     pub fn input_ranks(&self, layer: usize, groups: &[Vec<usize>], rng: &mut impl Rng) -> usize {
         let width = self.inputs[layer].ncols();
@@ -155,11 +205,90 @@ impl<'f> Factors<'f> {
     }
 }
 
+/// What a block of the kernel takes from one layer and its columns.
+struct KernelSide {
+    layer: usize,
+    /// `diag(d) B^T`; for the last layer, whose `B` are unit vectors, nothing.
+    signals: Option<Array2<f64>>,
+    output_weights: Vec<f64>,
+    /// `diag(e) H^T`, one column per vector.
+    inputs: Array2<f64>,
+    /// Which of these a column of the block takes.
+    places: Vec<usize>,
+}
+
+impl KernelSide {
+    fn new(factors: &Factors, (layer, outputs, inputs): &LayerWeights, cols: &[usize]) -> Self {
+        let field = factors.field;
+        let weighted = |matrix: &Array2<f64>, rows: &[usize], weights: &[f64]| {
+            let entry = |(k, i): (usize, usize)| field.reduce(weights[k] * matrix[(rows[i], k)]);
+            Array2::from_shape_fn((weights.len(), rows.len()), entry)
+        };
+        let (vectors, places) = vectors_of(cols, factors.outputs);
+        KernelSide {
+            layer: *layer,
+            signals: factors.signals.get(*layer).map(|signal| weighted(signal, cols, outputs)),
+            output_weights: outputs.clone(),
+            inputs: weighted(&factors.inputs[*layer], &vectors, inputs),
+            places,
+        }
+    }
+
+    /// Adds the layer's part to rows of a block, not reduced.
+    fn add(&self, factors: &Factors, rows: &[usize], cols: &[usize], out: &mut [f64]) {
+        let (field, outputs, count) = (factors.field, factors.outputs, cols.len());
+        let (vectors, places) = vectors_of(rows, outputs);
+        let input = factors.inputs[self.layer].select(ndarray::Axis(0), &vectors);
+        let mut narrow = Array2::zeros((vectors.len(), self.inputs.ncols()));
+        field.multiply_here(input.view(), self.inputs.view(), &mut narrow);
+        let right = match outputs {
+            1 => narrow,
+            _ => Array2::from_shape_fn((vectors.len(), count), |(i, j)| narrow[(i, self.places[j])]),
+        };
+        let mut left = Array2::zeros((rows.len(), count));
+        match &self.signals {
+            Some(signals) => {
+                let signal = factors.signals[self.layer].select(ndarray::Axis(0), rows);
+                field.multiply_here(signal.view(), signals.view(), &mut left);
+            }
+            None => {
+                for ((i, j), entry) in left.indexed_iter_mut() {
+                    let (o, same) = (rows[i] % outputs, rows[i] % outputs == cols[j] % outputs);
+                    *entry = if same { self.output_weights[o] } else { 0.0 };
+                }
+            }
+        }
+        let (left, right) = (left.as_slice().expect("new"), right.as_slice().expect("new"));
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (row, sum) in out.chunks_exact_mut(count).enumerate() {
+                    let (x, y) = (&left[row * count..][..count], &right[places[row] * count..][..count]);
+                    sum.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += x * y);
+                }
+            },
+        );
+    }
+}
+
+/// The vectors that rows of the Jacobian belong to, neighbours merged, and the place of each row's.
+fn vectors_of(rows: &[usize], outputs: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut vectors: Vec<usize> = Vec::new();
+    let mut places = Vec::with_capacity(rows.len());
+    for row in rows {
+        if vectors.last() != Some(&(row / outputs)) {
+            vectors.push(row / outputs);
+        }
+        places.push(vectors.len() - 1);
+    }
+    (vectors, places)
+}
+
 /// Independent rows, as many as the rank: the columns are mixed by a random square matrix, so that the elimination needs no column exchange.
 pub(super) fn independent(field: &Field, rows: ArrayView2<f64>, mix: ArrayView2<f64>) -> Vec<usize> {
     let mut mixed = Array2::zeros((rows.nrows(), mix.ncols()));
     field.multiply(rows, mix, mixed.view_mut());
-    let mut elimination = super::elimination::Elimination::new(field, rows.nrows());
+    let mut elimination = Elimination::new(field, rows.nrows());
     for block in mixed.axis_chunks_iter(ndarray::Axis(1), super::PANEL) {
         if elimination.rank() == rows.nrows() || !elimination.push(block.to_owned()) {
             break;

@@ -11,7 +11,10 @@
 //!
 //! 1. [`Patterns`]: which neurons are active where, exactly.
 //! 2. In a region the rows of `J` are linear in `(x, 1)`, so as many points per region are kept as are independent.
-//! 3. `J` times random directions of rank one, block by block, eliminated modulo `p < 2^23` (`jacobian`, `elimination`, `field`).
+//! 3. `J` times random directions of rank one, block by block, eliminated modulo `p < 2^23` (`jacobian`, `elimination`, `field`); or, if the rank is near
+//!    the number of rows, the kernel with random weights, eliminated symmetrically (`symmetric`).
+//! 4. If all points are affinely independent, a change of basis of the inputs makes the first layer's part of `J` block diagonal, and
+//!    the ranks of the blocks add up to a lower bound without any elimination.
 //!
 //! [`ntk`] has the kernel itself and the ranks that floating-point tools report.
 
@@ -22,8 +25,10 @@ mod decisive;
 mod elimination;
 mod field;
 mod jacobian;
+mod modular;
 pub mod ntk;
 mod pattern;
+mod symmetric;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -32,7 +37,9 @@ use thiserror::Error;
 pub use batch::{DimensionOptions, FunctionalDimension, Progress, RankInterval, functional_dimension};
 pub(crate) use bounds::parameters as parameter_count;
 pub use bounds::{Bounds, Deficit, Reduced, StateCounts, theorem_1};
-pub use decisive::{Coverage, FullDimension, RegionSample, full_functional_dimension, sample_regions};
+pub use decisive::{
+    Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
+};
 pub use pattern::{LayerStates, NeuronState, Patterns};
 
 /// Columns that are eliminated at a time.

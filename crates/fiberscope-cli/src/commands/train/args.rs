@@ -170,7 +170,7 @@ impl Settings {
                 let (targets, columns) = (self.targets.unwrap_or(1), points.cols());
                 if targets == 0 || targets >= columns {
                     bail!(
-                        "{}: {columns} columns, {targets} of them targets: expected at least one input and one target",
+                        "{}: found {columns} column(s), {targets} of them target(s); expected at least one input and one target",
                         path.display()
                     );
                 }
@@ -181,6 +181,31 @@ impl Settings {
             (Some(_), Some(_)) => bail!("expected a task or data, found both"),
             (None, None) => bail!("nothing to train on: --task NAME or --data FILE"),
         }
+    }
+
+    /// Where the samples come from.
+    fn source(&self) -> String {
+        match (&self.data, &self.task) {
+            (Some(path), _) => path.display().to_string(),
+            (None, task) => format!("task {}", task.as_deref().unwrap_or("none")),
+        }
+    }
+
+    /// What is odd about the samples.
+    pub fn oddities(&self, inputs: &Matrix, targets: &Matrix) -> Vec<String> {
+        let constant = |matrix: &Matrix| -> Vec<usize> {
+            let same = |&j: &usize| matrix.column(j).all(|x| *x == matrix[(0, j)]);
+            (0..matrix.cols()).filter(same).collect()
+        };
+        let place = |j: usize| format!("{}: column {}", self.source(), j + 1);
+        let idle = constant(inputs).into_iter().map(|j| format!("{}, an input, is constant", place(j)));
+        let flat = constant(targets).into_iter().map(|j| {
+            format!(
+                "{}, a target, is constant: there is nothing to explain, and r^2 means nothing",
+                place(inputs.cols() + j)
+            )
+        });
+        idle.chain(flat).collect()
     }
 
     /// The options, the defaults filled in.
@@ -220,7 +245,7 @@ impl Settings {
             epochs: self.epochs.unwrap_or(1000),
             init,
         };
-        options.check(inputs, targets)?;
+        options.check(inputs, targets).with_context(|| self.source())?;
         Ok(options)
     }
 }

@@ -25,6 +25,7 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let settings = args.settings.clone().over(file);
     let (inputs, targets) = settings.samples()?;
     let options = settings.options(&inputs, &targets)?;
+    settings.oddities(&inputs, &targets).iter().for_each(|text| output.note(text));
     let track = TrackOptions {
         every: settings.every.unwrap_or(50),
         dimension: !settings.no_dimension,
