@@ -13,7 +13,6 @@
 use fiberscope_core::{Domain, Layer, Network, Rational, Scalar};
 
 use super::ComplexError;
-use super::certify::Certified;
 use super::count::SideKind;
 use super::flat::FlatNetwork;
 use super::oracle::Oracle;
@@ -105,7 +104,7 @@ impl Frame {
     /// With a box that reaches at least so far.
     pub fn widened(&mut self, reach: f64) {
         self.sides = sides_of(self.sides.len(), reach);
-        self.oracle = Oracle::new(&self.network, &self.sides);
+        self.oracle = self.oracle.with_sides(&self.sides);
     }
 
     /// With a wide box if it stands for the space.
@@ -125,13 +124,7 @@ impl Frame {
     }
 
     /// How far the box should reach, if some edge that leaves it ends outside.
-    pub fn outside(
-        &self,
-        skeleton: &Skeleton,
-        certified: &Certified,
-        oracle: &Oracle,
-        kinds: &[[SideKind; 2]],
-    ) -> Option<f64> {
+    pub fn outside(&self, skeleton: &Skeleton, oracle: &Oracle, kinds: &[[SideKind; 2]]) -> Option<f64> {
         let neurons = self.flat.neurons;
         let mut needed: Option<f64> = None;
         let inner = |v: usize| skeleton.zeros_of(v).iter().filter(|&&h| h as usize >= neurons).count() == 1;
@@ -141,7 +134,7 @@ impl Frame {
             for end in 0..2 {
                 let [v, w] = [edge.ends[end] as usize, edge.ends[1 - end] as usize];
                 if infinite((edge.left[end] >> 1) as usize) && inner(v) {
-                    let reach = self.crossing(skeleton, certified, oracle, v, w);
+                    let reach = self.crossing(skeleton, oracle, v, w);
                     needed = needed.into_iter().chain(reach).reduce(f64::max);
                 }
             }
@@ -151,16 +144,9 @@ impl Frame {
 
     /// Where the line from `w` through `v` is cut next, in the largest coordinate.
     #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-    fn crossing(
-        &self,
-        skeleton: &Skeleton,
-        certified: &Certified,
-        oracle: &Oracle,
-        v: usize,
-        w: usize,
-    ) -> Option<f64> {
-        let (at_v, error_v) = self.values(skeleton.point(v), certified.distance[v]);
-        let (at_w, error_w) = self.values(skeleton.point(w), certified.distance[w]);
+    fn crossing(&self, skeleton: &Skeleton, oracle: &Oracle, v: usize, w: usize) -> Option<f64> {
+        let (at_v, error_v) = self.values(skeleton.point(v), skeleton.distance[v]);
+        let (at_w, error_w) = self.values(skeleton.point(w), skeleton.distance[w]);
         let mut exact: Option<[Vec<Rational>; 2]> = None;
         let mut least = f64::INFINITY;
         for neuron in 0..self.flat.neurons {
@@ -181,7 +167,7 @@ impl Frame {
                     [v, w].map(|v| {
                         let x = oracle
                             .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
-                            .expect("a certified vertex exists");
+                            .expect("the hyperplanes of a vertex are independent");
                         oracle.values(&self.flat, &x)
                     })
                 });

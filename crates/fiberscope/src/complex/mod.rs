@@ -12,9 +12,9 @@
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
 mod breakpoints;
-mod certify;
 mod construct;
 mod count;
+mod faces;
 mod flat;
 mod folds;
 mod frame;
@@ -28,6 +28,8 @@ mod polyhedral;
 mod relabelling;
 mod skeleton;
 mod stream;
+mod tile;
+mod vertex;
 mod walk;
 mod weights;
 

@@ -7,17 +7,17 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fiberscope_core::{Digest, Domain, Network, Rational};
+use fiberscope_core::{Digest, Domain, Network};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ComplexError;
-use super::certify::{Certified, certify};
-use super::count::{CellCounts, SideKind, Tally, tally};
+use super::count::{CellCounts, Tally, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
 use super::oracle::Oracle;
 use super::skeleton::{Skeleton, Stop, subdivide};
+use super::tile::Tile;
 
 /// When a computation gives up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,16 +91,10 @@ pub struct CountState {
     tally: Tally,
 }
 
-/// A box of the tiling.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Tile {
-    sides: Vec<[f64; 2]>,
-    kinds: Vec<[u8; 2]>,
-}
-
-/// The most vertices of the first, undivided attempt and of a tile.
+/// The most vertices of the first, undivided attempt.
 const FIRST: usize = 1 << 15;
-const TILE: usize = 1 << 19;
+/// About the bytes that a tile may take.
+const TILE: usize = 1 << 27;
 /// How many tiles there are at least after the first attempt.
 const TILES: usize = 16;
 /// The most inputs for which the corners of a box are listed.
@@ -130,20 +124,21 @@ pub fn count_cells(
     if frame.dimension() > CORNERS {
         return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: CORNERS });
     }
-    let run = Run::new(limits, progress, [FIRST, TILE]);
-    let digest = Digest::of(network).to_string();
+    let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
+    let tile = TILE / (8 * widest + 64 * frame.dimension());
+    let run = Run::new(limits, progress, [FIRST, tile.max(FIRST)]);
+    let digest = || Digest::of(network).to_string();
     let state = match resume {
-        Some(state) if state.network != digest || state.domain != *domain => {
+        Some(state) if state.network != digest() || state.domain != *domain => {
             return Err(ComplexError::OtherState);
         }
-        Some(state) => Some(state),
-        None => None,
+        state => state,
     };
     loop {
         let (pending, total) = match &state {
             Some(state) => {
                 frame.sides.clone_from(&state.sides);
-                frame.oracle = Oracle::new(&frame.network, &frame.sides);
+                frame.oracle = frame.oracle.with_sides(&frame.sides);
                 (state.pending.clone(), state.tally.clone())
             }
             None => (vec![Tile::whole(&frame)], Tally::new(frame.dimension())),
@@ -162,7 +157,7 @@ pub fn count_cells(
                 let regions =
                     tally.all[frame.dimension()].max(0) as u64 + run.started.load(Ordering::Relaxed);
                 let state = CountState {
-                    network: digest,
+                    network: digest(),
                     domain: domain.clone(),
                     sides: frame.sides.clone(),
                     pending,
@@ -174,51 +169,10 @@ pub fn count_cells(
     }
 }
 
-impl Tile {
-    fn whole(frame: &Frame) -> Self {
-        Tile { sides: frame.sides.clone(), kinds: frame.kinds.iter().map(|pair| pair.map(code)).collect() }
-    }
-
-    /// The part of the domain's volume.
-    fn share(&self, frame: &Frame) -> f64 {
-        let part = |(own, all): (&[f64; 2], &[f64; 2])| (own[1] - own[0]) / (all[1] - all[0]);
-        self.sides.iter().zip(&frame.sides).map(part).product()
-    }
-
-    fn kinds(&self) -> Vec<[SideKind; 2]> {
-        self.kinds.iter().map(|pair| pair.map(kind)).collect()
-    }
-
-    /// Two tiles, cut across the side that is longest in proportion to the domain.
-    fn halves(&self, frame: &Frame) -> [Tile; 2] {
-        let length =
-            |i: usize| (self.sides[i][1] - self.sides[i][0]) / (frame.sides[i][1] - frame.sides[i][0]);
-        let axis = (0..self.sides.len()).max_by(|&i, &j| length(i).total_cmp(&length(j)).then(j.cmp(&i)));
-        let axis = axis.expect("a box has sides");
-        let [low, high] = self.sides[axis];
-        // Not the middle, where symmetric networks have their folds.
-        let middle = low + (high - low) * 0.487_654_321_234_567;
-        let (mut lower, mut upper) = (self.clone(), self.clone());
-        (lower.sides[axis][1], upper.sides[axis][0]) = (middle, middle);
-        (lower.kinds[axis][1], upper.kinds[axis][0]) = (code(SideKind::Shared), code(SideKind::Neighbour));
-        [lower, upper]
-    }
-}
-
-const KINDS: [SideKind; 4] = [SideKind::Boundary, SideKind::Infinity, SideKind::Neighbour, SideKind::Shared];
-
-fn code(kind: SideKind) -> u8 {
-    KINDS.iter().position(|&k| k == kind).unwrap_or(0) as u8
-}
-
-fn kind(code: u8) -> SideKind {
-    KINDS.get(code as usize).copied().unwrap_or(SideKind::Boundary)
-}
-
 /// How a tile ended.
 enum TileEnd {
     Counted(Tally),
-    Split([Tile; 2]),
+    Split(Vec<Tile>),
     Irregular,
     Wider(f64),
     Open(Tile),
@@ -281,19 +235,16 @@ impl<'a> Run<'a> {
         while !pending.is_empty() {
             let most = self.most[usize::from(!first)];
             let ends: Vec<TileEnd> =
-                pending.into_par_iter().map(|tile| self.tile(frame, tile, most)).collect();
+                pending.into_par_iter().map(|tile| self.tile(frame, tile, most, first)).collect();
             let mut next = Vec::new();
             for end in ends {
                 match end {
                     TileEnd::Counted(tally) => total.add(&tally),
-                    TileEnd::Split(halves) => next.extend(halves),
+                    TileEnd::Split(parts) => next.extend(parts),
                     TileEnd::Open(tile) => next.push(tile),
                     TileEnd::Irregular => return Tiled::Irregular,
                     TileEnd::Wider(reach) => return Tiled::Wider(reach),
                 }
-            }
-            while first && !next.is_empty() && next.len() < TILES {
-                next = next.iter().flat_map(|tile| tile.halves(frame)).collect();
             }
             first = false;
             pending = next;
@@ -308,7 +259,7 @@ impl<'a> Run<'a> {
         Tiled::Complete(total)
     }
 
-    fn tile(&self, frame: &Frame, tile: Tile, most: usize) -> TileEnd {
+    fn tile(&self, frame: &Frame, tile: Tile, most: usize, first: bool) -> TileEnd {
         if !self.go_on(0) {
             return TileEnd::Open(tile);
         }
@@ -319,33 +270,26 @@ impl<'a> Run<'a> {
             self.started.fetch_max(regions, Ordering::Relaxed);
             self.go_on(regions)
         };
-        match subdivide(&frame.flat, &tile.sides, most, &go_on) {
+        let oracle = frame.oracle.with_sides(&tile.sides);
+        match subdivide(&frame.flat, &oracle, &tile.sides, most, &go_on) {
             Err(Stop::Irregular) => TileEnd::Irregular,
-            Err(Stop::TooMany) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile),
-            Err(Stop::TooMany) => TileEnd::Split(tile.halves(frame)),
-            Ok(skeleton) => self.finish_tile(frame, &tile, &skeleton),
+            Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile),
+            Err(Stop::TooMany(guess, points)) => {
+                let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
+                TileEnd::Split(tile.parts(&points, if first { parts.max(TILES) } else { parts.min(16) }))
+            }
+            Ok(skeleton) => self.finish_tile(frame, &tile, &skeleton, &oracle),
         }
     }
 
-    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton) -> TileEnd {
-        let oracle;
-        let oracle = if tile.sides == frame.sides {
-            &frame.oracle
-        } else {
-            oracle = Oracle::new(&frame.network, &tile.sides);
-            &oracle
-        };
-        let Some(certified) = certify(&frame.flat, oracle, skeleton, &tile.sides) else {
-            return TileEnd::Irregular;
-        };
+    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton, oracle: &Oracle) -> TileEnd {
         let kinds = tile.kinds();
         if frame.whole
-            && let Some(reach) = frame.outside(skeleton, &certified, oracle, &kinds)
+            && let Some(reach) = frame.outside(skeleton, oracle, &kinds)
         {
             return TileEnd::Wider(reach);
         }
-        let heights = Heights::new(frame, oracle, skeleton, &certified);
-        let tally = tally(skeleton, frame.flat.neurons, &kinds, |e| heights.rises(e));
+        let tally = tally(skeleton, frame.flat.neurons, &kinds);
         let regions = tally.all[frame.dimension()].max(0) as u64;
         let sum = self.regions.fetch_add(regions, Ordering::Relaxed) + regions;
         (self.progress)(CountProgress { explored: 0.0, regions: sum });
@@ -372,64 +316,6 @@ impl<'a> Run<'a> {
             return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: Method::Cells });
         }
     }
-}
-
-/// A linear function that is constant on no edge, at every vertex.
-pub(crate) struct Heights<'a> {
-    frame: &'a Frame,
-    oracle: &'a Oracle,
-    skeleton: &'a Skeleton,
-    value: Vec<f64>,
-    error: Vec<f64>,
-}
-
-impl<'a> Heights<'a> {
-    pub fn new(frame: &'a Frame, oracle: &'a Oracle, skeleton: &'a Skeleton, certified: &Certified) -> Self {
-        let coefficients: Vec<f64> = (0..skeleton.dimension).map(coefficient).collect();
-        let total: f64 = coefficients.iter().sum();
-        let dot = |v: usize| skeleton.point(v).iter().zip(&coefficients).map(|(x, c)| c * x).sum::<f64>();
-        let error = |v: usize| {
-            let size = skeleton.point(v).iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            total * (certified.distance[v] + 1e-14 * size) * (1.0 + 1e-9)
-        };
-        Heights {
-            frame,
-            oracle,
-            skeleton,
-            value: (0..skeleton.len()).map(dot).collect(),
-            error: (0..skeleton.len()).map(error).collect(),
-        }
-    }
-
-    /// Whether the function is larger at the second end of an edge.
-    pub fn rises(&self, e: usize) -> bool {
-        let [a, b] = self.skeleton.edges[e].ends.map(|v| v as usize);
-        let difference = self.value[b] - self.value[a];
-        if difference.abs() > self.error[a] + self.error[b] {
-            difference > 0.0
-        } else {
-            self.rises_exactly(a, b)
-        }
-    }
-
-    /// Where doubles are not sure; on a tie the order of coordinates decides, which is a small change of the function.
-    fn rises_exactly(&self, a: usize, b: usize) -> bool {
-        let [p, q] = [a, b].map(|v| {
-            self.oracle
-                .vertex(&self.frame.flat, self.skeleton.zeros_of(v), self.skeleton.signs_of(v))
-                .expect("a certified vertex exists")
-        });
-        let exact = |i: usize| Rational::from_f64(coefficient(i)).expect("a finite number");
-        let terms = p.iter().zip(&q).enumerate().map(|(i, (p, q))| &exact(i) * &(q - p));
-        match terms.sum::<Rational>().signum() {
-            0 => q > p,
-            sign => sign > 0,
-        }
-    }
-}
-
-fn coefficient(i: usize) -> f64 {
-    0.5 + (0.618_033_988_749_894_9 * (i as f64 + 1.0)).fract()
 }
 
 #[cfg(test)]
