@@ -1,11 +1,11 @@
 //! What makes a parameter generic, checked on its complex.
 //!
-//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes.
+//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes [threelayer2026, Definition 8].
 //! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank `min(n_{j-1}, rank D_j, ..., rank D_k)`; all masks of small networks are tried, else
 //!   random ones, and the number is said.
 //! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. If not, a region has a layer that is off, and a point inside it is the witness.
 //! - *General*: (a) no local optimum of any `z_{l,i}` is exactly 0; (b) maximal rank; (c) no two pairs of a neuron and an activation pattern of the layers below it carry proportional affine
-//!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3].
+//!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3 and Lemma 1].
 //!
 //! All checks are exact.
 

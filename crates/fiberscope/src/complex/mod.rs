@@ -6,12 +6,13 @@
 //! facets, [`FoldSet`] and [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
 //! [`construct_identifiable`] builds networks that their function determines.
 //!
-//! Two algorithms give the regions. Edges are subdivided in doubles (`skeleton`), the result is certified (`certify`), and all cells
+//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `faces`, `vertex`), and all cells
 //! are counted or listed from the vertices (`count`, `listing`); where the complex is not simple, all cells are
 //! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
 mod breakpoints;
+mod collinear;
 mod construct;
 mod count;
 mod faces;
@@ -43,8 +44,10 @@ pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
-pub use relabelling::{Relabelling, find_relabelling};
-pub use stream::{ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells};
+pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds};
+pub use stream::{
+    ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
+};
 pub use walk::{Walked, region_bound, walk_regions};
 pub use weights::WeightedFacet;
 

@@ -19,7 +19,7 @@
 use super::faces::Faces;
 use super::flat::{FlatLayer, FlatNetwork};
 use super::oracle::Oracle;
-use super::vertex::{layer_errors, sign_words};
+use super::vertex::{coefficient, layer_errors, sign_words};
 
 /// An edge; hyperplanes are numbered: neurons first, then the lower and the upper side of every input.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +112,7 @@ pub(crate) struct Work<'a> {
     pub error: Vec<f64>,
     /// The linear function along which edges are directed, with bounds on its errors.
     pub height: Vec<(f64, f64)>,
+    pub coefficients: Vec<f64>,
     /// Positive neurons and zeros of the current layer, per vertex.
     pub signs: Vec<u64>,
     pub zeros: Vec<u64>,
@@ -131,6 +132,7 @@ impl<'a> Work<'a> {
             faces: Faces::new(network, sides.len(), skeleton.len()),
             error: vec![0.0; skeleton.len()],
             height: Vec::new(),
+            coefficients: (0..sides.len()).map(coefficient).collect(),
             signs: Vec::new(),
             zeros: Vec::new(),
             next: Vec::new(),

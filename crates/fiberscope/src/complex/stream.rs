@@ -1,8 +1,8 @@
 //! Counting the cells of large complexes with little memory.
 //!
-//! The domain is tiled by boxes; a box with too many vertices is cut in two across its longest side. Each box is subdivided, certified and
+//! The domain is tiled by boxes; a box with too many vertices is cut into several with about equally many. Each box is subdivided and
 //! counted by itself ([`super::count`] says how counts of tiles add up) and forgotten. What is left to do is a list of boxes, so that
-//! a count can be stopped and taken up again. The tiles do not depend on the number of threads.
+//! a count can be stopped, or killed, and taken up again. The tiles do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -97,6 +97,8 @@ const FIRST: usize = 1 << 15;
 const TILE: usize = 1 << 27;
 /// How many tiles there are at least after the first attempt.
 const TILES: usize = 16;
+/// How many tiles are counted between two savings of the state.
+const BATCH: usize = 32;
 /// The most inputs for which the corners of a box are listed.
 const CORNERS: usize = 20;
 
@@ -120,52 +122,69 @@ pub fn count_cells(
     resume: Option<CountState>,
     progress: &(dyn Fn(CountProgress) + Sync),
 ) -> Result<CountOutcome, ComplexError> {
+    count_cells_saving(network, domain, limits, resume, progress, &mut |_| ())
+}
+
+/// [`count_cells`], which hands out its state every few tiles, so that a count that is killed can go on.
+pub fn count_cells_saving(
+    network: &Network,
+    domain: &Domain,
+    limits: &ComplexLimits,
+    resume: Option<CountState>,
+    progress: &(dyn Fn(CountProgress) + Sync),
+    save: &mut dyn FnMut(&CountState),
+) -> Result<CountOutcome, ComplexError> {
     let mut frame = Frame::new(network, domain)?;
     if frame.dimension() > CORNERS {
         return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: CORNERS });
     }
+    let digest = Digest::of(network).to_string();
+    let mut start = None;
+    if let Some(state) = resume {
+        if state.network != digest || state.domain != *domain || state.sides.len() != frame.dimension() {
+            return Err(ComplexError::OtherState);
+        }
+        frame.sides.clone_from(&state.sides);
+        frame.oracle = frame.oracle.with_sides(&frame.sides);
+        start = Some(state);
+    }
     let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
     let tile = TILE / (8 * widest + 64 * frame.dimension());
     let run = Run::new(limits, progress, [FIRST, tile.max(FIRST)]);
-    let digest = || Digest::of(network).to_string();
-    let state = match resume {
-        Some(state) if state.network != digest() || state.domain != *domain => {
-            return Err(ComplexError::OtherState);
-        }
-        state => state,
-    };
     loop {
-        let (pending, total) = match &state {
-            Some(state) => {
-                frame.sides.clone_from(&state.sides);
-                frame.oracle = frame.oracle.with_sides(&frame.sides);
-                (state.pending.clone(), state.tally.clone())
-            }
-            None => (vec![Tile::whole(&frame)], Tally::new(frame.dimension())),
-        };
-        match run.tiles(&frame, pending, total) {
-            Tiled::Complete(tally) => {
-                return Ok(CountOutcome::Complete {
-                    counts: tally.counts(frame.extra),
-                    method: Method::Edges,
-                });
+        let mut state = start.take().unwrap_or_else(|| CountState {
+            network: digest.clone(),
+            domain: domain.clone(),
+            sides: frame.sides.clone(),
+            pending: vec![Tile::whole(&frame)],
+            tally: Tally::new(frame.dimension()),
+        });
+        match run.tiles(&frame, &mut state, save) {
+            Tiled::Complete => {
+                let counts = state.tally.counts(frame.extra);
+                return Ok(CountOutcome::Complete { counts, method: Method::Edges });
             }
             Tiled::Irregular => return run.lattice(&mut frame),
             Tiled::Wider(reach) => frame.widened(2.0 * reach.max(frame.reach())),
-            Tiled::Stopped(pending, tally) => {
-                let left: f64 = pending.iter().map(|tile| tile.share(&frame)).sum();
-                let regions =
-                    tally.all[frame.dimension()].max(0) as u64 + run.started.load(Ordering::Relaxed);
-                let state = CountState {
-                    network: digest(),
-                    domain: domain.clone(),
-                    sides: frame.sides.clone(),
-                    pending,
-                    tally,
-                };
-                return Ok(CountOutcome::Stopped { regions, explored: 1.0 - left, state: Some(state) });
+            Tiled::Stopped => {
+                let counted = state.tally.all[frame.dimension()].max(0) as u64;
+                let regions = counted + run.started.load(Ordering::Relaxed);
+                let explored = state.explored(&frame);
+                return Ok(CountOutcome::Stopped { regions, explored, state: Some(state) });
             }
         }
+    }
+}
+
+impl CountState {
+    /// Whether nothing is left to do.
+    pub fn is_complete(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// The part of the domain's volume that is finished.
+    fn explored(&self, frame: &Frame) -> f64 {
+        1.0 - self.pending.iter().map(|tile| tile.share(frame)).sum::<f64>()
     }
 }
 
@@ -180,10 +199,10 @@ enum TileEnd {
 
 /// How the tiling ended.
 enum Tiled {
-    Complete(Tally),
+    Complete,
     Irregular,
     Wider(f64),
-    Stopped(Vec<Tile>, Tally),
+    Stopped,
 }
 
 struct Run<'a> {
@@ -228,40 +247,39 @@ impl<'a> Run<'a> {
         !self.stopped.load(Ordering::Relaxed)
     }
 
-    fn tiles(&self, frame: &Frame, mut pending: Vec<Tile>, mut total: Tally) -> Tiled {
+    fn tiles(&self, frame: &Frame, state: &mut CountState, save: &mut dyn FnMut(&CountState)) -> Tiled {
         let d = frame.dimension();
-        self.regions.store(total.all[d].max(0) as u64, Ordering::Relaxed);
-        let mut first = pending.len() == 1;
-        while !pending.is_empty() {
+        let mut first = state.pending.len() == 1;
+        while !state.pending.is_empty() {
+            self.regions.store(state.tally.all[d].max(0) as u64, Ordering::Relaxed);
+            if !self.go_on(0) {
+                return Tiled::Stopped;
+            }
             let most = self.most[usize::from(!first)];
+            let batch = &state.pending[state.pending.len().saturating_sub(BATCH)..];
             let ends: Vec<TileEnd> =
-                pending.into_par_iter().map(|tile| self.tile(frame, tile, most, first)).collect();
-            let mut next = Vec::new();
+                batch.par_iter().map(|tile| self.tile(frame, tile, most, first)).collect();
+            state.pending.truncate(state.pending.len().saturating_sub(BATCH));
             for end in ends {
                 match end {
-                    TileEnd::Counted(tally) => total.add(&tally),
-                    TileEnd::Split(parts) => next.extend(parts),
-                    TileEnd::Open(tile) => next.push(tile),
+                    TileEnd::Counted(tally) => state.tally.add(&tally),
+                    TileEnd::Split(parts) => state.pending.extend(parts),
+                    TileEnd::Open(tile) => state.pending.push(tile),
                     TileEnd::Irregular => return Tiled::Irregular,
                     TileEnd::Wider(reach) => return Tiled::Wider(reach),
                 }
             }
             first = false;
-            pending = next;
-            let left: f64 = pending.iter().map(|tile| tile.share(frame)).sum();
-            let regions = total.all[d].max(0) as u64;
-            self.regions.store(regions, Ordering::Relaxed);
-            (self.progress)(CountProgress { explored: 1.0 - left, regions });
-            if !pending.is_empty() && !self.go_on(0) {
-                return Tiled::Stopped(pending, total);
-            }
+            let regions = state.tally.all[d].max(0) as u64;
+            (self.progress)(CountProgress { explored: state.explored(frame), regions });
+            save(state);
         }
-        Tiled::Complete(total)
+        Tiled::Complete
     }
 
-    fn tile(&self, frame: &Frame, tile: Tile, most: usize, first: bool) -> TileEnd {
+    fn tile(&self, frame: &Frame, tile: &Tile, most: usize, first: bool) -> TileEnd {
         if !self.go_on(0) {
-            return TileEnd::Open(tile);
+            return TileEnd::Open(tile.clone());
         }
         let d = frame.dimension() as u64;
         // A simple complex has about as many regions as vertices; corners of the box aside.
@@ -273,12 +291,12 @@ impl<'a> Run<'a> {
         let oracle = frame.oracle.with_sides(&tile.sides);
         match subdivide(&frame.flat, &oracle, &tile.sides, most, &go_on) {
             Err(Stop::Irregular) => TileEnd::Irregular,
-            Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile),
+            Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
                 let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
                 TileEnd::Split(tile.parts(&points, if first { parts.max(TILES) } else { parts.min(16) }))
             }
-            Ok(skeleton) => self.finish_tile(frame, &tile, &skeleton, &oracle),
+            Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &oracle),
         }
     }
 
@@ -291,8 +309,7 @@ impl<'a> Run<'a> {
         }
         let tally = tally(skeleton, frame.flat.neurons, &kinds);
         let regions = tally.all[frame.dimension()].max(0) as u64;
-        let sum = self.regions.fetch_add(regions, Ordering::Relaxed) + regions;
-        (self.progress)(CountProgress { explored: 0.0, regions: sum });
+        self.regions.fetch_add(regions, Ordering::Relaxed);
         TileEnd::Counted(tally)
     }
 
@@ -352,8 +369,15 @@ mod tests {
                 let limits = ComplexLimits::default();
                 let count = |most: [usize; 2]| {
                     let run = Run::new(&limits, &|_| (), most);
-                    match run.tiles(&frame, vec![Tile::whole(&frame)], Tally::new(d)) {
-                        Tiled::Complete(tally) => tally.counts(0),
+                    let mut state = CountState {
+                        network: String::new(),
+                        domain: domain.clone(),
+                        sides: frame.sides.clone(),
+                        pending: vec![Tile::whole(&frame)],
+                        tally: Tally::new(d),
+                    };
+                    match run.tiles(&frame, &mut state, &mut |_| ()) {
+                        Tiled::Complete => state.tally.counts(0),
                         _ => panic!("the complex is simple and the box wide"),
                     }
                 };

@@ -258,7 +258,7 @@ impl Work<'_> {
         let (d, point) = (self.skeleton.dimension as f64, self.skeleton.point(v));
         let (mut height, mut size) = (0.0, 0.0);
         for (i, &x) in point.iter().enumerate() {
-            height += coefficient(i) * x;
+            height += self.coefficients[i] * x;
             size = larger(size, x.abs());
         }
         let rounding = (d + 2.0) * f64::EPSILON * size;
@@ -346,7 +346,7 @@ fn forward(flat: &FlatNetwork, l: usize, x: &[f64]) -> Vec<f64> {
     a
 }
 
-/// Between 0.5 and 1.5.
-fn coefficient(i: usize) -> f64 {
+/// A coefficient of the function along which edges are directed, between 0.5 and 1.5.
+pub(crate) fn coefficient(i: usize) -> f64 {
     0.5 + (0.618_033_988_749_894_9 * (i as f64 + 1.0)).fract()
 }
