@@ -1,15 +1,18 @@
 """Times the linear regions of a network on [-1, 1]^d with a public tool, once per line of standard input.
 
-Usage: regions.py TOOL NET.npz, TOOL one of regioncam, affinitree, edges, edges-torch
+Usage: regions.py TOOL NET.npz, TOOL one of regioncam, syrenn, affinitree, edges, edges-torch
 
-The first line of output names the tool; every further line is CPU seconds and the number of regions (regioncam,
+The first line of output names the tool; every further line is CPU seconds and the number of regions (regioncam, syrenn,
 affinitree) or vertices (edges, edges-torch). Edges is the edge subdivision of Berzins (2023) in numpy, vertices and
 edges only. Edges-torch is the author's own program (github.com/arturs-berzins/relu_edge_subdivision) in double
-precision on the CPU; the variable FIBERSCOPE_BENCH_EDGES names a folder with it.
+precision on the CPU; the variable FIBERSCOPE_BENCH_EDGES names a folder with it. Syrenn is a program built by
+syrenn/build.sh; the variable FIBERSCOPE_BENCH_SYRENN names it.
 """
 
 import os
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -31,6 +34,26 @@ def regioncam_tool(net):
         return rc.num_faces
 
     return f"regioncam {regioncam.__version__}", run
+
+
+def syrenn_tool(net):
+    numbers = [len(net) - 1]
+    for weight, bias in net[:-1]:
+        numbers += [weight.shape[1], weight.shape[0], *weight.T.ravel(), *bias]
+    file = tempfile.NamedTemporaryFile("w", suffix=".txt")
+    file.write(" ".join(map(str, numbers)))
+    file.flush()
+    process = subprocess.Popen(
+        [os.environ["FIBERSCOPE_BENCH_SYRENN"], file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def run():
+        process.stdin.write("\n")
+        process.stdin.flush()
+        seconds, count = process.stdout.readline().split()
+        return float(seconds), int(count), file
+
+    return "SyReNN", run
 
 
 def affinitree_tool(net):
@@ -152,6 +175,7 @@ def edges_torch_tool(net):
 def main():
     tools = {
         "regioncam": regioncam_tool,
+        "syrenn": syrenn_tool,
         "affinitree": affinitree_tool,
         "edges": edges_tool,
         "edges-torch": edges_torch_tool,
@@ -161,7 +185,10 @@ def main():
     for _ in sys.stdin:
         start = time.process_time()
         count = run()
-        print(time.process_time() - start, count, flush=True)
+        seconds = time.process_time() - start
+        if isinstance(count, tuple):
+            seconds, count, _ = count
+        print(seconds, count, flush=True)
 
 
 main()

@@ -1,7 +1,7 @@
 //! The polyhedral complex beside public tools: the f-vector on `[-1, 1]^d`, and how time grows with the number of cells.
 //!
 //! Prints Markdown tables of CPU time on one thread; ours and the peers take turns, so that all meet the same load of the machine. The Python that has
-//! the peers is named by the variable `FIBERSCOPE_BENCH_PYTHON`, a folder with the PyTorch program of edge subdivision by `FIBERSCOPE_BENCH_EDGES`. Names of
+//! the peers is named by the variable `FIBERSCOPE_BENCH_PYTHON`, a folder with the PyTorch program of edge subdivision by `FIBERSCOPE_BENCH_EDGES`, SyReNN's (`peers/syrenn/README.md`) by `FIBERSCOPE_BENCH_SYRENN`. Names of
 //! sections as arguments (`peers`, `space`, `growth`, `stored`, `threads`, `stream`) run these only.
 
 #![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
@@ -27,8 +27,9 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/fiberscope/
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/regions.py");
 
 /// The peers and their titles.
-const TOOLS: [(&str, &str); 4] = [
+const TOOLS: [(&str, &str); 5] = [
     ("regioncam", "regioncam"),
+    ("syrenn", "SyReNN"),
     ("edges-torch", "edge subdivision (PyTorch f64)"),
     ("edges", "edge subdivision (numpy)"),
     ("affinitree", "affinitree"),
@@ -60,7 +61,7 @@ fn main() -> Result<()> {
 fn peers(one: &ThreadPool) -> Result<()> {
     println!("## Against public tools\n");
     println!(
-        "Medians of CPU milliseconds on one thread, box `[-1, 1]^d`, and how many times ours they are. Ours is the whole certified f-vector; regioncam and affinitree count regions, edge subdivision gives vertices and edges only.\n"
+        "Medians of CPU milliseconds on one thread, box `[-1, 1]^d`, and how many times ours they are. Ours is the whole certified f-vector; regioncam, SyReNN and affinitree count regions, edge subdivision gives vertices and edges only.\n"
     );
     println!("| net | regions / vertices / edges | ours | {} |", TOOLS.map(|(_, title)| title).join(" | "));
     println!("|---|---|---|{}", "---|".repeat(TOOLS.len()));
@@ -176,7 +177,7 @@ fn peer_row(pool: &ThreadPool, name: &str) -> Result<String> {
         .iter()
         .map(|&tool| {
             let runs = match tool {
-                "regioncam" => d == 2,
+                "regioncam" | "syrenn" => d == 2,
                 "affinitree" => !slow,
                 _ => true,
             };

@@ -59,6 +59,8 @@ pub(crate) struct FlatNetwork {
     pub neurons: usize,
     /// The number of words of a sign vector.
     pub words: usize,
+    /// The longest row.
+    pub widest: usize,
     /// The layer of every ReLU neuron.
     pub layer_of: Vec<u32>,
     /// The word and the bit of every ReLU neuron in a sign vector.
@@ -71,6 +73,7 @@ impl FlatNetwork {
             layers: Vec::new(),
             neurons: 0,
             words: 0,
+            widest: 0,
             layer_of: Vec::new(),
             places: Vec::new(),
         };
@@ -84,6 +87,7 @@ impl FlatNetwork {
             }
             error[0] += f64::MIN_POSITIVE;
             lipschitz *= norm * (1.0 + 1e-9);
+            flat.widest = flat.widest.max(layer.input_width());
             let relu = layer.activation() == Activation::Relu;
             let flat_layer = FlatLayer {
                 width: layer.width(),

@@ -193,7 +193,7 @@ fn scaled(row: &[Rational]) -> Vec<f64> {
 }
 
 /// The inverse of a square matrix given by rows.
-fn invert(rows: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+pub(crate) fn invert(rows: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let d = rows.len();
     let mut work: Vec<Vec<f64>> = rows
         .iter()

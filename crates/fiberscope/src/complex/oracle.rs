@@ -23,6 +23,10 @@ impl Oracle {
         Oracle { network: self.network.clone(), exact: self.exact.clone(), sides: sides.to_vec() }
     }
 
+    pub fn sides(&self) -> &[[f64; 2]] {
+        &self.sides
+    }
+
     pub fn network(&self) -> &ExactNetwork {
         self.exact.get_or_init(|| self.network.to_exact())
     }

@@ -10,7 +10,7 @@
 //! where they have a new vertex, and one between the two new vertices of every two-dimensional face that has any. *Proof.* A vertex of `C'` that is none of `C` is the point of an edge of `C` where `z` is zero; `z` changes sign along this
 //! edge, so it is independent of the `d - 1` hyperplanes of the edge. A new edge lies in a two-dimensional face, which is a convex polygon: if `z` is not zero at its vertices, `z` cuts none or two of its edges. ∎
 //!
-//! So the skeleton is right, by induction from the box, if every sign that is computed here is the sign at the exact vertex. [`super::vertex`] bounds all errors and computes exactly what they leave
+//! So the skeleton is right, by induction from the box, if every sign that is computed here is the sign at the exact vertex. [`super::vertex`] bounds all errors, and [`super::settle`] computes exactly what they leave
 //! open; a sign that is zero, or a complex that is not simple in another way, ends the attempt with [`Stop::Irregular`]. A vertex inherits the signs on which its edge has one sign; only the others are computed.
 //!
 //! A cut is computed from the ends of the whole edge as it was before neurons of this layer cut it, so that errors pile up with the dimension only.

@@ -1,4 +1,4 @@
-//! New vertices of a subdivision, with bounds on all errors, and exact answers where these leave a sign open.
+//! New vertices of a subdivision, with bounds on all errors.
 //!
 //! For every vertex `v` the point `x~` is within `distance` of the exact vertex, and the values `z~_j` of the neurons of the current layer are within `E` of
 //! those at the exact vertex. With row-sum norms, `u = 2^-53`, `n` inputs and `A` the largest activation,
@@ -14,18 +14,15 @@
 //! ```
 //!
 //! and a value at the new vertex by at most `(1 - t) E_a + t E_b + dt (E_a + E_b + |z~(b) - z~(a)|)` and the rounding of the interpolation; likewise the point. A sign is certain if the value exceeds its
-//! error. If one is not, the vertex is solved for in rational numbers; values are computed anew from its nearest doubles; and what is still open is evaluated in rational numbers.
+//! error; [`super::settle`] looks at the others.
 
-use fiberscope_core::Rational;
-
-use super::flat::{FlatLayer, FlatNetwork};
-use super::oracle::apply;
+use super::flat::FlatLayer;
 use super::skeleton::{Edge, Stop, Work};
 
 /// Room for the rounding of the bounds themselves.
-const SAFE: f64 = 1.0 + 1e-9;
+pub(crate) const SAFE: f64 = 1.0 + 1e-9;
 /// Added to bounds, for underflow.
-const TINY: f64 = 1e-290;
+pub(crate) const TINY: f64 = 1e-290;
 
 /// The errors of the next layer's values from those of its inputs `a`.
 pub(crate) fn layer_errors(layer: &FlatLayer, a: &[f64], error: &mut [f64]) {
@@ -73,7 +70,7 @@ fn larger(m: f64, x: f64) -> f64 {
 
 /// The largest absolute value.
 #[inline(always)]
-fn largest(row: &[f64]) -> f64 {
+pub(crate) fn largest(row: &[f64]) -> f64 {
     let mut size = [0.0f64; LANES];
     let chunks = row.chunks_exact(LANES);
     let rest = chunks.remainder();
@@ -206,53 +203,6 @@ impl Work<'_> {
         self.faces.inherit(a, change);
     }
 
-    /// The positive ones among the neurons `bits` of a word at vertex `v`, whose row of values gets better.
-    #[cold]
-    pub(super) fn settle(
-        &mut self,
-        l: usize,
-        v: usize,
-        row: &mut [f64],
-        word: usize,
-        bits: u64,
-    ) -> Result<u64, Stop> {
-        let flat = self.network;
-        let layer = &flat.layers[l];
-        let (zeros, signs) = (self.skeleton.zeros_of(v), self.skeleton.signs_of(v));
-        let exact = self.oracle.vertex(flat, zeros, signs).ok_or(Stop::Irregular)?;
-        let d = self.skeleton.dimension;
-        let point: Vec<f64> = exact.iter().map(Rational::to_f64).collect();
-        let size = largest(&point);
-        self.skeleton.distance[v] = size * f64::EPSILON + TINY;
-        let values = forward(flat, l, &point);
-        let error = layer.error[0] + layer.error[1] * size + layer.lipschitz * self.skeleton.distance[v];
-        if error * SAFE < self.error[v] {
-            self.error[v] = error * SAFE;
-            row.copy_from_slice(&values);
-        }
-        self.skeleton.points[v * d..(v + 1) * d].copy_from_slice(&point);
-        let (mut positive, mut rest) = (0, bits);
-        while rest != 0 {
-            let bit = rest.trailing_zeros();
-            rest &= rest - 1;
-            let unit = 64 * word + bit as usize;
-            if sure_sign(row[unit], self.error[v]).is_none() {
-                let active = |neuron: usize| {
-                    let (word, bit) = flat.place(neuron);
-                    self.skeleton.signs_of(v)[word] & bit != 0
-                };
-                let value = apply(&self.oracle.function(flat, layer.first + unit, active), &exact);
-                if value.is_zero() {
-                    return Err(Stop::Irregular);
-                }
-                let float = value.to_f64();
-                row[unit] = if float == 0.0 { f64::from(value.signum()) * f64::MIN_POSITIVE } else { float };
-            }
-            positive |= u64::from(row[unit] > 0.0) << bit;
-        }
-        Ok(positive)
-    }
-
     /// The function along which edges are directed, and a bound on its error.
     pub(super) fn height_of(&self, v: usize) -> (f64, f64) {
         let (d, point) = (self.skeleton.dimension as f64, self.skeleton.point(v));
@@ -264,35 +214,11 @@ impl Work<'_> {
         let rounding = (d + 2.0) * f64::EPSILON * size;
         (height, 1.5 * d * (self.skeleton.distance[v] + rounding) * SAFE)
     }
-
-    /// Whether vertex `b` is higher than `a`.
-    #[inline]
-    pub(super) fn rises(&self, a: usize, b: usize) -> bool {
-        let ((from, error_a), (to, error_b)) = (self.height[a], self.height[b]);
-        let difference = to - from;
-        if difference.abs() > error_a + error_b { difference > 0.0 } else { self.rises_exactly(a, b) }
-    }
-
-    /// Where doubles are not sure; on a tie the order of coordinates decides, which is a small change of the function.
-    #[cold]
-    fn rises_exactly(&self, a: usize, b: usize) -> bool {
-        let [p, q] = [a, b].map(|v| {
-            self.oracle
-                .vertex(self.network, self.skeleton.zeros_of(v), self.skeleton.signs_of(v))
-                .expect("the hyperplanes of a vertex are independent")
-        });
-        let exact = |i: usize| Rational::from_f64(coefficient(i)).expect("a finite number");
-        let terms = p.iter().zip(&q).enumerate().map(|(i, (p, q))| &exact(i) * &(q - p));
-        match terms.sum::<Rational>().signum() {
-            0 => q > p,
-            sign => sign > 0,
-        }
-    }
 }
 
 /// Whether a value is positive, if its error leaves no doubt; not a number is in doubt.
 #[inline]
-fn sure_sign(value: f64, error: f64) -> Option<bool> {
+pub(crate) fn sure_sign(value: f64, error: f64) -> Option<bool> {
     if value > error {
         Some(true)
     } else if value < -error {
@@ -330,20 +256,6 @@ fn interpolate(from: &[f64], to: &[f64], t: f64, new: &mut [f64]) -> (f64, f64) 
         length[i] = larger(length[i], step.abs());
     }
     (size.into_iter().fold(0.0, larger), length.into_iter().fold(0.0, larger))
-}
-
-/// The pre-activations of a layer at a point, in doubles.
-fn forward(flat: &FlatNetwork, l: usize, x: &[f64]) -> Vec<f64> {
-    let mut a = x.to_vec();
-    for (i, layer) in flat.layers[..=l].iter().enumerate() {
-        let mut z = vec![0.0; layer.width];
-        layer.forward(1, &a, &mut z);
-        if i < l && layer.relu {
-            z.iter_mut().for_each(|z| *z = z.max(0.0));
-        }
-        a = z;
-    }
-    a
 }
 
 /// A coefficient of the function along which edges are directed, between 0.5 and 1.5.
