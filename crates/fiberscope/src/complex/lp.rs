@@ -112,8 +112,13 @@ impl Cone {
         None
     }
 
+    /// A row in doubles, its largest entry 1.
+    pub fn float_rows(&self) -> &[Vec<f64>] {
+        &self.floats
+    }
+
     /// The point in doubles, if it is exactly in the cone and beyond.
-    fn rounded(&self, c: &[Rational], keep: &[bool], y: &[f64]) -> Option<Vec<Rational>> {
+    pub fn rounded(&self, c: &[Rational], keep: &[bool], y: &[f64]) -> Option<Vec<Rational>> {
         let point: Option<Vec<Rational>> = y.iter().map(|&y| Rational::from_f64(y)).collect();
         let point = point?;
         let inside =

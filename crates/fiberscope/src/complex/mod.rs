@@ -16,6 +16,7 @@ mod collinear;
 mod construct;
 mod count;
 mod faces;
+mod filter;
 mod flat;
 mod folds;
 mod frame;

@@ -29,15 +29,14 @@ impl Work<'_> {
     ) -> Result<u64, Stop> {
         let flat = self.network;
         let layer = &flat.layers[l];
-        if self.refine(v) {
-            let point = self.skeleton.point(v);
-            let values = forward(flat, l, point);
-            let rounding = layer.error[0] + layer.error[1] * largest(point);
-            let error = (rounding + layer.lipschitz * self.skeleton.distance[v]) * SAFE;
-            if error < self.error[v] {
-                self.error[v] = error;
-                row.copy_from_slice(&values);
-            }
+        self.refine(v);
+        let point = self.skeleton.point(v);
+        let values = forward(flat, l, point);
+        let rounding = layer.error[0] + layer.error[1] * largest(point);
+        let error = (rounding + layer.lipschitz * self.skeleton.distance[v]) * SAFE;
+        if error < self.error[v] {
+            self.error[v] = error;
+            row.copy_from_slice(&values);
         }
         let mut exact: Option<Vec<Rational>> = None;
         let (mut positive, mut rest) = (0, bits);
@@ -99,14 +98,14 @@ impl Work<'_> {
         self.oracle.vertex(self.network, self.skeleton.zeros_of(v), self.skeleton.signs_of(v))
     }
 
-    /// Makes the point of a vertex better, if it can; whether it did.
-    fn refine(&mut self, v: usize) -> bool {
+    /// Makes the point of a vertex better, if it can.
+    fn refine(&mut self, v: usize) {
         let d = self.skeleton.dimension;
         let mut x = self.skeleton.point(v).to_vec();
         let mut bound = f64::INFINITY;
         for _ in 0..3 {
             let system = System::new(self, v, &x);
-            let Some(inverse) = invert(&system.rows) else { return false };
+            let Some(inverse) = invert(&system.rows) else { return };
             bound = system.distance(&inverse);
             let step = |i: usize| (0..d).map(|k| inverse[i][k] * system.values[k]).sum::<f64>();
             let next: Vec<f64> = (0..d).map(|i| x[i] - step(i)).collect();
@@ -119,12 +118,10 @@ impl Work<'_> {
             }
             (x, bound) = (next, after);
         }
-        let better = bound < self.skeleton.distance[v];
-        if better {
+        if bound < self.skeleton.distance[v] {
             self.skeleton.points[v * d..(v + 1) * d].copy_from_slice(&x);
             self.skeleton.distance[v] = bound;
         }
-        better
     }
 }
 
