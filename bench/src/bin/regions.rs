@@ -20,6 +20,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
+/// Prints a section, with a pool of one thread.
+type Section = fn(&ThreadPool) -> Result<()>;
 
 const NETS: [&str; 7] =
     ["2-16-16-1", "2-32-32-1", "2-64-64-64-1", "3-16-16-1", "3-32-32-1", "4-12-12-1", "5-10-10-1"];
@@ -40,7 +42,7 @@ const TURNS: usize = 9;
 
 fn main() -> Result<()> {
     let one = ThreadPoolBuilder::new().num_threads(1).build()?;
-    let sections: [(&str, fn(&ThreadPool) -> Result<()>); 6] = [
+    let sections: [(&str, Section); 6] = [
         ("peers", peers),
         ("space", space),
         ("growth", growth),

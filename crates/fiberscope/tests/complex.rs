@@ -241,9 +241,16 @@ fn limits_stop_and_states_resume() {
     let stopped = count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap();
     let CountOutcome::Stopped { regions, state, .. } = stopped else { panic!("2000 regions are not enough") };
     assert!(regions <= 13310, "{regions}");
-    let state = serde_json::from_str(&serde_json::to_string(&state.unwrap()).unwrap()).unwrap();
+    let json = serde_json::to_string(&state.unwrap()).unwrap();
+    let damaged = serde_json::from_str(&json.replacen("\"sides\":[[", "\"sides\":[[0.5,-0.5],[", 2)).unwrap();
+    let refused = count_cells(&network, &cube(2), &limits, Some(damaged), &|_| ());
+    assert!(refused.is_err());
+    let state = serde_json::from_str(&json).unwrap();
     let other = count_cells(&stored("2-16-16-1"), &cube(2), &limits, Some(state), &|_| ());
-    assert_eq!(other.unwrap_err().to_string(), "the state belongs to another network or domain");
+    assert_eq!(
+        other.unwrap_err().to_string(),
+        "the state belongs to another network or domain, or is damaged"
+    );
     let CountOutcome::Stopped { state, .. } =
         count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap()
     else {

@@ -34,7 +34,7 @@ pub struct FoldPicture {
     pub edges: Vec<FoldEdge>,
 }
 
-const ROW: f64 = 110.0;
+const ROW: f64 = 150.0;
 const TOP: f64 = 80.0;
 const LEFT: f64 = 90.0;
 const COLOURS: [&str; 7] = [
@@ -46,6 +46,9 @@ const COLOURS: [&str; 7] = [
     "piece fold-6",
     "piece fold-7",
 ];
+
+const LINES: [&str; 7] =
+    ["lean fold-1", "lean fold-2", "lean fold-3", "lean fold-4", "lean fold-5", "lean fold-6", "lean fold-7"];
 
 impl FoldPicture {
     /// The graph in the language of Graphviz.
@@ -81,14 +84,16 @@ impl FoldPicture {
         let height = TOP + ROW * levels as f64;
         let mut places = vec![(0.0, 0.0); self.nodes.len()];
         for (row, level) in self.rows(levels).into_iter().zip(1..) {
-            let start = LEFT + (width - LEFT - 20.0 - gap * row.len() as f64) / 2.0;
+            // Every row as broad as the broadest, so that arrows fan out.
+            let step = (width - LEFT - 40.0) / row.len().max(1) as f64;
             for (k, at) in row.into_iter().enumerate() {
-                places[at] = (start + gap * (k as f64 + 0.5), height - ROW * (f64::from(level) - 0.5));
+                places[at] = (LEFT + step * (k as f64 + 0.5), height - ROW * (f64::from(level) - 0.5));
             }
         }
         let mut content = vec![label("head", (20.0, 26.0), &shortened(&self.title, 90))];
         for edge in &self.edges {
-            content.extend(arrow(places[edge.from], places[edge.to], radius));
+            let level = (self.nodes[edge.from].level - 1) % COLOURS.len();
+            content.extend(arrow(LINES[level], places[edge.from], places[edge.to], radius));
         }
         for (at, node) in self.nodes.iter().enumerate() {
             content.push(circle(COLOURS[(node.level - 1) % COLOURS.len()], places[at], radius));
@@ -151,7 +156,7 @@ impl FoldPicture {
 }
 
 /// A curve with an arrowhead from the top of one circle to the bottom of another.
-fn arrow(from: (f64, f64), to: (f64, f64), radius: f64) -> [Element; 2] {
+fn arrow(class: &'static str, from: (f64, f64), to: (f64, f64), radius: f64) -> [Element; 2] {
     let size = (radius * 0.45).clamp(3.0, 7.0);
     let (start, tip) = ((from.0, from.1 - radius), (to.0, to.1 + radius + 1.0));
     let end = (tip.0, tip.1 + size);
@@ -161,7 +166,7 @@ fn arrow(from: (f64, f64), to: (f64, f64), radius: f64) -> [Element; 2] {
     let curve = format!("M{x0} {y0}C{x1} {y1} {x2} {y2} {x3} {y3}");
     let head = [(tip.0 - 0.45 * size, end.1), tip, (tip.0 + 0.45 * size, end.1)];
     [
-        Element::new("path").class("cover").attr("d", curve),
+        Element::new("path").class(class).attr("d", curve),
         Element::new("path").class("cover-tip").attr("d", format!("{}Z", polyline(&head))),
     ]
 }
@@ -184,7 +189,7 @@ mod tests {
         assert_eq!(svg.matches("<circle").count(), 3);
         assert!(svg.contains("level 2"));
         assert_eq!(
-            (svg.matches("class=\"cover\"").count(), svg.matches("class=\"cover-tip\"").count()),
+            (svg.matches("class=\"lean fold-1\"").count(), svg.matches("class=\"cover-tip\"").count()),
             (1, 1)
         );
     }

@@ -68,6 +68,6 @@ pub enum ComplexError {
     NotDouble { input: usize },
     #[error("{inputs} inputs: a box has 2^{inputs} corners; at most {most} inputs are possible here")]
     TooManyInputs { inputs: usize, most: usize },
-    #[error("the state belongs to another network or domain")]
+    #[error("the state belongs to another network or domain, or is damaged")]
     OtherState,
 }

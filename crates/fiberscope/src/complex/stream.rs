@@ -17,7 +17,7 @@ use super::frame::Frame;
 use super::lattice::Lattice;
 use super::oracle::Oracle;
 use super::skeleton::{Skeleton, Stop, subdivide};
-use super::tile::Tile;
+use super::tile::{Tile, is_box};
 
 /// When a computation gives up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,7 +141,7 @@ pub fn count_cells_saving(
     let digest = Digest::of(network).to_string();
     let mut start = None;
     if let Some(state) = resume {
-        if state.network != digest || state.domain != *domain || state.sides.len() != frame.dimension() {
+        if state.network != digest || state.domain != *domain || !state.fits(frame.dimension()) {
             return Err(ComplexError::OtherState);
         }
         frame.sides.clone_from(&state.sides);
@@ -180,6 +180,13 @@ impl CountState {
     /// Whether nothing is left to do.
     pub fn is_complete(&self) -> bool {
         self.pending.is_empty()
+    }
+
+    /// Whether all lists have the right lengths and all boxes are boxes: the state may come from a file.
+    fn fits(&self, dimension: usize) -> bool {
+        is_box(&self.sides, dimension)
+            && self.pending.iter().all(|tile| tile.fits(dimension))
+            && [&self.tally.all, &self.tally.bounded].iter().all(|counts| counts.len() == dimension + 1)
     }
 
     /// The part of the domain's volume that is finished.

@@ -17,6 +17,11 @@ impl Tile {
         Tile { sides: frame.sides.clone(), kinds: frame.kinds.iter().map(|pair| pair.map(code)).collect() }
     }
 
+    /// Whether this is a box of that dimension.
+    pub fn fits(&self, dimension: usize) -> bool {
+        is_box(&self.sides, dimension) && self.kinds.len() == dimension
+    }
+
     /// The part of the domain's volume.
     pub fn share(&self, frame: &Frame) -> f64 {
         let part = |(own, all): (&[f64; 2], &[f64; 2])| (own[1] - own[0]) / (all[1] - all[0]);
@@ -79,6 +84,12 @@ impl Tile {
         // Not the middle, where symmetric networks have their folds.
         (axis, low + (high - low) * 0.487_654_321_234_567)
     }
+}
+
+/// Whether these are the sides of a bounded box with an interior.
+pub(crate) fn is_box(sides: &[[f64; 2]], dimension: usize) -> bool {
+    sides.len() == dimension
+        && sides.iter().all(|[low, high]| low.is_finite() && high.is_finite() && low < high)
 }
 
 const KINDS: [SideKind; 4] = [SideKind::Boundary, SideKind::Infinity, SideKind::Neighbour, SideKind::Shared];

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, CountProgress, CountState, Method,
-    PolyhedralComplex, count_cells_saving, region_bound, walk_regions,
+    BreakpointComplex, Built, CellCounts, ComplexError, ComplexLimits, CountOutcome, CountProgress,
+    CountState, Method, PolyhedralComplex, count_cells_saving, region_bound, walk_regions,
 };
 use fiberscope_core::{Domain, Network};
 use fiberscope_io::write_atomically;
@@ -122,7 +122,13 @@ impl Job<'_> {
             ));
         };
         let outcome =
-            count_cells_saving(self.network, &self.domain, &self.limits, resume, &progress, &mut save)?;
+            count_cells_saving(self.network, &self.domain, &self.limits, resume, &progress, &mut save)
+                .map_err(|error| match (&error, &self.args.resume) {
+                    (ComplexError::OtherState, Some(path)) => {
+                        anyhow::anyhow!("{}: {error}", path.display())
+                    }
+                    _ => error.into(),
+                })?;
         output.end_progress();
         if let Some(error) = failure {
             return Err(error);
