@@ -43,7 +43,7 @@ impl Faces {
         }
     }
 
-    /// Starts with an empty table for so many faces.
+    /// Starts with an empty table for so many faces; it has room for twice as many, should none be met a second time.
     pub fn begin(&mut self, faces: usize) {
         let size = faces.next_power_of_two() * 2;
         if self.table.len() < size {
@@ -171,13 +171,12 @@ impl Work<'_> {
             let signs_b = self.prefix_word(layer, k, w, word) | if word == word_b { bit_b } else { 0 };
             signs_a == signs_b
         });
-        let zeros = self.skeleton.zeros_of(w);
-        words
-            && self
-                .skeleton
-                .zeros_of(v)
-                .iter()
-                .all(|h| *h == a.left >> 1 || zeros.contains(h) && *h != b.left >> 1)
+        let (zeros, others) = (self.skeleton.zeros_of(v), self.skeleton.zeros_of(w));
+        // Shared hyperplanes mostly have the same place.
+        let is_shared = |(h, other): (&u32, &u32)| {
+            *h == a.left >> 1 || *h != b.left >> 1 && (h == other || others.contains(h))
+        };
+        words && zeros.iter().zip(others).all(is_shared)
     }
 
     /// A word of signs of the finished layers and the first `k` neurons of the current one.

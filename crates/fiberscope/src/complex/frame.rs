@@ -148,6 +148,7 @@ impl Frame {
         let (at_v, error_v) = self.values(skeleton.point(v), skeleton.distance[v]);
         let (at_w, error_w) = self.values(skeleton.point(w), skeleton.distance[w]);
         let mut exact: Option<[Vec<Rational>; 2]> = None;
+        let mut varying: Option<Vec<bool>> = None;
         let mut least = f64::INFINITY;
         for neuron in 0..self.flat.neurons {
             let error =
@@ -163,6 +164,9 @@ impl Frame {
                 continue;
             }
             if growth >= -error {
+                if !varying.get_or_insert_with(|| self.varying(skeleton, v, w))[neuron] {
+                    continue;
+                }
                 let [x, y] = exact.get_or_insert_with(|| {
                     [v, w].map(|v| {
                         let x = oracle
@@ -183,6 +187,26 @@ impl Frame {
         least
             .is_finite()
             .then(|| skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(1e300))
+    }
+
+    /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies.
+    fn varying(&self, skeleton: &Skeleton, v: usize, w: usize) -> Vec<bool> {
+        let mut varying = Vec::with_capacity(self.flat.neurons);
+        let mut below = vec![true; self.dimension()];
+        for layer in &self.flat.layers {
+            let depends =
+                |row: &[f64]| row.iter().zip(&below).any(|(weight, varies)| *weight != 0.0 && *varies);
+            let own: Vec<bool> = layer.weight.chunks_exact(layer.inputs).map(depends).collect();
+            below.clone_from(&own);
+            if layer.relu {
+                for (unit, varies) in below.iter_mut().enumerate() {
+                    let (word, bit) = self.flat.place(layer.first + unit);
+                    *varies &= (skeleton.signs_of(v)[word] | skeleton.signs_of(w)[word]) & bit != 0;
+                }
+                varying.extend(own);
+            }
+        }
+        varying
     }
 
     /// All pre-activations of ReLU neurons in doubles, and per layer a bound on their errors.

@@ -102,6 +102,9 @@ impl Work<'_> {
     fn refine(&mut self, v: usize) {
         let d = self.skeleton.dimension;
         let mut x = self.skeleton.point(v).to_vec();
+        if self.skeleton.distance[v] <= 16.0 * f64::EPSILON * largest(&x) {
+            return;
+        }
         let mut bound = f64::INFINITY;
         for _ in 0..3 {
             let system = System::new(self, v, &x);
@@ -155,13 +158,20 @@ impl System {
             .map(|j| if j < d { (0..d).map(|i| f64::from(u8::from(i == j))).collect() } else { x.to_vec() })
             .collect();
         let top = zeros.iter().filter_map(|&h| flat.layer_of.get(h as usize)).max().copied();
-        for (l, layer) in flat.layers.iter().enumerate().take(top.map_or(0, |top| top as usize + 1)) {
+        let layers = top.map_or(0, |top| top as usize + 1);
+        for (l, layer) in flat.layers.iter().enumerate().take(layers) {
+            // Of the last layer, the values of the zeros are enough.
+            let wanted = |unit: usize| l + 1 < layers || zeros.contains(&((layer.first + unit) as u32));
             for (j, a) in a.iter_mut().enumerate() {
-                let dot = |(row, b): (&[f64], &f64)| {
+                let dot = |(unit, (row, b)): (usize, (&[f64], &f64))| {
+                    if !wanted(unit) {
+                        return 0.0;
+                    }
                     let product: f64 = row.iter().zip(a.iter()).map(|(w, a)| w * a).sum();
                     if j < d { product } else { product + b }
                 };
-                *a = layer.weight.chunks_exact(layer.inputs).zip(&layer.bias).map(dot).collect();
+                let rows = layer.weight.chunks_exact(layer.inputs).zip(&layer.bias);
+                *a = rows.enumerate().map(dot).collect();
             }
             let rounding = (l as f64 + 1.0) * (flat.widest as f64 + 3.0) * f64::EPSILON * SAFE;
             for (k, &h) in zeros.iter().enumerate() {

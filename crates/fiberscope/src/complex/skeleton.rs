@@ -241,7 +241,7 @@ impl<'a> Work<'a> {
         let first_new = self.skeleton.len();
         let first_edge = self.skeleton.edges.len();
         let id = 2 * (layer.first + k) as u32;
-        self.faces.begin(2 * (self.skeleton.dimension - 1) * cut.len());
+        self.faces.begin((self.skeleton.dimension - 1) * cut.len());
         for (i, &e) in cut.iter().enumerate() {
             let edge = self.skeleton.edges[e as usize];
             let v = (first_new + i) as u32;
