@@ -1,12 +1,18 @@
 """Times the linear regions of a network on [-1, 1]^d with a public tool, once per line of standard input.
 
-Usage: regions.py TOOL NET.npz, TOOL one of regioncam, affinitree, edges
+Usage: regions.py TOOL NET.npz, TOOL one of regioncam, syrenn, affinitree, edges, edges-torch
 
-The first line of output names the tool; every further line is CPU seconds and the number of regions (regioncam,
-affinitree) or vertices (edges). Edges is the edge subdivision of Berzins (2023) in numpy, vertices and edges only.
+The first line of output names the tool; every further line is CPU seconds and the number of regions (regioncam, syrenn,
+affinitree) or vertices (edges, edges-torch). Edges is the edge subdivision of Berzins (2023) in numpy, vertices and
+edges only. Edges-torch is the author's own program (github.com/arturs-berzins/relu_edge_subdivision) in double
+precision on the CPU; the variable FIBERSCOPE_BENCH_EDGES names a folder with it. Syrenn is a program built by
+syrenn/build.sh; the variable FIBERSCOPE_BENCH_SYRENN names it.
 """
 
+import os
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -28,6 +34,26 @@ def regioncam_tool(net):
         return rc.num_faces
 
     return f"regioncam {regioncam.__version__}", run
+
+
+def syrenn_tool(net):
+    numbers = [len(net) - 1]
+    for weight, bias in net[:-1]:
+        numbers += [weight.shape[1], weight.shape[0], *weight.T.ravel(), *bias]
+    file = tempfile.NamedTemporaryFile("w", suffix=".txt")
+    file.write(" ".join(map(str, numbers)))
+    file.flush()
+    process = subprocess.Popen(
+        [os.environ["FIBERSCOPE_BENCH_SYRENN"], file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def run():
+        process.stdin.write("\n")
+        process.stdin.flush()
+        seconds, count = process.stdout.readline().split()
+        return float(seconds), int(count), file
+
+    return "SyReNN", run
 
 
 def affinitree_tool(net):
@@ -121,14 +147,48 @@ def edges_tool(net):
     return f"edge subdivision, numpy {np.__version__}", run
 
 
+def edges_torch_tool(net):
+    sys.path.insert(0, os.environ["FIBERSCOPE_BENCH_EDGES"])
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    # The program makes single-precision coordinates; all else follows the default type.
+    torch.Tensor.float = torch.Tensor.double
+    from edge_subdivision import skeletal_subdivision
+    from NN import Net
+
+    hidden = net[:-1]
+    model = Net([hidden[0][0].shape[1]] + [len(bias) for _, bias in hidden])
+    for layer, (weight, bias) in zip(model.fcs, hidden):
+        layer.weight.data = torch.tensor(weight, dtype=torch.float64)
+        layer.bias.data = torch.tensor(bias, dtype=torch.float64)
+
+    def run():
+        with torch.no_grad():
+            points, _, _ = skeletal_subdivision(model, device=torch.device("cpu"), verbose=False)
+        return len(points)
+
+    return f"edge subdivision, torch {torch.__version__}", run
+
+
 def main():
-    tools = {"regioncam": regioncam_tool, "affinitree": affinitree_tool, "edges": edges_tool}
+    tools = {
+        "regioncam": regioncam_tool,
+        "syrenn": syrenn_tool,
+        "affinitree": affinitree_tool,
+        "edges": edges_tool,
+        "edges-torch": edges_torch_tool,
+    }
     name, run = tools[sys.argv[1]](layers(sys.argv[2]))
     print(name, flush=True)
     for _ in sys.stdin:
         start = time.process_time()
         count = run()
-        print(time.process_time() - start, count, flush=True)
+        seconds = time.process_time() - start
+        if isinstance(count, tuple):
+            seconds, count, _ = count
+        print(seconds, count, flush=True)
 
 
 main()

@@ -1,7 +1,8 @@
 //! The polyhedral complex beside public tools: the f-vector on `[-1, 1]^d`, and how time grows with the number of cells.
 //!
 //! Prints Markdown tables of CPU time on one thread; ours and the peers take turns, so that all meet the same load of the machine. The Python that has
-//! the peers is named by the variable `FIBERSCOPE_BENCH_PYTHON`.
+//! the peers is named by the variable `FIBERSCOPE_BENCH_PYTHON`, a folder with the PyTorch program of edge subdivision by `FIBERSCOPE_BENCH_EDGES`, SyReNN's (`peers/syrenn/README.md`) by `FIBERSCOPE_BENCH_SYRENN`. Names of
+//! sections as arguments (`peers`, `space`, `growth`, `stored`, `threads`, `stream`) run these only.
 
 #![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
 
@@ -12,49 +13,140 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-use fiberscope::complex::{CellCounts, ComplexLimits, CountOutcome, count_cells};
+use fiberscope::complex::{Built, CellCounts, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells};
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
+/// Prints a section, with a pool of one thread.
+type Section = fn(&ThreadPool) -> Result<()>;
 
 const NETS: [&str; 7] =
     ["2-16-16-1", "2-32-32-1", "2-64-64-64-1", "3-16-16-1", "3-32-32-1", "4-12-12-1", "5-10-10-1"];
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/fiberscope/tests/data/complex");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/regions.py");
 
+/// The peers and their titles.
+const TOOLS: [(&str, &str); 5] = [
+    ("regioncam", "regioncam"),
+    ("syrenn", "SyReNN"),
+    ("edges-torch", "edge subdivision (PyTorch f64)"),
+    ("edges", "edge subdivision (numpy)"),
+    ("affinitree", "affinitree"),
+];
+
 /// Turns of fast tools; slow ones get one.
 const TURNS: usize = 9;
 
 fn main() -> Result<()> {
     let one = ThreadPoolBuilder::new().num_threads(1).build()?;
+    let sections: [(&str, Section); 6] = [
+        ("peers", peers),
+        ("space", space),
+        ("growth", growth),
+        ("stored", stored),
+        ("threads", threads),
+        ("stream", stream),
+    ];
+    let wanted: Vec<String> = env::args().skip(1).filter(|name| name != "--").collect();
+    for (name, section) in sections {
+        if wanted.is_empty() || wanted.iter().any(|w| w == name) {
+            section(&one)?;
+            println!();
+        }
+    }
+    Ok(())
+}
+
+fn peers(one: &ThreadPool) -> Result<()> {
     println!("## Against public tools\n");
     println!(
-        "Medians of CPU milliseconds on one thread, box `[-1, 1]^d`. Ours is the whole certified f-vector; regioncam and affinitree count regions, edge subdivision gives vertices and edges only.\n"
+        "Medians of CPU milliseconds on one thread, box `[-1, 1]^d`, and how many times ours they are. Ours is the whole certified f-vector; regioncam, SyReNN and affinitree count regions, edge subdivision gives vertices and edges only.\n"
     );
-    println!(
-        "| net | regions / vertices / edges | ours | regioncam | edge subdivision (numpy) | affinitree |"
-    );
-    println!("|---|---|---|---|---|---|");
+    println!("| net | regions / vertices / edges | ours | {} |", TOOLS.map(|(_, title)| title).join(" | "));
+    println!("|---|---|---|{}", "---|".repeat(TOOLS.len()));
     for name in NETS {
-        println!("{}", peer_row(&one, name)?);
+        println!("{}", peer_row(one, name)?);
     }
-    println!("\n## Growth\n");
+    Ok(())
+}
+
+fn space(one: &ThreadPool) -> Result<()> {
+    println!("## Whole space\n");
+    println!("CPU milliseconds on one thread; unbounded regions included.\n");
+    println!("| net | regions | bounded | CPU ms |\n|---|---|---|---|");
+    for name in NETS {
+        let network = load(name)?;
+        let before = one.install(thread_seconds)?;
+        let counts = count_on(one, &network, &Domain::Space)?;
+        let time = one.install(thread_seconds)? - before;
+        let d = network.input_width();
+        println!("| {name} | {} | {} | {} |", counts.all[d], counts.bounded[d], milliseconds(time));
+    }
+    Ok(())
+}
+
+fn growth(one: &ThreadPool) -> Result<()> {
+    println!("## Growth\n");
     println!(
         "One thread; `cells` are all cells of all dimensions. Peak memory is that of the process so far.\n"
     );
     println!("| net | regions | cells | CPU ms | ns per cell | peak memory, MiB |");
     println!("|---|---|---|---|---|---|");
     for (d, n) in [(2, 4), (2, 12), (2, 40), (2, 120), (3, 6), (3, 14), (3, 40), (3, 80), (3, 130)] {
-        println!("{}", growth_row(&one, d, n)?);
+        println!("{}", growth_row(one, d, n)?);
     }
-    println!("\n## Threads\n");
+    Ok(())
+}
+
+fn stored(one: &ThreadPool) -> Result<()> {
+    println!("## All cells in memory\n");
+    println!("`PolyhedralComplex`: every cell of every dimension with its sign vector and its facets.\n");
+    println!("| net | regions | cells | CPU ms | bytes per region |\n|---|---|---|---|---|");
+    for name in NETS {
+        let network = load(name)?;
+        let cube = cube(&network)?;
+        let (memory, before) = (resident_memory().unwrap_or(0.0), one.install(thread_seconds)?);
+        let built =
+            one.install(|| PolyhedralComplex::build(&network, &cube, &ComplexLimits::default(), &|_| ()))?;
+        let time = one.install(thread_seconds)? - before;
+        let Built::Complete(complex) = built else { return Err("there is no limit".into()) };
+        let counts = complex.counts();
+        let regions = counts.all[network.input_width()];
+        let bytes = (resident_memory().unwrap_or(0.0) - memory).max(0.0) * 1048576.0 / regions as f64;
+        let cells: u64 = counts.all.iter().sum();
+        println!("| {name} | {regions} | {cells} | {} | {bytes:.0} |", milliseconds(time));
+    }
+    Ok(())
+}
+
+fn threads(one: &ThreadPool) -> Result<()> {
+    println!("## Threads\n");
     println!("Seconds of wall time; the machine's load decides as much as the program.\n");
     println!("| net | regions | one thread | two threads | speed-up |");
     println!("|---|---|---|---|---|");
-    println!("{}", thread_row(&one, 3, 130)?);
+    println!("{}", thread_row(one, 3, 130)?);
+    Ok(())
+}
+
+/// More than ten million regions, counted and forgotten.
+fn stream(_: &ThreadPool) -> Result<()> {
+    println!("## Streaming\n");
+    println!("Two threads, wall time; run alone (`-- stream`) for the peak of memory.\n");
+    println!("| net | regions | cells | seconds | peak memory, MiB |\n|---|---|---|---|---|");
+    let two = ThreadPoolBuilder::new().num_threads(2).build()?;
+    let network = random_network(&[3, 240, 240, 1])?;
+    let start = Instant::now();
+    let counts = count(&two, &network)?;
+    let cells: u64 = counts.all.iter().sum();
+    println!(
+        "| 3-240-240-1 | {} | {cells} | {:.1} | {:.0} |",
+        counts.all[3],
+        start.elapsed().as_secs_f64(),
+        status_line("VmHWM:").unwrap_or(0.0)
+    );
     Ok(())
 }
 
@@ -62,9 +154,16 @@ fn load(name: &str) -> Result<Network> {
     Ok(fiberscope_io::load(&format!("{FOLDER}/{name}.npz"), &Default::default())?.network)
 }
 
+fn cube(network: &Network) -> Result<Domain> {
+    Ok(Domain::from_bounds(&vec![(-1.0, 1.0); network.input_width()]).ok_or("finite bounds")?)
+}
+
 fn count(pool: &ThreadPool, network: &Network) -> Result<CellCounts> {
-    let cube = Domain::from_bounds(&vec![(-1.0, 1.0); network.input_width()]).ok_or("finite bounds")?;
-    match pool.install(|| count_cells(network, &cube, &ComplexLimits::default(), None, &|_| ()))? {
+    count_on(pool, network, &cube(network)?)
+}
+
+fn count_on(pool: &ThreadPool, network: &Network, domain: &Domain) -> Result<CellCounts> {
+    match pool.install(|| count_cells(network, domain, &ComplexLimits::default(), None, &|_| ()))? {
         CountOutcome::Complete { counts, .. } => Ok(counts),
         CountOutcome::Stopped { .. } => Err("there is no limit".into()),
     }
@@ -75,12 +174,12 @@ fn peer_row(pool: &ThreadPool, name: &str) -> Result<String> {
     let counts = count(pool, &network)?;
     let d = network.input_width();
     let slow = ["2-64-64-64-1", "3-32-32-1"].contains(&name);
-    let tools = ["regioncam", "edges", "affinitree"];
+    let tools = TOOLS.map(|(tool, _)| tool);
     let mut peers: Vec<Option<Peer>> = tools
         .iter()
         .map(|&tool| {
             let runs = match tool {
-                "regioncam" => d == 2,
+                "regioncam" | "syrenn" => d == 2,
                 "affinitree" => !slow,
                 _ => true,
             };
@@ -139,7 +238,7 @@ fn growth_row(pool: &ThreadPool, d: usize, n: usize) -> Result<String> {
         counts.all[d],
         milliseconds(time),
         time * 1e9 / cells as f64,
-        peak_memory().map_or("unknown".into(), |mib| format!("{mib:.0}"))
+        status_line("VmHWM:").map_or("unknown".into(), |mib| format!("{mib:.0}"))
     ))
 }
 
@@ -159,10 +258,15 @@ fn thread_row(one: &ThreadPool, d: usize, n: usize) -> Result<String> {
     Ok(format!("| {d}-{n}-{n}-1 | {regions} | {single:.2} | {double:.2} | {:.2} |", single / double))
 }
 
-/// The peak of resident memory in MiB.
-fn peak_memory() -> Option<f64> {
+/// Resident memory in MiB.
+fn resident_memory() -> Option<f64> {
+    status_line("VmRSS:")
+}
+
+/// A line of the process's status, in MiB.
+fn status_line(name: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let line = status.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kib| kib / 1024.0)
 }
 

@@ -6,9 +6,9 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldSet, Genericity,
+    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldMatch, FoldSet, Genericity,
     IdentifiabilityCertificate, Method, PolyhedralComplex, construct_identifiable, count_cells,
-    find_relabelling, walk_regions,
+    count_cells_saving, find_relabelling, match_folds, walk_regions,
 };
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
 use fiberscope_io::load;
@@ -241,9 +241,16 @@ fn limits_stop_and_states_resume() {
     let stopped = count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap();
     let CountOutcome::Stopped { regions, state, .. } = stopped else { panic!("2000 regions are not enough") };
     assert!(regions <= 13310, "{regions}");
-    let state = serde_json::from_str(&serde_json::to_string(&state.unwrap()).unwrap()).unwrap();
+    let json = serde_json::to_string(&state.unwrap()).unwrap();
+    let damaged = serde_json::from_str(&json.replacen("\"sides\":[[", "\"sides\":[[0.5,-0.5],[", 2)).unwrap();
+    let refused = count_cells(&network, &cube(2), &limits, Some(damaged), &|_| ());
+    assert!(refused.is_err());
+    let state = serde_json::from_str(&json).unwrap();
     let other = count_cells(&stored("2-16-16-1"), &cube(2), &limits, Some(state), &|_| ());
-    assert_eq!(other.unwrap_err().to_string(), "the state belongs to another network or domain");
+    assert_eq!(
+        other.unwrap_err().to_string(),
+        "the state belongs to another network or domain, or is damaged"
+    );
     let CountOutcome::Stopped { state, .. } =
         count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap()
     else {
@@ -252,6 +259,56 @@ fn limits_stop_and_states_resume() {
     let all = count_cells(&network, &cube(2), &ComplexLimits::default(), state, &|_| ()).unwrap();
     let CountOutcome::Complete { counts, .. } = all else { panic!("there is no limit") };
     assert_eq!(counts.all, [13498, 26807, 13310]);
+}
+
+/// A count that was killed goes on from any state that it handed out.
+#[test]
+fn killed_counts_go_on() {
+    let network = random(&[3, 40, 30, 1], 1);
+    let mut states = Vec::new();
+    let all =
+        count_cells_saving(&network, &cube(3), &ComplexLimits::default(), None, &|_| (), &mut |state| {
+            states.push(serde_json::to_string(state).unwrap());
+        });
+    let CountOutcome::Complete { counts, .. } = all.unwrap() else { panic!("there is no limit") };
+    assert!(states.len() >= 2, "{} states", states.len());
+    for state in [&states[0], &states[states.len() - 1]] {
+        let state = serde_json::from_str(state).unwrap();
+        let again = count_cells(&network, &cube(3), &ComplexLimits::default(), Some(state), &|_| ()).unwrap();
+        let CountOutcome::Complete { counts: found, .. } = again else { panic!("there is no limit") };
+        assert_eq!(found, counts);
+    }
+}
+
+#[test]
+fn layers_are_told_by_the_function_from_two_inputs_on() {
+    let recovered = |widths: &[usize]| {
+        let complex = build(&random(widths, 3), &Domain::Space);
+        let breakpoints = BreakpointComplex::new(&complex);
+        (breakpoints.recovered_rightly(), breakpoints.visible_facets())
+    };
+    let (right, visible) = recovered(&[2, 6, 4, 1]);
+    assert!(right * 10 > visible * 9, "{right} of {visible}");
+    // relu(x - 1) with its breakpoint in the second layer, and in the first.
+    let matrix = |x: f64| Matrix::from_rows(&[[x]]).unwrap();
+    let net = |biases: [f64; 3]| {
+        let layer = |(l, b)| {
+            let activation = if l < 2 { Activation::Relu } else { Activation::Identity };
+            Layer::new(matrix(1.0), vec![b], activation)
+        };
+        Network::new(biases.into_iter().enumerate().map(layer).collect()).unwrap()
+    };
+    let (second, first) = (net([5.0, -6.0, 0.0]), net([-1.0, 1.0, -1.0]));
+    for (network, layer) in [(&second, 1), (&first, 0)] {
+        let breakpoints = BreakpointComplex::new(&build(network, &Domain::Space));
+        let visible: Vec<usize> = breakpoints.facets.iter().filter(|f| f.visible).map(|f| f.layer).collect();
+        assert_eq!((visible, breakpoints.recovered_rightly()), (vec![layer], 0));
+        assert!(
+            [-7.0, 0.5, 1.0, 4.0]
+                .iter()
+                .all(|&x: &f64| network.evaluate(&[x]).unwrap()[0] == (x - 1.0).max(0.0))
+        );
+    }
 }
 
 #[test]
@@ -324,7 +381,18 @@ fn constructed_networks_are_certified_and_recovered() {
         let twin = fiberscope::symmetry::relabel(&built.network, 7).network;
         let found = find_relabelling(&built.network, &twin).unwrap();
         assert_eq!(found.len(), widths.len() - 2);
-        assert!(find_relabelling(&built.network, &random(widths, 1)).is_none());
+        assert_eq!(match_folds(&complex, &breakpoints, &built.network, &twin), FoldMatch::Relabelled(found));
+        let other = random(widths, 1);
+        assert!(find_relabelling(&built.network, &other).is_none());
+        let FoldMatch::Different(x) = match_folds(&complex, &breakpoints, &built.network, &other) else {
+            panic!("{widths:?}: the functions differ")
+        };
+        // The first bends at the point and the second does not.
+        let zeros = |network: &Network| {
+            let signs = network.sign_vector_exact(&x).unwrap();
+            signs.signs().filter(|&sign| sign == Sign::Zero).count()
+        };
+        assert_eq!((zeros(&built.network), zeros(&other)), (1, 0));
     }
     for widths in [&[2, 3, 1][..], &[3, 2, 2], &[3, 1, 1], &[3, 1]] {
         assert!(construct_identifiable(widths, 0).is_err(), "{widths:?}");

@@ -6,16 +6,18 @@
 //! sum over facets F at R of weight(F) (x) n_{F,R} = 0,      n_{F,R} the unit vector normal to R that points into F,
 //! ```
 //!
-//! because the Jacobian comes back to itself on the way around `R`. Two facets at `R` are collinear if they lie in one hyperplane.
+//! because the Jacobian comes back to itself on the way around `R` [threelayer2026, Lemma 7]. Two facets at `R` are collinear if they lie in one hyperplane.
 //! At a ridge where four visible facets meet and exactly two are collinear, these two belong to a lower layer than the other two, which are one
 //! bent hyperplane; where three meet, the one that touches no region on which `f` is constant belongs to the lower layer
-//! [rolnick2020reverse, Section 3]. Facets joined at ridges form surfaces, and one more than the longest chain of lower
-//! surfaces is the layer recovered from the function.
+//! [threelayer2026, Lemma 18]. Facets joined at ridges form surfaces, and one more than the longest chain of lower
+//! surfaces is the layer recovered from the function. With one input there are no ridges, and the function does not tell the layers: `relu(x - 1)` is `relu(relu(x + 5) - 6)`, where
+//! the breakpoint belongs to the second layer, and `relu(relu(x - 1) + 1) - 1`, where it belongs to the first; both stay so, with equal functions, on open sets of parameters.
 
 use std::collections::BTreeMap;
 
 use fiberscope_core::Neuron;
 
+use super::collinear::are_collinear;
 use super::polyhedral::PolyhedralComplex;
 use super::weights::{WeightedFacet, weigh};
 
@@ -36,7 +38,7 @@ pub struct BreakpointComplex {
     pub dishonest_ridges: usize,
     /// Invisible facets from which paths lead to an output and cancel: 0 for cancellation-free parameters.
     pub cancelling_facets: usize,
-    /// For every facet the layer recovered from the function alone, counted from 0; `None` for invisible ones.
+    /// For every facet the layer recovered from the function alone, counted from 0; `None` for invisible ones, and for all with one input.
     pub recovered: Vec<Option<usize>>,
 }
 
@@ -52,7 +54,7 @@ impl BreakpointComplex {
             Some(apart / facet.size().max(f64::MIN_POSITIVE))
         };
         let disagreement = facets.iter().filter(|f| f.visible).filter_map(relative).fold(0.0, f64::max);
-        let recovered = around.recover(&facets);
+        let recovered = around.recover(complex, &facets);
         let (bending_ridges, dishonest_ridges) = around.bends(&facets);
         BreakpointComplex {
             ridges: around.ridges.len(),
@@ -95,6 +97,8 @@ struct Blade {
     at: usize,
     /// The unit vector normal to the ridge that points into the facet.
     inward: Vec<f64>,
+    /// The place in the list of weighted facets of the one that continues it in its hyperplane.
+    opposite: Option<usize>,
 }
 
 /// The facets around every ridge inside the domain.
@@ -102,9 +106,6 @@ struct Around {
     ridges: Vec<Vec<Blade>>,
     constant: Vec<bool>,
 }
-
-/// Unit vectors nearer than this are one direction. Layers recovered are a report on a function known in doubles.
-const SAME: f64 = 1e-7;
 
 impl Around {
     fn new(complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> Self {
@@ -120,14 +121,19 @@ impl Around {
         let inside = |ridge: &super::Cell| !ridge.is_on_boundary();
         let ridges = complex.cells(d - 2).filter(inside).map(|ridge| {
             let frame = Span::new(complex, &ridge.vertices());
-            let blade = |&f: &u32| {
-                let facet = complex.cell(d - 1, f as usize);
-                Some(Blade {
-                    at: *place.get(&(f as usize))?,
+            let around: Vec<usize> =
+                ridge.cofacets().iter().filter_map(|&f| place.get(&(f as usize)).copied()).collect();
+            let blade = |&at: &usize| {
+                let facet = complex.cell(d - 1, facets[at].facet);
+                let collinear =
+                    |&&other: &&usize| other != at && are_collinear(complex, &facets[at], &facets[other]);
+                Blade {
+                    at,
                     inward: frame.inward(complex, &facet.vertices()),
-                })
+                    opposite: around.iter().find(collinear).copied(),
+                }
             };
-            ridge.cofacets().iter().filter_map(blade).collect()
+            around.iter().map(blade).collect()
         });
         Around { ridges: ridges.collect(), constant }
     }
@@ -164,7 +170,10 @@ impl Around {
         (bending, dishonest)
     }
 
-    fn recover(&self, facets: &[WeightedFacet]) -> Vec<Option<usize>> {
+    fn recover(&self, complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> Vec<Option<usize>> {
+        if complex.factor_dimension() < 2 {
+            return vec![None; facets.len()];
+        }
         let mut surfaces = Surfaces::new(facets.len());
         let mut below = Vec::new();
         for blades in &self.ridges {
@@ -173,7 +182,7 @@ impl Around {
                 visible.iter().filter(|b| opposite(b, &visible).is_none()).map(|b| b.at).collect();
             for blade in &visible {
                 if let Some(other) = opposite(blade, &visible) {
-                    surfaces.join(blade.at, other.at);
+                    surfaces.join(blade.at, other);
                 }
             }
             match (visible.len(), bent.len()) {
@@ -199,12 +208,9 @@ impl Around {
     }
 }
 
-/// The facet that continues this one in its hyperplane.
-fn opposite<'a>(blade: &Blade, others: &[&'a Blade]) -> Option<&'a Blade> {
-    let sum = |other: &Blade| {
-        blade.inward.iter().zip(&other.inward).map(|(a, b)| (a + b).abs()).fold(0.0, f64::max)
-    };
-    others.iter().copied().find(|other| other.at != blade.at && sum(other) < SAME)
+/// The visible facet that continues this one in its hyperplane.
+fn opposite(blade: &Blade, visible: &[&Blade]) -> Option<usize> {
+    blade.opposite.filter(|&at| visible.iter().any(|other| other.at == at))
 }
 
 /// An orthonormal basis of the directions of a cell, and a point of it.

@@ -7,7 +7,7 @@
 //! - neuron 2 is `-z_1 + e (1 + t a)` with `|t a| < 1/2` on the image of the domain and `e` small: it cuts `P` and is positive wherever `z_1 <= 0`, which makes the layer transparent;
 //! - neuron `i >= 3` separates a point of the active set from the convex hull of the points kept so far (neuron `j` zero at point `j`, the others positive).
 //!
-//! All choices are open and random, so that general networks come out with probability one [phuong2020functional, Theorem 2]; the result is checked exactly and the construction repeated if a check fails.
+//! All choices are open and random, so that general networks come out with probability one [phuong2020functional, Lemma 4]; the result is checked exactly and the construction repeated if a check fails.
 
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 use rand::{RngExt, SeedableRng};

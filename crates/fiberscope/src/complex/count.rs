@@ -76,59 +76,60 @@ impl Tally {
     }
 }
 
-/// Counts the cells, given for every edge whether its second end is the higher one.
-pub(crate) fn tally(
-    skeleton: &Skeleton,
-    neurons: usize,
-    sides: &[[SideKind; 2]],
-    rises: impl Fn(usize) -> bool,
-) -> Tally {
+/// Counts the cells.
+pub(crate) fn tally(skeleton: &Skeleton, neurons: usize, sides: &[[SideKind; 2]]) -> Tally {
     let d = skeleton.dimension;
-    let mut up = vec![0u8; skeleton.zeros.len()];
-    for (e, edge) in skeleton.edges.iter().enumerate() {
-        let low = if rises(e) { 0 } else { 1 };
-        let v = edge.ends[low] as usize;
-        let gone = edge.left[low] >> 1;
-        let slot = skeleton.zeros_of(v).iter().position(|&h| h == gone);
-        up[v * d + slot.expect("an edge leaves a hyperplane of its end")] += 1;
-    }
     let mut tally = Tally::new(d);
     let whole = sides.iter().flatten().any(|&kind| kind == SideKind::Infinity);
-    let mut product = vec![0i64; d + 1];
-    for (zeros, up) in skeleton.zeros.chunks_exact(d).zip(up.chunks_exact(d)) {
-        let kind = |h: u32| {
-            let side = h as usize - neurons;
-            sides[side / 2][side % 2]
-        };
-        let mut counts = |total: &mut [i64], bounded: bool| {
-            product.fill(0);
-            product[0] = 1;
-            for (i, (&h, &u)) in zeros.iter().zip(up).enumerate() {
-                let u = i64::from(u);
-                let (stay, go) = if (h as usize) < neurons {
-                    (1, u)
-                } else {
-                    match kind(h) {
-                        SideKind::Boundary => (1, u),
-                        SideKind::Neighbour => (0, u),
-                        SideKind::Infinity if !bounded => (0, u),
-                        SideKind::Infinity | SideKind::Shared => (0, u - 1),
-                    }
-                };
-                for k in (0..=i + 1).rev() {
-                    let below = if k > 0 { product[k - 1] } else { 0 };
-                    product[k] = stay * product[k] + go * below;
-                }
-            }
-            total.iter_mut().zip(&product).for_each(|(t, p)| *t += p);
-        };
-        counts(&mut tally.all, false);
-        if whole {
-            counts(&mut tally.bounded, true);
+    // Vertices inside, by the numbers of ones and of twos among their `u_i`.
+    let mut inside = vec![0i64; (d + 1) * (d + 1)];
+    let mut factors = vec![(0, 0); d];
+    for (zeros, up) in skeleton.zeros.chunks_exact(d).zip(skeleton.up.chunks_exact(d)) {
+        if zeros.iter().all(|&h| (h as usize) < neurons) {
+            let count = |wanted: u8| up.iter().filter(|&&u| u == wanted).count();
+            inside[count(1) * (d + 1) + count(2)] += 1;
+            continue;
         }
+        for (total, bounded) in [(&mut tally.all, false), (&mut tally.bounded, true)] {
+            for ((factor, &h), &u) in factors.iter_mut().zip(zeros).zip(up) {
+                let kind = (h as usize).checked_sub(neurons).map(|side| sides[side / 2][side % 2]);
+                *factor = factor_of(kind, i64::from(u), bounded);
+            }
+            add_product(total, &factors, 1);
+        }
+    }
+    for (at, &vertices) in inside.iter().enumerate().filter(|(_, vertices)| **vertices > 0) {
+        let (ones, twos) = (at / (d + 1), at % (d + 1));
+        let factor = |i: usize| (1, if i < ones { 1 } else { 2 * i64::from(i < ones + twos) });
+        let factors: Vec<(i64, i64)> = (0..d).map(factor).collect();
+        add_product(&mut tally.all, &factors, vertices);
+        add_product(&mut tally.bounded, &factors, vertices);
     }
     if !whole {
         tally.bounded.clone_from(&tally.all);
     }
     tally
+}
+
+/// The factor `stay + go y` of a hyperplane that is a neuron or a side.
+fn factor_of(side: Option<SideKind>, up: i64, bounded: bool) -> (i64, i64) {
+    match side {
+        None | Some(SideKind::Boundary) => (1, up),
+        Some(SideKind::Neighbour) => (0, up),
+        Some(SideKind::Infinity) if !bounded => (0, up),
+        Some(SideKind::Infinity | SideKind::Shared) => (0, up - 1),
+    }
+}
+
+/// Adds a multiple of a product of factors `stay + go y`.
+fn add_product(total: &mut [i64], factors: &[(i64, i64)], times: i64) {
+    let mut product = [0i64; 32];
+    product[0] = times;
+    for (i, &(stay, go)) in factors.iter().enumerate() {
+        for k in (0..=i + 1).rev() {
+            let below = if k > 0 { product[k - 1] } else { 0 };
+            product[k] = stay * product[k] + go * below;
+        }
+    }
+    total.iter_mut().zip(&product).for_each(|(t, p)| *t += p);
 }

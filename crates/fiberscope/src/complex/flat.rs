@@ -1,7 +1,6 @@
 //! The hidden layers of a network in flat arrays of doubles, with what bounds their rounding.
 //!
-//! For a point `x` of doubles, let `z~_l` be the pre-activations computed in doubles with a given activation pattern,
-//! and `z_l` their exact values for the same pattern. With `u = 2^-53`, `n` the longest row and row-sum norms,
+//! For a point `x` of doubles, let `z~_l` be the pre-activations computed in doubles and `z_l` their exact values. With `u = 2^-53`, `n` the longest row and row-sum norms,
 //!
 //! ```text
 //! |z~_l - z_l| <= |W_l| e_{l-1} + g (|W_l| A_{l-1} + |b_l|) =: e_l,     A_l = |W_l| A_{l-1} + |b_l|,   A_0 = |x|,
@@ -25,6 +24,9 @@ pub(crate) struct FlatLayer {
     pub first: usize,
     /// The place of the layer's first word in a sign vector.
     pub word: usize,
+    /// The row-sum norm of the weights, and the largest bias.
+    pub norm: f64,
+    pub bias_size: f64,
     /// A bound on the change of a pre-activation per change of the input.
     pub lipschitz: f64,
     /// `e_l = error[0] + error[1] |x|`.
@@ -57,16 +59,24 @@ pub(crate) struct FlatNetwork {
     pub neurons: usize,
     /// The number of words of a sign vector.
     pub words: usize,
-    /// A bound on the product of the row-sum norms of any layers in a row, the first excepted.
-    pub path: f64,
+    /// The longest row.
+    pub widest: usize,
     /// The layer of every ReLU neuron.
     pub layer_of: Vec<u32>,
+    /// The word and the bit of every ReLU neuron in a sign vector.
+    places: Vec<(u32, u64)>,
 }
 
 impl FlatNetwork {
     pub fn new(network: &Network) -> Self {
-        let mut flat =
-            FlatNetwork { layers: Vec::new(), neurons: 0, words: 0, path: 1.0, layer_of: Vec::new() };
+        let mut flat = FlatNetwork {
+            layers: Vec::new(),
+            neurons: 0,
+            words: 0,
+            widest: 0,
+            layer_of: Vec::new(),
+            places: Vec::new(),
+        };
         let (mut size, mut error, mut lipschitz) = ([0.0, 1.0], [0.0, 0.0], 1.0);
         for (l, layer) in network.hidden_layers().iter().enumerate() {
             let (norm, bias) = norms(layer);
@@ -77,9 +87,7 @@ impl FlatNetwork {
             }
             error[0] += f64::MIN_POSITIVE;
             lipschitz *= norm * (1.0 + 1e-9);
-            if l > 0 {
-                flat.path *= norm.max(1.0) * (1.0 + 1e-9);
-            }
+            flat.widest = flat.widest.max(layer.input_width());
             let relu = layer.activation() == Activation::Relu;
             let flat_layer = FlatLayer {
                 width: layer.width(),
@@ -89,6 +97,8 @@ impl FlatNetwork {
                 relu,
                 first: flat.neurons,
                 word: flat.words,
+                norm,
+                bias_size: bias,
                 lipschitz,
                 error,
             };
@@ -96,6 +106,8 @@ impl FlatNetwork {
                 flat.neurons += layer.width();
                 flat.words += flat_layer.words();
                 flat.layer_of.extend(std::iter::repeat_n(l as u32, layer.width()));
+                let place = |unit: usize| ((flat_layer.word + unit / 64) as u32, 1 << (unit % 64));
+                flat.places.extend((0..layer.width()).map(place));
             }
             flat.layers.push(flat_layer);
         }
@@ -103,10 +115,10 @@ impl FlatNetwork {
     }
 
     /// The word and the bit of a neuron in a sign vector.
+    #[inline]
     pub fn place(&self, neuron: usize) -> (usize, u64) {
-        let layer = &self.layers[self.layer_of[neuron] as usize];
-        let unit = neuron - layer.first;
-        (layer.word + unit / 64, 1 << (unit % 64))
+        let (word, bit) = self.places[neuron];
+        (word as usize, bit)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The fold-set `S` is the set of points of the open domain `Z` where `f` is not differentiable: the closed union of the visible facets. `B_1 S` is the union of all full
 //! hyperplanes `H ∩ Z` inside `S`, and `B_{k+1} S` adds to `B_k S` every set `H ∩ P` inside `S`, for a hyperplane `H` and a connected component `P` of `Z \ B_k S`
-//! [phuong2020functional, Section 4]. Components are convex: pieces of one component are cut off by full hyperplanes. So `H ∩ P` is inside `S` iff the visible facets in `H ∩ P` have no
+//! [phuong2020functional, Section 5]. Components are convex: pieces of one component are cut off by full hyperplanes. So `H ∩ P` is inside `S` iff the visible facets in `H ∩ P` have no
 //! edge inside `P`, that is, every ridge of theirs inside `P` is shared by two of them. The sets added at step `k` are the pieces of level `k`; the last step is the order.
 //!
 //! The dependency graph has an edge from a piece to one of higher level iff the relative interior of the first meets the closure of the second. A cell of the complex inside `Z` lies
@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fiberscope_core::{Rational, Sign};
 
+use super::collinear::equation;
 use super::polyhedral::PolyhedralComplex;
 use super::weights::WeightedFacet;
 
@@ -212,14 +213,7 @@ impl Planes {
             if !facet.visible || !inside.holds(complex, d - 1, facet.facet) {
                 continue;
             }
-            let signs = &complex.cells[d - 1][facet.facet].signs;
-            let active = |h: usize| signs[h] == Sign::Positive;
-            let (normal, offset) =
-                complex.frame.oracle.function(&complex.frame.flat, facet.neurons[0], active);
-            let lead =
-                normal.iter().find(|x| !x.is_zero()).expect("a neuron is not constant across its facet");
-            let inverse = lead.recip().expect("the leading entry is not zero");
-            let equation = (normal.iter().map(|x| x * &inverse).collect::<Vec<_>>(), &offset * &inverse);
+            let equation = equation(complex, facet);
             let next = planes.equations.len();
             let number = *numbers.entry(equation.clone()).or_insert(next);
             if number == next {

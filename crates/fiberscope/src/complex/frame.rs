@@ -13,7 +13,6 @@
 use fiberscope_core::{Domain, Layer, Network, Rational, Scalar};
 
 use super::ComplexError;
-use super::certify::Certified;
 use super::count::SideKind;
 use super::flat::FlatNetwork;
 use super::oracle::Oracle;
@@ -105,7 +104,7 @@ impl Frame {
     /// With a box that reaches at least so far.
     pub fn widened(&mut self, reach: f64) {
         self.sides = sides_of(self.sides.len(), reach);
-        self.oracle = Oracle::new(&self.network, &self.sides);
+        self.oracle = self.oracle.with_sides(&self.sides);
     }
 
     /// With a wide box if it stands for the space.
@@ -125,13 +124,7 @@ impl Frame {
     }
 
     /// How far the box should reach, if some edge that leaves it ends outside.
-    pub fn outside(
-        &self,
-        skeleton: &Skeleton,
-        certified: &Certified,
-        oracle: &Oracle,
-        kinds: &[[SideKind; 2]],
-    ) -> Option<f64> {
+    pub fn outside(&self, skeleton: &Skeleton, oracle: &Oracle, kinds: &[[SideKind; 2]]) -> Option<f64> {
         let neurons = self.flat.neurons;
         let mut needed: Option<f64> = None;
         let inner = |v: usize| skeleton.zeros_of(v).iter().filter(|&&h| h as usize >= neurons).count() == 1;
@@ -141,7 +134,7 @@ impl Frame {
             for end in 0..2 {
                 let [v, w] = [edge.ends[end] as usize, edge.ends[1 - end] as usize];
                 if infinite((edge.left[end] >> 1) as usize) && inner(v) {
-                    let reach = self.crossing(skeleton, certified, oracle, v, w);
+                    let reach = self.crossing(skeleton, oracle, v, w);
                     needed = needed.into_iter().chain(reach).reduce(f64::max);
                 }
             }
@@ -151,17 +144,11 @@ impl Frame {
 
     /// Where the line from `w` through `v` is cut next, in the largest coordinate.
     #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-    fn crossing(
-        &self,
-        skeleton: &Skeleton,
-        certified: &Certified,
-        oracle: &Oracle,
-        v: usize,
-        w: usize,
-    ) -> Option<f64> {
-        let (at_v, error_v) = self.values(skeleton.point(v), certified.distance[v]);
-        let (at_w, error_w) = self.values(skeleton.point(w), certified.distance[w]);
+    fn crossing(&self, skeleton: &Skeleton, oracle: &Oracle, v: usize, w: usize) -> Option<f64> {
+        let (at_v, error_v) = self.values(skeleton.point(v), skeleton.distance[v]);
+        let (at_w, error_w) = self.values(skeleton.point(w), skeleton.distance[w]);
         let mut exact: Option<[Vec<Rational>; 2]> = None;
+        let mut varying: Option<Vec<bool>> = None;
         let mut least = f64::INFINITY;
         for neuron in 0..self.flat.neurons {
             let error =
@@ -177,11 +164,14 @@ impl Frame {
                 continue;
             }
             if growth >= -error {
+                if !varying.get_or_insert_with(|| self.varying(skeleton, v, w))[neuron] {
+                    continue;
+                }
                 let [x, y] = exact.get_or_insert_with(|| {
                     [v, w].map(|v| {
                         let x = oracle
                             .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
-                            .expect("a certified vertex exists");
+                            .expect("the hyperplanes of a vertex are independent");
                         oracle.values(&self.flat, &x)
                     })
                 });
@@ -197,6 +187,26 @@ impl Frame {
         least
             .is_finite()
             .then(|| skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(1e300))
+    }
+
+    /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies.
+    fn varying(&self, skeleton: &Skeleton, v: usize, w: usize) -> Vec<bool> {
+        let mut varying = Vec::with_capacity(self.flat.neurons);
+        let mut below = vec![true; self.dimension()];
+        for layer in &self.flat.layers {
+            let depends =
+                |row: &[f64]| row.iter().zip(&below).any(|(weight, varies)| *weight != 0.0 && *varies);
+            let own: Vec<bool> = layer.weight.chunks_exact(layer.inputs).map(depends).collect();
+            below.clone_from(&own);
+            if layer.relu {
+                for (unit, varies) in below.iter_mut().enumerate() {
+                    let (word, bit) = self.flat.place(layer.first + unit);
+                    *varies &= (skeleton.signs_of(v)[word] | skeleton.signs_of(w)[word]) & bit != 0;
+                }
+                varying.extend(own);
+            }
+        }
+        varying
     }
 
     /// All pre-activations of ReLU neurons in doubles, and per layer a bound on their errors.

@@ -1,11 +1,11 @@
 //! What makes a parameter generic, checked on its complex.
 //!
-//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes.
+//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes [threelayer2026, Definition 8].
 //! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank `min(n_{j-1}, rank D_j, ..., rank D_k)`; all masks of small networks are tried, else
 //!   random ones, and the number is said.
 //! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. If not, a region has a layer that is off, and a point inside it is the witness.
 //! - *General*: (a) no local optimum of any `z_{l,i}` is exactly 0; (b) maximal rank; (c) no two pairs of a neuron and an activation pattern of the layers below it carry proportional affine
-//!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3].
+//!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3 and Lemma 1].
 //!
 //! All checks are exact.
 
@@ -80,18 +80,29 @@ fn transversality(complex: &PolyhedralComplex) -> usize {
         .count()
 }
 
+/// A layer that is off on some region, with a point of doubles where it is, exactly, if the middle of one such region is that.
 fn opaque(complex: &PolyhedralComplex) -> Option<(usize, Vec<f64>)> {
     let d = complex.factor_dimension();
+    let flat = &complex.frame.flat;
+    let mut found = None;
     for (number, cell) in complex.cells[d].iter().enumerate() {
-        for (l, layer) in complex.frame.flat.layers.iter().enumerate().filter(|(_, layer)| layer.relu) {
-            let signs = &cell.signs[layer.first..layer.first + layer.width];
-            if signs.iter().all(|&sign| sign == Sign::Negative) {
+        for (l, layer) in flat.layers.iter().enumerate().filter(|(_, layer)| layer.relu) {
+            let units = layer.first..layer.first + layer.width;
+            if cell.signs[units.clone()].iter().all(|&sign| sign == Sign::Negative) {
                 let center = Region::of(complex.cell(d, number)).center();
-                return Some((l, complex.in_space(&center)));
+                let exact: Option<Vec<Rational>> = center.iter().map(|&x| Rational::from_f64(x)).collect();
+                let is_off = |x: &Vec<Rational>| {
+                    complex.frame.oracle.values(flat, x)[units].iter().all(Rational::is_negative)
+                };
+                let certain = exact.as_ref().is_some_and(is_off);
+                found.get_or_insert((l, complex.in_space(&center)));
+                if certain {
+                    return Some((l, complex.in_space(&center)));
+                }
             }
         }
     }
-    None
+    found
 }
 
 /// Neurons that are zero on some cell inside and do not change sign around it.

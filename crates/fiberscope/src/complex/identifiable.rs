@@ -1,11 +1,11 @@
 //! Networks that their function identifies among general ones.
 //!
-//! **Theorem** [phuong2020functional, Theorem 1]. Let a network of scalar output be general and transparent on an open domain, and for every hidden layer `l` let the fold-set of layers `l..L`, on an open set of
+//! **Theorem** [phuong2020functional, Theorem 1 and its proof]. Let a network with widths `n_0 >= n_1 >= ... >= n_{L-1}`, `n_0 >= 2` and `n_L = 1` be general and transparent on an open domain, and for every hidden layer `l` let the fold-set of layers `l..L`, on the interior of the set of
 //! activations that the layers before reach, have a dependency graph with `n_l` directed paths of length `L-1-l` (counting layers from 1) with distinct starts. Then every general network of the same
 //! architecture with the same function has the same parameters up to permutation and positive scaling of neurons.
 //!
-//! For layer `l` this module takes the open convex set of inputs on which all neurons of the layers before are on: there these layers are affine, and the fold-set of `f` is the preimage of that of the layers
-//! from `l` on. A larger set may have more paths, so that "not certified" is no proof of the contrary.
+//! For layer `l` this module takes the open convex set of inputs on which all neurons of the layers before are on: there these layers are affine and onto an open set of activations, and the fold-set of `f` is the preimage of that of the layers
+//! from `l` on. The smaller set is enough for the proof (`docs/theory/identifiable.md`); a larger one may have more paths, so that "not certified" is no proof of the contrary.
 
 use fiberscope_core::Network;
 
@@ -32,6 +32,8 @@ pub struct LayerPaths {
 pub struct IdentifiabilityCertificate {
     /// Whether the network has one output.
     pub scalar: bool,
+    /// Whether it has two inputs or more and widths that do not increase.
+    pub narrowing: bool,
     /// Whether it is general.
     pub general: bool,
     /// Whether it is transparent.
@@ -60,6 +62,7 @@ impl IdentifiabilityCertificate {
         });
         IdentifiabilityCertificate {
             scalar: network.output_width() == 1,
+            narrowing: network.input_width() >= 2 && network.widths().windows(2).all(|w| w[0] >= w[1]),
             general: genericity.is_general(),
             transparent: genericity.is_transparent(),
             layers: layers.collect(),
@@ -69,13 +72,16 @@ impl IdentifiabilityCertificate {
     /// Whether the function identifies the network among general ones of its architecture.
     pub fn holds(&self) -> bool {
         let enough = |layer: &LayerPaths| layer.paths.len() >= layer.wanted;
-        self.scalar && self.general && self.transparent && self.layers.iter().all(enough)
+        self.scalar && self.narrowing && self.general && self.transparent && self.layers.iter().all(enough)
     }
 
     /// The first condition that fails, in words.
     pub fn reason(&self) -> Option<String> {
         if !self.scalar {
             return Some("the network has more than one output".into());
+        }
+        if !self.narrowing {
+            return Some("the widths increase somewhere, or there is one input only".into());
         }
         if !self.transparent {
             return Some("the network is not transparent".into());

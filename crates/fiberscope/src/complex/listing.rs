@@ -7,14 +7,12 @@ use std::collections::HashMap;
 
 use fiberscope_core::Sign;
 
-use super::certify::Certified;
 use super::frame::Frame;
 use super::lattice::LatticeCell;
 use super::skeleton::Skeleton;
-use super::stream::Heights;
 
 /// Lists the cells by dimension; the vertices in the order of the skeleton.
-pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton, certified: &Certified) -> Vec<Vec<LatticeCell>> {
+pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton) -> Vec<Vec<LatticeCell>> {
     let d = skeleton.dimension;
     let mut listing = Listing {
         frame,
@@ -23,13 +21,11 @@ pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton, certified: &Certifi
         numbers: vec![HashMap::new(); d + 1],
     };
     let mut up = vec![[None::<u8>; 2]; skeleton.zeros.len()];
-    let heights = Heights::new(frame, &frame.oracle, skeleton, certified);
-    for (e, edge) in skeleton.edges.iter().enumerate() {
-        let low = if heights.rises(e) { 0 } else { 1 };
-        let v = edge.ends[low] as usize;
-        let slot = skeleton.zeros_of(v).iter().position(|&h| h == edge.left[low] >> 1);
+    for edge in &skeleton.edges {
+        let v = edge.ends[0] as usize;
+        let slot = skeleton.zeros_of(v).iter().position(|&h| h == edge.left[0] >> 1);
         let sides = &mut up[v * d + slot.expect("an edge leaves a hyperplane of its end")];
-        let side = (edge.left[low] & 1) as u8;
+        let side = (edge.left[0] & 1) as u8;
         sides[usize::from(sides[0].is_some())] = Some(side);
     }
     for v in 0..skeleton.len() {

@@ -112,8 +112,13 @@ impl Cone {
         None
     }
 
+    /// A row in doubles, its largest entry 1.
+    pub fn float_rows(&self) -> &[Vec<f64>] {
+        &self.floats
+    }
+
     /// The point in doubles, if it is exactly in the cone and beyond.
-    fn rounded(&self, c: &[Rational], keep: &[bool], y: &[f64]) -> Option<Vec<Rational>> {
+    pub fn rounded(&self, c: &[Rational], keep: &[bool], y: &[f64]) -> Option<Vec<Rational>> {
         let point: Option<Vec<Rational>> = y.iter().map(|&y| Rational::from_f64(y)).collect();
         let point = point?;
         let inside =
@@ -193,7 +198,7 @@ fn scaled(row: &[Rational]) -> Vec<f64> {
 }
 
 /// The inverse of a square matrix given by rows.
-fn invert(rows: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+pub(crate) fn invert(rows: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let d = rows.len();
     let mut work: Vec<Vec<f64>> = rows
         .iter()

@@ -6,15 +6,17 @@
 //! facets, [`FoldSet`] and [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
 //! [`construct_identifiable`] builds networks that their function determines.
 //!
-//! Two algorithms give the regions. Edges are subdivided in doubles (`skeleton`), the result is certified (`certify`), and all cells
+//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `faces`, `vertex`, `settle`), and all cells
 //! are counted or listed from the vertices (`count`, `listing`); where the complex is not simple, all cells are
 //! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
 mod breakpoints;
-mod certify;
+mod collinear;
 mod construct;
 mod count;
+mod faces;
+mod filter;
 mod flat;
 mod folds;
 mod frame;
@@ -26,8 +28,11 @@ mod lp;
 mod oracle;
 mod polyhedral;
 mod relabelling;
+mod settle;
 mod skeleton;
 mod stream;
+mod tile;
+mod vertex;
 mod walk;
 mod weights;
 
@@ -41,8 +46,10 @@ pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
-pub use relabelling::{Relabelling, find_relabelling};
-pub use stream::{ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells};
+pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds};
+pub use stream::{
+    ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
+};
 pub use walk::{Walked, region_bound, walk_regions};
 pub use weights::WeightedFacet;
 
@@ -61,6 +68,6 @@ pub enum ComplexError {
     NotDouble { input: usize },
     #[error("{inputs} inputs: a box has 2^{inputs} corners; at most {most} inputs are possible here")]
     TooManyInputs { inputs: usize, most: usize },
-    #[error("the state belongs to another network or domain")]
+    #[error("the state belongs to another network or domain, or is damaged")]
     OtherState,
 }

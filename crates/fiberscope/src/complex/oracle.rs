@@ -1,40 +1,41 @@
 //! Exact answers about single vertices: where they are, and on which side of every neuron.
 
-use fiberscope_core::{Activation, ExactEvaluator, ExactNetwork, Network, Rational, Sign, SignVector};
+use std::sync::{Arc, OnceLock};
+
+use fiberscope_core::{Activation, ExactNetwork, Network, Rational};
 
 use super::flat::FlatNetwork;
 
-/// The network in exact arithmetic, with the sides of the box.
+/// The network in exact arithmetic, made when it is first asked, with the sides of the box.
 pub(crate) struct Oracle {
-    network: ExactNetwork,
-    evaluator: ExactEvaluator,
-    sides: Vec<[Rational; 2]>,
+    network: Network,
+    exact: Arc<OnceLock<ExactNetwork>>,
+    sides: Vec<[f64; 2]>,
 }
 
 impl Oracle {
     pub fn new(network: &Network, sides: &[[f64; 2]]) -> Self {
-        let exact = |x: f64| Rational::from_f64(x).expect("the sides of a box are finite");
-        Oracle {
-            network: network.to_exact(),
-            evaluator: ExactEvaluator::new(network),
-            sides: sides.iter().map(|side| side.map(exact)).collect(),
-        }
+        Oracle { network: network.clone(), exact: Arc::default(), sides: sides.to_vec() }
+    }
+
+    /// The same network on another box.
+    pub fn with_sides(&self, sides: &[[f64; 2]]) -> Self {
+        Oracle { network: self.network.clone(), exact: self.exact.clone(), sides: sides.to_vec() }
+    }
+
+    pub fn sides(&self) -> &[[f64; 2]] {
+        &self.sides
     }
 
     pub fn network(&self) -> &ExactNetwork {
-        &self.network
-    }
-
-    /// The signs of all ReLU neurons at a point.
-    pub fn signs(&self, x: &[Rational]) -> SignVector {
-        self.evaluator.sign_vector(x).expect("the point has a coordinate per input")
+        self.exact.get_or_init(|| self.network.to_exact())
     }
 
     /// The pre-activations of all ReLU neurons at a point.
     pub fn values(&self, flat: &FlatNetwork, x: &[Rational]) -> Vec<Rational> {
         let mut values = Vec::with_capacity(flat.neurons);
         let mut a = x.to_vec();
-        for layer in self.network.hidden_layers() {
+        for layer in self.network().hidden_layers() {
             let dot = |(row, b): (&[Rational], &Rational)| -> Rational {
                 row.iter().zip(&a).filter(|(_, a)| !a.is_zero()).map(|(w, a)| w * a).sum::<Rational>() + b
             };
@@ -57,10 +58,10 @@ impl Oracle {
     ) -> (Vec<Rational>, Rational) {
         let top = flat.layer_of[neuron] as usize;
         let unit = neuron - flat.layers[top].first;
-        let layer = &self.network.layers()[top];
+        let layer = &self.network().layers()[top];
         let (mut row, mut constant) = (layer.weight().row(unit).to_vec(), layer.bias()[unit].clone());
         for l in (0..top).rev() {
-            let layer = &self.network.layers()[l];
+            let layer = &self.network().layers()[l];
             let relu = layer.activation() == Activation::Relu;
             let mut below = vec![Rational::ZERO; layer.input_width()];
             for (i, w) in row.iter().enumerate() {
@@ -89,9 +90,9 @@ impl Oracle {
         }
         let (input, upper) = ((hyperplane - flat.neurons) / 2, (hyperplane - flat.neurons) % 2);
         let mut row = vec![Rational::ZERO; self.sides.len()];
-        let end = &self.sides[input][upper];
+        let end = Rational::from_f64(self.sides[input][upper]).expect("the sides of a box are finite");
         row[input] = if upper == 1 { Rational::ONE } else { -Rational::ONE };
-        (row, if upper == 1 { -end } else { end.clone() })
+        (row, if upper == 1 { -end } else { end })
     }
 
     /// The point where these hyperplanes meet on the closure of the region of the pattern; `None` if they are
@@ -104,27 +105,11 @@ impl Oracle {
         let rows: Vec<_> = zeros.iter().map(|&h| self.hyperplane(flat, h as usize, active)).collect();
         solve(rows)
     }
+}
 
-    /// Whether the point has exactly these positive neurons and zeros, and lies in the box on these sides only.
-    pub fn agrees(&self, flat: &FlatNetwork, x: &[Rational], zeros: &[u32], signs: &[u64]) -> bool {
-        let found = self.signs(x);
-        let neurons = found.signs().enumerate().all(|(neuron, sign)| {
-            let (word, bit) = flat.place(neuron);
-            let expected = if signs[word] & bit != 0 {
-                Sign::Positive
-            } else if zeros.contains(&(neuron as u32)) {
-                Sign::Zero
-            } else {
-                Sign::Negative
-            };
-            sign == expected
-        });
-        let inside = x.iter().zip(&self.sides).enumerate().all(|(i, (x, [lower, upper]))| {
-            let on = |k: usize| zeros.contains(&((flat.neurons + 2 * i + k) as u32));
-            lower <= x && x <= upper && (x == lower) == on(0) && (x == upper) == on(1)
-        });
-        neurons && inside
-    }
+/// The value of an affine function.
+pub(crate) fn apply((row, constant): &(Vec<Rational>, Rational), x: &[Rational]) -> Rational {
+    row.iter().zip(x).filter(|(w, _)| !w.is_zero()).map(|(w, x)| w * x).sum::<Rational>() + constant
 }
 
 /// The solution of `row x + constant = 0` for all rows, as many as unknowns.

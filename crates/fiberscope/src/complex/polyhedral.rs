@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use fiberscope_core::{AffineMap, Domain, Matrix, Network, Neuron, Rational, Sign, SignVector};
 
-use super::certify::certify;
 use super::count::CellCounts;
 use super::frame::Frame;
 use super::lattice::{Lattice, LatticeCell};
@@ -82,19 +81,16 @@ impl PolyhedralComplex {
         let d = frame.dimension();
         loop {
             let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
-            match subdivide(&frame.flat, &frame.sides, u32::MAX as usize / 4, &vertices) {
-                Err(Stop::TooMany) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
+            match subdivide(&frame.flat, &frame.oracle, &frame.sides, u32::MAX as usize / 4, &vertices) {
+                Err(Stop::TooMany(..)) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
                 Err(Stop::Irregular) => break,
                 Ok(skeleton) => {
-                    let Some(certified) = certify(&frame.flat, &frame.oracle, &skeleton, &frame.sides) else {
-                        break;
-                    };
-                    let outside = frame.outside(&skeleton, &certified, &frame.oracle, &frame.kinds);
+                    let outside = frame.outside(&skeleton, &frame.oracle, &frame.kinds);
                     if let (true, Some(reach)) = (frame.whole, outside) {
                         frame.widened(2.0 * reach.max(frame.reach()));
                         continue;
                     }
-                    let cells = list_cells(&frame, &skeleton, &certified);
+                    let cells = list_cells(&frame, &skeleton);
                     let points = skeleton.points.chunks_exact(d.max(1)).map(<[f64]>::to_vec).collect();
                     return Ok(Built::Complete(Box::new(PolyhedralComplex::of(
                         frame,

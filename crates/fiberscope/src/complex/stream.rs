@@ -1,23 +1,23 @@
 //! Counting the cells of large complexes with little memory.
 //!
-//! The domain is tiled by boxes; a box with too many vertices is cut in two across its longest side. Each box is subdivided, certified and
+//! The domain is tiled by boxes; a box with too many vertices is cut into several with about equally many. Each box is subdivided and
 //! counted by itself ([`super::count`] says how counts of tiles add up) and forgotten. What is left to do is a list of boxes, so that
-//! a count can be stopped and taken up again. The tiles do not depend on the number of threads.
+//! a count can be stopped, or killed, and taken up again. The tiles do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fiberscope_core::{Digest, Domain, Network, Rational};
+use fiberscope_core::{Digest, Domain, Network};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ComplexError;
-use super::certify::{Certified, certify};
-use super::count::{CellCounts, SideKind, Tally, tally};
+use super::count::{CellCounts, Tally, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
 use super::oracle::Oracle;
 use super::skeleton::{Skeleton, Stop, subdivide};
+use super::tile::{Tile, is_box};
 
 /// When a computation gives up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,18 +91,14 @@ pub struct CountState {
     tally: Tally,
 }
 
-/// A box of the tiling.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Tile {
-    sides: Vec<[f64; 2]>,
-    kinds: Vec<[u8; 2]>,
-}
-
-/// The most vertices of the first, undivided attempt and of a tile.
+/// The most vertices of the first, undivided attempt.
 const FIRST: usize = 1 << 15;
-const TILE: usize = 1 << 19;
+/// About the bytes that a tile may take.
+const TILE: usize = 1 << 27;
 /// How many tiles there are at least after the first attempt.
 const TILES: usize = 16;
+/// How many tiles are counted between two savings of the state.
+const BATCH: usize = 32;
 /// The most inputs for which the corners of a box are listed.
 const CORNERS: usize = 20;
 
@@ -126,99 +122,83 @@ pub fn count_cells(
     resume: Option<CountState>,
     progress: &(dyn Fn(CountProgress) + Sync),
 ) -> Result<CountOutcome, ComplexError> {
+    count_cells_saving(network, domain, limits, resume, progress, &mut |_| ())
+}
+
+/// [`count_cells`], which hands out its state every few tiles, so that a count that is killed can go on.
+pub fn count_cells_saving(
+    network: &Network,
+    domain: &Domain,
+    limits: &ComplexLimits,
+    resume: Option<CountState>,
+    progress: &(dyn Fn(CountProgress) + Sync),
+    save: &mut dyn FnMut(&CountState),
+) -> Result<CountOutcome, ComplexError> {
     let mut frame = Frame::new(network, domain)?;
     if frame.dimension() > CORNERS {
         return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: CORNERS });
     }
-    let run = Run::new(limits, progress, [FIRST, TILE]);
     let digest = Digest::of(network).to_string();
-    let state = match resume {
-        Some(state) if state.network != digest || state.domain != *domain => {
+    let mut start = None;
+    if let Some(state) = resume {
+        if state.network != digest || state.domain != *domain || !state.fits(frame.dimension()) {
             return Err(ComplexError::OtherState);
         }
-        Some(state) => Some(state),
-        None => None,
-    };
+        frame.sides.clone_from(&state.sides);
+        frame.oracle = frame.oracle.with_sides(&frame.sides);
+        start = Some(state);
+    }
+    let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
+    let tile = TILE / (8 * widest + 64 * frame.dimension());
+    let run = Run::new(limits, progress, [FIRST, tile.max(FIRST)]);
     loop {
-        let (pending, total) = match &state {
-            Some(state) => {
-                frame.sides.clone_from(&state.sides);
-                frame.oracle = Oracle::new(&frame.network, &frame.sides);
-                (state.pending.clone(), state.tally.clone())
-            }
-            None => (vec![Tile::whole(&frame)], Tally::new(frame.dimension())),
-        };
-        match run.tiles(&frame, pending, total) {
-            Tiled::Complete(tally) => {
-                return Ok(CountOutcome::Complete {
-                    counts: tally.counts(frame.extra),
-                    method: Method::Edges,
-                });
+        let mut state = start.take().unwrap_or_else(|| CountState {
+            network: digest.clone(),
+            domain: domain.clone(),
+            sides: frame.sides.clone(),
+            pending: vec![Tile::whole(&frame)],
+            tally: Tally::new(frame.dimension()),
+        });
+        match run.tiles(&frame, &mut state, save) {
+            Tiled::Complete => {
+                let counts = state.tally.counts(frame.extra);
+                return Ok(CountOutcome::Complete { counts, method: Method::Edges });
             }
             Tiled::Irregular => return run.lattice(&mut frame),
             Tiled::Wider(reach) => frame.widened(2.0 * reach.max(frame.reach())),
-            Tiled::Stopped(pending, tally) => {
-                let left: f64 = pending.iter().map(|tile| tile.share(&frame)).sum();
-                let regions =
-                    tally.all[frame.dimension()].max(0) as u64 + run.started.load(Ordering::Relaxed);
-                let state = CountState {
-                    network: digest,
-                    domain: domain.clone(),
-                    sides: frame.sides.clone(),
-                    pending,
-                    tally,
-                };
-                return Ok(CountOutcome::Stopped { regions, explored: 1.0 - left, state: Some(state) });
+            Tiled::Stopped => {
+                let counted = state.tally.all[frame.dimension()].max(0) as u64;
+                let regions = counted + run.started.load(Ordering::Relaxed);
+                let explored = state.explored(&frame);
+                return Ok(CountOutcome::Stopped { regions, explored, state: Some(state) });
             }
         }
     }
 }
 
-impl Tile {
-    fn whole(frame: &Frame) -> Self {
-        Tile { sides: frame.sides.clone(), kinds: frame.kinds.iter().map(|pair| pair.map(code)).collect() }
+impl CountState {
+    /// Whether nothing is left to do.
+    pub fn is_complete(&self) -> bool {
+        self.pending.is_empty()
     }
 
-    /// The part of the domain's volume.
-    fn share(&self, frame: &Frame) -> f64 {
-        let part = |(own, all): (&[f64; 2], &[f64; 2])| (own[1] - own[0]) / (all[1] - all[0]);
-        self.sides.iter().zip(&frame.sides).map(part).product()
+    /// Whether all lists have the right lengths and all boxes are boxes: the state may come from a file.
+    fn fits(&self, dimension: usize) -> bool {
+        is_box(&self.sides, dimension)
+            && self.pending.iter().all(|tile| tile.fits(dimension))
+            && [&self.tally.all, &self.tally.bounded].iter().all(|counts| counts.len() == dimension + 1)
     }
 
-    fn kinds(&self) -> Vec<[SideKind; 2]> {
-        self.kinds.iter().map(|pair| pair.map(kind)).collect()
+    /// The part of the domain's volume that is finished.
+    fn explored(&self, frame: &Frame) -> f64 {
+        1.0 - self.pending.iter().map(|tile| tile.share(frame)).sum::<f64>()
     }
-
-    /// Two tiles, cut across the side that is longest in proportion to the domain.
-    fn halves(&self, frame: &Frame) -> [Tile; 2] {
-        let length =
-            |i: usize| (self.sides[i][1] - self.sides[i][0]) / (frame.sides[i][1] - frame.sides[i][0]);
-        let axis = (0..self.sides.len()).max_by(|&i, &j| length(i).total_cmp(&length(j)).then(j.cmp(&i)));
-        let axis = axis.expect("a box has sides");
-        let [low, high] = self.sides[axis];
-        // Not the middle, where symmetric networks have their folds.
-        let middle = low + (high - low) * 0.487_654_321_234_567;
-        let (mut lower, mut upper) = (self.clone(), self.clone());
-        (lower.sides[axis][1], upper.sides[axis][0]) = (middle, middle);
-        (lower.kinds[axis][1], upper.kinds[axis][0]) = (code(SideKind::Shared), code(SideKind::Neighbour));
-        [lower, upper]
-    }
-}
-
-const KINDS: [SideKind; 4] = [SideKind::Boundary, SideKind::Infinity, SideKind::Neighbour, SideKind::Shared];
-
-fn code(kind: SideKind) -> u8 {
-    KINDS.iter().position(|&k| k == kind).unwrap_or(0) as u8
-}
-
-fn kind(code: u8) -> SideKind {
-    KINDS.get(code as usize).copied().unwrap_or(SideKind::Boundary)
 }
 
 /// How a tile ended.
 enum TileEnd {
     Counted(Tally),
-    Split([Tile; 2]),
+    Split(Vec<Tile>),
     Irregular,
     Wider(f64),
     Open(Tile),
@@ -226,10 +206,10 @@ enum TileEnd {
 
 /// How the tiling ended.
 enum Tiled {
-    Complete(Tally),
+    Complete,
     Irregular,
     Wider(f64),
-    Stopped(Vec<Tile>, Tally),
+    Stopped,
 }
 
 struct Run<'a> {
@@ -274,43 +254,39 @@ impl<'a> Run<'a> {
         !self.stopped.load(Ordering::Relaxed)
     }
 
-    fn tiles(&self, frame: &Frame, mut pending: Vec<Tile>, mut total: Tally) -> Tiled {
+    fn tiles(&self, frame: &Frame, state: &mut CountState, save: &mut dyn FnMut(&CountState)) -> Tiled {
         let d = frame.dimension();
-        self.regions.store(total.all[d].max(0) as u64, Ordering::Relaxed);
-        let mut first = pending.len() == 1;
-        while !pending.is_empty() {
+        let mut first = state.pending.len() == 1;
+        while !state.pending.is_empty() {
+            self.regions.store(state.tally.all[d].max(0) as u64, Ordering::Relaxed);
+            if !self.go_on(0) {
+                return Tiled::Stopped;
+            }
             let most = self.most[usize::from(!first)];
+            let batch = &state.pending[state.pending.len().saturating_sub(BATCH)..];
             let ends: Vec<TileEnd> =
-                pending.into_par_iter().map(|tile| self.tile(frame, tile, most)).collect();
-            let mut next = Vec::new();
+                batch.par_iter().map(|tile| self.tile(frame, tile, most, first)).collect();
+            state.pending.truncate(state.pending.len().saturating_sub(BATCH));
             for end in ends {
                 match end {
-                    TileEnd::Counted(tally) => total.add(&tally),
-                    TileEnd::Split(halves) => next.extend(halves),
-                    TileEnd::Open(tile) => next.push(tile),
+                    TileEnd::Counted(tally) => state.tally.add(&tally),
+                    TileEnd::Split(parts) => state.pending.extend(parts),
+                    TileEnd::Open(tile) => state.pending.push(tile),
                     TileEnd::Irregular => return Tiled::Irregular,
                     TileEnd::Wider(reach) => return Tiled::Wider(reach),
                 }
             }
-            while first && !next.is_empty() && next.len() < TILES {
-                next = next.iter().flat_map(|tile| tile.halves(frame)).collect();
-            }
             first = false;
-            pending = next;
-            let left: f64 = pending.iter().map(|tile| tile.share(frame)).sum();
-            let regions = total.all[d].max(0) as u64;
-            self.regions.store(regions, Ordering::Relaxed);
-            (self.progress)(CountProgress { explored: 1.0 - left, regions });
-            if !pending.is_empty() && !self.go_on(0) {
-                return Tiled::Stopped(pending, total);
-            }
+            let regions = state.tally.all[d].max(0) as u64;
+            (self.progress)(CountProgress { explored: state.explored(frame), regions });
+            save(state);
         }
-        Tiled::Complete(total)
+        Tiled::Complete
     }
 
-    fn tile(&self, frame: &Frame, tile: Tile, most: usize) -> TileEnd {
+    fn tile(&self, frame: &Frame, tile: &Tile, most: usize, first: bool) -> TileEnd {
         if !self.go_on(0) {
-            return TileEnd::Open(tile);
+            return TileEnd::Open(tile.clone());
         }
         let d = frame.dimension() as u64;
         // A simple complex has about as many regions as vertices; corners of the box aside.
@@ -319,36 +295,28 @@ impl<'a> Run<'a> {
             self.started.fetch_max(regions, Ordering::Relaxed);
             self.go_on(regions)
         };
-        match subdivide(&frame.flat, &tile.sides, most, &go_on) {
+        let oracle = frame.oracle.with_sides(&tile.sides);
+        match subdivide(&frame.flat, &oracle, &tile.sides, most, &go_on) {
             Err(Stop::Irregular) => TileEnd::Irregular,
-            Err(Stop::TooMany) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile),
-            Err(Stop::TooMany) => TileEnd::Split(tile.halves(frame)),
-            Ok(skeleton) => self.finish_tile(frame, &tile, &skeleton),
+            Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
+            Err(Stop::TooMany(guess, points)) => {
+                let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
+                TileEnd::Split(tile.parts(&points, if first { parts.max(TILES) } else { parts.min(16) }))
+            }
+            Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &oracle),
         }
     }
 
-    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton) -> TileEnd {
-        let oracle;
-        let oracle = if tile.sides == frame.sides {
-            &frame.oracle
-        } else {
-            oracle = Oracle::new(&frame.network, &tile.sides);
-            &oracle
-        };
-        let Some(certified) = certify(&frame.flat, oracle, skeleton, &tile.sides) else {
-            return TileEnd::Irregular;
-        };
+    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton, oracle: &Oracle) -> TileEnd {
         let kinds = tile.kinds();
         if frame.whole
-            && let Some(reach) = frame.outside(skeleton, &certified, oracle, &kinds)
+            && let Some(reach) = frame.outside(skeleton, oracle, &kinds)
         {
             return TileEnd::Wider(reach);
         }
-        let heights = Heights::new(frame, oracle, skeleton, &certified);
-        let tally = tally(skeleton, frame.flat.neurons, &kinds, |e| heights.rises(e));
+        let tally = tally(skeleton, frame.flat.neurons, &kinds);
         let regions = tally.all[frame.dimension()].max(0) as u64;
-        let sum = self.regions.fetch_add(regions, Ordering::Relaxed) + regions;
-        (self.progress)(CountProgress { explored: 0.0, regions: sum });
+        self.regions.fetch_add(regions, Ordering::Relaxed);
         TileEnd::Counted(tally)
     }
 
@@ -372,64 +340,6 @@ impl<'a> Run<'a> {
             return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: Method::Cells });
         }
     }
-}
-
-/// A linear function that is constant on no edge, at every vertex.
-pub(crate) struct Heights<'a> {
-    frame: &'a Frame,
-    oracle: &'a Oracle,
-    skeleton: &'a Skeleton,
-    value: Vec<f64>,
-    error: Vec<f64>,
-}
-
-impl<'a> Heights<'a> {
-    pub fn new(frame: &'a Frame, oracle: &'a Oracle, skeleton: &'a Skeleton, certified: &Certified) -> Self {
-        let coefficients: Vec<f64> = (0..skeleton.dimension).map(coefficient).collect();
-        let total: f64 = coefficients.iter().sum();
-        let dot = |v: usize| skeleton.point(v).iter().zip(&coefficients).map(|(x, c)| c * x).sum::<f64>();
-        let error = |v: usize| {
-            let size = skeleton.point(v).iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            total * (certified.distance[v] + 1e-14 * size) * (1.0 + 1e-9)
-        };
-        Heights {
-            frame,
-            oracle,
-            skeleton,
-            value: (0..skeleton.len()).map(dot).collect(),
-            error: (0..skeleton.len()).map(error).collect(),
-        }
-    }
-
-    /// Whether the function is larger at the second end of an edge.
-    pub fn rises(&self, e: usize) -> bool {
-        let [a, b] = self.skeleton.edges[e].ends.map(|v| v as usize);
-        let difference = self.value[b] - self.value[a];
-        if difference.abs() > self.error[a] + self.error[b] {
-            difference > 0.0
-        } else {
-            self.rises_exactly(a, b)
-        }
-    }
-
-    /// Where doubles are not sure; on a tie the order of coordinates decides, which is a small change of the function.
-    fn rises_exactly(&self, a: usize, b: usize) -> bool {
-        let [p, q] = [a, b].map(|v| {
-            self.oracle
-                .vertex(&self.frame.flat, self.skeleton.zeros_of(v), self.skeleton.signs_of(v))
-                .expect("a certified vertex exists")
-        });
-        let exact = |i: usize| Rational::from_f64(coefficient(i)).expect("a finite number");
-        let terms = p.iter().zip(&q).enumerate().map(|(i, (p, q))| &exact(i) * &(q - p));
-        match terms.sum::<Rational>().signum() {
-            0 => q > p,
-            sign => sign > 0,
-        }
-    }
-}
-
-fn coefficient(i: usize) -> f64 {
-    0.5 + (0.618_033_988_749_894_9 * (i as f64 + 1.0)).fract()
 }
 
 #[cfg(test)]
@@ -466,8 +376,15 @@ mod tests {
                 let limits = ComplexLimits::default();
                 let count = |most: [usize; 2]| {
                     let run = Run::new(&limits, &|_| (), most);
-                    match run.tiles(&frame, vec![Tile::whole(&frame)], Tally::new(d)) {
-                        Tiled::Complete(tally) => tally.counts(0),
+                    let mut state = CountState {
+                        network: String::new(),
+                        domain: domain.clone(),
+                        sides: frame.sides.clone(),
+                        pending: vec![Tile::whole(&frame)],
+                        tally: Tally::new(d),
+                    };
+                    match run.tiles(&frame, &mut state, &mut |_| ()) {
+                        Tiled::Complete => state.tally.counts(0),
                         _ => panic!("the complex is simple and the box wide"),
                     }
                 };

@@ -4,7 +4,7 @@
 //! the others. Homogeneous coordinates `y = (x, t)` with `t >= 0` make it a cone, bounded or not, and an inequality is implied iff Farkas'
 //! multipliers exist ([`super::lp`]). If not, there is a point beyond; the segment to it from a point inside the region meets the facet in its relative
 //! interior, and the region behind has the signs of `(value, slope)` there in lexicographic order, which is right for coincident hyperplanes,
-//! too. Regions are connected through facets, so all are found. All decisions are exact; nothing here is shared with the subdivision of edges.
+//! too. Regions are connected through facets, so all are found. In a box, doubles with a proved bound settle most rows first ([`super::filter`]). All decisions are exact; nothing here is shared with the subdivision of edges.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
@@ -12,6 +12,7 @@ use std::time::Instant;
 use fiberscope_core::{Activation, Domain, ExactNetwork, Network, Rational, Sign};
 
 use super::ComplexError;
+use super::filter::FloatPolytope;
 use super::lp::{Cone, Side, product};
 use super::stream::ComplexLimits;
 
@@ -59,7 +60,8 @@ pub fn walk_regions(
             pairs += 1;
             let (next, point) = walk.across(&facet, &step);
             if seen.insert(next.clone()) {
-                queue.push_back((next, point));
+                let rounded = walk.rounded(&point, &next);
+                queue.push_back((next, rounded.unwrap_or(point)));
             }
         }
         walked.signs.push(signs);
@@ -78,6 +80,8 @@ struct Walk {
     neurons: usize,
     /// Rows of the domain: nonnegative inside.
     sides: Vec<Vec<Rational>>,
+    /// The ends of the domain in doubles, if it is a box.
+    bounds: Option<(Vec<f64>, Vec<f64>)>,
     inputs: usize,
 }
 
@@ -106,7 +110,12 @@ impl Walk {
         }
         let relu = |layer: &&fiberscope_core::Layer| layer.activation() == Activation::Relu;
         let neurons = network.hidden_layers().iter().filter(relu).map(|layer| layer.width()).sum();
-        Ok(Walk { network: network.to_exact(), neurons, sides, inputs })
+        let ends = domain
+            .sides(inputs)
+            .into_iter()
+            .map(|interval| Some((interval.lower?.to_f64().next_down(), interval.upper?.to_f64().next_up())));
+        let bounds = ends.collect::<Option<Vec<_>>>().map(|ends| ends.into_iter().unzip());
+        Ok(Walk { network: network.to_exact(), neurons, sides, bounds, inputs })
     }
 
     /// A region, with a point inside.
@@ -187,18 +196,35 @@ impl Walk {
         }
         let step = far.map_or(Rational::ONE, |far| (&far * &Rational::dyadic(1, -1)).min(Rational::ONE));
         let point: Point = y.iter().zip(direction).map(|(y, d)| y + &(&step * d)).collect();
-        let rounded = self.rounded(&point, &signs);
-        (signs, rounded.unwrap_or(point))
+        (signs, point)
     }
 
     /// The point rounded to doubles, if it has the same signs; keeps numbers short along the walk.
     fn rounded(&self, y: &[Rational], signs: &[Sign]) -> Option<Point> {
         let point: Option<Point> = y.iter().map(|x| Rational::from_f64(x.to_f64())).collect();
         let point = point?;
-        let cone = self.functions(signs);
-        let same = cone.iter().zip(signs).all(|(row, sign)| product(row, &point).signum() == sign.signum());
+        let same = self.has_signs(&point, signs);
         let inside = self.sides.iter().all(|row| product(row, &point).is_positive());
         (same && inside).then_some(point)
+    }
+
+    /// Whether the neurons have these signs at a point.
+    fn has_signs(&self, y: &[Rational], signs: &[Sign]) -> bool {
+        let mut signs = signs.iter();
+        let mut a = y[..self.inputs].to_vec();
+        for layer in self.network.hidden_layers() {
+            let relu = layer.activation() == Activation::Relu;
+            let mut next = Vec::with_capacity(layer.width());
+            for (row, b) in layer.weight().iter_rows().zip(layer.bias()) {
+                let value = product(row, &a) + b * &y[self.inputs];
+                if relu && signs.next().is_none_or(|sign| value.signum() != sign.signum()) {
+                    return false;
+                }
+                next.push(if relu && value.is_negative() { Rational::ZERO } else { value });
+            }
+            a = next;
+        }
+        true
     }
 
     /// The functions of all neurons on a region, as rows in homogeneous coordinates.
@@ -267,6 +293,9 @@ impl Walk {
         for group in groups.values() {
             keep[group[0]] = true;
         }
+        let polytope = self.bounds.as_ref().map(|(lower, upper)| {
+            FloatPolytope::new(cone.float_rows().to_vec(), lower.clone(), upper.clone())
+        });
         let mut facets = Vec::new();
         for group in groups.values() {
             if group.iter().any(|&i| i >= signs.len()) {
@@ -275,7 +304,8 @@ impl Walk {
             let first = group[0];
             keep[first] = false;
             let row = &cone.rows()[first];
-            if let Side::Beyond(y) = cone.side(row, &keep) {
+            let side = polytope.as_ref().and_then(|polytope| filter(polytope, cone, first, &keep, inside));
+            if let Side::Beyond(y) = side.unwrap_or_else(|| cone.side(row, &keep)) {
                 let (from, to) = (product(row, inside), product(row, &y));
                 let t = &from / &(&from - &to);
                 let point = inside.iter().zip(&y).map(|(a, b)| a + &(&t * &(b - a))).collect();
@@ -307,6 +337,27 @@ impl Walk {
             })
         })
     }
+}
+
+/// What doubles can prove about a row in a box: that it is positive where the others with `keep` are not negative, or a point beyond it.
+fn filter(
+    polytope: &FloatPolytope,
+    cone: &Cone,
+    row: usize,
+    keep: &[bool],
+    inside: &[Rational],
+) -> Option<Side> {
+    let least = polytope.least(&cone.float_rows()[row], keep)?;
+    if least.bound > 0.0 {
+        return Some(Side::Superfluous);
+    }
+    let inside: Vec<f64> = inside.iter().map(Rational::to_f64).collect();
+    let here: f64 = cone.float_rows()[row].iter().zip(&inside).map(|(a, x)| a * x).sum();
+    // Half way back to the row, so that rounding leaves the point inside the others.
+    let back = 0.5 * least.value / (least.value - here);
+    let y: Vec<f64> =
+        least.point.iter().chain([&1.0]).zip(&inside).map(|(y, x)| y + back * (x - y)).collect();
+    cone.rounded(&cone.rows()[row], keep, &y).map(Side::Beyond)
 }
 
 /// An upper bound on the number of regions: the product over the layers of `sum_{k <= d} C(n_l, k)`, `d` the least width so far.

@@ -7,7 +7,7 @@
 //! weight(F) = W_L D_{L-1} ... W_{l+2} D_{l+1} W_{l+1} e_i |v|.
 //! ```
 //!
-//! `F` is visible iff its weight is not zero. Doubles decide where the sum of paths exceeds its rounding or has no terms; rational
+//! [threelayer2026, Proposition 17]. `F` is visible iff its weight is not zero. Doubles decide where the sum of paths exceeds its rounding or has no terms; rational
 //! numbers decide the rest.
 
 use fiberscope_core::{Activation, Matrix, Rational, Sign};
@@ -81,8 +81,8 @@ fn weigh_facet(
     };
     let weight: Vec<f64> = (0..jacobians[regions[0]].rows()).map(jump).collect();
     let (visible, cancels, by_paths) = if neurons.len() == 1 {
-        let (paths, terms) = path_sum(complex, first, signs);
-        let decided = decide(complex, first, signs, &paths, &terms);
+        let (paths, terms) = path_sum(complex, first, signs, None);
+        let decided = decide(complex, first, signs, None, &paths, &terms);
         (
             decided,
             !decided && terms.iter().any(|&t| t > 0.0),
@@ -120,18 +120,57 @@ fn gradient(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<
     (row, constant)
 }
 
-/// `W_L D ... W_{l+1} e_i` in doubles, and the same sum of absolute values.
-fn path_sum(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<f64>, Vec<f64>) {
-    let network = &complex.frame.network;
-    let flat = &complex.frame.flat;
-    let at = flat.layer_of[neuron] as usize;
-    let unit = neuron - flat.layers[at].first;
-    let mut sums: Vec<(usize, f64, f64)> = vec![(unit, 1.0, 1.0)];
-    for (l, layer) in network.layers().iter().enumerate().skip(at + 1) {
-        let on = |i: usize| {
-            layer.activation() == Activation::Identity || signs[flat.layers[l].first + i] == Sign::Positive
+/// Whether the paths from a neuron to another of a higher layer, through neurons with sign +, do not add up to zero, exactly.
+pub(crate) fn reaches(complex: &PolyhedralComplex, from: usize, to: usize, signs: &[Sign]) -> bool {
+    let (paths, terms) = path_sum(complex, from, signs, Some(to));
+    decide(complex, from, signs, Some(to), &paths, &terms)
+}
+
+/// Which units of the layers behind a neuron its paths lead through.
+struct Paths<'a> {
+    complex: &'a PolyhedralComplex,
+    signs: &'a [Sign],
+    /// The layer and the unit where they end; the outputs if there is none.
+    end: Option<(usize, usize)>,
+}
+
+impl<'a> Paths<'a> {
+    fn new(complex: &'a PolyhedralComplex, signs: &'a [Sign], to: Option<usize>) -> Self {
+        let flat = &complex.frame.flat;
+        let end = |to: usize| {
+            let layer = flat.layer_of[to] as usize;
+            (layer, to - flat.layers[layer].first)
         };
-        let next = (0..layer.width()).filter(|&i| on(i)).map(|i| {
+        Paths { complex, signs, end: to.map(end) }
+    }
+
+    /// The layers behind that of a neuron.
+    fn layers(&self, neuron: usize) -> std::ops::Range<usize> {
+        let last = self.end.map_or(self.complex.frame.network.depth(), |(layer, _)| layer + 1);
+        self.complex.frame.flat.layer_of[neuron] as usize + 1..last
+    }
+
+    fn lead_through(&self, l: usize, unit: usize) -> bool {
+        if let Some((_, end)) = self.end.filter(|(layer, _)| *layer == l) {
+            return unit == end;
+        }
+        let identity = self.complex.frame.network.layers()[l].activation() == Activation::Identity;
+        identity || self.signs[self.complex.frame.flat.layers[l].first + unit] == Sign::Positive
+    }
+}
+
+/// `W_L D ... W_{l+1} e_i` in doubles, and the same sum of absolute values.
+fn path_sum(
+    complex: &PolyhedralComplex,
+    neuron: usize,
+    signs: &[Sign],
+    to: Option<usize>,
+) -> (Vec<f64>, Vec<f64>) {
+    let paths = Paths::new(complex, signs, to);
+    let mut sums: Vec<(usize, f64, f64)> = vec![(complex.neuron(neuron).unit, 1.0, 1.0)];
+    for l in paths.layers(neuron) {
+        let layer = &complex.frame.network.layers()[l];
+        let next = (0..layer.width()).filter(|&i| paths.lead_through(l, i)).map(|i| {
             let row = layer.weight().row(i);
             let sum = |(s, t): (f64, f64), &(j, value, size): &(usize, f64, f64)| {
                 (s + row[j] * value, t + row[j].abs() * size)
@@ -145,27 +184,31 @@ fn path_sum(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<
 }
 
 /// Whether the sum over paths is not zero.
-fn decide(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign], paths: &[f64], terms: &[f64]) -> bool {
+fn decide(
+    complex: &PolyhedralComplex,
+    neuron: usize,
+    signs: &[Sign],
+    to: Option<usize>,
+    sums: &[f64],
+    terms: &[f64],
+) -> bool {
     let network = &complex.frame.network;
     let widest = network.widths().into_iter().max().unwrap_or(1) as f64;
     let rounding = 4.0 * (widest + 2.0) * network.depth() as f64 * f64::EPSILON;
-    if paths.iter().zip(terms).any(|(p, t)| p.abs() > rounding * t) {
+    if sums.iter().zip(terms).any(|(p, t)| p.abs() > rounding * t) {
         return true;
     }
     if terms.iter().all(|&t| t == 0.0) {
         return false;
     }
-    let flat = &complex.frame.flat;
-    let at = flat.layer_of[neuron] as usize;
+    let paths = Paths::new(complex, signs, to);
     let exact = complex.frame.oracle.network();
-    let mut sums = vec![(neuron - flat.layers[at].first, Rational::ONE)];
-    for (l, layer) in exact.layers().iter().enumerate().skip(at + 1) {
-        let on = |i: usize| {
-            layer.activation() == Activation::Identity || signs[flat.layers[l].first + i] == Sign::Positive
-        };
+    let mut sums = vec![(complex.neuron(neuron).unit, Rational::ONE)];
+    for l in paths.layers(neuron) {
+        let layer = &exact.layers()[l];
         let sum =
             |i: usize| -> Rational { sums.iter().map(|(j, value)| &layer.weight()[(i, *j)] * value).sum() };
-        sums = (0..layer.width()).filter(|&i| on(i)).map(|i| (i, sum(i))).collect();
+        sums = (0..layer.width()).filter(|&i| paths.lead_through(l, i)).map(|i| (i, sum(i))).collect();
     }
     sums.iter().any(|(_, value)| !value.is_zero())
 }

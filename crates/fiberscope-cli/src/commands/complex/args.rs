@@ -42,7 +42,7 @@ pub struct RegionsArgs {
     /// Count only: no weights, nothing kept in memory
     #[arg(long, conflicts_with_all = ["plot", "export"])]
     pub count_only: bool,
-    /// Go on with the count of this file, if it exists; write it if a limit stops the count
+    /// Go on with the count of this file, if it exists; written every few seconds and when a limit stops the count
     #[arg(long, value_name = "FILE", requires = "count_only")]
     pub resume: Option<PathBuf>,
     /// The algorithm [default: the faster for the dimension]
@@ -63,8 +63,8 @@ pub enum RegionsMethod {
 /// Analyse the fold-set: canonical representation, dependency graph, genericity, identifiability
 ///
 /// The fold-set is where the function is not differentiable. Without --box the domain is the whole input
-/// space. --match looks for the permutation and scaling matrices that turn the network into another.
-/// Exit code 1: there are none.
+/// space. --match recovers the permutation and scaling matrices that turn the network into another from where
+/// the two functions bend. Exit code 1: there are none.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope folds zoo:deep --box -1,1 --graph folds.svg\n  fiberscope folds model.json --box -1,1 --match other.json"

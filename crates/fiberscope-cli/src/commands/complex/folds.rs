@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexLimits, DependencyGraph, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, find_relabelling, region_bound,
+    BreakpointComplex, Built, ComplexLimits, DependencyGraph, FoldMatch, FoldSet, Genericity,
+    IdentifiabilityCertificate, PolyhedralComplex, find_relabelling, match_folds, region_bound,
 };
-use fiberscope_core::Network;
+use fiberscope_core::{Network, Rational};
 use fiberscope_io::write_atomically;
 use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
 use serde_json::{Value, json};
@@ -28,10 +28,8 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
         }
     }
     let network = read_model(&args.model, &args.read.options(), output)?.network;
-    if let Some(other) = &args.other {
-        let other = read_model(other, &args.read.options(), output)?.network;
-        return relabelling(&network, &other, output);
-    }
+    let other = args.other.as_ref().map(|other| read_model(other, &args.read.options(), output));
+    let other = other.transpose()?.map(|model| model.network);
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
     let limits = ComplexLimits {
         time: global.time_limit.map(Duration::from_secs_f64),
@@ -44,6 +42,9 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     output.end_progress();
     let Built::Complete(complex) = built else { return stopped(args, &network, output) };
     let breakpoints = BreakpointComplex::new(&complex);
+    if let Some(other) = &other {
+        return relabelling(&complex, &breakpoints, [&network, other], output);
+    }
     let folds = FoldSet::new(&complex, &breakpoints.facets, 0);
     let graph = folds.dependencies(&complex, &breakpoints.facets, 0);
     let genericity = Genericity::new(&complex, global.seed);
@@ -188,13 +189,48 @@ pub fn paths(certificate: &IdentifiabilityCertificate) -> Value {
     json!(certificate.layers.iter().map(layer).collect::<Vec<_>>())
 }
 
-fn relabelling(a: &Network, b: &Network, output: &Output) -> anyhow::Result<Answer> {
-    let Some(found) = find_relabelling(a, b) else {
-        let text = "no permutation and scaling of neurons turns the first network into the second, exactly\n";
-        output.result(text, &json!({"matched": false, "layers": null}))?;
-        return Ok(Answer::No);
+/// Matches two networks by their folds; where these do not tell, by their parameters.
+fn relabelling(
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+    [a, b]: [&Network; 2],
+    output: &Output,
+) -> anyhow::Result<Answer> {
+    if a.input_width() != b.input_width() {
+        bail!(
+            "the networks have {} and {} inputs; expected the same number",
+            a.input_width(),
+            b.input_width()
+        );
+    }
+    let (found, method) = match match_folds(complex, breakpoints, a, b) {
+        FoldMatch::Relabelled(found) => (found, "folds"),
+        FoldMatch::Different(x) => {
+            let x: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+            let text =
+                format!("the functions differ: near x = {x:?} the first bends and the second is affine\n");
+            let value = json!({"matched": false, "method": "folds", "reason": "the functions differ", "bends_at": x, "layers": null});
+            output.result(&text, &value)?;
+            return Ok(Answer::No);
+        }
+        FoldMatch::Open(reason) => match find_relabelling(a, b) {
+            Some(found) => {
+                output.note(&format!("{reason}; the parameters themselves match"));
+                (found, "parameters")
+            }
+            None => {
+                let text = format!(
+                    "no permutation and scaling of neurons turns the first network into the second: {reason}\n"
+                );
+                let value =
+                    json!({"matched": false, "method": "parameters", "reason": reason, "layers": null});
+                output.result(&text, &value)?;
+                return Ok(Answer::No);
+            }
+        },
     };
-    let mut text = String::from("the second network is the first with neurons permuted and scaled\n");
+    let read = if method == "folds" { "read off the folds" } else { "read off the parameters" };
+    let mut text = format!("the second network is the first with neurons permuted and scaled ({read})\n");
     for (l, layer) in found.iter().enumerate() {
         let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
         let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
@@ -214,6 +250,6 @@ fn relabelling(a: &Network, b: &Network, output: &Output) -> anyhow::Result<Answ
             json!({"permutation": order, "scales": scales})
         })
         .collect();
-    output.result(&text, &json!({"matched": true, "layers": layers}))?;
+    output.result(&text, &json!({"matched": true, "method": method, "layers": layers}))?;
     Ok(Answer::Yes)
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, CountState, Method, PolyhedralComplex,
-    count_cells, region_bound, walk_regions,
+    BreakpointComplex, Built, CellCounts, ComplexError, ComplexLimits, CountOutcome, CountProgress,
+    CountState, Method, PolyhedralComplex, count_cells_saving, region_bound, walk_regions,
 };
 use fiberscope_core::{Domain, Network};
 use fiberscope_io::write_atomically;
@@ -28,6 +28,8 @@ const LISTED: u64 = 100_000;
 const DRAWN: u64 = 1_000_000;
 /// The most regions counted without `--max-regions`.
 const COUNTED: u64 = 100_000_000;
+/// How often the state of a count is saved.
+const SAVED: Duration = Duration::from_secs(5);
 /// The most inputs for which edges are subdivided: a box has `2^d` corners.
 const EDGES: usize = 8;
 
@@ -102,14 +104,35 @@ impl Job<'_> {
 
     fn edges(&self, output: &Output) -> anyhow::Result<Answer> {
         let resume = self.args.resume.as_deref().filter(|path| path.exists()).map(read_state).transpose()?;
-        let outcome = count_cells(self.network, &self.domain, &self.limits, resume, &|progress| {
+        let mut saved = Instant::now();
+        let mut failure = None;
+        let mut save = |state: &CountState| {
+            if let Some(path) = &self.args.resume
+                && (state.is_complete() || saved.elapsed() > SAVED)
+            {
+                saved = Instant::now();
+                failure = write_state(path, state).err();
+            }
+        };
+        let progress = |progress: CountProgress| {
             output.progress(&format!(
                 "{:.0} % of the domain, {} regions",
                 100.0 * progress.explored,
                 progress.regions
             ));
-        })?;
+        };
+        let outcome =
+            count_cells_saving(self.network, &self.domain, &self.limits, resume, &progress, &mut save)
+                .map_err(|error| match (&error, &self.args.resume) {
+                    (ComplexError::OtherState, Some(path)) => {
+                        anyhow::anyhow!("{}: {error}", path.display())
+                    }
+                    _ => error.into(),
+                })?;
         output.end_progress();
+        if let Some(error) = failure {
+            return Err(error);
+        }
         let (counts, method) = match outcome {
             CountOutcome::Complete { counts, method } => (counts, method),
             CountOutcome::Stopped { regions, explored, state } => {
@@ -212,7 +235,9 @@ impl Job<'_> {
         value["bending_ridges"] = json!(breakpoints.bending_ridges);
         value["honest"] = json!(breakpoints.dishonest_ridges == 0);
         value["cancellation_free"] = json!(breakpoints.cancelling_facets == 0);
-        value["layers_recovered"] = json!({"right": right, "of": visible});
+        let several = complex.factor_dimension() > 1;
+        value["layers_recovered"] =
+            if several { json!({"right": right, "of": visible}) } else { Value::Null };
         value["hidden_neurons"] = json!(hidden);
         let mut text = self.text(counts, complex.method());
         let _ = writeln!(text, "  facets               {facets} between regions, {visible} visible");
@@ -229,10 +254,11 @@ impl Job<'_> {
             yes(breakpoints.dishonest_ridges == 0),
             yes(breakpoints.cancelling_facets == 0)
         );
-        let _ = writeln!(
-            text,
-            "  layers               recovered from the function alone for {right} of {visible} visible facets"
-        );
+        let layers = match several {
+            true => format!("recovered from the function alone for {right} of {visible} visible facets"),
+            false => "with one input the function does not tell them".to_owned(),
+        };
+        let _ = writeln!(text, "  layers               {layers}");
         if !hidden.is_empty() {
             let names: Vec<String> = hidden.iter().map(|[l, u]| format!("{u} of layer {l}")).collect();
             let _ = writeln!(text, "  hidden neurons       {}", names.join(", "));
@@ -259,8 +285,7 @@ impl Job<'_> {
             100.0 * explored
         );
         if let (Some(path), Some(state)) = (&self.args.resume, &state) {
-            let json = serde_json::to_vec(state)?;
-            write_atomically(path, |file| file.write_all(&json))?;
+            write_state(path, state)?;
             let _ = writeln!(text, "wrote {}; the same command goes on from there", path.display());
         }
         let value = json!({
@@ -279,6 +304,12 @@ impl Job<'_> {
         output.result(&text, &value)?;
         Ok(Answer::Undecided)
     }
+}
+
+fn write_state(path: &Path, state: &CountState) -> anyhow::Result<()> {
+    let json = serde_json::to_vec(state)?;
+    write_atomically(path, |file| file.write_all(&json))?;
+    Ok(())
 }
 
 fn read_state(path: &Path) -> anyhow::Result<CountState> {
