@@ -19,7 +19,7 @@
 
 mod bottleneck;
 pub mod falsify;
-mod matching;
+pub(crate) mod matching;
 pub mod regions;
 mod relabelling;
 mod residues;
