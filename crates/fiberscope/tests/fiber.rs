@@ -5,13 +5,13 @@ mod common;
 
 use common::{edit, hiding, random, random_network, rng};
 use fiberscope::core::{
-    Domain, ExactNetwork, HyperplaneRepresentation, Rational, SignVector,
+    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Identifiability, Layer, Network, Rational,
 };
-use fiberscope::dimension::{DimensionOptions, RegionSample, full_functional_dimension, sample_regions};
+use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::{
     Existence, Fiber, FiberPath, FiberSampler, Ground, LayerFiber, Membership, Orientation, Pointedness, Rest,
-    Violation, describe, pointedness,
+    SignVerdict, Symmetry, Violation, construct_nonlocal, describe, local_dimension, pointedness, symmetries,
 };
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -29,31 +29,11 @@ fn with_roles(rng: &mut ChaCha8Rng, n0: usize, n1: usize, [nonlinear, linear, de
     })
 }
 
-/// `D` minus the rank of the parameter Jacobian on a decisive set.
-fn local_dimension(network: &ExactNetwork) -> usize {
+/// `D` minus the rank of the parameter Jacobian on a decisive set of all linear regions.
+fn jacobian_dimension(network: &ExactNetwork) -> usize {
     let (network, exact) = network.to_f64().unwrap();
     assert!(exact);
-    let limits = fiberscope::complex::ComplexLimits { regions: Some(3000), ..Default::default() };
-    let walked = fiberscope::complex::walk_regions(&network, &Domain::Space, &limits, &|_| {}).unwrap();
-    let regions = if walked.complete {
-        let widths = network.widths();
-        let vectors: Vec<SignVector> = walked.signs.iter().map(|signs| sign_vector(signs, &widths)).collect();
-        RegionSample::complete(&network, &vectors)
-    } else {
-        sample_regions(&network, &Domain::Space, 20_000, 1)
-    };
-    let found = full_functional_dimension(&network, &regions, &DimensionOptions::default(), &|_| {});
-    network.parameter_count() - found.rank.lower
-}
-
-fn sign_vector(signs: &[fiberscope::core::Sign], widths: &[usize]) -> SignVector {
-    let mut rest = signs;
-    let layers = widths[1..widths.len() - 1].iter().map(|&width| {
-        let (layer, behind) = rest.split_at(width);
-        rest = behind;
-        layer.to_vec()
-    });
-    SignVector::from_layers(layers.collect()).unwrap()
+    local_dimension(&network, 3000, 20_000, &DimensionOptions::default()).dimension
 }
 
 fn bottleneck(network: &ExactNetwork) -> Fiber {
@@ -95,7 +75,7 @@ fn dimensions_are_those_of_jacobian_ranks() {
             let network = with_roles(&mut rng, n0, n1, roles, n3);
             let fiber = bottleneck(&network);
             let scalings = n1 + roles.iter().sum::<usize>();
-            assert_eq!(local_dimension(&network), fiber.dimension() + scalings, "{roles:?} {n1} {n3}");
+            assert_eq!(jacobian_dimension(&network), fiber.dimension() + scalings, "{roles:?} {n1} {n3}");
             if let Some(expected) = expected {
                 assert_eq!(fiber.dimension(), expected, "{roles:?} {n1} {n3}");
             }
@@ -115,7 +95,7 @@ fn hiding_networks_have_a_half_line_and_flips() {
         assert_eq!(fiber.dimension(), 1);
         let expected = if widths[2] == 1 { 1 << (widths[1] - 1) } else { 1 };
         assert_eq!(fiber.components().count(), expected);
-        assert_eq!(local_dimension(&network), 1 + widths[1] + widths[2], "{widths:?}");
+        assert_eq!(jacobian_dimension(&network), 1 + widths[1] + widths[2], "{widths:?}");
         for component in fiber.components() {
             check_samples(&mut rng, &fiber, &network, &component.orientation, 3);
         }
@@ -236,7 +216,7 @@ fn on_all_of_space_only_the_given_orientation_exists() {
         assert_eq!(fiber.components().filter(|component| !component.is_empty()).count(), 1);
         let own = fiber.own();
         assert_eq!(check_samples(&mut rng, &fiber, &network, &own, 3), 3);
-        assert_eq!(local_dimension(&network), widths[1]);
+        assert_eq!(jacobian_dimension(&network), widths[1]);
     }
     // |x| = relu(x) + relu(-x), where the neurons share a hyperplane, is not generic.
     let absolute = edit(&random_network(&mut rng, &[1, 2, 1]), |l, i, j, _| match (l, i, j) {
@@ -369,4 +349,90 @@ fn networks_outside_the_theory_are_told_why() {
     check(&weak, "neuron 2 of layer 2: its weight on input 3 is 0");
     let unconnected = edit(&with_roles(&mut rng, 2, 2, [2, 0, 0], 1), |l, _, j, x| if (l, j) == (2, 0) { Rational::ZERO } else { x });
     check(&unconnected, "neuron 1 of layer 2");
+}
+
+/// The lower bound from symmetries is never above the Jacobian's dimension, and meets it where the theory is complete.
+#[test]
+fn known_symmetries_bound_the_dimension() {
+    let mut rng = rng(10);
+    for (roles, n1, n3) in [([2, 0, 0], 2, 1), ([2, 1, 0], 3, 2), ([1, 2, 0], 3, 1), ([1, 3, 0], 3, 2), ([2, 0, 1], 2, 1), ([1, 3, 1], 2, 2)] {
+        let network = with_roles(&mut rng, n1, n1, roles, n3);
+        let known = symmetries(&network, &Domain::Space);
+        assert_eq!(known.scalings, n1 + roles.iter().sum::<usize>());
+        assert_eq!(known.dimension, jacobian_dimension(&network), "{roles:?} {n1} {n3}");
+    }
+    let network = hiding(&mut rng, &[3, 3, 1, 2], 1);
+    let known = symmetries(&network, &Domain::Space);
+    assert_eq!(known.dimension, jacobian_dimension(&network));
+    assert!(known.symmetries.iter().any(|each| matches!(each, Symmetry::Translation { .. })));
+    assert!(known.symmetries.iter().any(|each| matches!(each, Symmetry::Flips { count: 2, .. })));
+    for widths in [vec![2, 3, 3, 1], vec![2, 3, 3, 2, 1], vec![3, 2, 4, 2, 2], vec![1, 4, 1]] {
+        for _ in 0..3 {
+            let network = random_network(&mut rng, &widths);
+            let known = symmetries(&network, &Domain::Space);
+            assert!(known.dimension <= jacobian_dimension(&network), "{widths:?}");
+            assert!(known.dimension >= widths[1..widths.len() - 1].iter().sum::<usize>());
+        }
+    }
+    // Layer 3 of a nonlocal network acts linearly on the box that layer 2 maps into.
+    let nonlocal = construct_nonlocal(&[3, 2, 2, 2, 1], 0).unwrap().network;
+    let known = symmetries(&nonlocal.to_exact(), &Domain::Space);
+    assert!(known.symmetries.contains(&Symmetry::LinearNeurons { layer: 2, units: vec![0, 1] }));
+    assert!(known.dimension > known.scalings);
+}
+
+/// Signs and the fiber agree on random bottleneck networks.
+#[test]
+fn signs_decide_identifiability() {
+    let mut rng = rng(11);
+    let (mut yes, mut no) = (0, 0);
+    for _ in 0..300 {
+        let widths = [3, rng.random_range(2..4), rng.random_range(1..4), 1];
+        let network = random_network(&mut rng, &widths);
+        let Ok(fiber) = describe(&network, Ground::Space) else { continue };
+        let Fiber::Bottleneck(inner) = &fiber else { panic!() };
+        match fiber.identifiability() {
+            Identifiability::Yes { .. } => {
+                yes += 1;
+                assert_eq!(inner.signs(), SignVerdict::Identifiable);
+                assert_eq!((fiber.dimension(), fiber.nonempty_components()), (0, Some(1)));
+            }
+            Identifiability::No { .. } => {
+                no += 1;
+                // More hyperplanes than a_i u_i^T have entries may have other orientations by accident; short numbers do.
+                assert!(inner.signs() != SignVerdict::Identifiable || fiber.nonempty_components() > Some(1));
+            }
+            Identifiability::Unknown { reason } => panic!("{reason}"),
+        }
+    }
+    assert!(yes > 50 && no > 50, "{yes} {no}");
+}
+
+/// Full-size doubles: samples round, and the bound says by how much.
+#[test]
+fn rounded_samples_are_equivalent_up_to_rounding() {
+    let mut rng = rng(12);
+    let mut layer = |rows: usize, cols: usize, activation| {
+        let weight = fiberscope::core::Matrix::from_fn(rows, cols, |i, _| {
+            let x: f64 = rng.random_range(-1.0..1.0);
+            if (rows, i) == (5, 0) || (rows, i) == (5, 1) { x.abs() } else { x }
+        });
+        let bias = (0..rows).map(|_| rng.random_range(0.0..1.0)).collect();
+        Layer::new(weight, bias, activation)
+    };
+    let network =
+        Network::new(vec![layer(4, 4, Activation::Relu), layer(5, 4, Activation::Relu), layer(2, 5, Activation::Identity)]).unwrap();
+    let fiber = describe(&network.to_exact(), Ground::Space).unwrap();
+    let sampler = FiberSampler::new(&fiber, &fiber.own()).unwrap();
+    let mut rng = common::rng(13);
+    for _ in 0..5 {
+        let point = sampler.sample(&mut rng);
+        let options = EquivalenceOptions { precision: f64::EPSILON, ..Default::default() };
+        let decision = decide(&network, &point.network, &Domain::Space, &options, &|_| {}).unwrap();
+        match decision.verdict {
+            Verdict::Equivalent { .. } => {}
+            Verdict::EquivalentUpToRounding { bound, .. } => assert!(!point.exact && bound < Rational::dyadic(1, -30)),
+            other => panic!("{other:?}"),
+        }
+    }
 }

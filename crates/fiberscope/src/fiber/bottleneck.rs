@@ -183,31 +183,32 @@ fn invisible(second: &Layer<Rational>, third: &Layer<Rational>) -> Option<usize>
     const TRIES: usize = 400;
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let (n1, n2) = (second.input_width(), second.width());
-    let jumps_at = |a: &[Rational], k: usize| {
-        let z = Scalar::product(second.weight(), &Matrix::from_entries(n1, 1, a.to_vec()).expect("a column"));
+    let mut open: Vec<usize> = (0..n1).collect();
+    for attempt in 0..TRIES {
+        // Sparse and dense points of very different sizes reach thin cells, too.
+        let sparse = attempt % 2 == 1;
+        let a: Vec<Rational> = (0..n1)
+            .map(|_| {
+                let zero = sparse && rng.random_range(0..n1) > 1;
+                let (mantissa, exponent) = (rng.random_range(1..256), rng.random_range(-16..8));
+                if zero { Rational::ZERO } else { Rational::dyadic(mantissa, exponent) }
+            })
+            .collect();
+        let z = Scalar::product(second.weight(), &Matrix::from_entries(n1, 1, a.clone()).expect("a column"));
         let z = z.expect("as many rows as inputs");
-        let values: Vec<i8> = (0..n2).map(|j| (&z[(j, 0)] + &second.bias()[j]).signum()).collect();
-        let jump = |row: &[Rational]| -> Rational {
-            let active = (0..n2).filter(|&j| values[j] > 0);
-            active.map(|j| &row[j] * &second.weight()[(j, k)]).sum()
-        };
-        !values.contains(&0) && third.weight().iter_rows().any(|row| !jump(row).is_zero())
-    };
-    (0..n1).find(|&k| {
-        !(0..TRIES).any(|attempt| {
-            // Sparse and dense points of very different sizes reach thin cells, too.
-            let sparse = attempt % 2 == 1;
-            let a: Vec<Rational> = (0..n1)
-                .map(|i| {
-                    let zero = i == k || (sparse && rng.random_range(0..n1) > 1);
-                    let mantissa = rng.random_range(1..256);
-                    let exponent = rng.random_range(-16..8);
-                    if zero { Rational::ZERO } else { Rational::dyadic(mantissa, exponent) }
-                })
-                .collect();
-            jumps_at(&a, k)
-        })
-    })
+        open.retain(|&k| {
+            let value = |j: usize| &(&z[(j, 0)] + &second.bias()[j]) - &(&second.weight()[(j, k)] * &a[k]);
+            let signs: Vec<i8> = (0..n2).map(|j| value(j).signum()).collect();
+            let jump = |row: &[Rational]| -> Rational {
+                (0..n2).filter(|&j| signs[j] > 0).map(|j| &row[j] * &second.weight()[(j, k)]).sum()
+            };
+            signs.contains(&0) || !third.weight().iter_rows().any(|row| !jump(row).is_zero())
+        });
+        if open.is_empty() {
+            return None;
+        }
+    }
+    open.first().copied()
 }
 
 /// The parameter of the fiber whose rest is given by these layers.

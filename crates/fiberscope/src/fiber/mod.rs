@@ -7,15 +7,19 @@
 //! - [`describe`]: which of these cases a network is, and its fiber.
 //! - [`LayerFiber::components`]: the components, one per orientation, with emptiness and dimension, lazily.
 //! - [`FiberSampler`]: random points. [`FiberPath`]: paths. [`Fiber::contains`]: membership, with the equation that fails.
-//! - [`general`]: the fiber of one hidden layer without any assumption, class by class.
-//! - [`identifiable`] and [`volume`]: is the fiber no more than permutation and scaling, and how often?
-//! - [`construct`]: networks that hide a hyperplane, networks whose fiber is not local. [`conserve`]: what gradient flow keeps.
+//! - [`GeneralFiber`]: the fiber of one hidden layer without any assumption, class by class.
+//! - [`Fiber::identifiability`] and [`volume()`]: is the fiber no more than permutation and scaling, and how often?
+//! - [`construct_hiding`], [`construct_nonlocal`]: networks that hide a hyperplane, networks whose fiber is not local. [`conserve`]: what gradient flow keeps.
 
 mod bottleneck;
 mod component;
+pub mod conserve;
+mod construct;
 mod exactly;
 mod factor;
+mod general;
 mod hidden;
+mod identifiable;
 mod layer;
 mod membership;
 mod path;
@@ -23,16 +27,23 @@ mod point;
 mod pointed;
 mod sample;
 mod segment;
+mod symmetry;
+mod volume;
 
 pub use bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
 pub use component::{Existence, FiberComponent, Orientation, factor_dimension};
+pub use construct::{Construction, ConstructionError, construct_hiding, construct_nonlocal};
 pub use factor::Factors;
+pub use general::{Class, GeneralFiber, TooMuchWork};
+pub use identifiable::{SignVerdict, by_signs};
 pub use layer::{Components, Ground, LayerFiber, OrientedHyperplane};
 pub use membership::{Membership, Violation};
 pub use path::{FiberPath, PathError};
 pub use point::{FiberPoint, FiberSampler};
 pub use pointed::{Pointedness, pointedness};
 pub use sample::{LayerPoint, Sampler};
+pub use symmetry::{KnownSymmetries, LocalDimension, Symmetry, local_dimension, symmetries};
+pub use volume::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
 
 use fiberscope_core::{Condition, ExactNetwork};
 

@@ -62,6 +62,10 @@ pub fn pointedness(matrix: &Matrix<Rational>) -> Pointedness {
         .map(|j| (j, matrix.column(j).cloned().collect::<Vec<_>>()))
         .filter(|(_, column)| !is_zero(column))
         .collect();
+    if columns.is_empty() {
+        let functional = (0..matrix.rows()).map(|i| Rational::from(i64::from(i == 0))).collect();
+        return Pointedness::Pointed { functional };
+    }
     let floats: Option<Vec<Vec<f64>>> = columns.iter().map(|(_, column)| unit(column)).collect();
     let proposed = floats.and_then(|floats| match phase_one(&floats, 8 * (floats.len() + matrix.rows()) + 32) {
         Some(End::Infeasible(y)) => functional(&y, &columns),
@@ -183,9 +187,6 @@ impl Number for Rational {
 fn phase_one<N: Number>(vectors: &[Vec<N>], pivots: usize) -> Option<End<N>> {
     let m = vectors.first().map_or(0, Vec::len);
     let (zero, one) = (N::from_sign(0), N::from_sign(1));
-    if vectors.is_empty() {
-        return Some(End::Infeasible(vec![zero; m]));
-    }
     let entry = |j: usize, i: usize| if i < m { &vectors[j][i] } else { &one };
     // Columns beyond the given ones are artificial.
     let mut basis: Vec<usize> = (0..=m).map(|i| vectors.len() + i).collect();
