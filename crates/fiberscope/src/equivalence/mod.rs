@@ -24,7 +24,7 @@ pub mod regions;
 mod relabelling;
 mod residues;
 mod rounding;
-mod solve;
+pub(crate) mod solve;
 mod tail;
 
 use std::time::Duration;

@@ -59,7 +59,7 @@ impl BottleneckFiber {
         let mut checked = Checked(Vec::new());
         let [first, second, third] = network.layers() else {
             let found = format!("{} hidden layers", network.hidden_depth());
-            return Err(vec![failing("the network has two hidden layers", found)]);
+            return Err(vec![failing("the network has one or two hidden layers", found)]);
         };
         let identity = [first, second].iter().position(|layer| layer.activation() != Activation::Relu);
         checked.add(RELU, identity.map(|l| format!("layer {} has identity activation", l + 1)));

@@ -11,6 +11,7 @@ use super::component::Orientation;
 use super::layer::Ground;
 use super::membership::Violation;
 use super::segment::between;
+use crate::equivalence::solve::Preimage;
 use crate::lines::{entries, ratio_of};
 
 /// A dead neuron: its row with the bias, and its outgoing weights.
@@ -56,6 +57,35 @@ impl BottleneckFiber {
     /// The number of free flips: `n_1 - 1` if one second-layer neuron is alive and hides a hyperplane, else 0.
     pub fn flips(&self) -> usize {
         if self.hidden().is_some_and(|hidden| hidden.flips) { self.network().widths()[1] - 1 } else { 0 }
+    }
+
+    /// The given parameter with its hidden hyperplane translated by `t`: the same function iff `t >= t_min`.
+    pub fn translated(&self, t: &Rational) -> Option<ExactNetwork> {
+        let unit = self.hidden()?.unit;
+        let mut layers = self.network().layers().to_vec();
+        let weights = layers[1].weight().clone();
+        for (l, layer) in layers.iter_mut().enumerate().take(2) {
+            let (weight, mut bias, activation) = layer.clone().into_parts();
+            match l {
+                0 => bias[unit] += t,
+                _ => bias.iter_mut().enumerate().for_each(|(j, b)| *b -= &(t * &weights[(j, unit)])),
+            }
+            *layer = Layer::new(weight, bias, activation);
+        }
+        Network::new(layers).ok()
+    }
+
+    /// A line of inputs `p + s q` on which the hidden neuron's pre-activation is `s` and the others of layer 1 are off.
+    pub fn line_across(&self) -> Option<(Vec<Rational>, Vec<Rational>)> {
+        let unit = self.hidden()?.unit;
+        let first = &self.network().layers()[0];
+        let preimage = Preimage::new(first)?;
+        let wanted = |s: i64| -> Vec<Rational> {
+            (0..first.width()).map(|i| if i == unit { Rational::from(s) } else { -Rational::ONE }).collect()
+        };
+        let (start, end) = (preimage.exact(&wanted(0))?, preimage.exact(&wanted(1))?);
+        let direction = start.iter().zip(&end).map(|(p, q)| q - p).collect();
+        Some((start, direction))
     }
 
     /// The network of a point; `None` if a scale is zero, or a flip is not allowed.

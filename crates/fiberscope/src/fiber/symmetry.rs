@@ -121,17 +121,24 @@ pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
         directions.extend(places.scalings(network, layer));
     }
     let scalings = independent_scalings(network);
+    let plain = directions.len();
     for (layer, inputs) in ranges.iter().enumerate().take(network.hidden_depth()) {
         let found = LayerSymmetries::of(network, layer, inputs);
         found.list(network, layer, &mut symmetries);
         directions.extend(found.directions(network, layer, &places));
     }
-    let dimension = if directions.len() > DIRECTIONS { scalings } else { scalings.max(rank(&directions)) };
+    let dimension = match directions.len() {
+        count if count == plain || count > DIRECTIONS => scalings,
+        _ => scalings.max(rank(&directions)),
+    };
     KnownSymmetries { symmetries, scalings, dimension }
 }
 
 /// The dimension of the fiber near a parameter: `D` minus the functional dimension, on all linear regions if there are at most `regions`, else on those that `samples` random points find.
 pub fn local_dimension(network: &Network, regions: u64, samples: usize, options: &DimensionOptions) -> LocalDimension {
+    if network.hidden_depth() == 0 {
+        return LocalDimension { dimension: 0, complete: true };
+    }
     let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(10)) };
     let widths = network.widths();
     let neurons: usize = widths[1..widths.len() - 1].iter().sum();
