@@ -16,7 +16,9 @@ use rand_chacha::ChaCha8Rng;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("## Components of one hidden layer on the orthant, all orientations\n");
-    println!("| layer | numbers | linear neurons | orientations | non-empty | seconds | microseconds per orientation |");
+    println!(
+        "| layer | numbers | linear neurons | orientations | non-empty | seconds | microseconds per orientation |"
+    );
     println!("|---|---|---:|---:|---:|---:|---:|");
     for (linear, short) in [(4, true), (4, false), (3, true), (3, false)] {
         // 12-20-3 with 16 nonlinear neurons; with 3 linear neurons, 12-19-3: every orientation needs a linear programme.
@@ -36,7 +38,8 @@ fn list(d: usize, nonlinear: usize, linear: usize, m: usize, short: bool) -> Res
     let network = layer_network(&mut rng, d, nonlinear, linear, m, short)?;
     let exact = network.to_exact();
     let [hidden, output] = exact.layers() else { return Err("one hidden layer".into()) };
-    let fiber = LayerFiber::new(hidden, output, Ground::Orthant, 0).map_err(|conditions| format!("{conditions:?}"))?;
+    let fiber = LayerFiber::new(hidden, output, Ground::Orthant, 0)
+        .map_err(|conditions| format!("{conditions:?}"))?;
     let count = || fiber.components().filter(|component| !component.is_empty()).count();
     let nonempty = count();
     let seconds = best(count);
@@ -56,7 +59,8 @@ fn sample(linear: usize, short: bool) -> Result<(), Box<dyn Error>> {
     let rest = layer_network(&mut rng, 64, 64 - linear, linear, 4, short)?;
     let first = layer(64, 64, Activation::Relu, &mut || number(&mut rng, short));
     let network = Network::new(std::iter::once(first).chain(rest.into_layers()).collect())?;
-    let fiber: Fiber = describe(&network.to_exact(), Ground::Space).map_err(|conditions| format!("{conditions:?}"))?;
+    let fiber: Fiber =
+        describe(&network.to_exact(), Ground::Space).map_err(|conditions| format!("{conditions:?}"))?;
     let sampler = FiberSampler::new(&fiber, &fiber.own()).ok_or("the given component has points")?;
     let mut exact = 0;
     let draw = |exact: &mut usize| {
@@ -93,7 +97,14 @@ fn layer(rows: usize, cols: usize, activation: Activation, next: &mut dyn FnMut(
 }
 
 /// A layer whose last rows are linear on the orthant, and the output layer.
-fn layer_network(rng: &mut ChaCha8Rng, d: usize, nonlinear: usize, linear: usize, m: usize, short: bool) -> Result<Network, Box<dyn Error>> {
+fn layer_network(
+    rng: &mut ChaCha8Rng,
+    d: usize,
+    nonlinear: usize,
+    linear: usize,
+    m: usize,
+    short: bool,
+) -> Result<Network, Box<dyn Error>> {
     let n = nonlinear + linear;
     let hidden = layer(n, d, Activation::Relu, &mut || number(rng, short));
     let (mut weight, mut bias, activation) = hidden.into_parts();

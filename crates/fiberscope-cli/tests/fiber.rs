@@ -8,8 +8,11 @@ use std::process::Command;
 use serde_json::Value;
 
 fn run(folder: &Path, line: &str) -> (i32, String, String) {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_fiberscope")).args(line.split_whitespace()).current_dir(folder).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fiberscope"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -28,7 +31,10 @@ fn the_description_has_the_promised_keys() {
         assert!(value.get(key).is_some(), "{key}");
     }
     let component = &value["components"][0];
-    assert_eq!((&component["empty"], component["dimension"].as_u64()), (&Value::Bool(false), value["dimension"].as_u64()));
+    assert_eq!(
+        (&component["empty"], component["dimension"].as_u64()),
+        (&Value::Bool(false), value["dimension"].as_u64())
+    );
     assert!(component["orientation"].is_string());
     // m(m+1) + d for one output and three inputs; the Jacobian agrees.
     assert_eq!(value["dimension"], 5);
@@ -36,14 +42,26 @@ fn the_description_has_the_promised_keys() {
     let hidden = &json(folder.path(), "fiber zoo:hiding-two", 0)["hidden"];
     assert_eq!((hidden["neuron"].as_u64(), hidden["t_min"].as_f64()), (Some(2), Some(-1.0)));
     let info = json(folder.path(), "info zoo:identifiable", 0);
-    assert_eq!((&info["identifiable"], &info["fiber_dimension"], &info["fiber_components"]), (&Value::Bool(true), &0.into(), &1.into()));
+    assert_eq!(
+        (&info["identifiable"], &info["fiber_dimension"], &info["fiber_components"]),
+        (&Value::Bool(true), &0.into(), &1.into())
+    );
     assert_eq!(info["generic"]["holds"], true);
 }
 
 #[test]
 fn the_dimension_is_that_of_the_jacobian_on_the_zoo() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["identifiable", "hiding-one", "hiding-two", "linear-few", "linear-square", "linear-pointed", "linear-many", "dead"] {
+    for name in [
+        "identifiable",
+        "hiding-one",
+        "hiding-two",
+        "linear-few",
+        "linear-square",
+        "linear-pointed",
+        "linear-many",
+        "dead",
+    ] {
         let value = json(folder.path(), &format!("fiber zoo:{name}"), 0);
         assert_eq!(value["dimension_in_parameters"], value["local_dimension"], "{name}");
         assert_eq!(value["local_dimension_complete"], true, "{name}");
@@ -56,7 +74,12 @@ fn outside_the_theory_the_condition_is_named_with_exit_code_3() {
     for (name, expected) in [("duplicate", "neurons 1 and 2 of layer 1"), ("deep", "hidden layers")] {
         let value = json(folder.path(), &format!("fiber zoo:{name}"), 3);
         assert_eq!(value["covered"], false);
-        let failing = value["conditions"].as_array().unwrap().iter().find(|condition| condition["holds"] == false).unwrap();
+        let failing = value["conditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|condition| condition["holds"] == false)
+            .unwrap();
         assert!(failing["detail"].as_str().unwrap().contains(expected), "{failing}");
         assert!(value["lower_bound"].as_u64().unwrap() <= value["local_dimension"].as_u64().unwrap());
         assert!(value["dimension"].is_null());
@@ -68,19 +91,30 @@ fn points_and_paths_are_written_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let sampled = json(folder, "fiber zoo:linear-many --sample 4 --exact --output points", 0);
-    assert_eq!((sampled["files"].as_array().unwrap().len(), sampled["max_difference"].as_f64()), (4, Some(0.0)));
+    assert_eq!(
+        (sampled["files"].as_array().unwrap().len(), sampled["max_difference"].as_f64()),
+        (4, Some(0.0))
+    );
     assert_eq!(sampled["exact"], 4);
     for k in 0..4 {
         assert_eq!(run(folder, &format!("equiv zoo:linear-many points/point-00{k}.json --exact")).0, 0);
     }
     let again = json(folder, "fiber zoo:linear-many --sample 4 --exact --output again --threads 1", 0);
     assert_eq!(again["exact"], 4);
-    assert_eq!(fs::read(folder.join("points/point-003.json")).unwrap(), fs::read(folder.join("again/point-003.json")).unwrap());
-    let path = json(folder, "fiber --path points/point-000.json points/point-002.json --steps 6 --output path", 0);
+    assert_eq!(
+        fs::read(folder.join("points/point-003.json")).unwrap(),
+        fs::read(folder.join("again/point-003.json")).unwrap()
+    );
+    let path =
+        json(folder, "fiber --path points/point-000.json points/point-002.json --steps 6 --output path", 0);
     assert_eq!(path["files"].as_array().unwrap().len(), 7);
     assert!(path["max_difference"].as_f64().unwrap() < 1e-6, "{path}");
     assert_eq!(path["unproved"], 0);
-    let apart = json(folder, "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned --output apart", 1);
+    let apart = json(
+        folder,
+        "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned --output apart",
+        1,
+    );
     assert!(apart["reason"].as_str().unwrap().contains("different components"));
 }
 
@@ -112,7 +146,10 @@ fn conserved_quantities_drift_with_the_step() {
     fs::write(folder.join("data.csv"), data).unwrap();
     let value = json(folder, "conserve zoo:hiding-two data.csv --time 0.05 --plot drift.svg", 0);
     assert_eq!(value["drift"].as_array().unwrap().len(), 10);
-    assert!(value["hidden"]["neuron"] == 2 && value["gradient_along_translation"].as_f64().unwrap() < 1e-9, "{value}");
+    assert!(
+        value["hidden"]["neuron"] == 2 && value["gradient_along_translation"].as_f64().unwrap() < 1e-9,
+        "{value}"
+    );
     assert!(folder.join("drift.svg").exists());
     let (code, _, error) = run(folder, "conserve zoo:linear-many data.csv --time -1");
     assert_eq!(code, 2, "{error}");

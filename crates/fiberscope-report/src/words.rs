@@ -116,7 +116,9 @@ pub fn generic_reason(anatomy: &Anatomy) -> String {
     let count = anatomy.conditions.len();
     match anatomy.conditions.iter().filter(|condition| !condition.holds).count() {
         0 if anatomy.fiber.is_some() => {
-            format!("the {count} conditions that the description of the fiber uses hold; the full check is exponential")
+            format!(
+                "the {count} conditions that the description of the fiber uses hold; the full check is exponential"
+            )
         }
         0 => format!("the {count} conditions that were checked hold; the full check is exponential"),
         failing => format!(

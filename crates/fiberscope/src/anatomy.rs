@@ -7,7 +7,8 @@
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
 use fiberscope_core::{
-    Activation, Anatomy, Condition, Digest, Domain, FiberFacts, Identifiability, Layer, Network, Neuron, Role, Scalar,
+    Activation, Anatomy, Condition, Digest, Domain, FiberFacts, Identifiability, Layer, Network, Neuron,
+    Role, Scalar,
 };
 
 use crate::fiber::{Fiber, Ground, describe};
@@ -28,7 +29,9 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
     let mut conditions = conditions(network);
     let mut identifiability = identifiability(&roles, &hidden, &conditions);
     let known = if *domain == Domain::Space { known_fiber(network) } else { None };
-    let fiber = known.as_ref().map(|fiber| FiberFacts { dimension: fiber.dimension(), components: fiber.nonempty_components() });
+    let fiber = known
+        .as_ref()
+        .map(|fiber| FiberFacts { dimension: fiber.dimension(), components: fiber.nonempty_components() });
     if let Some(fiber) = &known {
         conditions.extend(fiber.conditions().iter().cloned());
         if matches!(identifiability, Identifiability::Unknown { .. }) {

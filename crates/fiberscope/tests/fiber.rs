@@ -10,14 +10,21 @@ use fiberscope::core::{
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::{
-    Existence, Fiber, FiberPath, FiberSampler, Ground, LayerFiber, Membership, Orientation, Pointedness, Rest,
-    SignVerdict, Symmetry, Violation, construct_nonlocal, describe, local_dimension, pointedness, symmetries,
+    Existence, Fiber, FiberPath, FiberSampler, Ground, LayerFiber, Membership, Orientation, Pointedness,
+    Rest, SignVerdict, Symmetry, Violation, construct_nonlocal, describe, local_dimension, pointedness,
+    symmetries,
 };
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// A bottleneck network whose second layer has the given numbers of nonlinear, linear and dead neurons.
-fn with_roles(rng: &mut ChaCha8Rng, n0: usize, n1: usize, [nonlinear, linear, dead]: [usize; 3], n3: usize) -> ExactNetwork {
+fn with_roles(
+    rng: &mut ChaCha8Rng,
+    n0: usize,
+    n1: usize,
+    [nonlinear, linear, dead]: [usize; 3],
+    n3: usize,
+) -> ExactNetwork {
     let network = random_network(rng, &[n0, n1, nonlinear + linear + dead, n3]);
     edit(&network, |l, i, j, x| match (l, i) {
         (1, i) if i < linear => x.abs(),
@@ -86,7 +93,9 @@ fn dimensions_are_those_of_jacobian_ranks() {
 #[test]
 fn hiding_networks_have_a_half_line_and_flips() {
     let mut rng = rng(2);
-    for (widths, k) in [(vec![3, 2, 1, 1], 0), (vec![3, 3, 1, 2], 2), (vec![3, 3, 2, 1], 1), (vec![2, 2, 3, 2], 0)] {
+    for (widths, k) in
+        [(vec![3, 2, 1, 1], 0), (vec![3, 3, 1, 2], 2), (vec![3, 3, 2, 1], 1), (vec![2, 2, 3, 2], 0)]
+    {
         let network = hiding(&mut rng, &widths, k);
         let fiber = bottleneck(&network);
         let Fiber::Bottleneck(inner) = &fiber else { panic!() };
@@ -103,7 +112,13 @@ fn hiding_networks_have_a_half_line_and_flips() {
 }
 
 /// Samples lie in the fiber, in their component, and compute the function; dyadic ones exactly.
-fn check_samples(rng: &mut ChaCha8Rng, fiber: &Fiber, network: &ExactNetwork, orientation: &Orientation, count: usize) -> usize {
+fn check_samples(
+    rng: &mut ChaCha8Rng,
+    fiber: &Fiber,
+    network: &ExactNetwork,
+    orientation: &Orientation,
+    count: usize,
+) -> usize {
     let sampler = FiberSampler::new(fiber, orientation).unwrap();
     let mut exact = 0;
     for _ in 0..count {
@@ -173,7 +188,10 @@ fn random_layers_of_all_cases() {
                 let [hidden, output] = [0, 1].map(|k| point.network.to_exact().layers()[k].clone());
                 let found = HyperplaneRepresentation::new(&hidden, &output, &Ground::Orthant.sides(d));
                 assert!(found.same_map(&representation));
-                assert_eq!(fiber.contains(&hidden, &output), Membership::Member(component.orientation.clone()));
+                assert_eq!(
+                    fiber.contains(&hidden, &output),
+                    Membership::Member(component.orientation.clone())
+                );
             }
         }
     }
@@ -184,7 +202,9 @@ fn random_layers_of_all_cases() {
 #[test]
 fn which_orientations_exist() {
     let mut rng = rng(4);
-    for (l, d, m) in [(1, 3, 2), (2, 3, 3), (2, 2, 2), (2, 2, 3), (1, 3, 1), (2, 3, 2), (2, 3, 1), (3, 3, 2), (3, 4, 2)] {
+    for (l, d, m) in
+        [(1, 3, 2), (2, 3, 3), (2, 2, 2), (2, 2, 3), (1, 3, 1), (2, 3, 2), (2, 3, 1), (3, 3, 2), (3, 4, 2)]
+    {
         for _ in 0..5 {
             let network = with_roles(&mut rng, d, d, [3, l, 0], m);
             let fiber = bottleneck(&network);
@@ -232,7 +252,14 @@ fn on_all_of_space_only_the_given_orientation_exists() {
 #[test]
 fn samples_of_bottleneck_fibers_are_equivalent() {
     let mut rng = rng(6);
-    let cases = [([2, 1, 0], 2, 1), ([2, 2, 1], 3, 1), ([1, 3, 0], 3, 2), ([1, 2, 0], 2, 2), ([2, 1, 1], 3, 2), ([2, 2, 0], 3, 2)];
+    let cases = [
+        ([2, 1, 0], 2, 1),
+        ([2, 2, 1], 3, 1),
+        ([1, 3, 0], 3, 2),
+        ([1, 2, 0], 2, 2),
+        ([2, 1, 1], 3, 2),
+        ([2, 2, 0], 3, 2),
+    ];
     for (roles, n1, n3) in cases {
         let network = with_roles(&mut rng, n1 + 1, n1, roles, n3);
         let fiber = bottleneck(&network);
@@ -240,8 +267,14 @@ fn samples_of_bottleneck_fibers_are_equivalent() {
         for component in fiber.components().filter(|component| !component.is_empty()) {
             assert!(check_samples(&mut rng, &fiber, &network, &component.orientation, 4) > 0, "{roles:?}");
             let point = FiberSampler::new(&fiber, &component.orientation).unwrap().sample(&mut rng);
-            let decision =
-                decide(&given, &point.network, &Domain::Space, &EquivalenceOptions { exact: point.exact, precision: f64::EPSILON, ..Default::default() }, &|_| {}).unwrap();
+            let decision = decide(
+                &given,
+                &point.network,
+                &Domain::Space,
+                &EquivalenceOptions { exact: point.exact, precision: f64::EPSILON, ..Default::default() },
+                &|_| {},
+            )
+            .unwrap();
             match decision.verdict {
                 Verdict::Equivalent { .. } => {}
                 Verdict::EquivalentUpToRounding { .. } if !point.exact => {}
@@ -259,8 +292,13 @@ fn membership_names_the_equation_that_fails() {
     assert_eq!(fiber.contains(&network), Membership::Member(fiber.own()));
     // layer, row, column (the bias is the last) -> the failure
     let check = |l: usize, i: usize, j: usize, expected: &str| {
-        let changed = edit(&network, |a, b, c, x| if (a, b, c) == (l, i, j) { &x + &Rational::dyadic(1, -30) } else { x });
-        let Membership::Outside(violation) = fiber.contains(&changed) else { panic!("{expected}: still a member") };
+        let changed = edit(
+            &network,
+            |a, b, c, x| if (a, b, c) == (l, i, j) { &x + &Rational::dyadic(1, -30) } else { x },
+        );
+        let Membership::Outside(violation) = fiber.contains(&changed) else {
+            panic!("{expected}: still a member")
+        };
         assert!(violation.to_string().contains(expected), "{violation}");
     };
     check(0, 0, 0, "no row is a positive multiple of row 1");
@@ -292,18 +330,35 @@ fn membership_names_the_equation_that_fails() {
 fn paths_stay_in_the_fiber() {
     let mut rng = rng(8);
     let mut joined = 0;
-    for (roles, n1, n3) in [([2, 0, 0], 2, 1), ([2, 1, 1], 3, 2), ([1, 2, 0], 3, 2), ([1, 2, 0], 2, 2), ([1, 2, 0], 3, 1), ([1, 3, 0], 3, 2), ([1, 4, 0], 3, 2)] {
+    for (roles, n1, n3) in [
+        ([2, 0, 0], 2, 1),
+        ([2, 1, 1], 3, 2),
+        ([1, 2, 0], 3, 2),
+        ([1, 2, 0], 2, 2),
+        ([1, 2, 0], 3, 1),
+        ([1, 3, 0], 3, 2),
+        ([1, 4, 0], 3, 2),
+    ] {
         let network = with_roles(&mut rng, n1, n1, roles, n3);
         let fiber = bottleneck(&network);
         for component in fiber.components().filter(|component| !component.is_empty()) {
             let sampler = FiberSampler::new(&fiber, &component.orientation).unwrap();
-            let mut exact = || (0..200).map(|_| sampler.sample(&mut rng)).find(|point| point.exact).unwrap().network.to_exact();
+            let mut exact = || {
+                (0..200)
+                    .map(|_| sampler.sample(&mut rng))
+                    .find(|point| point.exact)
+                    .unwrap()
+                    .network
+                    .to_exact()
+            };
             let (a, b) = (exact(), exact());
-            let path = FiberPath::between(&fiber, &a, &b).unwrap_or_else(|error| panic!("{roles:?}: {error}"));
+            let path =
+                FiberPath::between(&fiber, &a, &b).unwrap_or_else(|error| panic!("{roles:?}: {error}"));
             joined += 1;
             assert_eq!(path.at(&Rational::ZERO).unwrap(), a);
             for k in 0..=16 {
-                let point = path.at(&Rational::dyadic(k, -4)).unwrap_or_else(|error| panic!("{roles:?}: {error}"));
+                let point =
+                    path.at(&Rational::dyadic(k, -4)).unwrap_or_else(|error| panic!("{roles:?}: {error}"));
                 assert_eq!(fiber.contains(&point), Membership::Member(component.orientation.clone()));
             }
             let end = path.at(&Rational::ONE).unwrap();
@@ -313,7 +368,9 @@ fn paths_stay_in_the_fiber() {
     let network = hiding(&mut rng, &[3, 3, 1, 2], 1);
     let fiber = bottleneck(&network);
     let sampler = FiberSampler::new(&fiber, &fiber.own()).unwrap();
-    let [a, b] = [0, 1].map(|_| (0..200).map(|_| sampler.sample(&mut rng)).find(|point| point.exact).unwrap().network.to_exact());
+    let [a, b] = [0, 1].map(|_| {
+        (0..200).map(|_| sampler.sample(&mut rng)).find(|point| point.exact).unwrap().network.to_exact()
+    });
     let path = FiberPath::between(&fiber, &a, &b).unwrap();
     (0..=8).for_each(|k| check_same_values(&mut rng, &network, &path.at(&Rational::dyadic(k, -3)).unwrap()));
     assert!(joined >= 12, "{joined}");
@@ -321,8 +378,11 @@ fn paths_stay_in_the_fiber() {
 
 /// All numbers of the first hidden layer, sorted: equal for networks that differ by the order of its neurons.
 fn sorted(network: &ExactNetwork) -> Vec<Rational> {
-    let mut numbers: Vec<Rational> =
-        network.layers().iter().flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()).cloned()).collect();
+    let mut numbers: Vec<Rational> = network
+        .layers()
+        .iter()
+        .flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()).cloned())
+        .collect();
     numbers.sort();
     numbers
 }
@@ -335,19 +395,33 @@ fn networks_outside_the_theory_are_told_why() {
         let failing: Vec<String> = conditions
             .iter()
             .filter(|condition| !condition.holds)
-            .map(|condition| format!("{}: {}", condition.statement, condition.detail.clone().unwrap_or_default()))
+            .map(|condition| {
+                format!("{}: {}", condition.statement, condition.detail.clone().unwrap_or_default())
+            })
             .collect();
         assert!(failing.iter().any(|text| text.contains(expected)), "{failing:?}");
     };
     check(&random_network(&mut rng, &[2, 3, 2, 1]), "layer 1 is wider (3) than the input (2)");
     check(&random_network(&mut rng, &[2, 2, 2, 2, 1]), "3 hidden layers");
-    let flat = edit(&random_network(&mut rng, &[3, 2, 2, 1]), |l, _, j, x| if l == 0 && j < 3 { Rational::ONE } else { x });
+    let flat =
+        edit(
+            &random_network(&mut rng, &[3, 2, 2, 1]),
+            |l, _, j, x| if l == 0 && j < 3 { Rational::ONE } else { x },
+        );
     check(&flat, "W_1 has rank 1, expected 2");
     let dead = edit(&random_network(&mut rng, &[2, 2, 2, 1]), |l, _, _, x| if l == 1 { -x.abs() } else { x });
     check(&dead, "all 2 neurons are dead");
-    let weak = edit(&hiding(&mut rng, &[3, 3, 2, 1], 0), |l, i, j, x| if (l, i, j) == (1, 1, 2) { Rational::ZERO } else { x });
+    let weak =
+        edit(
+            &hiding(&mut rng, &[3, 3, 2, 1], 0),
+            |l, i, j, x| if (l, i, j) == (1, 1, 2) { Rational::ZERO } else { x },
+        );
     check(&weak, "neuron 2 of layer 2: its weight on input 3 is 0");
-    let unconnected = edit(&with_roles(&mut rng, 2, 2, [2, 0, 0], 1), |l, _, j, x| if (l, j) == (2, 0) { Rational::ZERO } else { x });
+    let unconnected =
+        edit(
+            &with_roles(&mut rng, 2, 2, [2, 0, 0], 1),
+            |l, _, j, x| if (l, j) == (2, 0) { Rational::ZERO } else { x },
+        );
     check(&unconnected, "neuron 1 of layer 2");
 }
 
@@ -355,7 +429,14 @@ fn networks_outside_the_theory_are_told_why() {
 #[test]
 fn known_symmetries_bound_the_dimension() {
     let mut rng = rng(10);
-    for (roles, n1, n3) in [([2, 0, 0], 2, 1), ([2, 1, 0], 3, 2), ([1, 2, 0], 3, 1), ([1, 3, 0], 3, 2), ([2, 0, 1], 2, 1), ([1, 3, 1], 2, 2)] {
+    for (roles, n1, n3) in [
+        ([2, 0, 0], 2, 1),
+        ([2, 1, 0], 3, 2),
+        ([1, 2, 0], 3, 1),
+        ([1, 3, 0], 3, 2),
+        ([2, 0, 1], 2, 1),
+        ([1, 3, 1], 2, 2),
+    ] {
         let network = with_roles(&mut rng, n1, n1, roles, n3);
         let known = symmetries(&network, &Domain::Space);
         assert_eq!(known.scalings, n1 + roles.iter().sum::<usize>());
@@ -420,8 +501,12 @@ fn rounded_samples_are_equivalent_up_to_rounding() {
         let bias = (0..rows).map(|_| rng.random_range(0.0..1.0)).collect();
         Layer::new(weight, bias, activation)
     };
-    let network =
-        Network::new(vec![layer(4, 4, Activation::Relu), layer(5, 4, Activation::Relu), layer(2, 5, Activation::Identity)]).unwrap();
+    let network = Network::new(vec![
+        layer(4, 4, Activation::Relu),
+        layer(5, 4, Activation::Relu),
+        layer(2, 5, Activation::Identity),
+    ])
+    .unwrap();
     let fiber = describe(&network.to_exact(), Ground::Space).unwrap();
     let sampler = FiberSampler::new(&fiber, &fiber.own()).unwrap();
     let mut rng = common::rng(13);
@@ -431,7 +516,9 @@ fn rounded_samples_are_equivalent_up_to_rounding() {
         let decision = decide(&network, &point.network, &Domain::Space, &options, &|_| {}).unwrap();
         match decision.verdict {
             Verdict::Equivalent { .. } => {}
-            Verdict::EquivalentUpToRounding { bound, .. } => assert!(!point.exact && bound < Rational::dyadic(1, -30)),
+            Verdict::EquivalentUpToRounding { bound, .. } => {
+                assert!(!point.exact && bound < Rational::dyadic(1, -30))
+            }
             other => panic!("{other:?}"),
         }
     }

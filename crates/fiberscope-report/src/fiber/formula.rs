@@ -28,7 +28,12 @@ pub fn affine_latex(normal: &[Rational], offset: &Rational) -> String {
     form(normal, offset, number_latex, |j| format!("x_{{{j}}}"))
 }
 
-fn form(normal: &[Rational], offset: &Rational, number: impl Fn(&Rational) -> String, variable: impl Fn(usize) -> String) -> String {
+fn form(
+    normal: &[Rational],
+    offset: &Rational,
+    number: impl Fn(&Rational) -> String,
+    variable: impl Fn(usize) -> String,
+) -> String {
     let mut text = String::new();
     let mut add = |negative: bool, term: String| {
         text += match (text.is_empty(), negative) {
@@ -58,7 +63,9 @@ pub fn number_latex(x: &Rational) -> String {
         return format!(r"{sign}\tfrac{{{p}}}{{{q}}}");
     }
     match size.split_once('e') {
-        Some((mantissa, exponent)) if mantissa.parse::<f64>().is_ok() => format!(r"{sign}{mantissa}\cdot 10^{{{exponent}}}"),
+        Some((mantissa, exponent)) if mantissa.parse::<f64>().is_ok() => {
+            format!(r"{sign}{mantissa}\cdot 10^{{{exponent}}}")
+        }
         _ => text.replace('<', "{<}").replace('>', "{>}"),
     }
 }
@@ -67,14 +74,20 @@ pub fn number_latex(x: &Rational) -> String {
 pub fn vector_latex(entries: &[Rational]) -> String {
     match entries {
         [one] => number_latex(one),
-        _ => format!(r"\begin{{pmatrix}}{}\end{{pmatrix}}", entries.iter().map(number_latex).collect::<Vec<_>>().join(r"\\")),
+        _ => format!(
+            r"\begin{{pmatrix}}{}\end{{pmatrix}}",
+            entries.iter().map(number_latex).collect::<Vec<_>>().join(r"\\")
+        ),
     }
 }
 
 /// A matrix in LaTeX.
 pub fn matrix_latex(matrix: &Matrix<Rational>) -> String {
     let row = |row: &[Rational]| row.iter().map(number_latex).collect::<Vec<_>>().join(" & ");
-    format!(r"\begin{{pmatrix}}{}\end{{pmatrix}}", matrix.iter_rows().map(row).collect::<Vec<_>>().join(r"\\"))
+    format!(
+        r"\begin{{pmatrix}}{}\end{{pmatrix}}",
+        matrix.iter_rows().map(row).collect::<Vec<_>>().join(r"\\")
+    )
 }
 
 /// Text with the special characters of LaTeX escaped.

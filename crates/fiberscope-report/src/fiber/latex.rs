@@ -25,9 +25,16 @@ impl FiberSummary {
             _ => {
                 body += "The theory of generic fibers does not cover it:\n\\begin{itemize}\n";
                 for condition in self.conditions.iter().filter(|condition| !condition.holds) {
-                    body += &format!("\\item {} fails: {}\n", escaped(&condition.statement), escaped(condition.detail.as_deref().unwrap_or("")));
+                    body += &format!(
+                        "\\item {} fails: {}\n",
+                        escaped(&condition.statement),
+                        escaped(condition.detail.as_deref().unwrap_or(""))
+                    );
                 }
-                body += &format!("\\item[] still, the dimension is at least ${}$ in the space of all ${}$ parameters.\n\\end{{itemize}}\n\n", self.lower_bound, self.parameters);
+                body += &format!(
+                    "\\item[] still, the dimension is at least ${}$ in the space of all ${}$ parameters.\n\\end{{itemize}}\n\n",
+                    self.lower_bound, self.parameters
+                );
             }
         }
         if let Some(hidden) = &self.hidden {
@@ -37,7 +44,9 @@ impl FiberSummary {
             body += &equations_latex(equations);
         }
         body += &self.table_latex();
-        format!("\\documentclass{{article}}\n\\usepackage{{amsmath}}\n\\usepackage[margin=25mm]{{geometry}}\n\\begin{{document}}\n{body}\\end{{document}}\n")
+        format!(
+            "\\documentclass{{article}}\n\\usepackage{{amsmath}}\n\\usepackage[margin=25mm]{{geometry}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
+        )
     }
 
     fn table_latex(&self) -> String {
@@ -73,7 +82,11 @@ fn hidden_latex(hidden: &HiddenRow) -> String {
 
 fn equations_latex(equations: &Equations) -> String {
     let d = equations.base.len();
-    let ground = if equations.orthant { format!(r"\mathbf{{R}}^{{{d}}}_{{\ge 0}}") } else { format!(r"\mathbf{{R}}^{{{d}}}") };
+    let ground = if equations.orthant {
+        format!(r"\mathbf{{R}}^{{{d}}}_{{\ge 0}}")
+    } else {
+        format!(r"\mathbf{{R}}^{{{d}}}")
+    };
     let mut text = format!(
         "On ${ground}$ the map is $x \\mapsto V \\max(Wx + c, 0) + e$. Take the base point $x_0 = {}$.\n",
         vector_latex(&equations.base)
@@ -85,7 +98,12 @@ fn equations_latex(equations: &Equations) -> String {
             .iter()
             .enumerate()
             .map(|(i, (normal, offset, weight))| {
-                format!("H_{{{0}}}&: \\; {1} = 0, & a_{{{0}}} &= {2}", i + 1, affine_latex(normal, offset), vector_latex(weight))
+                format!(
+                    "H_{{{0}}}&: \\; {1} = 0, & a_{{{0}}} &= {2}",
+                    i + 1,
+                    affine_latex(normal, offset),
+                    vector_latex(weight)
+                )
             })
             .collect();
         text += &rows.join("\\\\\n");
@@ -100,10 +118,16 @@ fn equations_latex(equations: &Equations) -> String {
             vector_latex(&equations.constant)
         );
     } else {
-        text += &format!("There is no linear neuron, and $e = \\beta_S = {}$.\n", vector_latex(&equations.constant));
+        text += &format!(
+            "There is no linear neuron, and $e = \\beta_S = {}$.\n",
+            vector_latex(&equations.constant)
+        );
     }
     if equations.dead > 0 {
-        text += &format!("The ${}$ dead neurons may have any $w \\le 0$, $c \\le 0$ and any outgoing weights.\n", equations.dead);
+        text += &format!(
+            "The ${}$ dead neurons may have any $w \\le 0$, $c \\le 0$ and any outgoing weights.\n",
+            equations.dead
+        );
     }
     text + "\n"
 }

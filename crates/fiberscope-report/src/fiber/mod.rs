@@ -130,14 +130,32 @@ impl FiberSummary {
             _ => {
                 out.fact("fiber", "the theory of generic fibers does not cover this network");
                 for condition in self.conditions.iter().filter(|condition| !condition.holds) {
-                    out.fact("fails", &format!("{}: {}", condition.statement, condition.detail.as_deref().unwrap_or("")));
+                    out.fact(
+                        "fails",
+                        &format!("{}: {}", condition.statement, condition.detail.as_deref().unwrap_or("")),
+                    );
                 }
-                out.fact("still holds", &format!("dimension at least {} in the space of all {} parameters, {} of it scalings", self.lower_bound, grouped(self.parameters), self.scalings));
+                out.fact(
+                    "still holds",
+                    &format!(
+                        "dimension at least {} in the space of all {} parameters, {} of it scalings",
+                        self.lower_bound,
+                        grouped(self.parameters),
+                        self.scalings
+                    ),
+                );
             }
         }
         if let Some((dimension, complete)) = self.local {
-            let how = if complete { "all linear regions" } else { "sampled linear regions: an upper bound" };
-            out.fact("local", &format!("{dimension} = {} - functional dimension, in the space of all parameters ({how})", grouped(self.parameters)));
+            let how = if complete { "all linear regions" } else { "sampled linear regions" };
+            let bound = match (complete, self.case.is_some()) {
+                (true, true) => "",
+                _ => "at most ",
+            };
+            out.fact(
+                "local",
+                &format!("{bound}{dimension} = {} - functional dimension, in the space of all parameters ({how})", grouped(self.parameters)),
+            );
         }
         for symmetry in &self.symmetries {
             out.fact("symmetry", symmetry);
@@ -160,7 +178,9 @@ impl FiberSummary {
         let all = power_of_two(self.exponent);
         match (self.nonempty, self.exponent) {
             (_, 0) => "1".into(),
-            (Some(count), exponent) if exponent < 64 && count == 1 << exponent => format!("{all}, all of them non-empty"),
+            (Some(count), exponent) if exponent < 64 && count == 1 << exponent => {
+                format!("{all}, all of them non-empty")
+            }
             (Some(count), _) => format!("{all}, {} of them non-empty", grouped(count as usize)),
             (None, _) => format!("{all}; too many to go through, the first ones are below"),
         }
@@ -170,7 +190,8 @@ impl FiberSummary {
         if self.components.len() < 2 && self.exponent == 0 {
             return String::new();
         }
-        let width = self.components.iter().map(|row| row.orientation.chars().count()).max().unwrap_or(0).max(2);
+        let width =
+            self.components.iter().map(|row| row.orientation.chars().count()).max().unwrap_or(0).max(2);
         let mut text = format!("components\n  {:<width$}  dimension  why\n", "S");
         for row in &self.components {
             let dimension = row.dimension.map_or("empty".into(), |dimension| dimension.to_string());
@@ -212,22 +233,44 @@ impl FiberSummary {
             if hidden.flips > 0 {
                 text += &format!("  for every set I of the other {} neurons of layer 1:\n", hidden.flips);
                 text += "    (w_i, b_1[i]) -> -(w_i, b_1[i]) for i in I\n";
-                text += &format!("    (w_{k}, b_1[{k}]) -> (w_{k}, b_1[{k}]) + sum_(i in I) W_2[1,i] / W_2[1,{k}] (w_i, b_1[i])\n");
+                text += &format!(
+                    "    (w_{k}, b_1[{k}]) -> (w_{k}, b_1[{k}]) + sum_(i in I) W_2[1,i] / W_2[1,{k}] (w_i, b_1[i])\n"
+                );
             }
         }
         let Some(equations) = &self.equations else { return text };
-        text += &format!("equations (base point x_0 = {}, S the neurons that are active there)\n", vector_text(&equations.base));
+        text += &format!(
+            "equations (base point x_0 = {}, S the neurons that are active there)\n",
+            vector_text(&equations.base)
+        );
         for (i, (normal, offset, weight)) in equations.hyperplanes.iter().enumerate() {
-            text += &format!("  H_{0}: {1} = 0,  a_{0} = {2}\n", i + 1, affine_form(normal, offset), vector_text(weight));
+            text += &format!(
+                "  H_{0}: {1} = 0,  a_{0} = {2}\n",
+                i + 1,
+                affine_form(normal, offset),
+                vector_text(weight)
+            );
         }
         if !equations.hyperplanes.is_empty() {
             text += "  (w_i, c_i) = (u_i, t_i) for i in S, else -(u_i, t_i);  V_i = a_i\n";
         }
         if equations.linear > 0 {
-            text += &format!("  V_Lin W_Lin = M_S,  W_Lin >= 0,  c_Lin >= 0,  e = beta_S - V_Lin c_Lin   ({} linear)\n", equations.linear);
-            text += &format!("  M_S = {},  beta_S = {}  for S = {}\n", matrix_text(&equations.matrix), vector_text(&equations.constant), equations.own);
+            text += &format!(
+                "  V_Lin W_Lin = M_S,  W_Lin >= 0,  c_Lin >= 0,  e = beta_S - V_Lin c_Lin   ({} linear)\n",
+                equations.linear
+            );
+            text += &format!(
+                "  M_S = {},  beta_S = {}  for S = {}\n",
+                matrix_text(&equations.matrix),
+                vector_text(&equations.constant),
+                equations.own
+            );
         } else {
-            text += &format!("  e = beta_S = {}  for S = {}\n", vector_text(&equations.constant), if equations.own.is_empty() { "{}" } else { &equations.own });
+            text += &format!(
+                "  e = beta_S = {}  for S = {}\n",
+                vector_text(&equations.constant),
+                if equations.own.is_empty() { "{}" } else { &equations.own }
+            );
         }
         if equations.dead > 0 {
             text += &format!("  {} dead: w <= 0, c <= 0, V free\n", equations.dead);
@@ -237,12 +280,8 @@ impl FiberSummary {
 
     /// The facts with the keys of `fiberscope fiber --json`.
     pub fn to_json(&self) -> Value {
-        let component = |row: &ComponentRow| {
-            json!({"orientation": row.orientation, "empty": row.empty, "dimension": row.dimension, "reason": row.reason})
-        };
-        let condition = |condition: &Condition| {
-            json!({"condition": condition.statement, "holds": condition.holds, "detail": condition.detail})
-        };
+        let component = |row: &ComponentRow| json!({"orientation": row.orientation, "empty": row.empty, "dimension": row.dimension, "reason": row.reason});
+        let condition = |condition: &Condition| json!({"condition": condition.statement, "holds": condition.holds, "detail": condition.detail});
         let class = |class: &ClassRow| json!({"class": class.name, "empty": class.empty, "constraints": class.constraints});
         let hidden = self.hidden.as_ref().map(|hidden| {
             json!({
@@ -295,8 +334,18 @@ mod tests {
             exponent: 1,
             nonempty: Some(1),
             components: vec![
-                ComponentRow { orientation: "+".into(), empty: false, dimension: Some(1), reason: "the given one".into() },
-                ComponentRow { orientation: "-".into(), empty: true, dimension: None, reason: "the cone is not pointed".into() },
+                ComponentRow {
+                    orientation: "+".into(),
+                    empty: false,
+                    dimension: Some(1),
+                    reason: "the given one".into(),
+                },
+                ComponentRow {
+                    orientation: "-".into(),
+                    empty: true,
+                    dimension: None,
+                    reason: "the cone is not pointed".into(),
+                },
             ],
             hidden: None,
             equations: Some(Equations {
@@ -316,7 +365,12 @@ mod tests {
     #[test]
     fn text_has_the_numbers() {
         let text = summary().to_text();
-        for part in ["H_1: -x_1 + 2 x_2 + 1 = 0,  a_1 = 3", "1 modulo permutation and scaling, 5 in the space", "M_S = [1 2]", "empty"] {
+        for part in [
+            "H_1: -x_1 + 2 x_2 + 1 = 0,  a_1 = 3",
+            "1 modulo permutation and scaling, 5 in the space",
+            "M_S = [1 2]",
+            "empty",
+        ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
     }
@@ -324,8 +378,13 @@ mod tests {
     /// Environments and braces balance, and special characters are escaped.
     #[test]
     fn latex_is_balanced() {
-        let hidden = HiddenRow { neuron: Neuron { layer: 0, unit: 1 }, least: "-1/2".parse().unwrap(), flips: 2 };
-        for summary in [summary(), FiberSummary { hidden: Some(hidden), ..summary() }, FiberSummary { case: None, dimension: None, ..summary() }] {
+        let hidden =
+            HiddenRow { neuron: Neuron { layer: 0, unit: 1 }, least: "-1/2".parse().unwrap(), flips: 2 };
+        for summary in [
+            summary(),
+            FiberSummary { hidden: Some(hidden), ..summary() },
+            FiberSummary { case: None, dimension: None, ..summary() },
+        ] {
             let latex = summary.to_latex();
             let mut open: Vec<&str> = Vec::new();
             for part in latex.split('\\').skip(1) {

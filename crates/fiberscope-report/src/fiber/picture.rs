@@ -2,7 +2,7 @@
 
 use crate::graph::{Frame, HEIGHT, WIDTH};
 use crate::markup::Element;
-use crate::svg::{Svg, circle, label, polyline, segment};
+use crate::svg::{Svg, circle, label, polyline, segment, shortened};
 
 /// A component in the orientation graph.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,10 +41,11 @@ impl OrientationGraph {
         for (l, row) in rows.iter_mut().enumerate() {
             row.sort_by(|&a, &b| self.nodes[b].signs.cmp(&self.nodes[a].signs));
             for (at, &k) in row.iter().enumerate() {
-                places[k] = (width * (at as f64 + 1.0) / (row.len() as f64 + 1.0), TOP + 20.0 + LEVEL * l as f64);
+                places[k] =
+                    (width * (at as f64 + 1.0) / (row.len() as f64 + 1.0), TOP + 20.0 + LEVEL * l as f64);
             }
         }
-        let mut content = vec![label("head", (16.0, 24.0), &self.title)];
+        let mut content = vec![label("head", (16.0, 24.0), &shortened(&self.title, 56))];
         content.push(circle("smooth open", (26.0, 46.0), 7.0));
         content.push(label("name", (40.0, 50.0), "has parameters"));
         content.push(circle("stratum", (160.0, 46.0), 7.0));
@@ -68,7 +69,10 @@ impl OrientationGraph {
             content.push(label("number", (places[k].0, places[k].1 + 26.0), &signs));
         }
         let full = self.nodes.iter().filter(|node| !node.empty).count();
-        let description = format!("{} components, {full} of them with parameters, as the corners of a cube.", self.nodes.len());
+        let description = format!(
+            "{} components, {full} of them with parameters, as the corners of a cube.",
+            self.nodes.len()
+        );
         Svg::new((width, height), &self.title, description, content)
     }
 }
@@ -103,7 +107,8 @@ impl FiberSlice {
         let frame = Frame::around(&[(x.0, y.0), (x.1, y.1)], &names);
         let mut content = frame.surroundings(&self.title, &self.axes[0], &self.axes[1]);
         let low = [self.lower[0].max(x.0), self.lower[1].max(y.0)];
-        let corners = [(low[0], low[1]), (x.1, low[1]), (x.1, y.1), (low[0], y.1)].map(|point| frame.place(point));
+        let corners =
+            [(low[0], low[1]), (x.1, low[1]), (x.1, y.1), (low[0], y.1)].map(|point| frame.place(point));
         content.push(Element::new("path").class("band-1").attr("d", format!("{}Z", polyline(&corners))));
         let border = [(low[0], y.1), (low[0], low[1]), (x.1, low[1])].map(|point| frame.place(point));
         content.push(Element::new("path").class("track-1").attr("d", polyline(&border)));
@@ -121,7 +126,8 @@ impl FiberSlice {
             });
             content.push(label("name", (at.0 + 37.0, at.1), &name));
         }
-        let description = format!("The component is the set right of {} and above {}.", self.lower[0], self.lower[1]);
+        let description =
+            format!("The component is the set right of {} and above {}.", self.lower[0], self.lower[1]);
         Svg::new((WIDTH, HEIGHT), &self.title, description, content)
     }
 }
@@ -132,7 +138,9 @@ mod tests {
 
     #[test]
     fn every_component_is_a_node() {
-        let nodes = (0..8).map(|k| OrientationNode { signs: (0..3).map(|i| k >> i & 1 == 0).collect(), empty: k % 3 == 1 }).collect();
+        let nodes = (0..8)
+            .map(|k| OrientationNode { signs: (0..3).map(|i| k >> i & 1 == 0).collect(), empty: k % 3 == 1 })
+            .collect();
         let svg = OrientationGraph { title: "t".into(), nodes }.draw().to_document();
         assert_eq!(svg.matches("class=\"number\"").count(), 8);
         assert_eq!(svg.matches("class=\"grid\"").count(), 12);

@@ -40,13 +40,16 @@ impl TranslationStrip {
     pub fn draw(&self) -> Svg {
         let all = || self.panels.iter().flat_map(|panel| &panel.points).chain(&self.reference);
         let extent = |values: &mut dyn Iterator<Item = f64>| {
-            let (low, high) = values.filter(|x| x.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+            let (low, high) = values
+                .filter(|x| x.is_finite())
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
             if low < high { (low, high) } else { (low.min(0.0) - 1.0, low.max(0.0) + 1.0) }
         };
         let (x, y) = (extent(&mut all().map(|point| point.0)), extent(&mut all().map(|point| point.1)));
         let width = LEFT * 2.0 + (PANEL + GAP) * self.panels.len().max(2) as f64;
         let mut content = vec![label("head", (LEFT, 24.0), &self.title)];
-        let entries = [("curve-1", "given parameter"), ("curve-2", "translated"), ("hides", "hidden hyperplane")];
+        let entries =
+            [("curve-1", "given parameter"), ("curve-2", "translated"), ("hides", "hidden hyperplane")];
         for (k, (class, name)) in entries.into_iter().enumerate() {
             let at = LEFT + 150.0 * k as f64;
             content.push(segment(class, (at, 46.0), (at + 30.0, 46.0)));
@@ -55,13 +58,22 @@ impl TranslationStrip {
         for (k, panel) in self.panels.iter().enumerate() {
             let left = LEFT + (PANEL + GAP) * k as f64;
             let place = |(s, f): (f64, f64)| {
-                (left + PANEL * (s - x.0) / (x.1 - x.0), TOP + SIZE - (SIZE - 12.0) * (f - y.0) / (y.1 - y.0) - 6.0)
+                (
+                    left + PANEL * (s - x.0) / (x.1 - x.0),
+                    TOP + SIZE - (SIZE - 12.0) * (f - y.0) / (y.1 - y.0) - 6.0,
+                )
             };
             let line = |class: &'static str, points: &[(f64, f64)]| {
                 let placed: Vec<_> = points.iter().map(|&point| place(point)).collect();
                 Element::new("path").class(class).attr("d", polyline(&placed))
             };
-            let corners = [(left, TOP), (left + PANEL, TOP), (left + PANEL, TOP + SIZE), (left, TOP + SIZE), (left, TOP)];
+            let corners = [
+                (left, TOP),
+                (left + PANEL, TOP),
+                (left + PANEL, TOP + SIZE),
+                (left, TOP + SIZE),
+                (left, TOP),
+            ];
             content.push(Element::new("path").class("axis").attr("d", polyline(&corners)));
             content.push(line("curve-1", &self.reference));
             content.push(line("curve-2", &panel.points));
@@ -75,7 +87,10 @@ impl TranslationStrip {
         }
         content.push(label("mid", (width / 2.0, TOP + SIZE + 42.0), &self.x_label));
         let same = self.panels.iter().filter(|panel| panel.same).count();
-        let description = format!("{} translations of a hidden hyperplane; {same} of them leave the function as it is.", self.panels.len());
+        let description = format!(
+            "{} translations of a hidden hyperplane; {same} of them leave the function as it is.",
+            self.panels.len()
+        );
         Svg::new((width, TOP + SIZE + 56.0), &self.title, description, content)
     }
 }

@@ -9,7 +9,9 @@
 //!   translations of all `2^(n_1 - 1)` flips;
 //! - dead second-layer neurons: times everything that keeps them dead, `n_1 + n_3` dimensions each.
 
-use fiberscope_core::{Activation, Condition, ExactNetwork, Layer, Matrix, Network, Neuron, Rational, Scalar};
+use fiberscope_core::{
+    Activation, Condition, ExactNetwork, Layer, Matrix, Network, Neuron, Rational, Scalar,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -79,7 +81,9 @@ impl BottleneckFiber {
                 checked.add(LIVE_CONNECTED, unconnected.map(|&unit| Neuron { layer: 1, unit }.to_string()));
                 conditions = checked.finish()?;
                 let distinct = LayerFiber::new(second, third, Ground::Orthant, 1);
-                conditions.extend(distinct.map_err(|more| [&conditions[..], &more].concat())?.conditions().to_vec());
+                conditions.extend(
+                    distinct.map_err(|more| [&conditions[..], &more].concat())?.conditions().to_vec(),
+                );
                 let least = live.iter().map(|&j| &second.bias()[j] / &second.weight()[(j, unit)]).max();
                 let least = least.expect("some neuron is alive");
                 Rest::Hiding(HiddenHyperplane { unit, least, flips: live.len() == 1 })
@@ -89,7 +93,8 @@ impl BottleneckFiber {
                 let layer = layer.map_err(|more| [&conditions[..], &more].concat())?;
                 conditions.extend(layer.conditions().to_vec());
                 let mut checked = Checked(conditions);
-                checked.add(VISIBLE, invisible(second, third).map(|unit| Neuron { layer: 0, unit }.to_string()));
+                checked
+                    .add(VISIBLE, invisible(second, third).map(|unit| Neuron { layer: 0, unit }.to_string()));
                 conditions = checked.finish()?;
                 Rest::Layerwise(layer)
             }

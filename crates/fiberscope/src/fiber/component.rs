@@ -103,7 +103,12 @@ impl FiberComponent {
     }
 
     /// The component of orientation `S` with `M_S`, for `linear` neurons; `given` if the given parameter lies in it.
-    pub(super) fn new(orientation: Orientation, matrix: &Matrix<Rational>, linear: usize, given: bool) -> Self {
+    pub(super) fn new(
+        orientation: Orientation,
+        matrix: &Matrix<Rational>,
+        linear: usize,
+        given: bool,
+    ) -> Self {
         let (m, d) = (matrix.rows(), matrix.cols());
         let rank = rank_at_most(matrix, m.min(d));
         let existence = match rank {

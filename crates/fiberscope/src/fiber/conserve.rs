@@ -140,7 +140,11 @@ pub fn follow(
         }
     }
     let linear: Vec<Vec<usize>> = (0..network.hidden_depth())
-        .map(|l| (0..network.layers()[l].width()).filter(|&unit| traces.iter().all(|trace| trace.active[l][unit])).collect())
+        .map(|l| {
+            (0..network.layers()[l].width())
+                .filter(|&unit| traces.iter().all(|trace| trace.active[l][unit]))
+                .collect()
+        })
         .collect();
     let along_translation = hidden.map(|neuron| along(&mut field, network, neuron));
     let runs = traces.into_iter().map(|trace| trace.finish(&linear, options.time)).collect();
@@ -165,10 +169,15 @@ fn check(network: &Network, data: &Matrix, options: &FlowOptions) -> Result<(), 
     let classes = network.output_width() as f64;
     let is_class = |y: &f64| y.fract() == 0.0 && (0.0..classes).contains(y);
     if options.loss == Loss::CrossEntropy && !data.column(inputs).all(is_class) {
-        return Err(FlowError::Options(format!("expected classes 0 to {} in the last column", classes - 1.0)));
+        return Err(FlowError::Options(format!(
+            "expected classes 0 to {} in the last column",
+            classes - 1.0
+        )));
     }
     if !(options.time > 0.0 && options.time.is_finite()) || options.steps == 0 || options.halvings > 12 {
-        return Err(FlowError::Options("expected a positive time, at least one step and at most 12 halvings".into()));
+        return Err(FlowError::Options(
+            "expected a positive time, at least one step and at most 12 halvings".into(),
+        ));
     }
     Ok(())
 }
@@ -199,7 +208,8 @@ fn trace(
 ) -> Result<Trace, FlowError> {
     let mut parameters = field.parameters(network);
     let first_loss = field.loss(&parameters);
-    let mut active: Vec<Vec<bool>> = network.hidden_layers().iter().map(|layer| vec![true; layer.width()]).collect();
+    let mut active: Vec<Vec<bool>> =
+        network.hidden_layers().iter().map(|layer| vec![true; layer.width()]).collect();
     let mut matrices = vec![Conserved::of(network)];
     let every = steps.div_ceil(LOOKS).max(1);
     let diverged = || FlowError::Diverged { integrator: integrator.name(), step };
@@ -221,7 +231,8 @@ fn trace(
 
 impl Trace {
     fn finish(self, linear: &[Vec<usize>], time: f64) -> FlowRun {
-        let conserved = |l: usize, i: usize, j: usize| i == j || (linear[l].contains(&i) && linear[l].contains(&j));
+        let conserved =
+            |l: usize, i: usize, j: usize| i == j || (linear[l].contains(&i) && linear[l].contains(&j));
         let mut largest = (0f64, 0f64);
         let mut series = vec![(0.0, 0.0)];
         let every = self.steps.div_ceil(LOOKS).max(1);
@@ -256,7 +267,12 @@ fn hidden_neuron(network: &Network) -> Option<Neuron> {
         let next = &pair[1];
         let unit = (0..next.input_width()).find(|&k| {
             (0..next.width()).all(|j| {
-                let signs = next.weight().row(j).iter().enumerate().all(|(i, &w)| if i == k { w > 0.0 } else { w < 0.0 });
+                let signs = next
+                    .weight()
+                    .row(j)
+                    .iter()
+                    .enumerate()
+                    .all(|(i, &w)| if i == k { w > 0.0 } else { w < 0.0 });
                 signs && next.bias()[j] < 0.0
             })
         })?;
@@ -276,10 +292,12 @@ fn along(field: &mut FlowField, network: &Network, neuron: Neuron) -> f64 {
     let gradient = field.gradient(&parameters);
     let gradient = field.network_of(&gradient);
     let (rows, next) = (&gradient[neuron.layer], &gradient[neuron.layer + 1]);
-    let weights: Vec<f64> = network.layers()[neuron.layer + 1].weight().column(neuron.unit).copied().collect();
+    let weights: Vec<f64> =
+        network.layers()[neuron.layer + 1].weight().column(neuron.unit).copied().collect();
     let product = rows.1[neuron.unit] - weights.iter().zip(next.1).map(|(w, g)| w * g).sum::<f64>();
     let norm = |entries: &mut dyn Iterator<Item = f64>| entries.map(|x| x * x).sum::<f64>().sqrt();
-    let sizes = norm(&mut gradient.iter().flat_map(|(w, b)| w.iter().chain(b.iter()).copied())) * norm(&mut weights.iter().copied().chain([1.0]));
+    let sizes = norm(&mut gradient.iter().flat_map(|(w, b)| w.iter().chain(b.iter()).copied()))
+        * norm(&mut weights.iter().copied().chain([1.0]));
     if sizes > 0.0 { product.abs() / sizes } else { 0.0 }
 }
 
@@ -295,7 +313,9 @@ mod tests {
         let last = widths.len() - 2;
         let layers = (0..=last).map(|l| {
             let weight = Matrix::from_fn(widths[l + 1], widths[l], |_, _| rng.random_range(-1.0..1.0));
-            let bias = (0..widths[l + 1]).map(|_| rng.random_range(-0.5..0.5) + if l == 0 { shift } else { 0.0 }).collect();
+            let bias = (0..widths[l + 1])
+                .map(|_| rng.random_range(-0.5..0.5) + if l == 0 { shift } else { 0.0 })
+                .collect();
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
@@ -312,7 +332,11 @@ mod tests {
         let found = follow(&network, &data, &options, &|_| {}).unwrap();
         assert_eq!(found.linear, [vec![0, 1, 2, 3]]);
         let order = |integrator| found.order(integrator).unwrap();
-        assert!((order(Integrator::GradientDescent) - 1.0).abs() < 0.3, "{}", order(Integrator::GradientDescent));
+        assert!(
+            (order(Integrator::GradientDescent) - 1.0).abs() < 0.3,
+            "{}",
+            order(Integrator::GradientDescent)
+        );
         assert!(order(Integrator::RungeKutta) > 3.0, "{}", order(Integrator::RungeKutta));
     }
 
@@ -342,7 +366,10 @@ mod tests {
     fn data_of_the_wrong_shape_are_refused() {
         let (network, data) = random(&[3, 4, 2], 1, 0.0);
         let narrow = data.select_columns(&[0, 1, 2, 3]);
-        assert!(matches!(follow(&network, &narrow, &OPTIONS, &|_| {}), Err(FlowError::Columns { expected: 5, found: 4, .. })));
+        assert!(matches!(
+            follow(&network, &narrow, &OPTIONS, &|_| {}),
+            Err(FlowError::Columns { expected: 5, found: 4, .. })
+        ));
         let options = FlowOptions { time: -1.0, ..OPTIONS };
         assert!(matches!(follow(&network, &data, &options, &|_| {}), Err(FlowError::Options(_))));
     }

@@ -8,8 +8,8 @@
 
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{
-    Activation, Certificate, Domain, Evidence, ExactNetwork, Identifiability, Layer, LinearChange, Matrix, Move, MoveChain,
-    Network, NetworkName, PlacedNeuron, Rational,
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Identifiability, Layer, LinearChange, Matrix,
+    Move, MoveChain, Network, NetworkName, PlacedNeuron, Rational,
 };
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -34,7 +34,9 @@ pub struct Construction {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ConstructionError {
-    #[error("expected at least two hidden layers, n_0,n_1,n_2,...,n_L with L >= 3 and widths of at least 1, found {0:?}")]
+    #[error(
+        "expected at least two hidden layers, n_0,n_1,n_2,...,n_L with L >= 3 and widths of at least 1, found {0:?}"
+    )]
     HidingWidths(Vec<usize>),
     #[error("expected five widths with n_0 >= n_1 >= n_2 >= 2 and n_3, n_4 >= 1, found {0:?}")]
     NonlocalWidths(Vec<usize>),
@@ -75,7 +77,9 @@ fn hiding(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
         let components = fiber.component_exponent();
         claims.push(match components {
             0 => "its generic fiber is a half-line of translations, modulo permutation and scaling".into(),
-            _ => format!("its generic fiber consists of 2^{components} half-lines, modulo permutation and scaling"),
+            _ => format!(
+                "its generic fiber consists of 2^{components} half-lines, modulo permutation and scaling"
+            ),
         });
     }
     let moves = vec![Move::Translate { layer: 0, unit, amount: least }];
@@ -84,7 +88,9 @@ fn hiding(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
 
 /// A network whose sub-networks of layers 1 to 3 and 2 to 4 are identifiable, but which is not.
 pub fn construct_nonlocal(widths: &[usize], seed: u64) -> Result<Construction, ConstructionError> {
-    let &[n0, n1, n2, n3, n4] = widths else { return Err(ConstructionError::NonlocalWidths(widths.to_vec())) };
+    let &[n0, n1, n2, n3, n4] = widths else {
+        return Err(ConstructionError::NonlocalWidths(widths.to_vec()));
+    };
     if !(n0 >= n1 && n1 >= n2 && n2 >= 2 && n3 >= 1 && n4 >= 1) {
         return Err(ConstructionError::NonlocalWidths(widths.to_vec()));
     }
@@ -118,11 +124,19 @@ fn nonlocal(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
         let Fiber::Bottleneck(inner) = &fiber else { return None };
         let signs = inner.signs();
         let identifiable = matches!(fiber.identifiability(), Identifiability::Yes { .. });
-        (identifiable && signs == super::SignVerdict::Identifiable)
-            .then(|| format!("the sub-network of layers {} to {} is identifiable, by the signs of its second layer", from + 1, from + 3))
+        (identifiable && signs == super::SignVerdict::Identifiable).then(|| {
+            format!(
+                "the sub-network of layers {} to {} is identifiable, by the signs of its second layer",
+                from + 1,
+                from + 3
+            )
+        })
     };
     let mut claims = vec![part(0)?, part(1)?];
-    claims.push("the whole network is not: layer 3 acts linearly, and the twin has other weights or biases there".into());
+    claims.push(
+        "the whole network is not: layer 3 acts linearly, and the twin has other weights or biases there"
+            .into(),
+    );
     let moves = vec![Move::Refactor { layer: 2, linear: mixed(&network) }];
     certified(&network, moves, claims)
 }
@@ -202,7 +216,9 @@ mod tests {
 
     #[test]
     fn hiding_networks_of_many_widths() {
-        for widths in [vec![2, 2, 1, 1], vec![5, 4, 3, 2], vec![2, 3, 2, 1], vec![3, 2, 2, 2, 1], vec![1, 1, 1, 1]] {
+        for widths in
+            [vec![2, 2, 1, 1], vec![5, 4, 3, 2], vec![2, 3, 2, 1], vec![3, 2, 2, 2, 1], vec![1, 1, 1, 1]]
+        {
             let built = construct_hiding(&widths, 1).unwrap();
             assert_eq!(built.network.widths(), widths);
             assert_ne!(built.network, built.twin);

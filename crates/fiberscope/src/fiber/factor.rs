@@ -46,7 +46,8 @@ impl LayerFiber {
         } else if l == d {
             let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
             Factors { right: Matrix::from_fn(d, d, unit), left: matrix.clone(), loose: 0, used: l }
-        } else if let (Existence::PointedCone(functional), true) = (&component.existence, component.rank == m) {
+        } else if let (Existence::PointedCone(functional), true) = (&component.existence, component.rank == m)
+        {
             pointed(&matrix, functional)?
         } else {
             rational(&matrix, l)?
@@ -95,11 +96,13 @@ fn pointed(matrix: &Matrix<Rational>, functional: &[Rational]) -> Option<Factors
     let along: Vec<Rational> =
         (0..d).map(|j| dot(functional, &matrix.column(j).cloned().collect::<Vec<_>>())).collect();
     let multiple = |i: usize| {
-        let needed = (0..d).filter(|&j| matrix[(i, j)].is_negative()).map(|j| -(&matrix[(i, j)] / &along[j])).max();
+        let needed =
+            (0..d).filter(|&j| matrix[(i, j)].is_negative()).map(|j| -(&matrix[(i, j)] / &along[j])).max();
         // One more than needed, rounded up to a short number.
         &needed.unwrap_or(Rational::ZERO).round_up(2) + &Rational::ONE
     };
-    let multiples: Vec<Rational> = (0..m).map(|i| if i == p { Rational::ZERO } else { multiple(i) }).collect();
+    let multiples: Vec<Rational> =
+        (0..m).map(|i| if i == p { Rational::ZERO } else { multiple(i) }).collect();
     let turn = Matrix::from_fn(m, m, |i, j| {
         if i == p {
             return functional[j].clone();
@@ -123,7 +126,9 @@ fn rational(matrix: &Matrix<Rational>, l: usize) -> Option<Factors> {
     }
     let cell = |inside: bool, x: &dyn Fn() -> Rational| if inside { x() } else { Rational::ZERO };
     Some(Factors {
-        left: Matrix::from_fn(matrix.rows(), l, |i, k| cell(k < used, &|| found.coefficients[(i, k)].clone())),
+        left: Matrix::from_fn(matrix.rows(), l, |i, k| {
+            cell(k < used, &|| found.coefficients[(i, k)].clone())
+        }),
         right: Matrix::from_fn(l, matrix.cols(), |k, j| cell(k < used, &|| found.rows[(k, j)].clone())),
         loose: 0,
         used,

@@ -66,7 +66,12 @@ impl GeneralFiber {
                 (0..=rest - linear).flat_map(move |dead| {
                     let visible = visible.clone();
                     let left = rest - linear - dead;
-                    groups(left, (left, left)).map(move |cancelling| Class { visible: visible.clone(), cancelling, linear, dead })
+                    groups(left, (left, left)).map(move |cancelling| Class {
+                        visible: visible.clone(),
+                        cancelling,
+                        linear,
+                        dead,
+                    })
                 })
             })
         })
@@ -89,7 +94,9 @@ impl GeneralFiber {
         let mut free = solution.free.into_iter();
         for &(plus, minus) in &class.cancelling {
             let used = if minus > 0 { free.next() } else { None };
-            let (normal, weight) = used.unwrap_or_else(|| (self.somewhere(neurons.rows.len()), vec![Rational::ZERO; constant.len()]));
+            let (normal, weight) = used.unwrap_or_else(|| {
+                (self.somewhere(neurons.rows.len()), vec![Rational::ZERO; constant.len()])
+            });
             let offset = self.fresh_offset(&normal, &neurons);
             constant.iter_mut().zip(&weight).for_each(|(e, p)| *e -= &(p * &offset));
             let negative: Vec<Rational> = weight.iter().map(|p| -p).collect();
@@ -111,7 +118,8 @@ impl GeneralFiber {
         let hyperplanes = &self.representation.hyperplanes;
         let m = self.representation.constant.len();
         let mut base = Matrix::from_rows(&self.representation.linear).expect("one row per output");
-        let mixed: Vec<usize> = (0..hyperplanes.len()).filter(|&i| class.visible[i].0 > 0 && class.visible[i].1 > 0).collect();
+        let mixed: Vec<usize> =
+            (0..hyperplanes.len()).filter(|&i| class.visible[i].0 > 0 && class.visible[i].1 > 0).collect();
         let mut turned = vec![vec![Rational::ZERO; m]; hyperplanes.len()];
         for (i, hyperplane) in hyperplanes.iter().enumerate().filter(|(i, _)| class.visible[*i].0 == 0) {
             turned[i] = hyperplane.weight.clone();
@@ -119,7 +127,10 @@ impl GeneralFiber {
                 base.row_mut(o).iter_mut().zip(&hyperplane.normal).for_each(|(x, u)| *x += &(a * u));
             }
         }
-        let span = select_independent(&[], &mixed.iter().map(|&i| hyperplanes[i].normal.clone()).collect::<Vec<_>>());
+        let span = select_independent(
+            &[],
+            &mixed.iter().map(|&i| hyperplanes[i].normal.clone()).collect::<Vec<_>>(),
+        );
         let span_of: Vec<usize> = span.iter().map(|&k| mixed[k]).collect();
         let span: Vec<Vec<Rational>> = span_of.iter().map(|&i| hyperplanes[i].normal.clone()).collect();
         let groups = class.cancelling.iter().filter(|group| group.1 > 0).count();
@@ -129,7 +140,9 @@ impl GeneralFiber {
         let chosen = select_independent(&[], &all);
         let basis: Vec<Vec<Rational>> = chosen.iter().map(|&k| all[k].clone()).collect();
         let solved = match Matrix::from_rows(&basis) {
-            Some(basis) if !chosen.is_empty() => coordinates(&basis, &base, Deadline::NEVER).ok_or(TooMuchWork)?,
+            Some(basis) if !chosen.is_empty() => {
+                coordinates(&basis, &base, Deadline::NEVER).ok_or(TooMuchWork)?
+            }
             _ => Matrix::from_fn(m, 0, |_, _| Rational::ZERO),
         };
         let coefficient = |k: usize| -> Vec<Rational> {
@@ -137,7 +150,8 @@ impl GeneralFiber {
             (0..m).map(|o| at.map_or(Rational::ZERO, |at| solved[(o, at)].clone())).collect()
         };
         let linear = rows.iter().enumerate().map(|(k, row)| (row.clone(), coefficient(k))).collect();
-        let free = arbitrary.iter().enumerate().map(|(k, row)| (row.clone(), coefficient(rows.len() + k))).collect();
+        let free =
+            arbitrary.iter().enumerate().map(|(k, row)| (row.clone(), coefficient(rows.len() + k))).collect();
         for (k, &i) in span_of.iter().enumerate() {
             turned[i] = coefficient(rows.len() + arbitrary.len() + k).iter().map(|y| -y).collect();
         }
@@ -170,7 +184,13 @@ impl GeneralFiber {
         }
         if linear > needed {
             let shift = |row: &[Rational]| row.iter().map(|x| -x).max().unwrap_or_default();
-            let large = basis[..needed].iter().map(|row| shift(row)).max().unwrap_or_default().max(Rational::ZERO).round_up(4);
+            let large = basis[..needed]
+                .iter()
+                .map(|row| shift(row))
+                .max()
+                .unwrap_or_default()
+                .max(Rational::ZERO)
+                .round_up(4);
             let large = &large + &Rational::ONE;
             let raised = |row: &Vec<Rational>| row.iter().map(|x| x + &large).collect::<Vec<_>>();
             let mut rows: Vec<Vec<Rational>> = basis[..needed].iter().map(raised).collect();
@@ -179,7 +199,10 @@ impl GeneralFiber {
             return Ok(Some((rows, basis[needed..].to_vec())));
         }
         let Some(rows) = nonnegative_rows(&basis, span, needed)? else { return Ok(None) };
-        let rest = select_independent(&[span, &rows].concat(), &basis).into_iter().map(|k| basis[k].clone()).collect();
+        let rest = select_independent(&[span, &rows].concat(), &basis)
+            .into_iter()
+            .map(|k| basis[k].clone())
+            .collect();
         Ok(Some((rows, rest)))
     }
 
@@ -263,14 +286,19 @@ fn nonnegative_rows(
 ) -> Result<Option<Vec<Vec<Rational>>>, TooMuchWork> {
     let mut rows = [basis, span].concat();
     let inside = loop {
-        let Some(matrix) = Matrix::from_rows(&rows).filter(|matrix| matrix.rows() > 0) else { return Ok(None) };
+        let Some(matrix) = Matrix::from_rows(&rows).filter(|matrix| matrix.rows() > 0) else {
+            return Ok(None);
+        };
         match pointedness(&matrix) {
             Pointedness::Pointed { functional } => {
-                break (0..matrix.cols()).map(|j| dot(&functional, &matrix.column(j).cloned().collect::<Vec<_>>())).collect::<Vec<_>>();
+                break (0..matrix.cols())
+                    .map(|j| dot(&functional, &matrix.column(j).cloned().collect::<Vec<_>>()))
+                    .collect::<Vec<_>>();
             }
             // Every nonnegative row vanishes where the multipliers do not.
             Pointedness::NotPointed { combination } => {
-                let zero: Vec<usize> = (0..combination.len()).filter(|&j| !combination[j].is_zero()).collect();
+                let zero: Vec<usize> =
+                    (0..combination.len()).filter(|&j| !combination[j].is_zero()).collect();
                 rows = vanishing(&matrix, &zero)?;
             }
         }
@@ -285,7 +313,10 @@ fn nonnegative_rows(
             .iter()
             .enumerate()
             .map(|(place, &k)| {
-                let needed = (0..inside.len()).filter(|&j| rows[k][j].is_negative()).map(|j| -(&rows[k][j] / &inside[j])).max();
+                let needed = (0..inside.len())
+                    .filter(|&j| rows[k][j].is_negative())
+                    .map(|j| -(&rows[k][j] / &inside[j]))
+                    .max();
                 let factor = &needed.unwrap_or_default() + &(&extra * &Rational::from(place as i64 + 1));
                 rows[k].iter().zip(&inside).map(|(x, y)| x + &(&factor * y)).collect()
             })
@@ -306,11 +337,17 @@ fn vanishing(matrix: &Matrix<Rational>, columns: &[usize]) -> Result<Vec<Vec<Rat
     let shares = if pivots.is_empty() {
         Matrix::from_fn(others.len(), 0, |_, _| Rational::ZERO)
     } else {
-        coordinates(&selected.select_rows(&pivots), &selected.select_rows(&others), Deadline::NEVER).ok_or(TooMuchWork)?
+        coordinates(&selected.select_rows(&pivots), &selected.select_rows(&others), Deadline::NEVER)
+            .ok_or(TooMuchWork)?
     };
     let combined = Scalar::product(&shares, &matrix.select_rows(&pivots)).ok_or(TooMuchWork)?;
     let row = |(k, &other): (usize, &usize)| -> Vec<Rational> {
-        matrix.row(other).iter().enumerate().map(|(j, x)| if pivots.is_empty() { x.clone() } else { x - &combined[(k, j)] }).collect()
+        matrix
+            .row(other)
+            .iter()
+            .enumerate()
+            .map(|(j, x)| if pivots.is_empty() { x.clone() } else { x - &combined[(k, j)] })
+            .collect()
     };
     Ok(others.iter().enumerate().map(row).collect())
 }
@@ -338,7 +375,10 @@ fn select_independent(given: &[Vec<Rational>], candidates: &[Vec<Rational>]) -> 
 }
 
 /// Numbers of neurons per visible hyperplane, at least one each, and how many are left.
-fn visible_counts(hyperplanes: usize, neurons: usize) -> Box<dyn Iterator<Item = (Vec<(usize, usize)>, usize)>> {
+fn visible_counts(
+    hyperplanes: usize,
+    neurons: usize,
+) -> Box<dyn Iterator<Item = (Vec<(usize, usize)>, usize)>> {
     if hyperplanes == 0 {
         return Box::new(std::iter::once((Vec::new(), neurons)));
     }
@@ -361,7 +401,8 @@ fn groups(neurons: usize, largest: (usize, usize)) -> Box<dyn Iterator<Item = Ve
     if neurons == 0 {
         return Box::new(std::iter::once(Vec::new()));
     }
-    let heads = (1..=neurons).flat_map(move |plus| (0..=plus.min(neurons - plus)).map(move |minus| (plus, minus)));
+    let heads =
+        (1..=neurons).flat_map(move |plus| (0..=plus.min(neurons - plus)).map(move |minus| (plus, minus)));
     Box::new(heads.filter(move |head| *head <= largest).flat_map(move |head| {
         groups(neurons - head.0 - head.1, head).map(move |mut rest| {
             rest.insert(0, head);
@@ -393,14 +434,22 @@ impl Class {
                     sum.push(units);
                 }
             }
-            lines.push(format!("on H_{h}: {}; sum of V_j over j = {} is a_{h}", sides.join(", "), sum.join(", ")));
+            lines.push(format!(
+                "on H_{h}: {}; sum of V_j over j = {} is a_{h}",
+                sides.join(", "),
+                sum.join(", ")
+            ));
         }
         for (k, &(plus, minus)) in self.cancelling.iter().enumerate() {
             let mut sides = vec![format!("(w_j, c_j) = (v_{0}, r_{0}) for j = {1}", k + 1, range(plus))];
             if minus > 0 {
                 sides.push(format!("(w_j, c_j) = -(v_{0}, r_{0}) for j = {1}", k + 1, range(minus)));
             }
-            lines.push(format!("cancelling group {}: {}, on no H_i; their V_j add up to 0", k + 1, sides.join(", ")));
+            lines.push(format!(
+                "cancelling group {}: {}, on no H_i; their V_j add up to 0",
+                k + 1,
+                sides.join(", ")
+            ));
         }
         let (linear, dead) = match ground {
             Ground::Orthant => ("w_j >= 0, c_j >= 0", "w_j <= 0, c_j <= 0"),
@@ -442,7 +491,8 @@ mod tests {
         let mut found = BTreeSet::new();
         for code in 0..labels.pow(n as u32) {
             let label = |k: u32| code / labels.pow(k) % labels;
-            let mut class = Class { visible: vec![(0, 0); hyperplanes], cancelling: vec![(0, 0); n], linear: 0, dead: 0 };
+            let mut class =
+                Class { visible: vec![(0, 0); hyperplanes], cancelling: vec![(0, 0); n], linear: 0, dead: 0 };
             for k in 0..n as u32 {
                 match label(k) {
                     l if l < 2 * hyperplanes && l % 2 == 0 => class.visible[l / 2].0 += 1,
@@ -457,7 +507,10 @@ mod tests {
                 continue;
             }
             class.cancelling.retain(|group| *group != (0, 0));
-            class.cancelling.iter_mut().for_each(|group| *group = (group.0.max(group.1), group.0.min(group.1)));
+            class
+                .cancelling
+                .iter_mut()
+                .for_each(|group| *group = (group.0.max(group.1), group.0.min(group.1)));
             class.cancelling.sort_by(|x, y| y.cmp(x));
             found.insert(class);
         }
@@ -500,7 +553,15 @@ mod tests {
                 assert_eq!(hidden.width(), n + case % 2);
                 let found = HyperplaneRepresentation::new(&hidden, &output, &ground.sides(d));
                 assert!(found.same_map(fiber.representation()), "{class:?}");
-                assert!(hidden.weight().iter_rows().zip(hidden.bias()).filter(|(row, bias)| ground.role(row, bias) < 0).count() == class.dead);
+                assert!(
+                    hidden
+                        .weight()
+                        .iter_rows()
+                        .zip(hidden.bias())
+                        .filter(|(row, bias)| ground.role(row, bias) < 0)
+                        .count()
+                        == class.dead
+                );
             }
             assert!(some, "the given parameter lies in some class");
         }
@@ -511,7 +572,10 @@ mod tests {
     fn constraints_name_every_neuron() {
         let class = Class { visible: vec![(2, 1)], cancelling: vec![(1, 1)], linear: 1, dead: 1 };
         let lines = class.constraints(Ground::Orthant);
-        assert_eq!(lines[0], "on H_1: (w_j, c_j) = (u_1, t_1) for j = 1..2, (w_j, c_j) = -(u_1, t_1) for j = 3; sum of V_j over j = 1..2, 3 is a_1");
+        assert_eq!(
+            lines[0],
+            "on H_1: (w_j, c_j) = (u_1, t_1) for j = 1..2, (w_j, c_j) = -(u_1, t_1) for j = 3; sum of V_j over j = 1..2, 3 is a_1"
+        );
         assert!(lines.iter().any(|line| line.contains("dead: w_j <= 0, c_j <= 0 for j = 7")));
     }
 }

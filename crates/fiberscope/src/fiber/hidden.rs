@@ -40,7 +40,12 @@ impl HidingPoint {
             orientation: self.orientation.clone(),
             translation: between(&self.translation, &other.translation, s),
             scales: [0, 1].map(|layer| line(&self.scales[layer], &other.scales[layer])),
-            dead: self.dead.iter().zip(&other.dead).map(|(x, y)| (line(&x.0, &y.0), line(&x.1, &y.1))).collect(),
+            dead: self
+                .dead
+                .iter()
+                .zip(&other.dead)
+                .map(|(x, y)| (line(&x.0, &y.0), line(&x.1, &y.1)))
+                .collect(),
         }
     }
 }
@@ -132,13 +137,25 @@ impl BottleneckFiber {
             scales: [vec![Rational::ONE; own[1]], vec![Rational::ONE; own[2]]],
             dead: self.own_dead(),
         });
-        let flipped = flipped.ok_or_else(|| Violation::FirstLayer("its rows cannot be flipped into those of the function".into()))?;
+        let flipped = flipped.ok_or_else(|| {
+            Violation::FirstLayer("its rows cannot be flipped into those of the function".into())
+        })?;
         let k = hidden.unit;
         let rows = &flipped.layers()[0];
-        let (scale, shift) = scale_and_shift(rows, k, &other.layers()[0], first.places[k])
-            .ok_or_else(|| Violation::FirstLayer(format!("neuron {} is no translate of the hidden neuron {}", first.places[k] + 1, k + 1)))?;
+        let (scale, shift) =
+            scale_and_shift(rows, k, &other.layers()[0], first.places[k]).ok_or_else(|| {
+                Violation::FirstLayer(format!(
+                    "neuron {} is no translate of the hidden neuron {}",
+                    first.places[k] + 1,
+                    k + 1
+                ))
+            })?;
         if shift < hidden.least {
-            let reason = format!("the translation t = {shift} of neuron {} of layer 1 is below t_min = {}", k + 1, hidden.least);
+            let reason = format!(
+                "the translation t = {shift} of neuron {} of layer 1 is below t_min = {}",
+                k + 1,
+                hidden.least
+            );
             return Err(Violation::Hidden(reason));
         }
         let mut scales = first.scales;
@@ -164,8 +181,12 @@ impl BottleneckFiber {
                 let allowed = factor.is_positive() || (hidden.flips && factor.is_negative());
                 (allowed && !places.contains(&place)).then_some((place, factor))
             });
-            let (place, factor) =
-                found.ok_or_else(|| Violation::FirstLayer(format!("no row is a multiple of row {} of the function's first layer", i + 1)))?;
+            let (place, factor) = found.ok_or_else(|| {
+                Violation::FirstLayer(format!(
+                    "no row is a multiple of row {} of the function's first layer",
+                    i + 1
+                ))
+            })?;
             (places[i], scales[i], active[i]) = (place, factor.abs(), factor.is_positive());
         }
         places[hidden.unit] = (0..n).find(|place| !places.contains(place)).unwrap_or(0);
@@ -184,9 +205,12 @@ impl BottleneckFiber {
         let second = &self.network().layers()[1];
         let their = &other.layers()[1];
         // Their second layer in the coordinates of the given first layer.
-        let weight = Matrix::from_fn(their.width(), places.len(), |j, i| &their.weight()[(j, places[i])] * &scales[i]);
+        let weight =
+            Matrix::from_fn(their.width(), places.len(), |j, i| &their.weight()[(j, places[i])] * &scales[i]);
         let theirs = Layer::new(weight, their.bias().to_vec(), their.activation());
-        let dead = |layer: &Layer<Rational>, j: usize| Ground::Orthant.role(layer.weight().row(j), &layer.bias()[j]) < 0;
+        let dead = |layer: &Layer<Rational>, j: usize| {
+            Ground::Orthant.role(layer.weight().row(j), &layer.bias()[j]) < 0
+        };
         let mut factors = vec![Rational::ONE; second.width()];
         let mut used = vec![false; second.width()];
         for j in (0..second.width()).filter(|j| !self.dead().contains(j)) {
@@ -197,7 +221,10 @@ impl BottleneckFiber {
                 (!used[place] && !dead(&theirs, place)).then_some((place, factor))
             });
             let (place, factor) = found.ok_or_else(|| {
-                Violation::Hidden(format!("no neuron of layer 2 is neuron {} of layer 2 after the translation by t = {shift}", j + 1))
+                Violation::Hidden(format!(
+                    "no neuron of layer 2 is neuron {} of layer 2 after the translation by t = {shift}",
+                    j + 1
+                ))
             })?;
             self.check_out(j, place, &factor, &other.layers()[2])?;
             (factors[j], used[place]) = (factor, true);
@@ -217,12 +244,25 @@ impl BottleneckFiber {
         Ok((factors, rest.into_iter().map(|place| (row(place), column(place))).collect()))
     }
 
-    fn check_out(&self, j: usize, place: usize, factor: &Rational, third: &Layer<Rational>) -> Result<(), Violation> {
+    fn check_out(
+        &self,
+        j: usize,
+        place: usize,
+        factor: &Rational,
+        third: &Layer<Rational>,
+    ) -> Result<(), Violation> {
         let own = &self.network().layers()[2];
         for output in 0..own.width() {
-            let (expected, found) = (own.weight()[(output, j)].clone(), &third.weight()[(output, place)] * factor);
+            let (expected, found) =
+                (own.weight()[(output, j)].clone(), &third.weight()[(output, place)] * factor);
             if expected != found {
-                return Err(Violation::SecondLayer(Box::new(Violation::Weight { unit: place, hyperplane: j, output, expected, found })));
+                return Err(Violation::SecondLayer(Box::new(Violation::Weight {
+                    unit: place,
+                    hyperplane: j,
+                    output,
+                    expected,
+                    found,
+                })));
             }
         }
         Ok(())
@@ -232,7 +272,12 @@ impl BottleneckFiber {
         let own = self.network().layers()[2].bias();
         match own.iter().zip(third.bias()).position(|(x, y)| x != y) {
             None => Ok(()),
-            Some(o) => Err(Violation::Hidden(format!("output bias {}: expected {}, found {}", o + 1, own[o], third.bias()[o]))),
+            Some(o) => Err(Violation::Hidden(format!(
+                "output bias {}: expected {}, found {}",
+                o + 1,
+                own[o],
+                third.bias()[o]
+            ))),
         }
     }
 
@@ -243,7 +288,9 @@ impl BottleneckFiber {
         let size = -&hidden.least;
         let step = Rational::dyadic(1, i64::from(size.to_f64().log2().floor() as i32) - 3);
         let least = hidden.least.round_up(6);
-        let mut scale = |count: usize| -> Vec<Rational> { (0..count).map(|_| Rational::dyadic(1, rng.random_range(-2..=2))).collect() };
+        let mut scale = |count: usize| -> Vec<Rational> {
+            (0..count).map(|_| Rational::dyadic(1, rng.random_range(-2..=2))).collect()
+        };
         let mut scales = [scale(n1), scale(n2)];
         self.dead().iter().for_each(|&j| scales[1][j] = Rational::ONE);
         let mut short = |sign: i64| Rational::from(sign * rng.random_range(0..16));
@@ -264,8 +311,14 @@ struct First {
 }
 
 /// `(s, t)` with `(w', b') = s (w, b + t)`, `s > 0`.
-fn scale_and_shift(own: &Layer<Rational>, unit: usize, other: &Layer<Rational>, place: usize) -> Option<(Rational, Rational)> {
-    let factor = ratio_of(own.weight().row(unit).iter(), other.weight().row(place).iter()).filter(Rational::is_positive)?;
+fn scale_and_shift(
+    own: &Layer<Rational>,
+    unit: usize,
+    other: &Layer<Rational>,
+    place: usize,
+) -> Option<(Rational, Rational)> {
+    let factor = ratio_of(own.weight().row(unit).iter(), other.weight().row(place).iter())
+        .filter(Rational::is_positive)?;
     let shift = &(&other.bias()[place] / &factor) - &own.bias()[unit];
     Some((factor, shift))
 }

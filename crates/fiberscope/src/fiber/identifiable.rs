@@ -43,7 +43,11 @@ pub fn by_signs<'a>(rows: impl Iterator<Item = &'a [bool]>) -> SignVerdict {
         if count == signs.len() {
             return SignVerdict::Linear { row };
         }
-        let only = if count == 1 { signs.iter().position(|positive| *positive).filter(|&k| k + 1 < signs.len()) } else { None };
+        let only = if count == 1 {
+            signs.iter().position(|positive| *positive).filter(|&k| k + 1 < signs.len())
+        } else {
+            None
+        };
         hidden = match hidden {
             None => Some(only),
             Some(column) if column == only => Some(column),
@@ -118,7 +122,8 @@ fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
         hyperplane.weight.iter().flat_map(|a| hyperplane.normal.iter().map(move |u| a * u)).collect()
     };
     let rows: Vec<Vec<Rational>> = (0..hyperplanes.len()).map(row).collect();
-    let independent = Matrix::from_rows(&rows).is_some_and(|matrix| independent_rows(&matrix).len() == rows.len());
+    let independent =
+        Matrix::from_rows(&rows).is_some_and(|matrix| independent_rows(&matrix).len() == rows.len());
     if independent {
         return Some(None);
     }
@@ -129,13 +134,14 @@ fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
     Some(other.map(|component| component.orientation))
 }
 
-
 impl BottleneckFiber {
     /// What the signs of `[W_2 | b_2]` say of this parameter.
     pub fn signs(&self) -> SignVerdict {
         let second = &self.network().layers()[1];
         let rows: Vec<Vec<bool>> = (0..second.width())
-            .map(|j| second.weight().row(j).iter().chain([&second.bias()[j]]).map(Rational::is_positive).collect())
+            .map(|j| {
+                second.weight().row(j).iter().chain([&second.bias()[j]]).map(Rational::is_positive).collect()
+            })
             .collect();
         by_signs(rows.iter().map(Vec::as_slice))
     }

@@ -115,8 +115,10 @@ impl LayerFiber {
             conditions.push(condition("the hidden layers have ReLU activation", Some(detail)));
         }
         let shared = lines::groups(hidden).into_iter().find_map(|group| {
-            let units: Vec<usize> = group.iter().map(|each| each.unit).filter(|unit| nonlinear.contains(unit)).collect();
-            (units.len() > 1).then(|| format!("neurons {} and {} of layer {}", units[0] + 1, units[1] + 1, layer + 1))
+            let units: Vec<usize> =
+                group.iter().map(|each| each.unit).filter(|unit| nonlinear.contains(unit)).collect();
+            (units.len() > 1)
+                .then(|| format!("neurons {} and {} of layer {}", units[0] + 1, units[1] + 1, layer + 1))
         });
         conditions.push(condition(DISTINCT, shared));
         let unconnected = nonlinear.iter().find(|&&unit| output.weight().column(unit).all(Rational::is_zero));
@@ -161,7 +163,8 @@ impl LayerFiber {
             });
             active.push(value.is_positive());
         }
-        let at_base: Vec<usize> = nonlinear.iter().zip(&active).filter(|(_, on)| **on).map(|(unit, _)| *unit).collect();
+        let at_base: Vec<usize> =
+            nonlinear.iter().zip(&active).filter(|(_, on)| **on).map(|(unit, _)| *unit).collect();
         for &unit in at_base.iter().chain(&self.linear) {
             for o in 0..self.output.width() {
                 let v = &self.output.weight()[(o, unit)];
@@ -254,7 +257,8 @@ impl LayerFiber {
     /// defects have the same dimension.
     pub fn dimension(&self) -> usize {
         let own = self.component(&self.own);
-        own.dimension.expect("the given parameter lies in its component") + self.dead.len() * (self.inputs() + self.outputs())
+        own.dimension.expect("the given parameter lies in its component")
+            + self.dead.len() * (self.inputs() + self.outputs())
     }
 }
 
@@ -309,7 +313,10 @@ fn base_point(hidden: &Layer<Rational>, nonlinear: &[usize]) -> Vec<Rational> {
     // The points (1, ..., 1) + (k, k^2, ..., k^d) lie on a curve that meets each hyperplane in at most d of them.
     let point = |k: i64| -> Vec<Rational> {
         let step = Rational::from(k);
-        std::iter::successors(Some(step.clone()), |x| Some(x * &step)).take(d).map(|x| &x + &Rational::ONE).collect()
+        std::iter::successors(Some(step.clone()), |x| Some(x * &step))
+            .take(d)
+            .map(|x| &x + &Rational::ONE)
+            .collect()
     };
     (0..).map(point).find(|x| free(x)).expect("a curve in general position leaves finitely many hyperplanes")
 }

@@ -62,7 +62,11 @@ impl LayerFiber {
         }
     }
 
-    fn orientation_of(&self, hidden: &Layer<Rational>, output: &Layer<Rational>) -> Result<Orientation, Violation> {
+    fn orientation_of(
+        &self,
+        hidden: &Layer<Rational>,
+        output: &Layer<Rational>,
+    ) -> Result<Orientation, Violation> {
         let shape = |hidden: &Layer<Rational>, output: &Layer<Rational>| {
             format!("{}-{}-{}", hidden.input_width(), hidden.width(), output.width())
         };
@@ -126,7 +130,13 @@ impl LayerFiber {
         for (o, expected) in self.hyperplanes()[hyperplane].weight.iter().enumerate() {
             let found = &output.weight()[(o, unit)] * &factor.abs();
             if found != *expected {
-                return Err(Violation::Weight { unit, hyperplane, output: o, expected: expected.clone(), found });
+                return Err(Violation::Weight {
+                    unit,
+                    hyperplane,
+                    output: o,
+                    expected: expected.clone(),
+                    found,
+                });
             }
         }
         Ok(())

@@ -61,9 +61,10 @@ pub enum Fiber {
 pub fn describe(network: &ExactNetwork, ground: Ground) -> Result<Fiber, Vec<Condition>> {
     match network.layers() {
         [hidden, output] => LayerFiber::new(hidden, output, ground, 0).map(Fiber::OneHiddenLayer),
-        _ if ground == Ground::Orthant => {
-            Err(vec![bottleneck::failing("on the orthant: the network has one hidden layer", hidden_layers(network))])
-        }
+        _ if ground == Ground::Orthant => Err(vec![bottleneck::failing(
+            "on the orthant: the network has one hidden layer",
+            hidden_layers(network),
+        )]),
         _ => BottleneckFiber::new(network).map(Fiber::Bottleneck),
     }
 }

@@ -25,7 +25,9 @@ pub enum PathError {
     Outside { end: &'static str, violation: Violation },
     #[error("the ends lie in different components: {a} and {b}")]
     DifferentComponents { a: Orientation, b: Orientation },
-    #[error("no path is known: M_S has rank {rank}, expected the number of linear neurons ({linear}) or of outputs ({outputs})")]
+    #[error(
+        "no path is known: M_S has rank {rank}, expected the number of linear neurons ({linear}) or of outputs ({outputs})"
+    )]
     RankDefect { rank: usize, linear: usize, outputs: usize },
     #[error("the point at {0} left the fiber")]
     LeftTheFiber(Rational),
@@ -42,9 +44,16 @@ pub struct FiberPath {
 enum Way {
     Layer(LayerWay),
     /// Scales of the first layer at both ends, in the order of the given parameter's rows, with their places in the first end.
-    Bottleneck { scales: Vec<(Rational, Rational)>, places: Vec<usize>, rest: LayerWay },
+    Bottleneck {
+        scales: Vec<(Rational, Rational)>,
+        places: Vec<usize>,
+        rest: LayerWay,
+    },
     /// A straight line of scales, translations and dead neurons.
-    Hiding { a: HidingPoint, b: HidingPoint },
+    Hiding {
+        a: HidingPoint,
+        b: HidingPoint,
+    },
 }
 
 /// A neuron at both ends of a path.
@@ -93,7 +102,9 @@ impl FiberPath {
                 let first = &fiber.network().layers()[0];
                 place_first(first, scales, places, hidden, output, s).ok_or_else(left)?
             }
-            (Fiber::Bottleneck(fiber), Way::Hiding { a, b }) => fiber.assemble(&a.between(b, s)).ok_or_else(left)?,
+            (Fiber::Bottleneck(fiber), Way::Hiding { a, b }) => {
+                fiber.assemble(&a.between(b, s)).ok_or_else(left)?
+            }
             _ => return Err(left()),
         };
         match self.fiber.contains(&network) {
@@ -103,11 +114,16 @@ impl FiberPath {
     }
 }
 
-fn layer_way(fiber: &LayerFiber, a: &[Layer<Rational>; 2], b: &[Layer<Rational>; 2]) -> Result<LayerWay, PathError> {
-    let member = |end: &'static str, layers: &[Layer<Rational>; 2]| match fiber.contains(&layers[0], &layers[1]) {
-        Membership::Member(orientation) => Ok(orientation),
-        Membership::Outside(violation) => Err(PathError::Outside { end, violation }),
-    };
+fn layer_way(
+    fiber: &LayerFiber,
+    a: &[Layer<Rational>; 2],
+    b: &[Layer<Rational>; 2],
+) -> Result<LayerWay, PathError> {
+    let member =
+        |end: &'static str, layers: &[Layer<Rational>; 2]| match fiber.contains(&layers[0], &layers[1]) {
+            Membership::Member(orientation) => Ok(orientation),
+            Membership::Outside(violation) => Err(PathError::Outside { end, violation }),
+        };
     let (orientation, other) = (member("the first end", a)?, member("the second end", b)?);
     if orientation != other {
         return Err(PathError::DifferentComponents { a: orientation, b: other });
@@ -120,7 +136,8 @@ fn layer_way(fiber: &LayerFiber, a: &[Layer<Rational>; 2], b: &[Layer<Rational>;
     };
     let (product, _) = fiber.affine_rest(&orientation);
     let start = pair(a, &linear_a);
-    let (segments, order) = join(&product, component.rank, &start, &pair(b, &linear_b)).ok_or_else(|| defect(fiber, &component))?;
+    let (segments, order) = join(&product, component.rank, &start, &pair(b, &linear_b))
+        .ok_or_else(|| defect(fiber, &component))?;
     let bias = |layer: &Layer<Rational>, unit: usize| layer.bias()[unit].clone();
     let biases = [
         linear_a.iter().map(|&unit| bias(&a[0], unit)).collect(),
@@ -147,7 +164,9 @@ fn place(fiber: &LayerFiber, hidden: &Layer<Rational>, unit: usize) -> Option<(u
 }
 
 fn tracks(fiber: &LayerFiber, a: &[Layer<Rational>; 2], b: &[Layer<Rational>; 2]) -> Vec<Track> {
-    let role = |hidden: &Layer<Rational>, unit: usize| fiber.ground().role(hidden.weight().row(unit), &hidden.bias()[unit]);
+    let role = |hidden: &Layer<Rational>, unit: usize| {
+        fiber.ground().role(hidden.weight().row(unit), &hidden.bias()[unit])
+    };
     let n = a[0].width();
     let mut scales_b = vec![Rational::ONE; fiber.hyperplanes().len()];
     let mut dead_b = Vec::new();
@@ -162,8 +181,11 @@ fn tracks(fiber: &LayerFiber, a: &[Layer<Rational>; 2], b: &[Layer<Rational>; 2]
             _ => {}
         }
     }
-    let row = |layers: &[Layer<Rational>; 2], unit: usize| entries(&layers[0], unit).cloned().collect::<Vec<_>>();
-    let out = |layers: &[Layer<Rational>; 2], unit: usize| layers[1].weight().column(unit).cloned().collect::<Vec<_>>();
+    let row =
+        |layers: &[Layer<Rational>; 2], unit: usize| entries(&layers[0], unit).cloned().collect::<Vec<_>>();
+    let out = |layers: &[Layer<Rational>; 2], unit: usize| {
+        layers[1].weight().column(unit).cloned().collect::<Vec<_>>()
+    };
     let (mut linear, mut dead) = (0, dead_b.into_iter());
     (0..n)
         .map(|unit| match role(&a[0], unit) {
@@ -176,7 +198,8 @@ fn tracks(fiber: &LayerFiber, a: &[Layer<Rational>; 2], b: &[Layer<Rational>; 2]
                 Track::Dead { rows: [row(a, unit), row(b, partner)], outs: [out(a, unit), out(b, partner)] }
             }
             _ => {
-                let (hyperplane, scale) = place(fiber, &a[0], unit).expect("a member's neurons lie on the hyperplanes");
+                let (hyperplane, scale) =
+                    place(fiber, &a[0], unit).expect("a member's neurons lie on the hyperplanes");
                 Track::Visible { hyperplane, scales: (scale, scales_b[hyperplane].clone()) }
             }
         })
@@ -187,7 +210,8 @@ impl LayerWay {
     fn at(&self, fiber: &LayerFiber, s: &Rational) -> Option<[Layer<Rational>; 2]> {
         let pair = self.pair(s)?;
         let (d, m, n) = (fiber.inputs(), fiber.outputs(), self.tracks.len());
-        let biases: Vec<Rational> = self.biases[0].iter().zip(&self.biases[1]).map(|(x, y)| between(x, y, s)).collect();
+        let biases: Vec<Rational> =
+            self.biases[0].iter().zip(&self.biases[1]).map(|(x, y)| between(x, y, s)).collect();
         let (_, mut constant) = fiber.affine_rest(&self.orientation);
         let mut weight = Matrix::from_fn(n, d, |_, _| Rational::ZERO);
         let mut bias = vec![Rational::ZERO; n];
@@ -247,7 +271,8 @@ fn first_rows(own: &Layer<Rational>, other: &Layer<Rational>) -> Option<Vec<(usi
 /// The rest of a network in the coordinates of the given first layer.
 fn rest_of(network: &ExactNetwork, rows: &[(usize, Rational)]) -> [Layer<Rational>; 2] {
     let second = &network.layers()[1];
-    let weight = Matrix::from_fn(second.width(), rows.len(), |j, k| &second.weight()[(j, rows[k].0)] * &rows[k].1);
+    let weight =
+        Matrix::from_fn(second.width(), rows.len(), |j, k| &second.weight()[(j, rows[k].0)] * &rows[k].1);
     [Layer::new(weight, second.bias().to_vec(), second.activation()), network.layers()[2].clone()]
 }
 
@@ -265,7 +290,9 @@ fn bottleneck_way(fiber: &BottleneckFiber, a: &ExactNetwork, b: &ExactNetwork) -
         return Ok(Way::Hiding { a: decoded(a), b: decoded(b) });
     };
     let own = &fiber.network().layers()[0];
-    let rows = |network: &ExactNetwork| first_rows(own, &network.layers()[0]).expect("members have the same first layer");
+    let rows = |network: &ExactNetwork| {
+        first_rows(own, &network.layers()[0]).expect("members have the same first layer")
+    };
     let (rows_a, rows_b) = (rows(a), rows(b));
     let rest = layer_way(layer, &rest_of(a, &rows_a), &rest_of(b, &rows_b))?;
     let scales = rows_a.iter().zip(&rows_b).map(|(x, y)| (x.1.clone(), y.1.clone())).collect();

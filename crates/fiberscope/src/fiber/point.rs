@@ -45,7 +45,11 @@ impl FiberSampler {
                     Kind::Bottleneck { first: network.layers()[0].clone(), rest: sampler(layer)? }
                 }
                 Rest::Hiding(hidden) => {
-                    let flipped = orientation.active().iter().enumerate().any(|(i, on)| !on && (i == hidden.unit || !hidden.flips));
+                    let flipped = orientation
+                        .active()
+                        .iter()
+                        .enumerate()
+                        .any(|(i, on)| !on && (i == hidden.unit || !hidden.flips));
                     let orientation = (!flipped).then(|| orientation.clone())?;
                     Kind::Hiding { fiber: Box::new(bottleneck.clone()), orientation }
                 }
@@ -58,7 +62,8 @@ impl FiberSampler {
         match &self.0 {
             Kind::Layer(sampler) => {
                 let point = sampler.sample(rng);
-                let network = Network::new(vec![point.hidden, point.output]).expect("layers of the shapes of a network");
+                let network = Network::new(vec![point.hidden, point.output])
+                    .expect("layers of the shapes of a network");
                 FiberPoint { network, exact: point.exact }
             }
             Kind::Bottleneck { first, rest } => {
@@ -68,7 +73,9 @@ impl FiberSampler {
             }
             Kind::Hiding { fiber, orientation } => {
                 let point = fiber.random_point(orientation, rng).expect("a hyperplane is hidden");
-                let network = fiber.assemble(&point).expect("the flips are allowed and the translation is at least t_min");
+                let network = fiber
+                    .assemble(&point)
+                    .expect("the flips are allowed and the translation is at least t_min");
                 let network = permuted(&network, rng);
                 let (network, exact) = network.to_f64().expect("numbers of the size of the given ones");
                 FiberPoint { network, exact }
@@ -172,7 +179,10 @@ impl BottleneckFiber {
         };
         let (own, found) = (self.network().widths(), other.widths());
         if own != found {
-            return Membership::Outside(Violation::Shape { expected: format!("{own:?}"), found: format!("{found:?}") });
+            return Membership::Outside(Violation::Shape {
+                expected: format!("{own:?}"),
+                found: format!("{found:?}"),
+            });
         }
         let first = &self.network().layers()[0];
         let Some((order, factors)) = match_rows(first, &other.layers()[0]) else {
@@ -181,17 +191,23 @@ impl BottleneckFiber {
         // Row i of the given first layer is factors[i] times their row order[i].
         let second = &other.layers()[1];
         let inverse: Vec<Rational> = factors.iter().map(|x| x.recip().expect("a positive factor")).collect();
-        let weight = Matrix::from_fn(second.width(), order.len(), |j, i| &second.weight()[(j, order[i])] * &inverse[i]);
+        let weight = Matrix::from_fn(second.width(), order.len(), |j, i| {
+            &second.weight()[(j, order[i])] * &inverse[i]
+        });
         let hidden = Layer::new(weight, second.bias().to_vec(), second.activation());
         match fiber.contains(&hidden, &other.layers()[2]) {
-            Membership::Outside(violation) => Membership::Outside(Violation::SecondLayer(Box::new(violation))),
+            Membership::Outside(violation) => {
+                Membership::Outside(Violation::SecondLayer(Box::new(violation)))
+            }
             member => member,
         }
     }
 }
 
 fn unmatched(own: &Layer<Rational>, other: &Layer<Rational>) -> String {
-    let partner = |i: usize| (0..other.width()).any(|j| crate::equivalence::matching::factor(own, i, other, j).is_some());
+    let partner = |i: usize| {
+        (0..other.width()).any(|j| crate::equivalence::matching::factor(own, i, other, j).is_some())
+    };
     match (0..own.width()).find(|&i| !partner(i)) {
         Some(i) => format!("no row is a positive multiple of row {} of the function's first layer", i + 1),
         None => "its rows are no permutation of positive multiples of the function's first layer".into(),

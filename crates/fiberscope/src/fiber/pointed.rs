@@ -31,7 +31,8 @@ impl Pointedness {
         let columns = || (0..matrix.cols()).map(|j| matrix.column(j).cloned().collect::<Vec<_>>());
         match self {
             Pointedness::Pointed { functional } => {
-                functional.len() == matrix.rows() && columns().all(|c| is_zero(&c) || dot(functional, &c).is_positive())
+                functional.len() == matrix.rows()
+                    && columns().all(|c| is_zero(&c) || dot(functional, &c).is_positive())
             }
             Pointedness::NotPointed { combination } => {
                 let vanishes = |row: &[Rational]| dot(row, combination).is_zero();
@@ -67,11 +68,14 @@ pub fn pointedness(matrix: &Matrix<Rational>) -> Pointedness {
         return Pointedness::Pointed { functional };
     }
     let floats: Option<Vec<Vec<f64>>> = columns.iter().map(|(_, column)| unit(column)).collect();
-    let proposed = floats.and_then(|floats| match phase_one(&floats, 8 * (floats.len() + matrix.rows()) + 32) {
-        Some(End::Infeasible(y)) => functional(&y, &columns),
-        Some(End::Feasible(basis)) => exact(&columns, &basis.iter().map(|b| b.0).collect::<Vec<_>>(), matrix.cols()),
-        None => None,
-    });
+    let proposed =
+        floats.and_then(|floats| match phase_one(&floats, 8 * (floats.len() + matrix.rows()) + 32) {
+            Some(End::Infeasible(y)) => functional(&y, &columns),
+            Some(End::Feasible(basis)) => {
+                exact(&columns, &basis.iter().map(|b| b.0).collect::<Vec<_>>(), matrix.cols())
+            }
+            None => None,
+        });
     proposed.unwrap_or_else(|| {
         let all: Vec<usize> = (0..columns.len()).collect();
         exact(&columns, &all, matrix.cols()).expect("the method ends with one of the two answers")

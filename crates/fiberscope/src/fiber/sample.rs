@@ -150,7 +150,11 @@ impl Sampler {
             for _ in 0..2 * l {
                 let i = rng.random_range(0..l);
                 let j = (i + rng.random_range(1..l)) % l;
-                let factor = if rng.random() { f64::from(rng.random_range(1..=4)) / 4.0 } else { -largest(&right, i, j) };
+                let factor = if rng.random() {
+                    f64::from(rng.random_range(1..=4)) / 4.0
+                } else {
+                    -largest(&right, i, j)
+                };
                 shear(&mut left, &mut right, (i, j), factor, exactness);
             }
         }

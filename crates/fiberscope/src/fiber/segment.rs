@@ -55,7 +55,8 @@ impl Segment {
                     right.row_mut(k).fill(Rational::ZERO);
                 }
                 let rest = Scalar::product(&left, &right)?;
-                let open = Matrix::from_fn(product.rows(), product.cols(), |i, j| &product[(i, j)] - &rest[(i, j)]);
+                let open =
+                    Matrix::from_fn(product.rows(), product.cols(), |i, j| &product[(i, j)] - &rest[(i, j)]);
                 let solved = Scalar::product(&inverse(left.select_columns(pivots), Deadline::NEVER)?, &open)?;
                 for (row, &k) in pivots.iter().enumerate() {
                     right.row_mut(k).clone_from_slice(solved.row(row));
@@ -67,7 +68,12 @@ impl Segment {
 }
 
 /// Joins two points; the second one after a permutation of its rows. `None` if the ranks are not those above, or no good lines are found.
-pub fn join(product: &Matrix<Rational>, rank: usize, a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
+pub fn join(
+    product: &Matrix<Rational>,
+    rank: usize,
+    a: &Pair,
+    b: &Pair,
+) -> Option<(Vec<Segment>, Vec<usize>)> {
     let (l, m) = (a.right.rows(), product.rows());
     if l == 0 {
         return Some((Vec::new(), Vec::new()));
@@ -93,7 +99,11 @@ fn injective(a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
         order.swap(0, 1);
         turn = turn.select_rows(&order);
     }
-    let line = |from: &Matrix<Rational>, to: &Matrix<Rational>| Segment::Turn { at: a.clone(), from: from.clone(), to: to.clone() };
+    let line = |from: &Matrix<Rational>, to: &Matrix<Rational>| Segment::Turn {
+        at: a.clone(),
+        from: from.clone(),
+        to: to.clone(),
+    };
     let unit = identity(l);
     if never_singular(&unit, &turn) {
         return Some((vec![line(&unit, &turn)], order));
@@ -103,7 +113,10 @@ fn injective(a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
         // Nonnegative matrices keep W >= 0 on both sides.
         let mut random = || Matrix::from_fn(l, l, |_, _| Rational::dyadic(rng.random_range(1..64), -4));
         let (near_a, near_b) = (random(), Scalar::product(&random(), &turn)?);
-        if never_singular(&unit, &near_a) && never_singular(&near_a, &near_b) && never_singular(&near_b, &turn) {
+        if never_singular(&unit, &near_a)
+            && never_singular(&near_a, &near_b)
+            && never_singular(&near_b, &turn)
+        {
             return Some((vec![line(&unit, &near_a), line(&near_a, &near_b), line(&near_b, &turn)], order));
         }
     }
@@ -159,7 +172,9 @@ fn surjective(product: &Matrix<Rational>, a: &Pair, b: &Pair) -> Option<(Vec<Seg
     // The pivots of B take the places of those of A.
     let rest = |pivots: &[usize]| (0..l).filter(|k| !pivots.contains(k)).collect::<Vec<_>>();
     let mut order = vec![0; l];
-    for (&place, &unit) in from.pivots.iter().chain(&rest(&from.pivots)).zip(at_b.pivots.iter().chain(&rest(&at_b.pivots))) {
+    for (&place, &unit) in
+        from.pivots.iter().chain(&rest(&from.pivots)).zip(at_b.pivots.iter().chain(&rest(&at_b.pivots)))
+    {
         order[place] = unit;
     }
     let sign = |pair: &Pair| determinant(&pair.left.select_columns(&from.pivots)).signum();
@@ -187,7 +202,8 @@ fn surjective(product: &Matrix<Rational>, a: &Pair, b: &Pair) -> Option<(Vec<Seg
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let middle = (0..TRIES).find_map(|_| {
             let middle = station(product, pivots, l, &mut rng)?;
-            let good = never_singular(&columns(&from.end), &columns(&middle)) && never_singular(&columns(&middle), &columns(&to));
+            let good = never_singular(&columns(&from.end), &columns(&middle))
+                && never_singular(&columns(&middle), &columns(&to));
             good.then_some(middle)
         })?;
         stations.push(middle);
@@ -200,7 +216,8 @@ fn surjective(product: &Matrix<Rational>, a: &Pair, b: &Pair) -> Option<(Vec<Seg
         pivots: pivots.clone(),
         raise,
     };
-    let raise = needed_raise(stations.windows(2).map(|pair| slide(pair, vec![Rational::ZERO; product.cols()])))?;
+    let raise =
+        needed_raise(stations.windows(2).map(|pair| slide(pair, vec![Rational::ZERO; product.cols()])))?;
     let lift = |pair: &Pair, down: bool| {
         let high = raised(&pair.right, &raise);
         let (from, to) = if down { (high, pair.right.clone()) } else { (pair.right.clone(), high) };
@@ -282,7 +299,17 @@ fn determinant(matrix: &Matrix<Rational>) -> Rational {
     for col in 0..n {
         let Some(pivot) = (col..n).find(|&i| !work[(i, col)].is_zero()) else { return Rational::ZERO };
         if pivot != col {
-            let order: Vec<usize> = (0..n).map(|i| if i == col { pivot } else if i == pivot { col } else { i }).collect();
+            let order: Vec<usize> = (0..n)
+                .map(|i| {
+                    if i == col {
+                        pivot
+                    } else if i == pivot {
+                        col
+                    } else {
+                        i
+                    }
+                })
+                .collect();
             work = work.select_rows(&order);
             result = -result;
         }
@@ -309,7 +336,9 @@ fn never_singular(from: &Matrix<Rational>, to: &Matrix<Rational>) -> bool {
     let node = |k: usize| &Rational::from(k as i64) / &Rational::from(n as i64);
     let values = Matrix::from_fn(n + 1, 1, |k, _| determinant(&mix(from, to, &node(k))));
     let collocation = Matrix::from_fn(n + 1, n + 1, |k, i| bernstein(n, i, &node(k)));
-    let Some(coefficients) = inverse(collocation, Deadline::NEVER).and_then(|inverse| Scalar::product(&inverse, &values)) else {
+    let Some(coefficients) =
+        inverse(collocation, Deadline::NEVER).and_then(|inverse| Scalar::product(&inverse, &values))
+    else {
         return false;
     };
     one_sign(coefficients.into_entries(), DEPTH)

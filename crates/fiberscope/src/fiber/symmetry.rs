@@ -135,14 +135,20 @@ pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
 }
 
 /// The dimension of the fiber near a parameter: `D` minus the functional dimension, on all linear regions if there are at most `regions`, else on those that `samples` random points find.
-pub fn local_dimension(network: &Network, regions: u64, samples: usize, options: &DimensionOptions) -> LocalDimension {
+pub fn local_dimension(
+    network: &Network,
+    regions: u64,
+    samples: usize,
+    options: &DimensionOptions,
+) -> LocalDimension {
     if network.hidden_depth() == 0 {
         return LocalDimension { dimension: 0, complete: true };
     }
     let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(10)) };
     let widths = network.widths();
     let neurons: usize = widths[1..widths.len() - 1].iter().sum();
-    let walked = if neurons <= 64 { walk_regions(network, &Domain::Space, &limits, &|_| {}).ok() } else { None };
+    let walked =
+        if neurons <= 64 { walk_regions(network, &Domain::Space, &limits, &|_| {}).ok() } else { None };
     let listed = walked.filter(|walked| walked.complete).and_then(|walked| {
         walked.signs.iter().map(|signs| layered(signs, &widths)).collect::<Option<Vec<SignVector>>>()
     });
@@ -193,7 +199,12 @@ impl Places {
     /// `factor` times the row and bias of neuron `from`, at the place of neuron `to`.
     fn row(&self, network: &ExactNetwork, layer: usize, to: usize, from: usize) -> Direction {
         let rows = &network.layers()[layer];
-        let weights = rows.weight().row(from).iter().enumerate().map(|(j, w)| (self.weight(network, layer, to, j), w.clone()));
+        let weights = rows
+            .weight()
+            .row(from)
+            .iter()
+            .enumerate()
+            .map(|(j, w)| (self.weight(network, layer, to, j), w.clone()));
         weights.chain([(self.bias(layer, to), rows.bias()[from].clone())]).collect()
     }
 
@@ -204,7 +215,9 @@ impl Places {
     }
 
     fn scalings(&self, network: &ExactNetwork, layer: usize) -> Vec<Direction> {
-        let one = |unit: usize| [self.row(network, layer, unit, unit), self.minus_column(network, layer, unit, unit)].concat();
+        let one = |unit: usize| {
+            [self.row(network, layer, unit, unit), self.minus_column(network, layer, unit, unit)].concat()
+        };
         (0..network.layers()[layer].width()).map(one).collect()
     }
 }
@@ -215,6 +228,9 @@ struct LayerSymmetries {
     /// Neurons whose bias can be shifted: also constant ones.
     shiftable: Vec<usize>,
     dead: Vec<usize>,
+    /// Neurons that are linear or dead, but perhaps at the border of it.
+    weakly_linear: Vec<usize>,
+    weakly_dead: Vec<usize>,
     unconnected: Vec<usize>,
     rays: Vec<Vec<lines::Multiple>>,
     hidden: Option<(usize, Rational, bool)>,
@@ -234,14 +250,16 @@ impl LayerSymmetries {
         };
         let positive = |unit: usize| !relu || range(unit).lower.is_some_and(|lower| lower.is_positive());
         let negative = |unit: usize| relu && range(unit).upper.is_some_and(|upper| upper.is_negative());
-        let units = |test: &dyn Fn(usize) -> bool| (0..rows.width()).filter(|&unit| test(unit)).collect::<Vec<_>>();
+        let units =
+            |test: &dyn Fn(usize) -> bool| (0..rows.width()).filter(|&unit| test(unit)).collect::<Vec<_>>();
         let out = network.layers()[layer + 1].weight();
         let unconnected = units(&|unit| out.column(unit).all(Rational::is_zero));
         let mut rays: Vec<Vec<lines::Multiple>> = Vec::new();
         if relu {
             for group in lines::groups(rows) {
                 for sign in [1, -1] {
-                    let ray: Vec<_> = group.iter().filter(|each| each.factor.signum() == sign).cloned().collect();
+                    let ray: Vec<_> =
+                        group.iter().filter(|each| each.factor.signum() == sign).cloned().collect();
                     if ray.len() > 1 {
                         rays.push(ray);
                     }
@@ -252,6 +270,8 @@ impl LayerSymmetries {
             linear: units(&|unit| positive(unit) && (!relu || firm(unit))),
             shiftable: units(&positive),
             dead: units(&|unit| negative(unit) && firm(unit)),
+            weakly_linear: units(&|unit| !silent(unit) && (!relu || range(unit).lower.is_some_and(|lower| !lower.is_negative()))),
+            weakly_dead: units(&silent),
             unconnected,
             rays,
             hidden: hidden(network, layer),
@@ -259,11 +279,11 @@ impl LayerSymmetries {
     }
 
     fn list(&self, network: &ExactNetwork, layer: usize, symmetries: &mut Vec<Symmetry>) {
-        if !self.shiftable.is_empty() {
-            symmetries.push(Symmetry::LinearNeurons { layer, units: self.shiftable.clone() });
+        if !self.weakly_linear.is_empty() {
+            symmetries.push(Symmetry::LinearNeurons { layer, units: self.weakly_linear.clone() });
         }
-        if !self.dead.is_empty() {
-            symmetries.push(Symmetry::DeadNeurons { layer, units: self.dead.clone() });
+        if !self.weakly_dead.is_empty() {
+            symmetries.push(Symmetry::DeadNeurons { layer, units: self.weakly_dead.clone() });
         }
         if !self.unconnected.is_empty() {
             symmetries.push(Symmetry::UnconnectedNeurons { layer, units: self.unconnected.clone() });
@@ -287,24 +307,32 @@ impl LayerSymmetries {
         let mut found: Vec<Direction> = Vec::new();
         for &i in &self.linear {
             for &j in self.linear.iter().filter(|&&j| j != i) {
-                found.push([places.row(network, layer, i, j), places.minus_column(network, layer, j, i)].concat());
+                found.push(
+                    [places.row(network, layer, i, j), places.minus_column(network, layer, j, i)].concat(),
+                );
             }
         }
         for &i in &self.shiftable {
             let mut direction = vec![(places.bias(layer, i), one())];
-            direction.extend(next.weight().column(i).enumerate().map(|(o, v)| (places.bias(layer + 1, o), -v)));
+            direction
+                .extend(next.weight().column(i).enumerate().map(|(o, v)| (places.bias(layer + 1, o), -v)));
             found.push(direction);
         }
         for kernel in kernel(&next.weight().select_columns(&self.linear)) {
             for j in 0..inputs {
-                let entry = |(k, n): (usize, &Rational)| (places.weight(network, layer, self.linear[k], j), n.clone());
+                let entry = |(k, n): (usize, &Rational)| {
+                    (places.weight(network, layer, self.linear[k], j), n.clone())
+                };
                 found.push(kernel.iter().enumerate().map(entry).collect());
             }
         }
         for kernel in kernel(&rows.weight().select_rows(&self.linear).transpose()) {
-            let constant: Rational = kernel.iter().zip(&self.linear).map(|(k, &unit)| k * &rows.bias()[unit]).sum();
+            let constant: Rational =
+                kernel.iter().zip(&self.linear).map(|(k, &unit)| k * &rows.bias()[unit]).sum();
             for o in 0..outputs {
-                let entry = |(k, n): (usize, &Rational)| (places.weight(network, layer + 1, o, self.linear[k]), n.clone());
+                let entry = |(k, n): (usize, &Rational)| {
+                    (places.weight(network, layer + 1, o, self.linear[k]), n.clone())
+                };
                 let weights = kernel.iter().enumerate().map(entry);
                 found.push(weights.chain([(places.bias(layer + 1, o), -&constant)]).collect());
             }
@@ -319,7 +347,10 @@ impl LayerSymmetries {
         for ray in &self.rays {
             for other in &ray[1..] {
                 let share = |o: usize| {
-                    let (first, second) = (places.weight(network, layer + 1, o, ray[0].unit), places.weight(network, layer + 1, o, other.unit));
+                    let (first, second) = (
+                        places.weight(network, layer + 1, o, ray[0].unit),
+                        places.weight(network, layer + 1, o, other.unit),
+                    );
                     vec![(first, other.factor.abs()), (second, -ray[0].factor.abs())]
                 };
                 found.extend((0..outputs).map(share));
@@ -365,7 +396,9 @@ fn kernel(matrix: &Matrix<Rational>) -> Vec<Vec<Rational>> {
     let columns = matrix.transpose();
     let pivots = independent_rows(&columns);
     let others: Vec<usize> = (0..columns.rows()).filter(|k| !pivots.contains(k)).collect();
-    let Some(shares) = coordinates(&columns.select_rows(&pivots), &columns.select_rows(&others), Deadline::NEVER) else {
+    let Some(shares) =
+        coordinates(&columns.select_rows(&pivots), &columns.select_rows(&others), Deadline::NEVER)
+    else {
         return Vec::new();
     };
     let vector = |(row, &other): (usize, &usize)| {
@@ -381,7 +414,14 @@ fn kernel(matrix: &Matrix<Rational>) -> Vec<Vec<Rational>> {
 /// bias, has coefficient 0.
 fn independent_scalings(network: &ExactNetwork) -> usize {
     let widths = network.widths();
-    let first: Vec<usize> = widths[1..].iter().scan(1, |at, &width| { let here = *at; *at += width; Some(here) }).collect();
+    let first: Vec<usize> = widths[1..]
+        .iter()
+        .scan(1, |at, &width| {
+            let here = *at;
+            *at += width;
+            Some(here)
+        })
+        .collect();
     // Number 0 is the ground: inputs, biases and outputs.
     let hidden: usize = widths[1..widths.len() - 1].iter().sum();
     let mut parent: Vec<usize> = (0..=hidden).collect();
@@ -416,7 +456,8 @@ fn independent_scalings(network: &ExactNetwork) -> usize {
 fn rank(directions: &[Direction]) -> usize {
     let columns = directions.len() + 8;
     let coefficient = |place: usize, column: usize| {
-        let mut x = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (column as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let mut x = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ (column as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (x ^ (x >> 31)) % PRIME
@@ -424,16 +465,22 @@ fn rank(directions: &[Direction]) -> usize {
     let mut echelon: Vec<(usize, Vec<u64>)> = Vec::new();
     for direction in directions {
         let mut row = vec![0u64; columns];
-        let Some(entries) = direction.iter().map(|(place, x)| Some((*place, x.residue()?))).collect::<Option<Vec<_>>>() else {
+        let Some(entries) =
+            direction.iter().map(|(place, x)| Some((*place, x.residue()?))).collect::<Option<Vec<_>>>()
+        else {
             continue;
         };
         for (place, x) in entries.into_iter().filter(|(_, x)| *x != 0) {
-            row.iter_mut().enumerate().for_each(|(c, sum)| *sum = reduce(u128::from(*sum) + u128::from(x) * u128::from(coefficient(place, c))));
+            row.iter_mut().enumerate().for_each(|(c, sum)| {
+                *sum = reduce(u128::from(*sum) + u128::from(x) * u128::from(coefficient(place, c)))
+            });
         }
         for (lead, earlier) in &echelon {
             if row[*lead] != 0 {
                 let factor = PRIME - row[*lead];
-                row.iter_mut().zip(earlier).for_each(|(x, &e)| *x = reduce(u128::from(*x) + u128::from(factor) * u128::from(e)));
+                row.iter_mut()
+                    .zip(earlier)
+                    .for_each(|(x, &e)| *x = reduce(u128::from(*x) + u128::from(factor) * u128::from(e)));
             }
         }
         if let Some(lead) = row.iter().position(|&x| x != 0) {

@@ -160,7 +160,9 @@ mod tests {
     fn large_widths_do_not_overflow() {
         let large = volume(&[500, 500, 500, 10]).unwrap();
         assert!(large.lower <= large.exact && large.exact < Rational::ONE && large.exact <= large.upper);
-        assert!(volume(&[2, 3, 1, 1]).is_err() && volume(&[2, 2, 1]).is_err() && volume(&[3, 1, 1, 1]).is_err());
+        assert!(
+            volume(&[2, 3, 1, 1]).is_err() && volume(&[2, 2, 1]).is_err() && volume(&[3, 1, 1, 1]).is_err()
+        );
         assert!(volume(&[1 << 40, 1 << 40, 1 << 40, 1]).is_err());
     }
 

@@ -25,7 +25,11 @@ impl FlowField {
 
     /// The parameters of a network as one vector.
     pub fn parameters(&self, network: &Network) -> Vec<f64> {
-        network.layers().iter().flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()).copied()).collect()
+        network
+            .layers()
+            .iter()
+            .flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()).copied())
+            .collect()
     }
 
     /// The network with these parameters, if they are finite.
@@ -51,7 +55,9 @@ impl FlowField {
 
     /// One step down the gradient: Euler's, or the classical one of Runge and Kutta.
     pub fn advance(&mut self, parameters: &mut [f64], step: f64, fourth_order: bool) {
-        let moved = |at: &[f64], by: &[f64], step: f64| -> Vec<f64> { at.iter().zip(by).map(|(x, g)| x - step * g).collect() };
+        let moved = |at: &[f64], by: &[f64], step: f64| -> Vec<f64> {
+            at.iter().zip(by).map(|(x, g)| x - step * g).collect()
+        };
         let k1 = self.gradient(parameters);
         if !fourth_order {
             parameters.iter_mut().zip(&k1).for_each(|(x, g)| *x -= step * g);

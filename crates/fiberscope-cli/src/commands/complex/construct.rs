@@ -29,8 +29,11 @@ pub fn run(args: &ConstructArgs, global: &Global, output: &mut Output) -> anyhow
 
 /// Writes a network, its twin and the certificate that they are equal.
 fn with_twin(built: &Construction, kind: &str, args: &BuildArgs, output: &Output) -> anyhow::Result<Answer> {
-    let beside = |given: &Option<PathBuf>, ending: &str| given.clone().unwrap_or_else(|| args.output.with_extension(ending));
-    let (twin, certificate) = (beside(&args.twin, "twin.json"), beside(&args.certificate, "certificate.json"));
+    let beside = |given: &Option<PathBuf>, ending: &str| {
+        given.clone().unwrap_or_else(|| args.output.with_extension(ending))
+    };
+    let (twin, certificate) =
+        (beside(&args.twin, "twin.json"), beside(&args.certificate, "certificate.json"));
     save(&built.network, &args.output, Precision::F64)?;
     save(&built.twin, &twin, Precision::F64)?;
     let json = built.certificate.to_json();

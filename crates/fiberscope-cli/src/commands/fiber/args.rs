@@ -83,7 +83,9 @@ pub struct VolumeArgs {
 /// DATA has one sample per row: the inputs, then the targets (for cross-entropy: the class, from 0). Gradient descent and the Runge-Kutta method run with several steps; the table shows how the
 /// conserved quantities drift.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope conserve zoo:hiding-two samples.csv --time 0.5 --plot drift.svg")]
+#[command(
+    after_help = "Example:\n  fiberscope conserve zoo:hiding-two samples.csv --time 0.5 --plot drift.svg"
+)]
 pub struct ConserveArgs {
     /// The network at the start
     pub model: String,

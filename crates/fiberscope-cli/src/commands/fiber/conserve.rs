@@ -34,7 +34,8 @@ pub fn run(args: &ConserveArgs, output: &Output) -> anyhow::Result<Answer> {
 const INTEGRATORS: [Integrator; 2] = [Integrator::GradientDescent, Integrator::RungeKutta];
 
 fn text(args: &ConserveArgs, found: &Conservation) -> String {
-    let mut text = format!("gradient flow of {} on {} for time {}\n", args.model, args.data.display(), args.time);
+    let mut text =
+        format!("gradient flow of {} on {} for time {}\n", args.model, args.data.display(), args.time);
     for (l, units) in found.linear.iter().enumerate() {
         let list: Vec<String> = units.iter().map(|unit| (unit + 1).to_string()).collect();
         let names = if list.is_empty() { "none".into() } else { list.join(", ") };
@@ -43,9 +44,20 @@ fn text(args: &ConserveArgs, found: &Conservation) -> String {
     text += "  Q = W_l W_l^T + b_l b_l^T - W_(l+1)^T W_(l+1); conserved: its diagonal, and the entries between neurons that are always active\n\n";
     let translation = found.hidden.is_some();
     let head = if translation { "  translation" } else { "" };
-    text += &format!("  {:<16}  {:>10}  {:>7}  {:>11}  {:>11}  {:>11}{head}\n", "integrator", "step", "steps", "loss", "drift of Q", "other Q");
+    text += &format!(
+        "  {:<16}  {:>10}  {:>7}  {:>11}  {:>11}  {:>11}{head}\n",
+        "integrator", "step", "steps", "loss", "drift of Q", "other Q"
+    );
     for run in &found.runs {
-        text += &format!("  {:<16}  {:>10.3e}  {:>7}  {:>11.4e}  {:>11.3e}  {:>11.3e}", run.integrator.name(), run.step, run.steps, run.loss.1, run.drift, run.other);
+        text += &format!(
+            "  {:<16}  {:>10.3e}  {:>7}  {:>11.4e}  {:>11.3e}  {:>11.3e}",
+            run.integrator.name(),
+            run.step,
+            run.steps,
+            run.loss.1,
+            run.drift,
+            run.other
+        );
         text += &run.translation.map_or("\n".into(), |change| format!("  {change:>11.3e}\n"));
     }
     text.push('\n');
@@ -55,7 +67,9 @@ fn text(args: &ConserveArgs, found: &Conservation) -> String {
         }
     }
     if let (Some(neuron), Some(along)) = (found.hidden, found.along_translation) {
-        text += &format!("  the next layer hides {neuron}: the gradient has no component along its translation (cosine {along:.1e}),\n  yet the translation induces no conserved quantity: b[k] - sum_j W[j,k] b_next[j] changes as in the last column, whatever the step\n");
+        text += &format!(
+            "  the next layer hides {neuron}: the gradient has no component along its translation (cosine {along:.1e}),\n  yet the translation induces no conserved quantity: b[k] - sum_j W[j,k] b_next[j] changes as in the last column, whatever the step\n"
+        );
     }
     text
 }
@@ -68,7 +82,8 @@ fn value(found: &Conservation) -> Value {
         })
     };
     let series = found.runs.iter().map(|run| json!(run.series)).collect::<Vec<_>>();
-    let linear: Vec<Vec<usize>> = found.linear.iter().map(|units| units.iter().map(|unit| unit + 1).collect()).collect();
+    let linear: Vec<Vec<usize>> =
+        found.linear.iter().map(|units| units.iter().map(|unit| unit + 1).collect()).collect();
     json!({
         "drift": found.runs.iter().map(run).collect::<Vec<_>>(),
         "series": series,
@@ -83,14 +98,17 @@ fn value(found: &Conservation) -> Value {
 /// The logarithm of the drift against that of the step.
 fn plot(name: &str, found: &Conservation) -> Graph {
     let curve = |name: String, runs: &mut dyn Iterator<Item = (f64, f64)>| {
-        let mut points: Vec<(f64, f64)> = runs.filter(|(_, y)| *y > 0.0).map(|(x, y)| (x.log10(), y.log10())).collect();
+        let mut points: Vec<(f64, f64)> =
+            runs.filter(|(_, y)| *y > 0.0).map(|(x, y)| (x.log10(), y.log10())).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Curve { name, breakpoints: points.clone(), points }
     };
     let of = |integrator: Integrator| found.runs.iter().filter(move |run| run.integrator == integrator);
     let mut curves: Vec<Curve> = INTEGRATORS
         .iter()
-        .map(|&integrator| curve(integrator.name().into(), &mut of(integrator).map(|run| (run.step, run.drift))))
+        .map(|&integrator| {
+            curve(integrator.name().into(), &mut of(integrator).map(|run| (run.step, run.drift)))
+        })
         .collect();
     if found.hidden.is_some() {
         let runs = of(Integrator::RungeKutta).filter_map(|run| Some((run.step, run.translation?)));

@@ -2,7 +2,8 @@
 
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::fiber::{
-    Class, Existence, Fiber, FiberComponent, GeneralFiber, Ground, LayerFiber, Rest, Symmetry, local_dimension, symmetries,
+    Class, Existence, Fiber, FiberComponent, GeneralFiber, Ground, LayerFiber, Rest, Symmetry,
+    local_dimension, symmetries,
 };
 use fiberscope_core::{Domain, Neuron};
 use fiberscope_report::fiber::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
@@ -81,7 +82,8 @@ fn covered(subject: &Subject, fiber: &Fiber, args: &FiberArgs, output: &Output, 
             Rest::Layerwise(layer) => Some(layer),
             Rest::Hiding(hidden) => {
                 let neuron = Neuron { layer: 0, unit: hidden.unit };
-                summary.hidden = Some(HiddenRow { neuron, least: hidden.least.clone(), flips: inner.flips() });
+                summary.hidden =
+                    Some(HiddenRow { neuron, least: hidden.least.clone(), flips: inner.flips() });
                 None
             }
         },
@@ -95,7 +97,8 @@ fn is_small(layer: &LayerFiber) -> bool {
 
 fn equations(layer: &LayerFiber) -> Equations {
     let (matrix, constant) = layer.affine_rest(layer.own());
-    let hyperplane = |h: &fiberscope::fiber::OrientedHyperplane| (h.normal.clone(), h.offset.clone(), h.weight.clone());
+    let hyperplane =
+        |h: &fiberscope::fiber::OrientedHyperplane| (h.normal.clone(), h.offset.clone(), h.weight.clone());
     Equations {
         orthant: layer.ground() == Ground::Orthant,
         base: layer.base().to_vec(),
@@ -110,14 +113,23 @@ fn equations(layer: &LayerFiber) -> Equations {
 
 fn case(fiber: &Fiber) -> String {
     let roles = |layer: &LayerFiber| {
-        let parts = [(layer.hyperplanes().len(), "nonlinear"), (layer.linear().len(), "linear"), (layer.dead().len(), "dead")];
-        let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
+        let parts = [
+            (layer.hyperplanes().len(), "nonlinear"),
+            (layer.linear().len(), "linear"),
+            (layer.dead().len(), "dead"),
+        ];
+        let parts =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
         parts.collect::<Vec<_>>().join(", ")
     };
     match fiber {
         Fiber::OneHiddenLayer(layer) => {
             let ground = if layer.ground() == Ground::Space { "R^" } else { "the orthant of R^" };
-            format!("all generic parameters: one hidden layer on {ground}{} ({})", layer.inputs(), roles(layer))
+            format!(
+                "all generic parameters: one hidden layer on {ground}{} ({})",
+                layer.inputs(),
+                roles(layer)
+            )
         }
         Fiber::Bottleneck(inner) => match inner.rest() {
             Rest::Layerwise(layer) => format!(
@@ -127,8 +139,15 @@ fn case(fiber: &Fiber) -> String {
             ),
             Rest::Hiding(hidden) => {
                 let flips = if hidden.flips { " of all flips" } else { "" };
-                let dead = if inner.dead().is_empty() { String::new() } else { format!("; {} dead neurons are free", inner.dead().len()) };
-                format!("all generic parameters: layer 2 hides neuron {} of layer 1; the translations{flips} (half-lines){dead}", hidden.unit + 1)
+                let dead = if inner.dead().is_empty() {
+                    String::new()
+                } else {
+                    format!("; {} dead neurons are free", inner.dead().len())
+                };
+                format!(
+                    "all generic parameters: layer 2 hides neuron {} of layer 1; the translations{flips} (half-lines){dead}",
+                    hidden.unit + 1
+                )
             }
         },
     }
@@ -151,11 +170,20 @@ fn row(fiber: &Fiber, component: &FiberComponent) -> ComponentRow {
         Existence::PointedCone(_) => format!("rank M_S = {rank}, and its columns span a pointed cone"),
         Existence::RankTooLarge => format!("rank M_S = {rank} > {linear} linear neurons"),
         Existence::NotPointed(multipliers) => {
-            let used: Vec<String> = (1..).zip(multipliers).filter(|(_, x)| !x.is_zero()).map(|(j, _)| j.to_string()).collect();
-            format!("rank M_S = {rank}, but a positive combination of its columns {} vanishes", used.join(", "))
+            let used: Vec<String> =
+                (1..).zip(multipliers).filter(|(_, x)| !x.is_zero()).map(|(j, _)| j.to_string()).collect();
+            format!(
+                "rank M_S = {rank}, but a positive combination of its columns {} vanishes",
+                used.join(", ")
+            )
         }
     };
-    ComponentRow { orientation: component.orientation.to_string(), empty: component.is_empty(), dimension: component.dimension, reason }
+    ComponentRow {
+        orientation: component.orientation.to_string(),
+        empty: component.is_empty(),
+        dimension: component.dimension,
+        reason,
+    }
 }
 
 /// The first classes of the general fiber.
@@ -177,29 +205,37 @@ fn classes(subject: &Subject, count: usize) -> anyhow::Result<Vec<ClassRow>> {
 
 fn class_name(class: &Class) -> String {
     let pair = |(plus, minus): &(usize, usize)| format!("{plus}+{minus}-");
-    let mut parts: Vec<String> = class.visible.iter().enumerate().map(|(i, counts)| format!("H_{} {}", i + 1, pair(counts))).collect();
+    let mut parts: Vec<String> =
+        class.visible.iter().enumerate().map(|(i, counts)| format!("H_{} {}", i + 1, pair(counts))).collect();
     parts.extend(class.cancelling.iter().map(|counts| format!("cancelling {}", pair(counts))));
     parts.extend((class.linear > 0).then(|| format!("{} linear", class.linear)));
     parts.extend((class.dead > 0).then(|| format!("{} dead", class.dead)));
     parts.join(", ")
 }
 
-/// A symmetry in words; permutations and scalings, which every layer has, are left to the first line.
+/// A symmetry in words.
 fn sentence(symmetry: &Symmetry) -> Option<String> {
     let list = |units: &[usize]| -> String {
         let shown: Vec<String> = units.iter().take(12).map(|unit| (unit + 1).to_string()).collect();
         let more = if units.len() > 12 { ", ..." } else { "" };
         format!("{} {}{more}", if units.len() == 1 { "neuron" } else { "neurons" }, shown.join(", "))
     };
+    let verb = |units: &[usize], one: &'static str, many: &'static str| if units.len() == 1 { one } else { many };
+    let neurons = |width: usize| if width == 1 { "its neuron".into() } else { format!("its {width} neurons") };
     Some(match symmetry {
-        Symmetry::Permutation { layer, width } => format!("layer {}: permutations of its {width} neurons", layer + 1),
-        Symmetry::Scaling { layer, width } => format!("layer {}: positive scalings of its {width} neurons", layer + 1),
+        Symmetry::Permutation { width: 1, .. } => return None,
+        Symmetry::Permutation { layer, width } => format!("layer {}: permutations of {}", layer + 1, neurons(*width)),
+        Symmetry::Scaling { layer, width } => format!("layer {}: positive scalings of {}", layer + 1, neurons(*width)),
         Symmetry::LinearNeurons { layer, units } => {
-            format!("layer {}: {} act linearly; they can be mixed and their biases moved into the next layer", layer + 1, list(units))
+            let mixed = if units.len() == 1 { "its bias can move" } else { "they can be mixed and their biases moved" };
+            format!("layer {}: {} {} linearly; {mixed} into the next layer", layer + 1, list(units), verb(units, "acts", "act"))
         }
-        Symmetry::DeadNeurons { layer, units } => format!("layer {}: {} are dead and have free weights", layer + 1, list(units)),
+        Symmetry::DeadNeurons { layer, units } => {
+            format!("layer {}: {} {} free weights", layer + 1, list(units), verb(units, "is dead and has", "are dead and have"))
+        }
         Symmetry::UnconnectedNeurons { layer, units } => {
-            format!("layer {}: {} have no outgoing weights, so their incoming weights are free", layer + 1, list(units))
+            let free = verb(units, "has no outgoing weights, so its incoming ones are free", "have no outgoing weights, so their incoming ones are free");
+            format!("layer {}: {} {free}", layer + 1, list(units))
         }
         Symmetry::SharedRay { layer, units } => {
             format!("layer {}: {} are positive multiples and share their outgoing weights", layer + 1, list(units))
@@ -207,6 +243,8 @@ fn sentence(symmetry: &Symmetry) -> Option<String> {
         Symmetry::Translation { neuron, least } => {
             format!("the next layer hides {neuron}: its hyperplane can be translated by every t >= {}", short(least))
         }
+        Symmetry::Flips { count: 0, .. } => return None,
+        Symmetry::Flips { neuron, count: 1 } => format!("the other neuron can be flipped across the hidden hyperplane of {neuron}"),
         Symmetry::Flips { neuron, count } => format!("the other {count} neurons can be flipped across the hidden hyperplane of {neuron}"),
         _ => return None,
     })

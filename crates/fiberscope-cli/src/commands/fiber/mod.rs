@@ -65,7 +65,9 @@ fn not_covered(subject: &Subject, conditions: &[Condition], output: &Output) -> 
     let failing: Vec<String> = conditions
         .iter()
         .filter(|condition| !condition.holds)
-        .map(|condition| format!("{}: {}", condition.statement, condition.detail.as_deref().unwrap_or("fails")))
+        .map(|condition| {
+            format!("{}: {}", condition.statement, condition.detail.as_deref().unwrap_or("fails"))
+        })
         .collect();
     let text = format!(
         "undecided: the theory of generic fibers does not cover {}\n{}",

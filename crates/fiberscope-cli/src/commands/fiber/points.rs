@@ -31,7 +31,7 @@ pub fn sample(subject: &Subject, count: usize, args: &FiberArgs, output: &Output
             let signs = own.active().len();
             Orientation::parse(text)
                 .filter(|orientation| orientation.active().len() == signs)
-                .with_context(|| format!("--orientation {text}: expected {signs} signs + or -"))?
+                .with_context(|| format!("--orientation {text}: expected + or - for each of {signs} hyperplanes"))?
         }
     };
     let Some(sampler) = FiberSampler::new(fiber, &orientation) else {
@@ -145,12 +145,19 @@ impl<'a> Written<'a> {
         }
         let (count, rounded) = (self.files.len(), self.files.len() - self.exact - self.unproved);
         let mut text = format!("wrote {count} points {what} to {}\n", self.folder.display());
-        text += &format!("{} compute the same function exactly, {rounded} up to rounding (by equiv, certificates checked)\n", self.exact);
+        text += &format!(
+            "{} compute the same function exactly, {rounded} up to rounding (by equiv, certificates checked)\n",
+            self.exact
+        );
         if self.unproved > 0 {
             text += &format!("{} were rounded and no bound was proved for them\n", self.unproved);
         }
         if rounded + self.unproved > 0 {
-            text += &format!("the outputs differ by at most {:.3e}{}\n", self.largest, if self.unproved > 0 { " where that was looked at" } else { "" });
+            text += &format!(
+                "the outputs differ by at most {:.3e}{}\n",
+                self.largest,
+                if self.unproved > 0 { " where that was looked at" } else { "" }
+            );
         }
         let value = json!({
             "files": self.files, "max_difference": self.largest, "exact": self.exact,
