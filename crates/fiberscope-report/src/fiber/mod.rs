@@ -154,7 +154,10 @@ impl FiberSummary {
             };
             out.fact(
                 "local",
-                &format!("{bound}{dimension} = {} - functional dimension, in the space of all parameters ({how})", grouped(self.parameters)),
+                &format!(
+                    "{bound}{dimension} = {} - functional dimension, in the space of all parameters ({how})",
+                    grouped(self.parameters)
+                ),
             );
         }
         for symmetry in &self.symmetries {

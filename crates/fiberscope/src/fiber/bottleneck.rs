@@ -9,9 +9,7 @@
 //!   translations of all `2^(n_1 - 1)` flips;
 //! - dead second-layer neurons: times everything that keeps them dead, `n_1 + n_3` dimensions each.
 
-use fiberscope_core::{
-    Activation, Condition, ExactNetwork, Layer, Matrix, Network, Neuron, Rational, Scalar,
-};
+use fiberscope_core::{Activation, Condition, ExactNetwork, Layer, Matrix, Neuron, Rational, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -29,6 +27,7 @@ pub struct BottleneckFiber {
 
 /// What is free behind the rigid part.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one per fiber")]
 pub enum Rest {
     /// The first layer is fixed; the rest is a map with one hidden layer on the orthant.
     Layerwise(LayerFiber),
@@ -214,9 +213,4 @@ fn invisible(second: &Layer<Rational>, third: &Layer<Rational>) -> Option<usize>
         }
     }
     open.first().copied()
-}
-
-/// The parameter of the fiber whose rest is given by these layers.
-pub(super) fn with_rest(first: Layer, second: Layer, third: Layer) -> Network {
-    Network::new(vec![first, second, third]).expect("layers of the shapes of a network")
 }

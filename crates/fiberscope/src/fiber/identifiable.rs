@@ -116,15 +116,14 @@ impl Fiber {
 /// Without linear neurons: another orientation with `M_S = 0` (`Some(Some)`), the proof that there is none (`Some(None)`), or neither.
 fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
     let hyperplanes = layer.hyperplanes();
-    // The matrices a_i u_i^T as rows: if they are independent, no signed sum of them vanishes.
-    let row = |i: usize| -> Vec<Rational> {
-        let hyperplane = &hyperplanes[i];
-        hyperplane.weight.iter().flat_map(|a| hyperplane.normal.iter().map(move |u| a * u)).collect()
+    // The matrices a_i u_i^T as rows: if they are independent, no signed sum of them vanishes. A few of their entries are enough to see that.
+    let (s, d, entries) = (hyperplanes.len(), layer.inputs(), layer.inputs() * layer.outputs());
+    let wanted = entries.min(s + 16);
+    let entry = |i: usize, k: usize| {
+        let at = k * entries / wanted;
+        &hyperplanes[i].weight[at / d] * &hyperplanes[i].normal[at % d]
     };
-    let rows: Vec<Vec<Rational>> = (0..hyperplanes.len()).map(row).collect();
-    let independent =
-        Matrix::from_rows(&rows).is_some_and(|matrix| independent_rows(&matrix).len() == rows.len());
-    if independent {
+    if independent_rows(&Matrix::from_fn(s, wanted, entry)).len() == s {
         return Some(None);
     }
     if hyperplanes.len() > ORIENTATIONS {

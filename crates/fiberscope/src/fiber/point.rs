@@ -3,7 +3,7 @@
 use fiberscope_core::{ExactNetwork, Layer, Matrix, Network, Rational};
 use rand::{Rng, RngExt};
 
-use super::bottleneck::{BottleneckFiber, Rest, with_rest};
+use super::bottleneck::{BottleneckFiber, Rest};
 use super::component::{FiberComponent, Orientation};
 use super::membership::{Membership, Violation};
 use super::sample::{Sampler, shuffled};
@@ -21,7 +21,13 @@ pub struct FiberPoint {
 
 /// Draws points of one component of a fiber.
 #[derive(Clone, Debug)]
-pub struct FiberSampler(Kind);
+pub struct FiberSampler {
+    kind: Kind,
+    given: Network,
+}
+
+/// How often a point is drawn again if its numbers are beyond the doubles.
+const REDRAWS: usize = 16;
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -37,7 +43,7 @@ impl FiberSampler {
             return None;
         }
         let sampler = |fiber: &LayerFiber| Sampler::new(fiber, &fiber.component(orientation));
-        Some(FiberSampler(match fiber {
+        let kind = match fiber {
             Fiber::OneHiddenLayer(fiber) => Kind::Layer(sampler(fiber)?),
             Fiber::Bottleneck(bottleneck) => match bottleneck.rest() {
                 Rest::Layerwise(layer) => {
@@ -54,31 +60,35 @@ impl FiberSampler {
                     Kind::Hiding { fiber: Box::new(bottleneck.clone()), orientation }
                 }
             },
-        }))
+        };
+        let (given, _) = fiber.network().to_f64().ok()?;
+        Some(FiberSampler { kind, given })
     }
 
-    /// A random point.
+    /// A random point (the given parameter if the numbers of many points are beyond the doubles).
     pub fn sample(&self, rng: &mut impl Rng) -> FiberPoint {
-        match &self.0 {
+        let drawn = (0..REDRAWS).find_map(|_| self.draw(rng));
+        drawn.unwrap_or_else(|| FiberPoint { network: self.given.clone(), exact: true })
+    }
+
+    fn draw(&self, rng: &mut impl Rng) -> Option<FiberPoint> {
+        match &self.kind {
             Kind::Layer(sampler) => {
                 let point = sampler.sample(rng);
-                let network = Network::new(vec![point.hidden, point.output])
-                    .expect("layers of the shapes of a network");
-                FiberPoint { network, exact: point.exact }
+                let network = Network::new(vec![point.hidden, point.output]).ok()?;
+                Some(FiberPoint { network, exact: point.exact })
             }
             Kind::Bottleneck { first, rest } => {
                 let point = rest.sample(rng);
                 let (first, second) = relabelled(first, &point.hidden, rng);
-                FiberPoint { network: with_rest(first, second, point.output), exact: point.exact }
+                let network = Network::new(vec![first, second, point.output]).ok()?;
+                Some(FiberPoint { network, exact: point.exact })
             }
             Kind::Hiding { fiber, orientation } => {
-                let point = fiber.random_point(orientation, rng).expect("a hyperplane is hidden");
-                let network = fiber
-                    .assemble(&point)
-                    .expect("the flips are allowed and the translation is at least t_min");
-                let network = permuted(&network, rng);
-                let (network, exact) = network.to_f64().expect("numbers of the size of the given ones");
-                FiberPoint { network, exact }
+                let point = fiber.random_point(orientation, rng)?;
+                let network = permuted(&fiber.assemble(&point)?, rng);
+                let (network, exact) = network.to_f64().ok()?;
+                Some(FiberPoint { network, exact })
             }
         }
     }
@@ -118,6 +128,15 @@ fn permuted(network: &ExactNetwork, rng: &mut impl Rng) -> ExactNetwork {
 }
 
 impl Fiber {
+    /// The given parameter.
+    pub fn network(&self) -> ExactNetwork {
+        match self {
+            Fiber::OneHiddenLayer(fiber) => Network::new(vec![fiber.hidden.clone(), fiber.output.clone()])
+                .expect("the layers of a network"),
+            Fiber::Bottleneck(fiber) => fiber.network().clone(),
+        }
+    }
+
     /// The orientation of the given parameter: of its second-layer neurons at the base point; if a hyperplane is hidden, `+` for every neuron of layer 1 (a component with
     /// `-` has it flipped).
     pub fn own(&self) -> Orientation {

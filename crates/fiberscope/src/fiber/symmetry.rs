@@ -8,16 +8,11 @@
 //! "Stays" needs strict inequalities: a neuron counts as linear (dead) here if interval arithmetic bounds its pre-activation away from zero and its weights on unbounded inputs are not zero.
 
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Interval, Layer, Matrix, Network, Neuron, Rational, Sign, SignVector,
-    preactivation_range,
+    Activation, Domain, ExactNetwork, Interval, Layer, Neuron, Rational, preactivation_range,
 };
 
-use crate::complex::{ComplexLimits, walk_regions};
-use crate::dimension::{DimensionOptions, RegionSample, full_functional_dimension, sample_regions};
-use crate::limit::Deadline;
+use super::span::{Direction, independent_scalings, kernel, rank};
 use crate::lines;
-use crate::rank::{PRIME, independent_rows, multiply, power, reduce};
-use crate::reduce::coordinates;
 
 /// A symmetry of a network's parameters that can be checked on the numbers. Layers and neurons count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,18 +87,6 @@ pub struct KnownSymmetries {
     pub dimension: usize,
 }
 
-/// The dimension of the fiber near a parameter by the rank of the parameter Jacobian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LocalDimension {
-    /// `D` minus the rank, scalings included: the dimension of the fiber near the parameter if it is smooth there, else an upper bound.
-    pub dimension: usize,
-    /// Whether all linear regions were used; otherwise `dimension` is an upper bound.
-    pub complete: bool,
-}
-
-/// Sparse vectors of parameters modulo the prime.
-type Direction = Vec<(usize, Rational)>;
-
 /// More directions than these are not eliminated; scalings alone are then counted.
 const DIRECTIONS: usize = 1024;
 
@@ -132,46 +115,6 @@ pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
         _ => scalings.max(rank(&directions)),
     };
     KnownSymmetries { symmetries, scalings, dimension }
-}
-
-/// The dimension of the fiber near a parameter: `D` minus the functional dimension, on all linear regions if there are at most `regions`, else on those that `samples` random points find.
-pub fn local_dimension(
-    network: &Network,
-    regions: u64,
-    samples: usize,
-    options: &DimensionOptions,
-) -> LocalDimension {
-    if network.hidden_depth() == 0 {
-        return LocalDimension { dimension: 0, complete: true };
-    }
-    let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(10)) };
-    let widths = network.widths();
-    let neurons: usize = widths[1..widths.len() - 1].iter().sum();
-    let walked =
-        if neurons <= 64 { walk_regions(network, &Domain::Space, &limits, &|_| {}).ok() } else { None };
-    let listed = walked.filter(|walked| walked.complete).and_then(|walked| {
-        walked.signs.iter().map(|signs| layered(signs, &widths)).collect::<Option<Vec<SignVector>>>()
-    });
-    let (sample, complete) = match listed {
-        Some(signs) => (RegionSample::complete(network, &signs), true),
-        None => (sample_regions(network, &Domain::Space, samples, options.seed), false),
-    };
-    let found = full_functional_dimension(network, &sample, options, &|_| {});
-    LocalDimension {
-        dimension: network.parameter_count() - found.rank.lower,
-        complete: complete && found.regions == found.regions_used,
-    }
-}
-
-fn layered(signs: &[Sign], widths: &[usize]) -> Option<SignVector> {
-    let mut rest = signs;
-    let mut layers = Vec::new();
-    for &width in &widths[1..widths.len() - 1] {
-        let (layer, behind) = rest.split_at_checked(width)?;
-        layers.push(layer.to_vec());
-        rest = behind;
-    }
-    SignVector::from_layers(layers)
 }
 
 /// Where the parameters lie in one vector.
@@ -250,6 +193,7 @@ impl LayerSymmetries {
         };
         let positive = |unit: usize| !relu || range(unit).lower.is_some_and(|lower| lower.is_positive());
         let negative = |unit: usize| relu && range(unit).upper.is_some_and(|upper| upper.is_negative());
+        let silent = |unit: usize| relu && range(unit).upper.is_some_and(|upper| !upper.is_positive());
         let units =
             |test: &dyn Fn(usize) -> bool| (0..rows.width()).filter(|&unit| test(unit)).collect::<Vec<_>>();
         let out = network.layers()[layer + 1].weight();
@@ -270,7 +214,9 @@ impl LayerSymmetries {
             linear: units(&|unit| positive(unit) && (!relu || firm(unit))),
             shiftable: units(&positive),
             dead: units(&|unit| negative(unit) && firm(unit)),
-            weakly_linear: units(&|unit| !silent(unit) && (!relu || range(unit).lower.is_some_and(|lower| !lower.is_negative()))),
+            weakly_linear: units(&|unit| {
+                !silent(unit) && (!relu || range(unit).lower.is_some_and(|lower| !lower.is_negative()))
+            }),
             weakly_dead: units(&silent),
             unconnected,
             rays,
@@ -389,105 +335,4 @@ fn hidden(network: &ExactNetwork, layer: usize) -> Option<(usize, Rational, bool
         least = Some(least.map_or(here.clone(), |other| other.max(here)));
     }
     Some((found?, least?, next.width() == 1))
-}
-
-/// A basis of the kernel of a matrix (empty if finding it is too much work).
-fn kernel(matrix: &Matrix<Rational>) -> Vec<Vec<Rational>> {
-    let columns = matrix.transpose();
-    let pivots = independent_rows(&columns);
-    let others: Vec<usize> = (0..columns.rows()).filter(|k| !pivots.contains(k)).collect();
-    let Some(shares) =
-        coordinates(&columns.select_rows(&pivots), &columns.select_rows(&others), Deadline::NEVER)
-    else {
-        return Vec::new();
-    };
-    let vector = |(row, &other): (usize, &usize)| {
-        let mut vector = vec![Rational::ZERO; columns.rows()];
-        vector[other] = Rational::ONE;
-        pivots.iter().enumerate().for_each(|(k, &pivot)| vector[pivot] = -&shares[(row, k)]);
-        vector
-    };
-    others.iter().enumerate().map(vector).collect()
-}
-
-/// The number of independent scalings. In a vanishing combination of them, neurons that a weight connects have the same coefficient, and a neuron that a weight connects with an input or an output, or that has a
-/// bias, has coefficient 0.
-fn independent_scalings(network: &ExactNetwork) -> usize {
-    let widths = network.widths();
-    let first: Vec<usize> = widths[1..]
-        .iter()
-        .scan(1, |at, &width| {
-            let here = *at;
-            *at += width;
-            Some(here)
-        })
-        .collect();
-    // Number 0 is the ground: inputs, biases and outputs.
-    let hidden: usize = widths[1..widths.len() - 1].iter().sum();
-    let mut parent: Vec<usize> = (0..=hidden).collect();
-    fn root(parent: &mut [usize], mut x: usize) -> usize {
-        while parent[x] != x {
-            parent[x] = parent[parent[x]];
-            x = parent[x];
-        }
-        x
-    }
-    for (l, layer) in network.layers().iter().enumerate() {
-        let last = l + 1 == network.depth();
-        for (i, row) in layer.weight().iter_rows().enumerate() {
-            let to = if last { 0 } else { first[l] + i };
-            for (j, _) in row.iter().enumerate().filter(|(_, w)| !w.is_zero()) {
-                let from = if l == 0 { 0 } else { first[l - 1] + j };
-                let (a, b) = (root(&mut parent, to), root(&mut parent, from));
-                parent[a.max(b)] = a.min(b);
-            }
-            if !last && !layer.bias()[i].is_zero() {
-                let a = root(&mut parent, to);
-                parent[a] = 0;
-            }
-        }
-    }
-    let grounded = root(&mut parent, 0);
-    let loose = (1..=hidden).filter(|&x| parent[x] == x && x != grounded).count();
-    hidden - loose
-}
-
-/// The rank of sparse vectors modulo the prime after a random projection: a lower bound for their rank.
-fn rank(directions: &[Direction]) -> usize {
-    let columns = directions.len() + 8;
-    let coefficient = |place: usize, column: usize| {
-        let mut x = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ (column as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % PRIME
-    };
-    let mut echelon: Vec<(usize, Vec<u64>)> = Vec::new();
-    for direction in directions {
-        let mut row = vec![0u64; columns];
-        let Some(entries) =
-            direction.iter().map(|(place, x)| Some((*place, x.residue()?))).collect::<Option<Vec<_>>>()
-        else {
-            continue;
-        };
-        for (place, x) in entries.into_iter().filter(|(_, x)| *x != 0) {
-            row.iter_mut().enumerate().for_each(|(c, sum)| {
-                *sum = reduce(u128::from(*sum) + u128::from(x) * u128::from(coefficient(place, c)))
-            });
-        }
-        for (lead, earlier) in &echelon {
-            if row[*lead] != 0 {
-                let factor = PRIME - row[*lead];
-                row.iter_mut()
-                    .zip(earlier)
-                    .for_each(|(x, &e)| *x = reduce(u128::from(*x) + u128::from(factor) * u128::from(e)));
-            }
-        }
-        if let Some(lead) = row.iter().position(|&x| x != 0) {
-            let inverse = power(row[lead], PRIME - 2);
-            row.iter_mut().for_each(|x| *x = multiply(*x, inverse));
-            echelon.push((lead, row));
-        }
-    }
-    echelon.len()
 }

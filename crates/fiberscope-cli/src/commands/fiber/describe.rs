@@ -220,32 +220,67 @@ fn sentence(symmetry: &Symmetry) -> Option<String> {
         let more = if units.len() > 12 { ", ..." } else { "" };
         format!("{} {}{more}", if units.len() == 1 { "neuron" } else { "neurons" }, shown.join(", "))
     };
-    let verb = |units: &[usize], one: &'static str, many: &'static str| if units.len() == 1 { one } else { many };
-    let neurons = |width: usize| if width == 1 { "its neuron".into() } else { format!("its {width} neurons") };
+    let verb =
+        |units: &[usize], one: &'static str, many: &'static str| if units.len() == 1 { one } else { many };
+    let neurons =
+        |width: usize| if width == 1 { "its neuron".into() } else { format!("its {width} neurons") };
     Some(match symmetry {
         Symmetry::Permutation { width: 1, .. } => return None,
-        Symmetry::Permutation { layer, width } => format!("layer {}: permutations of {}", layer + 1, neurons(*width)),
-        Symmetry::Scaling { layer, width } => format!("layer {}: positive scalings of {}", layer + 1, neurons(*width)),
+        Symmetry::Permutation { layer, width } => {
+            format!("layer {}: permutations of {}", layer + 1, neurons(*width))
+        }
+        Symmetry::Scaling { layer, width } => {
+            format!("layer {}: positive scalings of {}", layer + 1, neurons(*width))
+        }
         Symmetry::LinearNeurons { layer, units } => {
-            let mixed = if units.len() == 1 { "its bias can move" } else { "they can be mixed and their biases moved" };
-            format!("layer {}: {} {} linearly; {mixed} into the next layer", layer + 1, list(units), verb(units, "acts", "act"))
+            let mixed = if units.len() == 1 {
+                "its bias can move"
+            } else {
+                "they can be mixed and their biases moved"
+            };
+            format!(
+                "layer {}: {} {} linearly; {mixed} into the next layer",
+                layer + 1,
+                list(units),
+                verb(units, "acts", "act")
+            )
         }
         Symmetry::DeadNeurons { layer, units } => {
-            format!("layer {}: {} {} free weights", layer + 1, list(units), verb(units, "is dead and has", "are dead and have"))
+            format!(
+                "layer {}: {} {} free weights",
+                layer + 1,
+                list(units),
+                verb(units, "is dead and has", "are dead and have")
+            )
         }
         Symmetry::UnconnectedNeurons { layer, units } => {
-            let free = verb(units, "has no outgoing weights, so its incoming ones are free", "have no outgoing weights, so their incoming ones are free");
+            let free = verb(
+                units,
+                "has no outgoing weights, so its incoming ones are free",
+                "have no outgoing weights, so their incoming ones are free",
+            );
             format!("layer {}: {} {free}", layer + 1, list(units))
         }
         Symmetry::SharedRay { layer, units } => {
-            format!("layer {}: {} are positive multiples and share their outgoing weights", layer + 1, list(units))
+            format!(
+                "layer {}: {} are positive multiples and share their outgoing weights",
+                layer + 1,
+                list(units)
+            )
         }
         Symmetry::Translation { neuron, least } => {
-            format!("the next layer hides {neuron}: its hyperplane can be translated by every t >= {}", short(least))
+            format!(
+                "the next layer hides {neuron}: its hyperplane can be translated by every t >= {}",
+                short(least)
+            )
         }
         Symmetry::Flips { count: 0, .. } => return None,
-        Symmetry::Flips { neuron, count: 1 } => format!("the other neuron can be flipped across the hidden hyperplane of {neuron}"),
-        Symmetry::Flips { neuron, count } => format!("the other {count} neurons can be flipped across the hidden hyperplane of {neuron}"),
+        Symmetry::Flips { neuron, count: 1 } => {
+            format!("the other neuron can be flipped across the hidden hyperplane of {neuron}")
+        }
+        Symmetry::Flips { neuron, count } => {
+            format!("the other {count} neurons can be flipped across the hidden hyperplane of {neuron}")
+        }
         _ => return None,
     })
 }

@@ -29,9 +29,9 @@ pub fn sample(subject: &Subject, count: usize, args: &FiberArgs, output: &Output
         None => own,
         Some(text) => {
             let signs = own.active().len();
-            Orientation::parse(text)
-                .filter(|orientation| orientation.active().len() == signs)
-                .with_context(|| format!("--orientation {text}: expected + or - for each of {signs} hyperplanes"))?
+            Orientation::parse(text).filter(|orientation| orientation.active().len() == signs).with_context(
+                || format!("--orientation {text}: expected + or - for each of {signs} hyperplanes"),
+            )?
         }
     };
     let Some(sampler) = FiberSampler::new(fiber, &orientation) else {
