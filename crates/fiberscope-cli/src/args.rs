@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
+pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
 pub use crate::commands::funcdim::FuncdimArgs;
 pub use crate::commands::linear::LinearArgs;
 pub use crate::commands::reproduce::ReproduceArgs;
@@ -77,6 +78,9 @@ pub enum Command {
     Regions(RegionsArgs),
     Folds(FoldsArgs),
     Construct(ConstructArgs),
+    Fiber(FiberArgs),
+    Volume(VolumeArgs),
+    Conserve(ConserveArgs),
     Funcdim(FuncdimArgs),
     Train(TrainArgs),
     Reproduce(ReproduceArgs),

@@ -27,6 +27,17 @@ pub struct Anatomy {
     pub hidden: Vec<Neuron>,
     /// Whether the parameters are determined by the function up to permutation and scaling.
     pub identifiability: Identifiability,
+    /// The fiber, where the theory covers the network.
+    pub fiber: Option<FiberFacts>,
+}
+
+/// What is known of the fiber of a network that the theory covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FiberFacts {
+    /// Its dimension at the parameter, modulo permutation and scaling.
+    pub dimension: usize,
+    /// The number of its components that are not empty, if it was counted.
+    pub components: Option<u64>,
 }
 
 /// A rank between two bounds, equal when it is known.
@@ -52,6 +63,11 @@ pub struct Condition {
 /// Whether a network's parameters are determined by its function up to permutation and scaling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identifiability {
+    /// They are, among generic parameters.
+    Yes {
+        /// The reason, as a sentence.
+        reason: String,
+    },
     /// They are not: the reason names a move beyond permutation and scaling.
     No {
         /// The reason, as a sentence.

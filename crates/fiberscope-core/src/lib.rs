@@ -24,7 +24,7 @@ mod serde_forms;
 #[cfg(test)]
 mod testing;
 
-pub use anatomy::{Anatomy, Condition, Identifiability, RankBounds};
+pub use anatomy::{Anatomy, Condition, FiberFacts, Identifiability, RankBounds};
 pub use certificate::{Certificate, CertificateError, Claim, Evidence, NetworkName};
 pub use content::content;
 pub use cover::{CoverNode, Operand};

@@ -38,6 +38,9 @@ fn facts(anatomy: &Anatomy) -> Table {
         table = table.fact(layer, Cell::text(roles));
     }
     let (answer, reason) = words::identifiable(anatomy);
+    if let Some(fiber) = words::fiber(anatomy) {
+        table = table.fact("fiber", Cell::text(fiber));
+    }
     table
         .fact("hidden hyperplanes", Cell::text(words::hidden(anatomy)))
         .fact("generic", decided(words::generic(anatomy), &words::generic_reason(anatomy)))

@@ -37,8 +37,8 @@ pub fn anatomy(anatomy: &Anatomy) -> Value {
         "hides": hides.collect::<Vec<_>>(),
         "identifiable": identifiable,
         "reason": reason,
-        "fiber_dimension": null,
-        "fiber_components": null,
+        "fiber_dimension": anatomy.fiber.map(|facts| facts.dimension),
+        "fiber_components": anatomy.fiber.and_then(|facts| facts.components),
     })
 }
 

@@ -35,6 +35,9 @@ pub fn anatomy(name: &str, anatomy: &Anatomy) -> String {
     }
     let (answer, reason) = words::identifiable(anatomy);
     out.fact("identifiable", &decided(answer, reason));
+    if let Some(fiber) = words::fiber(anatomy) {
+        out.fact("fiber", &fiber);
+    }
     out.0
 }
 

@@ -102,15 +102,24 @@ pub fn hidden(anatomy: &Anatomy) -> String {
     if neurons.is_empty() { "none".into() } else { enumeration(&neurons) }
 }
 
-/// Whether the parameters are generic: a failing condition decides, conditions that hold do not.
+/// Whether the parameters are generic: a failing condition decides; conditions that hold do where the description of the fiber uses
+/// no others.
 pub fn generic(anatomy: &Anatomy) -> Option<bool> {
-    anatomy.conditions.iter().any(|condition| !condition.holds).then_some(false)
+    match anatomy.conditions.iter().all(|condition| condition.holds) {
+        true => anatomy.fiber.map(|_| true),
+        false => Some(false),
+    }
 }
 
 /// What is known of genericity.
 pub fn generic_reason(anatomy: &Anatomy) -> String {
     let count = anatomy.conditions.len();
     match anatomy.conditions.iter().filter(|condition| !condition.holds).count() {
+        0 if anatomy.fiber.is_some() => {
+            format!(
+                "the {count} conditions that the description of the fiber uses hold; the full check is exponential"
+            )
+        }
         0 => format!("the {count} conditions that were checked hold; the full check is exponential"),
         failing => format!(
             "{failing} of the {count} conditions that were checked {}",
@@ -122,9 +131,21 @@ pub fn generic_reason(anatomy: &Anatomy) -> String {
 /// Whether the network is identifiable, and why.
 pub fn identifiable(anatomy: &Anatomy) -> (Option<bool>, &str) {
     match &anatomy.identifiability {
+        Identifiability::Yes { reason } => (Some(true), reason),
         Identifiability::No { reason } => (Some(false), reason),
         Identifiability::Unknown { reason } => (None, reason),
     }
+}
+
+/// The dimension and the components of the fiber, where they are known.
+pub fn fiber(anatomy: &Anatomy) -> Option<String> {
+    let facts = anatomy.fiber?;
+    let components = match facts.components {
+        Some(1) => "1 component".into(),
+        Some(count) => format!("{count} components"),
+        None => "more components than were counted".into(),
+    };
+    Some(format!("dimension {} modulo permutation and scaling, {components}", facts.dimension))
 }
 
 /// What a certificate says, with the domain.

@@ -3,13 +3,15 @@
 //!
 //! A dead or linear neuron, a neuron without outgoing weights, two neurons that are positive multiples of
 //! each other or a hidden hyperplane each give parameters with the same function that are not permutations and
-//! scalings of the given ones, so the network is not identifiable. The converse needs more
-//! [threelayer2026, Section 6]; until it is decided, the answer is "unknown".
+//! scalings of the given ones, so the network is not identifiable. The converse holds for generic parameters of one hidden layer and of three
+//! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
 use fiberscope_core::{
-    Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
+    Activation, Anatomy, Condition, Digest, Domain, FiberFacts, Identifiability, Layer, Network, Neuron,
+    Role, Scalar,
 };
 
+use crate::fiber::{Fiber, Ground, describe};
 use crate::rank;
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
@@ -24,8 +26,18 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
         (first_rank.lower == rows).then_some(true)
     };
     let hidden = hidden_neurons(network);
-    let conditions = conditions(network);
-    let identifiability = identifiability(&roles, &hidden, &conditions);
+    let mut conditions = conditions(network);
+    let mut identifiability = identifiability(&roles, &hidden, &conditions);
+    let known = if *domain == Domain::Space { known_fiber(network) } else { None };
+    let fiber = known
+        .as_ref()
+        .map(|fiber| FiberFacts { dimension: fiber.dimension(), components: fiber.nonempty_components() });
+    if let Some(fiber) = &known {
+        conditions.extend(fiber.conditions().iter().cloned());
+        if matches!(identifiability, Identifiability::Unknown { .. }) {
+            identifiability = fiber.identifiability();
+        }
+    }
     Anatomy {
         widths: network.widths(),
         parameters: network.parameter_count(),
@@ -38,7 +50,17 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
         conditions,
         hidden,
         identifiability,
+        fiber,
     }
+}
+
+/// Networks with more parameters are not examined for their fiber.
+const LARGE: usize = 1 << 20;
+
+/// The fiber of a network of one or two hidden layers, if the theory covers it.
+fn known_fiber(network: &Network) -> Option<Fiber> {
+    let small = (1..=2).contains(&network.hidden_depth()) && network.parameter_count() <= LARGE;
+    if small { describe(&network.to_exact(), Ground::Space).ok() } else { None }
 }
 
 /// The neurons that the next layer hides: after leaving out its dead neurons (row and bias `<= 0`),

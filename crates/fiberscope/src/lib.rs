@@ -10,6 +10,7 @@
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
 //! - [`reduce`]: fewer neurons, same function.
 //! - [`equivalence`]: do two networks compute the same function?
+//! - [`fiber`]: which parameters give a network's function? Components, dimensions, points and paths.
 //! - [`limit`]: when long work stops.
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
 //!   paths.
@@ -44,6 +45,7 @@ pub mod canonical;
 pub mod complex;
 pub mod dimension;
 pub mod equivalence;
+pub mod fiber;
 pub mod limit;
 pub mod linear;
 mod lines;

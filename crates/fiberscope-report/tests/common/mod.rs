@@ -62,6 +62,7 @@ pub fn anatomy(network: &Network, hidden: Vec<Neuron>, reason: &str, failing: Op
         ],
         hidden,
         identifiability: Identifiability::No { reason: reason.into() },
+        fiber: None,
     }
 }
 

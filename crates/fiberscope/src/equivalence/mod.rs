@@ -19,12 +19,12 @@
 
 mod bottleneck;
 pub mod falsify;
-mod matching;
+pub(crate) mod matching;
 pub mod regions;
 mod relabelling;
 mod residues;
 mod rounding;
-mod solve;
+pub(crate) mod solve;
 mod tail;
 
 use std::time::Duration;

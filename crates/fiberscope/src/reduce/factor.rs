@@ -218,7 +218,7 @@ pub fn coordinates(
 }
 
 /// The inverse of a square matrix, by elimination, if it is finished in time.
-fn inverse(mut matrix: Matrix<Rational>, deadline: Deadline) -> Option<Matrix<Rational>> {
+pub fn inverse(mut matrix: Matrix<Rational>, deadline: Deadline) -> Option<Matrix<Rational>> {
     let n = matrix.rows();
     let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
     let mut inverse = Matrix::from_fn(n, n, unit);

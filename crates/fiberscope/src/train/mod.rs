@@ -6,6 +6,7 @@
 //! Everything random is drawn from the seed and the number of the epoch, so a run that was interrupted and resumed gives, bit by bit, what an
 //! uninterrupted one gives.
 
+mod flow;
 mod optimizer;
 mod perceptron;
 mod real;
@@ -17,6 +18,7 @@ mod trainer;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub(crate) use flow::FlowField;
 pub use optimizer::{Decay, Optimizer};
 pub use perceptron::Loss;
 pub use real::Real;

@@ -142,6 +142,12 @@ impl<T: Real> Pass<T> {
         self.output_delta(loss)
     }
 
+    /// Whether a hidden neuron is active on all loaded samples.
+    pub fn always_active(&self, layer: usize, unit: usize) -> bool {
+        let groups = &self.activations[layer + 1][unit * self.groups..(unit + 1) * self.groups];
+        (0..self.samples).all(|k| groups[k / LANES][k % LANES] > T::ZERO)
+    }
+
     /// Output `o` of sample `k`.
     pub fn output(&self, k: usize, o: usize) -> T {
         self.activations[self.activations.len() - 1][o * self.groups + k / LANES][k % LANES]

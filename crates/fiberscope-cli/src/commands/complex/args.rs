@@ -99,6 +99,46 @@ pub struct ConstructArgs {
 #[derive(Debug, clap::Subcommand)]
 pub enum ConstructCommand {
     Identifiable(IdentifiableArgs),
+    Hiding(HidingArgs),
+    Nonlocal(NonlocalArgs),
+}
+
+/// Build a network whose second layer hides a hyperplane of the first one
+///
+/// Writes the network, a twin with the hyperplane translated as far as it goes, and the certificate that both compute the same function.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  fiberscope construct hiding --widths 3,3,2,1 --output net.json")]
+pub struct HidingArgs {
+    #[command(flatten)]
+    pub build: BuildArgs,
+}
+
+/// Build a network that is not identifiable although both of its overlapping parts are
+///
+/// Widths n0 >= n1 >= n2 >= 2, n3, n4. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identified by their functions; the whole is not: a twin with other parameters
+/// and the certificate that both compute the same function are written beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  fiberscope construct nonlocal --widths 3,3,2,2,1 --output net.json")]
+pub struct NonlocalArgs {
+    #[command(flatten)]
+    pub build: BuildArgs,
+}
+
+/// Where constructed networks go.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// The widths n0,n1,...
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', required = true)]
+    pub widths: Vec<usize>,
+    /// Where to write the network
+    #[arg(long, short, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Where to write the twin [default: OUT with the ending .twin.json]
+    #[arg(long, value_name = "OUT")]
+    pub twin: Option<PathBuf>,
+    /// Where to write the certificate [default: OUT with the ending .certificate.json]
+    #[arg(long, value_name = "OUT")]
+    pub certificate: Option<PathBuf>,
 }
 
 /// Build a network that its function on [-1, 1]^n identifies among general networks of its widths

@@ -1,13 +1,15 @@
-//! `fiberscope construct identifiable`
+//! `fiberscope construct`
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use fiberscope::complex::construct_identifiable;
+use fiberscope::fiber::{Construction, construct_hiding, construct_nonlocal};
 use fiberscope_core::Digest;
 use fiberscope_io::{Precision, save, write_atomically};
 use serde_json::json;
 
-use super::args::{ConstructArgs, ConstructCommand, IdentifiableArgs};
+use super::args::{BuildArgs, ConstructArgs, ConstructCommand, IdentifiableArgs};
 use super::folds::paths;
 use crate::Answer;
 use crate::args::Global;
@@ -16,7 +18,33 @@ use crate::output::Output;
 pub fn run(args: &ConstructArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     match &args.command {
         ConstructCommand::Identifiable(args) => identifiable(args, global, output),
+        ConstructCommand::Hiding(args) => {
+            with_twin(&construct_hiding(&args.build.widths, global.seed)?, "hiding", &args.build, output)
+        }
+        ConstructCommand::Nonlocal(args) => {
+            with_twin(&construct_nonlocal(&args.build.widths, global.seed)?, "nonlocal", &args.build, output)
+        }
     }
+}
+
+/// Writes a network, its twin and the certificate that they are equal.
+fn with_twin(built: &Construction, kind: &str, args: &BuildArgs, output: &Output) -> anyhow::Result<Answer> {
+    let beside = |given: &Option<PathBuf>, ending: &str| {
+        given.clone().unwrap_or_else(|| args.output.with_extension(ending))
+    };
+    let (twin, certificate) =
+        (beside(&args.twin, "twin.json"), beside(&args.certificate, "certificate.json"));
+    save(&built.network, &args.output, Precision::F64)?;
+    save(&built.twin, &twin, Precision::F64)?;
+    let json = built.certificate.to_json();
+    write_atomically(&certificate, |file| file.write_all(json.as_bytes()))?;
+    let files = [&args.output, &twin, &certificate].map(|path| path.display().to_string());
+    let mut text = format!("wrote {}, its twin {} and the certificate {}\n", files[0], files[1], files[2]);
+    built.claims.iter().for_each(|claim| text += &format!("  proved: {claim}\n"));
+    text += "  proved: network and twin compute the same function (certificate checked)\n";
+    let value = json!({"kind": kind, "widths": args.widths, "claims": built.claims, "files": files});
+    output.result(&text, &value)?;
+    Ok(Answer::Yes)
 }
 
 fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {

@@ -1,0 +1,291 @@
+//! The description of a fiber as data for reports.
+
+use fiberscope::dimension::DimensionOptions;
+use fiberscope::fiber::{
+    Class, Existence, Fiber, FiberComponent, GeneralFiber, Ground, LayerFiber, Rest, Symmetry,
+    local_dimension, symmetries,
+};
+use fiberscope_core::{Domain, Neuron};
+use fiberscope_report::fiber::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
+
+use super::Subject;
+use super::args::FiberArgs;
+use crate::output::Output;
+
+/// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
+const SMALL: usize = 8;
+/// With at most this many hyperplanes the non-empty components are counted.
+const COUNTED: usize = 16;
+/// The local dimension is computed for at most this many parameters.
+const LOCAL: usize = 20_000;
+
+pub fn summary(subject: &Subject, args: &FiberArgs, output: &Output) -> anyhow::Result<FiberSummary> {
+    let network = &subject.network;
+    let domain = match subject.ground {
+        Ground::Space => Domain::Space,
+        Ground::Orthant => Domain::orthant(network.input_width()),
+    };
+    let known = symmetries(&network.to_exact(), &domain);
+    let mut summary = FiberSummary {
+        name: subject.name.clone(),
+        widths: network.widths(),
+        parameters: network.parameter_count(),
+        lower_bound: known.dimension,
+        scalings: known.scalings,
+        symmetries: known.symmetries.iter().filter_map(sentence).collect(),
+        ..FiberSummary::default()
+    };
+    if subject.ground == Ground::Space && network.parameter_count() <= LOCAL && !subject.deadline.is_past() {
+        output.progress("functional dimension");
+        let options = DimensionOptions { seed: subject.seed, ..DimensionOptions::default() };
+        let local = local_dimension(network, 20_000, 10_000, &options);
+        summary.local = Some((local.dimension, local.complete));
+        output.end_progress();
+    }
+    match &subject.fiber {
+        Err(conditions) => summary.conditions.clone_from(conditions),
+        Ok(fiber) => covered(subject, fiber, args, output, &mut summary),
+    }
+    if let Some(count) = args.classes {
+        summary.classes = classes(subject, count)?;
+    }
+    Ok(summary)
+}
+
+fn covered(subject: &Subject, fiber: &Fiber, args: &FiberArgs, output: &Output, summary: &mut FiberSummary) {
+    summary.case = Some(case(fiber));
+    summary.dimension = Some(fiber.dimension());
+    summary.conditions = fiber.conditions().to_vec();
+    summary.exponent = fiber.component_exponent();
+    let mut nonempty = 0u64;
+    let mut complete = true;
+    let hiding = matches!(fiber, Fiber::Bottleneck(inner) if inner.hidden().is_some());
+    let most = if summary.exponent <= COUNTED && !hiding { u64::MAX } else { args.components as u64 };
+    for (seen, component) in (0u64..).zip(fiber.components()) {
+        if seen >= most || subject.deadline.is_past() {
+            complete = false;
+            break;
+        }
+        nonempty += u64::from(!component.is_empty());
+        if summary.components.len() < args.components {
+            summary.components.push(row(fiber, &component));
+        }
+        if seen % 4096 == 4095 {
+            output.progress(&format!("{seen} components"));
+        }
+    }
+    output.end_progress();
+    summary.nonempty = if hiding { fiber.nonempty_components() } else { complete.then_some(nonempty) };
+    let layer = match fiber {
+        Fiber::OneHiddenLayer(layer) => Some(layer),
+        Fiber::Bottleneck(inner) => match inner.rest() {
+            Rest::Layerwise(layer) => Some(layer),
+            Rest::Hiding(hidden) => {
+                let neuron = Neuron { layer: 0, unit: hidden.unit };
+                summary.hidden =
+                    Some(HiddenRow { neuron, least: hidden.least.clone(), flips: inner.flips() });
+                None
+            }
+        },
+    };
+    summary.equations = layer.filter(|layer| is_small(layer)).map(equations);
+}
+
+fn is_small(layer: &LayerFiber) -> bool {
+    layer.inputs().max(layer.outputs()).max(layer.hyperplanes().len()) <= SMALL
+}
+
+fn equations(layer: &LayerFiber) -> Equations {
+    let (matrix, constant) = layer.affine_rest(layer.own());
+    let hyperplane =
+        |h: &fiberscope::fiber::OrientedHyperplane| (h.normal.clone(), h.offset.clone(), h.weight.clone());
+    Equations {
+        orthant: layer.ground() == Ground::Orthant,
+        base: layer.base().to_vec(),
+        hyperplanes: layer.hyperplanes().iter().map(hyperplane).collect(),
+        linear: layer.linear().len(),
+        dead: layer.dead().len(),
+        own: layer.own().to_string(),
+        matrix,
+        constant,
+    }
+}
+
+fn case(fiber: &Fiber) -> String {
+    let roles = |layer: &LayerFiber| {
+        let parts = [
+            (layer.hyperplanes().len(), "nonlinear"),
+            (layer.linear().len(), "linear"),
+            (layer.dead().len(), "dead"),
+        ];
+        let parts =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    match fiber {
+        Fiber::OneHiddenLayer(layer) => {
+            let ground = if layer.ground() == Ground::Space { "R^" } else { "the orthant of R^" };
+            format!(
+                "all generic parameters: one hidden layer on {ground}{} ({})",
+                layer.inputs(),
+                roles(layer)
+            )
+        }
+        Fiber::Bottleneck(inner) => match inner.rest() {
+            Rest::Layerwise(layer) => format!(
+                "all generic parameters: layer 1 is fixed; layers 2 and 3 are a map with one hidden layer on the orthant of R^{} ({})",
+                layer.inputs(),
+                roles(layer)
+            ),
+            Rest::Hiding(hidden) => {
+                let flips = if hidden.flips { " of all flips" } else { "" };
+                let dead = if inner.dead().is_empty() {
+                    String::new()
+                } else {
+                    format!("; {} dead neurons are free", inner.dead().len())
+                };
+                format!(
+                    "all generic parameters: layer 2 hides neuron {} of layer 1; the translations{flips} (half-lines){dead}",
+                    hidden.unit + 1
+                )
+            }
+        },
+    }
+}
+
+fn row(fiber: &Fiber, component: &FiberComponent) -> ComponentRow {
+    let linear = match fiber {
+        Fiber::OneHiddenLayer(layer) => layer.linear().len(),
+        Fiber::Bottleneck(inner) => match inner.rest() {
+            Rest::Layerwise(layer) => layer.linear().len(),
+            Rest::Hiding(_) => 0,
+        },
+    };
+    let rank = component.rank;
+    let reason = match &component.existence {
+        Existence::Given => "the given parameter".into(),
+        Existence::Flipped => "a flip of the given parameter".into(),
+        Existence::NothingToAbsorb => "M_S = 0".into(),
+        Existence::EnoughLinear => format!("rank M_S = {rank} < {linear} linear neurons"),
+        Existence::PointedCone(_) => format!("rank M_S = {rank}, and its columns span a pointed cone"),
+        Existence::RankTooLarge => format!("rank M_S = {rank} > {linear} linear neurons"),
+        Existence::NotPointed(multipliers) => {
+            let used: Vec<String> =
+                (1..).zip(multipliers).filter(|(_, x)| !x.is_zero()).map(|(j, _)| j.to_string()).collect();
+            format!(
+                "rank M_S = {rank}, but a positive combination of its columns {} vanishes",
+                used.join(", ")
+            )
+        }
+    };
+    ComponentRow {
+        orientation: component.orientation.to_string(),
+        empty: component.is_empty(),
+        dimension: component.dimension,
+        reason,
+    }
+}
+
+/// The first classes of the general fiber.
+fn classes(subject: &Subject, count: usize) -> anyhow::Result<Vec<ClassRow>> {
+    let network = subject.network.to_exact();
+    let (hidden, output, ground) = match network.layers() {
+        [hidden, output] => (hidden, output, subject.ground),
+        [_, hidden, output] => (hidden, output, Ground::Orthant),
+        _ => anyhow::bail!("--classes: expected one or two hidden layers, found {}", network.hidden_depth()),
+    };
+    let fiber = GeneralFiber::new(hidden, output, ground, hidden.width());
+    let row = |class: Class| ClassRow {
+        name: class_name(&class),
+        empty: fiber.point(&class).ok().map(|point| point.is_none()),
+        constraints: class.constraints(ground),
+    };
+    Ok(fiber.classes().take_while(|_| !subject.deadline.is_past()).take(count).map(row).collect())
+}
+
+fn class_name(class: &Class) -> String {
+    let pair = |(plus, minus): &(usize, usize)| format!("{plus}+{minus}-");
+    let mut parts: Vec<String> =
+        class.visible.iter().enumerate().map(|(i, counts)| format!("H_{} {}", i + 1, pair(counts))).collect();
+    parts.extend(class.cancelling.iter().map(|counts| format!("cancelling {}", pair(counts))));
+    parts.extend((class.linear > 0).then(|| format!("{} linear", class.linear)));
+    parts.extend((class.dead > 0).then(|| format!("{} dead", class.dead)));
+    parts.join(", ")
+}
+
+/// A symmetry in words.
+fn sentence(symmetry: &Symmetry) -> Option<String> {
+    let list = |units: &[usize]| -> String {
+        let shown: Vec<String> = units.iter().take(12).map(|unit| (unit + 1).to_string()).collect();
+        let more = if units.len() > 12 { ", ..." } else { "" };
+        format!("{} {}{more}", if units.len() == 1 { "neuron" } else { "neurons" }, shown.join(", "))
+    };
+    let verb =
+        |units: &[usize], one: &'static str, many: &'static str| if units.len() == 1 { one } else { many };
+    let neurons =
+        |width: usize| if width == 1 { "its neuron".into() } else { format!("its {width} neurons") };
+    Some(match symmetry {
+        Symmetry::Permutation { width: 1, .. } => return None,
+        Symmetry::Permutation { layer, width } => {
+            format!("layer {}: permutations of {}", layer + 1, neurons(*width))
+        }
+        Symmetry::Scaling { layer, width } => {
+            format!("layer {}: positive scalings of {}", layer + 1, neurons(*width))
+        }
+        Symmetry::LinearNeurons { layer, units } => {
+            let mixed = if units.len() == 1 {
+                "its bias can move"
+            } else {
+                "they can be mixed and their biases moved"
+            };
+            format!(
+                "layer {}: {} {} linearly; {mixed} into the next layer",
+                layer + 1,
+                list(units),
+                verb(units, "acts", "act")
+            )
+        }
+        Symmetry::DeadNeurons { layer, units } => {
+            format!(
+                "layer {}: {} {} free weights",
+                layer + 1,
+                list(units),
+                verb(units, "is dead and has", "are dead and have")
+            )
+        }
+        Symmetry::UnconnectedNeurons { layer, units } => {
+            let free = verb(
+                units,
+                "has no outgoing weights, so its incoming ones are free",
+                "have no outgoing weights, so their incoming ones are free",
+            );
+            format!("layer {}: {} {free}", layer + 1, list(units))
+        }
+        Symmetry::SharedRay { layer, units } => {
+            format!(
+                "layer {}: {} are positive multiples and share their outgoing weights",
+                layer + 1,
+                list(units)
+            )
+        }
+        Symmetry::Translation { neuron, least } => {
+            format!(
+                "the next layer hides {neuron}: its hyperplane can be translated by every t >= {}",
+                short(least)
+            )
+        }
+        Symmetry::Flips { count: 0, .. } => return None,
+        Symmetry::Flips { neuron, count: 1 } => {
+            format!("the other neuron can be flipped across the hidden hyperplane of {neuron}")
+        }
+        Symmetry::Flips { neuron, count } => {
+            format!("the other {count} neurons can be flipped across the hidden hyperplane of {neuron}")
+        }
+        _ => return None,
+    })
+}
+
+fn short(x: &fiberscope_core::Rational) -> String {
+    let exact = x.to_string();
+    if exact.len() <= 12 { exact } else { format!("{:.6}", x.to_f64()) }
+}

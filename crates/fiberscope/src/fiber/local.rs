@@ -1,0 +1,58 @@
+//! The dimension of the fiber near a parameter, by the rank of the parameter Jacobian.
+//!
+//! The directions in which the function does not change to first order are the kernel of the Jacobian on a decisive set [grigsby2022functional, Section 3]; where the fiber is smooth with this tangent space, that is its
+//! dimension.
+
+use fiberscope_core::{Domain, Network, Sign, SignVector};
+
+use crate::complex::{ComplexLimits, walk_regions};
+use crate::dimension::{DimensionOptions, RegionSample, full_functional_dimension, sample_regions};
+
+/// The dimension of the fiber near a parameter by the rank of the parameter Jacobian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalDimension {
+    /// `D` minus the rank, scalings included: the dimension of the fiber near the parameter if it is smooth there, else an upper bound.
+    pub dimension: usize,
+    /// Whether all linear regions were used; otherwise `dimension` is an upper bound.
+    pub complete: bool,
+}
+
+/// The dimension of the fiber near a parameter: `D` minus the functional dimension, on all linear regions if there are at most `regions`, else on those that `samples` random points find.
+pub fn local_dimension(
+    network: &Network,
+    regions: u64,
+    samples: usize,
+    options: &DimensionOptions,
+) -> LocalDimension {
+    if network.hidden_depth() == 0 {
+        return LocalDimension { dimension: 0, complete: true };
+    }
+    let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(10)) };
+    let widths = network.widths();
+    let neurons: usize = widths[1..widths.len() - 1].iter().sum();
+    let walked =
+        if neurons <= 64 { walk_regions(network, &Domain::Space, &limits, &|_| {}).ok() } else { None };
+    let listed = walked.filter(|walked| walked.complete).and_then(|walked| {
+        walked.signs.iter().map(|signs| layered(signs, &widths)).collect::<Option<Vec<SignVector>>>()
+    });
+    let (sample, complete) = match listed {
+        Some(signs) => (RegionSample::complete(network, &signs), true),
+        None => (sample_regions(network, &Domain::Space, samples, options.seed), false),
+    };
+    let found = full_functional_dimension(network, &sample, options, &|_| {});
+    LocalDimension {
+        dimension: network.parameter_count() - found.rank.lower,
+        complete: complete && found.regions == found.regions_used,
+    }
+}
+
+fn layered(signs: &[Sign], widths: &[usize]) -> Option<SignVector> {
+    let mut rest = signs;
+    let mut layers = Vec::new();
+    for &width in &widths[1..widths.len() - 1] {
+        let (layer, behind) = rest.split_at_checked(width)?;
+        layers.push(layer.to_vec());
+        rest = behind;
+    }
+    SignVector::from_layers(layers)
+}
