@@ -244,17 +244,23 @@ impl LayerFiber {
         let shape = (matrix.rows(), matrix.cols());
         let rank = rank_at_most(&matrix, shape.0.min(shape.1));
         let given = *orientation == self.own;
-        FiberComponent::new(orientation.clone(), shape, rank, self.linear.len(), given, &mut || pointedness(&matrix))
+        FiberComponent::new(orientation.clone(), shape, rank, self.linear.len(), given, &mut || {
+            pointedness(&matrix)
+        })
     }
 
     /// All components, the given parameter's first, each made when it is asked for: every next orientation differs from the one before in one hyperplane (a Gray code).
     pub fn components(&self) -> Components<'_> {
         let (matrix, _) = self.affine_rest(&self.own);
         let term = |hyperplane: &OrientedHyperplane| {
-            Matrix::from_fn(matrix.rows(), matrix.cols(), |o, j| &hyperplane.weight[o] * &hyperplane.normal[j])
+            Matrix::from_fn(matrix.rows(), matrix.cols(), |o, j| {
+                &hyperplane.weight[o] * &hyperplane.normal[j]
+            })
         };
         let terms: Vec<Matrix<Rational>> = self.hyperplanes.iter().map(term).collect();
-        let residues = |matrix: &Matrix<Rational>| matrix.entries().iter().map(Rational::residue).collect::<Option<Vec<u64>>>();
+        let residues = |matrix: &Matrix<Rational>| {
+            matrix.entries().iter().map(Rational::residue).collect::<Option<Vec<u64>>>()
+        };
         let residues = residues(&matrix).zip(terms.iter().map(residues).collect::<Option<Vec<_>>>());
         Components {
             fiber: self,
@@ -307,7 +313,8 @@ impl Components<'_> {
     fn component(&mut self) -> FiberComponent {
         let shape = (self.fiber.outputs(), self.fiber.inputs());
         let full = shape.0.min(shape.1);
-        let certified = self.residues.as_ref().is_some_and(|(now, _)| residue_rank(now.clone(), shape.1) == full);
+        let certified =
+            self.residues.as_ref().is_some_and(|(now, _)| residue_rank(now.clone(), shape.1) == full);
         let rank = if certified { full } else { rank_at_most(self.matrix(), full) };
         let given = self.orientation == self.fiber.own;
         let (orientation, linear) = (self.orientation.clone(), self.fiber.linear.len());
