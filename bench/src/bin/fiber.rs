@@ -108,9 +108,9 @@ fn layer_network(
     let n = nonlinear + linear;
     let hidden = layer(n, d, Activation::Relu, &mut || number(rng, short));
     let (mut weight, mut bias, activation) = hidden.into_parts();
-    for i in nonlinear..n {
+    for (i, b) in bias.iter_mut().enumerate().skip(nonlinear) {
         weight.row_mut(i).iter_mut().for_each(|w| *w = w.abs() + 1.0 / 2048.0);
-        bias[i] = bias[i].abs();
+        *b = b.abs();
     }
     let output = layer(m, n, Activation::Identity, &mut || number(rng, short));
     Ok(Network::new(vec![Layer::new(weight, bias, activation), output])?)

@@ -63,6 +63,31 @@ pub fn independent_rows(matrix: &Matrix<Rational>) -> Vec<usize> {
     independent
 }
 
+/// The rank of a matrix of residues modulo [`PRIME`], row by row, by elimination without divisions.
+pub(crate) fn residue_rank(mut entries: Vec<u64>, cols: usize) -> usize {
+    let rows = entries.len() / cols.max(1);
+    let mut rank = 0;
+    for col in 0..cols {
+        let Some(pivot) = (rank..rows).find(|&i| entries[i * cols + col] != 0) else { continue };
+        (0..cols).for_each(|j| entries.swap(rank * cols + j, pivot * cols + j));
+        for i in rank + 1..rows {
+            let (scale, factor) = (entries[rank * cols + col], entries[i * cols + col]);
+            if factor != 0 {
+                for j in col..cols {
+                    let taken = multiply(factor, entries[rank * cols + j]);
+                    let kept = u128::from(entries[i * cols + j]) * u128::from(scale);
+                    entries[i * cols + j] = reduce(kept + u128::from(PRIME - taken));
+                }
+            }
+        }
+        rank += 1;
+        if rank == rows {
+            break;
+        }
+    }
+    rank
+}
+
 /// The rank modulo [`PRIME`] of the matrix with rows scaled to integers.
 fn modular_rank(matrix: &Matrix) -> usize {
     let mut rows: Vec<Vec<u64>> = matrix.iter_rows().map(integer_row).collect();

@@ -18,10 +18,9 @@
 
 use std::fmt;
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::Rational;
 
-use super::pointed::{Pointedness, pointedness};
-use crate::rank::rank_at_most;
+use super::pointed::Pointedness;
 
 /// Which nonlinear neurons are active at the base point `x_0`: the set `S`, one entry per hyperplane.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,21 +101,22 @@ impl FiberComponent {
         matches!(self.existence, Existence::RankTooLarge | Existence::NotPointed(_))
     }
 
-    /// The component of orientation `S` with `M_S`, for `linear` neurons; `given` if the given parameter lies in it.
+    /// The component of orientation `S` with `M_S` of the given shape and rank, for `linear` neurons; `given` if the given parameter lies in it. Whether the columns of `M_S` span a
+    /// pointed cone is asked for where it matters only.
     pub(super) fn new(
         orientation: Orientation,
-        matrix: &Matrix<Rational>,
+        (m, d): (usize, usize),
+        rank: usize,
         linear: usize,
         given: bool,
+        pointedness: &mut dyn FnMut() -> Pointedness,
     ) -> Self {
-        let (m, d) = (matrix.rows(), matrix.cols());
-        let rank = rank_at_most(matrix, m.min(d));
         let existence = match rank {
             0 if !given => Existence::NothingToAbsorb,
             _ if rank > linear => Existence::RankTooLarge,
             _ if given => Existence::Given,
             _ if rank < linear => Existence::EnoughLinear,
-            _ => match pointedness(matrix) {
+            _ => match pointedness() {
                 Pointedness::Pointed { functional } => Existence::PointedCone(functional),
                 Pointedness::NotPointed { combination } => Existence::NotPointed(combination),
             },
@@ -125,7 +125,7 @@ impl FiberComponent {
         let pointed = match &existence {
             // With as many neurons as the rank, being non-empty is being pointed; with more it matters only below the largest rank of V.
             Existence::EnoughLinear | Existence::Given if rank < linear && linear <= m => {
-                matches!(pointedness(matrix), Pointedness::Pointed { .. })
+                matches!(pointedness(), Pointedness::Pointed { .. })
             }
             _ => !empty,
         };

@@ -22,8 +22,9 @@
 use fiberscope_core::{Activation, Condition, Interval, Layer, Matrix, Neuron, Rational};
 
 use super::component::{FiberComponent, Orientation};
-use super::pointed::dot;
+use super::pointed::{dot, pointedness};
 use crate::lines;
+use crate::rank::{PRIME, rank_at_most, reduce, residue_rank};
 
 /// Where a map with one hidden layer is considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,17 +241,36 @@ impl LayerFiber {
     /// If it has not.
     pub fn component(&self, orientation: &Orientation) -> FiberComponent {
         let (matrix, _) = self.affine_rest(orientation);
-        self.component_of(orientation, &matrix)
-    }
-
-    fn component_of(&self, orientation: &Orientation, matrix: &Matrix<Rational>) -> FiberComponent {
-        FiberComponent::new(orientation.clone(), matrix, self.linear.len(), *orientation == self.own)
+        let shape = (matrix.rows(), matrix.cols());
+        let rank = rank_at_most(&matrix, shape.0.min(shape.1));
+        let given = *orientation == self.own;
+        FiberComponent::new(orientation.clone(), shape, rank, self.linear.len(), given, &mut || {
+            pointedness(&matrix)
+        })
     }
 
     /// All components, the given parameter's first, each made when it is asked for: every next orientation differs from the one before in one hyperplane (a Gray code).
     pub fn components(&self) -> Components<'_> {
-        let (matrix, constant) = self.affine_rest(&self.own);
-        Components { fiber: self, orientation: self.own.clone(), matrix, constant, step: 0, done: false }
+        let (matrix, _) = self.affine_rest(&self.own);
+        let term = |hyperplane: &OrientedHyperplane| {
+            Matrix::from_fn(matrix.rows(), matrix.cols(), |o, j| {
+                &hyperplane.weight[o] * &hyperplane.normal[j]
+            })
+        };
+        let terms: Vec<Matrix<Rational>> = self.hyperplanes.iter().map(term).collect();
+        let residues = |matrix: &Matrix<Rational>| {
+            matrix.entries().iter().map(Rational::residue).collect::<Option<Vec<u64>>>()
+        };
+        let residues = residues(&matrix).zip(terms.iter().map(residues).collect::<Option<Vec<_>>>());
+        Components {
+            fiber: self,
+            orientation: self.own.clone(),
+            exact: (self.own.clone(), matrix),
+            terms,
+            residues,
+            step: 0,
+            done: false,
+        }
     }
 
     /// The dimension at the given parameter, modulo permutation and scaling: that of its component and of its dead neurons. Components without rank
@@ -273,14 +293,57 @@ fn add(matrix: &mut Matrix<Rational>, constant: &mut [Rational], hyperplane: &Or
 }
 
 /// The components of a fiber in the order of a Gray code.
+///
+/// The residues of `M_S` modulo a prime are kept up to date: where they have full rank, so has `M_S`. `M_S` itself is brought up to date when it is needed.
 #[derive(Clone, Debug)]
 pub struct Components<'a> {
     fiber: &'a LayerFiber,
     orientation: Orientation,
-    matrix: Matrix<Rational>,
-    constant: Vec<Rational>,
+    /// `M_S` for an earlier orientation.
+    exact: (Orientation, Matrix<Rational>),
+    /// The matrices `a_i u_i^T`.
+    terms: Vec<Matrix<Rational>>,
+    /// The residues of `M_S` and of the terms.
+    residues: Option<(Vec<u64>, Vec<Vec<u64>>)>,
     step: u64,
     done: bool,
+}
+
+impl Components<'_> {
+    fn component(&mut self) -> FiberComponent {
+        let shape = (self.fiber.outputs(), self.fiber.inputs());
+        let full = shape.0.min(shape.1);
+        let certified =
+            self.residues.as_ref().is_some_and(|(now, _)| residue_rank(now.clone(), shape.1) == full);
+        let rank = if certified { full } else { rank_at_most(self.matrix(), full) };
+        let given = self.orientation == self.fiber.own;
+        let (orientation, linear) = (self.orientation.clone(), self.fiber.linear.len());
+        FiberComponent::new(orientation, shape, rank, linear, given, &mut || pointedness(self.matrix()))
+    }
+
+    /// `M_S` of the current orientation.
+    fn matrix(&mut self) -> &Matrix<Rational> {
+        for (i, term) in self.terms.iter().enumerate() {
+            let (before, now) = (self.exact.0.active()[i], self.orientation.active()[i]);
+            if before != now {
+                let pairs = self.exact.1.entries_mut().iter_mut().zip(term.entries());
+                pairs.for_each(|(m, t)| if now { *m -= t } else { *m += t });
+                self.exact.0.flip(i);
+            }
+        }
+        &self.exact.1
+    }
+
+    fn flip(&mut self, hyperplane: usize) {
+        let was_active = self.orientation.active()[hyperplane];
+        if let Some((now, terms)) = &mut self.residues {
+            for (m, &t) in now.iter_mut().zip(&terms[hyperplane]) {
+                let change = if was_active { t } else { PRIME - t };
+                *m = reduce(u128::from(*m) + u128::from(change));
+            }
+        }
+        self.orientation.flip(hyperplane);
+    }
 }
 
 impl Iterator for Components<'_> {
@@ -290,15 +353,13 @@ impl Iterator for Components<'_> {
         if self.done {
             return None;
         }
-        let component = self.fiber.component_of(&self.orientation, &self.matrix);
+        let component = self.component();
         self.step += 1;
         let flip = self.step.trailing_zeros() as usize;
         if flip >= self.fiber.hyperplanes.len() {
             self.done = true;
         } else {
-            let sign = if self.orientation.active()[flip] { 1 } else { -1 };
-            add(&mut self.matrix, &mut self.constant, &self.fiber.hyperplanes[flip], sign);
-            self.orientation.flip(flip);
+            self.flip(flip);
         }
         Some(component)
     }

@@ -27,7 +27,7 @@ pub fn local_dimension(
     if network.hidden_depth() == 0 {
         return LocalDimension { dimension: 0, complete: true };
     }
-    let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(10)) };
+    let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(2)) };
     let widths = network.widths();
     let neurons: usize = widths[1..widths.len() - 1].iter().sum();
     let walked =

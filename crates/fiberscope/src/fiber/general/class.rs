@@ -74,10 +74,7 @@ impl Class {
 type Counts = (Vec<(usize, usize)>, usize);
 
 /// Numbers of neurons per visible hyperplane, at least one each, and how many are left.
-pub(super) fn visible_counts(
-    hyperplanes: usize,
-    neurons: usize,
-) -> Box<dyn Iterator<Item = Counts>> {
+pub(super) fn visible_counts(hyperplanes: usize, neurons: usize) -> Box<dyn Iterator<Item = Counts>> {
     if hyperplanes == 0 {
         return Box::new(std::iter::once((Vec::new(), neurons)));
     }
