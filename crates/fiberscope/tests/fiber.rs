@@ -146,7 +146,7 @@ fn check_same_values(rng: &mut ChaCha8Rng, a: &ExactNetwork, b: &ExactNetwork) {
 fn random_layers_of_all_cases() {
     let mut rng = rng(3);
     let (mut empty, mut full, mut exact, mut sampled) = (0, 0, 0, 0);
-    for _ in 0..1500 {
+    for _ in 0..2500 {
         let (d, m) = (rng.random_range(1..5), rng.random_range(1..4));
         let (s, l) = (rng.random_range(0..4), rng.random_range(0..=(m + 1).min(d)));
         if s + l == 0 {

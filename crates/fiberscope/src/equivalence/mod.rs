@@ -371,7 +371,7 @@ impl<'a> Question<'a> {
             }
             SearchOutcome::Different { x } => self.different([x], "regions"),
             SearchOutcome::Undecided { explored, leaves, state } => {
-                let state = state.named(self.names.0.sha256.clone(), self.names.1.sha256.clone());
+                let state = state.named(self.names.0.sha256, self.names.1.sha256);
                 let verdict = Verdict::Undecided { explored, regions: leaves, state: Some(Box::new(state)) };
                 Some(Decision { verdict, method: "regions" })
             }

@@ -36,7 +36,11 @@ pub fn local_dimension(
         walked.signs.iter().map(|signs| layered(signs, &widths)).collect::<Option<Vec<SignVector>>>()
     });
     let (sample, complete) = match listed {
-        Some(signs) => (RegionSample::complete(network, &signs), true),
+        // Where a neuron vanishes on a whole region, the outputs are not differentiable in the parameters.
+        Some(mut signs) => {
+            signs.retain(|signs| !signs.has_zero());
+            (RegionSample::complete(network, &signs), true)
+        }
         None => (sample_regions(network, &Domain::Space, samples, options.seed), false),
     };
     let found = full_functional_dimension(network, &sample, options, &|_| {});

@@ -17,7 +17,7 @@ const SMALL: usize = 8;
 /// With at most this many hyperplanes the non-empty components are counted.
 const COUNTED: usize = 16;
 /// The local dimension is computed for at most this many parameters.
-const LOCAL: usize = 20_000;
+const LOCAL: usize = 6_000;
 
 pub fn summary(subject: &Subject, args: &FiberArgs, output: &Output) -> anyhow::Result<FiberSummary> {
     let network = &subject.network;

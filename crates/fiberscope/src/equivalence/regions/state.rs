@@ -44,7 +44,7 @@ pub struct SearchState {
     version: u64,
     /// The networks that the question was about, before they were reduced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    given: Option<[Digest; 2]>,
+    given: Option<Box<[Digest; 2]>>,
     a: Digest,
     b: Digest,
     domain: Domain,
@@ -105,7 +105,7 @@ impl SearchState {
 
     /// Names the networks that the question is about; the search itself is on reduced ones.
     pub(in crate::equivalence) fn named(mut self, a: Digest, b: Digest) -> Self {
-        self.given = Some([a, b]);
+        self.given = Some(Box::new([a, b]));
         self
     }
 
