@@ -5,13 +5,11 @@
 
 #![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
 
-use std::env;
 use std::error::Error;
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
+use fiberscope_bench::Peer;
 use fiberscope_core::{Activation, ExactEvaluator, Layer, Matrix, Network, Rational, Scalar};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -59,12 +57,14 @@ fn main() -> Result<()> {
 fn batch_row(widths: &[usize], count: usize, threads: usize, turns: usize) -> Result<String> {
     let (network, points) = (random_network(widths)?, random_points(count, widths[0]));
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let mut numpy = Numpy::start(widths, count, threads);
+    let arguments = [name(widths).replace('-', ","), count.to_string()];
+    let mut numpy = Peer::start(NUMPY_SCRIPT, &arguments, threads);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     // The first turn of each warms up.
     for turn in 0..=turns {
         let seconds = time_batch(&pool, &network, &points)?;
-        let peer_seconds = numpy.as_mut().ok().map(Numpy::time).transpose()?;
+        let answer = numpy.as_mut().ok().map(Peer::ask).transpose()?;
+        let peer_seconds = answer.map(|answer| answer.parse::<f64>()).transpose()?;
         if turn > 0 {
             ours.push(seconds);
             theirs.extend(peer_seconds);
@@ -125,60 +125,6 @@ fn milliseconds(seconds: f64) -> String {
 /// `784-512-512-10`.
 fn name(widths: &[usize]) -> String {
     widths.iter().map(usize::to_string).collect::<Vec<_>>().join("-")
-}
-
-/// A Python process that evaluates the same architecture with numpy whenever it is asked to.
-struct Numpy {
-    process: Child,
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-    version: String,
-}
-
-impl Numpy {
-    /// Starts the process; the error says in one line why numpy is not available.
-    fn start(widths: &[usize], count: usize, threads: usize) -> std::result::Result<Self, String> {
-        let python = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
-        let mut process = Command::new(python)
-            .args([NUMPY_SCRIPT, &name(widths).replace('-', ","), &count.to_string()])
-            .envs(
-                ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"]
-                    .map(|k| (k, threads.to_string())),
-            )
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("Python did not start: {error}"))?;
-        let requests = process.stdin.take();
-        let answers = BufReader::new(process.stdout.take().ok_or("Python has no output")?);
-        let mut numpy = Numpy { process, requests, answers, version: String::new() };
-        numpy.version = numpy.line().map_err(|error| format!("numpy did not start: {error}"))?;
-        Ok(numpy)
-    }
-
-    /// The seconds of one evaluation.
-    fn time(&mut self) -> Result<f64> {
-        let requests = self.requests.as_mut().ok_or("Python has no input")?;
-        requests.write_all(b"\n")?;
-        requests.flush()?;
-        Ok(self.line()?.parse()?)
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let mut line = String::new();
-        if self.answers.read_line(&mut line)? == 0 {
-            return Err("the process ended without an answer".into());
-        }
-        Ok(line.trim().to_owned())
-    }
-}
-
-impl Drop for Numpy {
-    fn drop(&mut self) {
-        // The script ends with its input. A failure to wait leaves nothing to clean up.
-        drop(self.requests.take());
-        let _ = self.process.wait();
-    }
 }
 
 fn random_network(widths: &[usize]) -> Result<Network> {

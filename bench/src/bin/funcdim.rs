@@ -9,9 +9,7 @@
 use std::env;
 use std::error::Error;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use faer::linalg::matmul::matmul;
@@ -20,6 +18,7 @@ use fiberscope::dimension::{DimensionOptions, functional_dimension};
 use fiberscope::train::{
     Event, Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, Trainer, train,
 };
+use fiberscope_bench::Peer;
 use fiberscope_core::{Matrix, Network};
 use fiberscope_io::{Precision, npz, save};
 use rand::{RngExt, SeedableRng};
@@ -83,7 +82,7 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
     let folder = tempfile::tempdir()?;
     save(&network, &folder.path().join("net.npz"), Precision::F64)?;
     write_npy(&folder.path().join("points.npy"), &inputs)?;
-    let mut peers: Vec<_> = PEERS.iter().map(|peer| Peer::start(peer, folder.path())).collect();
+    let mut peers: Vec<_> = PEERS.iter().map(|peer| start(peer, folder.path())).collect();
     let versions: Vec<_> = peers.iter().flatten().map(|peer| peer.version.as_str()).collect();
     eprintln!("{name}: {}", versions.join(", "));
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -110,7 +109,7 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
         for (k, peer) in peers.iter_mut().enumerate() {
             // The slow ones take two turns.
             if let Some(peer) = peer.as_mut().ok().filter(|_| k == 0 || turn < 2) {
-                let (seconds, value) = peer.time()?;
+                let (seconds, value) = time(peer)?;
                 ranks[k] = value;
                 if turn > 0 {
                     theirs[k].push(seconds);
@@ -185,9 +184,9 @@ fn training() -> Result<()> {
     );
     println!("| | seeds | seconds | seconds per seed |\n|---|---|---|---|");
     println!("| ours (exact and float32 rank) | 15 | {ours:.2} | {:.3} |", ours / 15.0);
-    match Peer::start("train", folder.path()) {
+    match start("train", folder.path()) {
         Ok(mut peer) => {
-            let theirs = peer.time()?.0;
+            let theirs = time(&mut peer)?.0;
             println!("| {} (float32 rank) | 1 | {theirs:.2} | {theirs:.3} |", peer.version);
             println!("\nOurs is {:.0} times as fast per seed.", theirs / (ours / 15.0));
         }
@@ -240,63 +239,14 @@ fn seconds(value: f64) -> String {
     if value >= 0.1 { format!("{value:.2} s") } else { format!("{:.3} ms", value * 1e3) }
 }
 
-/// A Python process that computes the rank whenever it is asked to.
-struct Peer {
-    process: Child,
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-    version: String,
+/// A peer for the networks and points of a folder.
+fn start(method: &str, folder: &Path) -> std::result::Result<Peer, String> {
+    Peer::start(SCRIPT, &[method.as_ref(), folder.as_os_str()], 1)
 }
 
-impl Peer {
-    /// Starts the first Python that can import what the method needs.
-    fn start(method: &str, folder: &Path) -> std::result::Result<Self, String> {
-        let pythons = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
-        let mut tried = env::split_paths(&pythons).map(|python| Peer::start_in(&python, method, folder));
-        tried.find(std::result::Result::is_ok).unwrap_or_else(|| Err(format!("{method} cannot be imported")))
-    }
-
-    fn start_in(python: &Path, method: &str, folder: &Path) -> std::result::Result<Self, String> {
-        let threads = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"].map(|key| (key, "1"));
-        let mut process = Command::new(python)
-            .args([SCRIPT, method])
-            .arg(folder)
-            .envs(threads)
-            .env("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("Python did not start: {error}"))?;
-        let requests = process.stdin.take();
-        let answers = BufReader::new(process.stdout.take().ok_or("Python has no output")?);
-        let mut peer = Peer { process, requests, answers, version: String::new() };
-        peer.version = peer.line().map_err(|_| format!("{method} cannot be imported"))?;
-        Ok(peer)
-    }
-
-    /// The CPU seconds of one computation, and the rank.
-    fn time(&mut self) -> Result<(f64, usize)> {
-        let requests = self.requests.as_mut().ok_or("Python has no input")?;
-        requests.write_all(b"\n")?;
-        requests.flush()?;
-        let line = self.line()?;
-        let (seconds, rank) = line.split_once(' ').ok_or("expected two numbers")?;
-        Ok((seconds.parse()?, rank.parse()?))
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let mut line = String::new();
-        if self.answers.read_line(&mut line)? == 0 {
-            return Err("the process ended without an answer".into());
-        }
-        Ok(line.trim().to_owned())
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        drop(self.requests.take());
-        let _ = self.process.wait();
-    }
+/// The CPU seconds of one computation, and the rank.
+fn time(peer: &mut Peer) -> Result<(f64, usize)> {
+    let line = peer.ask()?;
+    let (seconds, rank) = line.split_once(' ').ok_or("expected two numbers")?;
+    Ok((seconds.parse()?, rank.parse()?))
 }

@@ -9,11 +9,10 @@
 use std::env;
 use std::error::Error;
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use fiberscope::complex::{Built, CellCounts, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells};
+use fiberscope_bench::Peer;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -183,7 +182,7 @@ fn peer_row(pool: &ThreadPool, name: &str) -> Result<String> {
                 "affinitree" => !slow,
                 _ => true,
             };
-            runs.then(|| Peer::start(tool, name).ok()).flatten()
+            runs.then(|| Peer::start(SCRIPT, &[tool, &format!("{FOLDER}/{name}.npz")], 1).ok()).flatten()
         })
         .collect();
     let mut ours = Vec::new();
@@ -192,7 +191,8 @@ fn peer_row(pool: &ThreadPool, name: &str) -> Result<String> {
         ours.push(cpu_time(pool, &network)?);
         for ((peer, times), tool) in peers.iter_mut().zip(&mut theirs).zip(tools) {
             if let Some(peer) = peer.as_mut().filter(|_| turn == 0 || tool != "affinitree") {
-                times.push(peer.time()?);
+                let answer = peer.ask()?;
+                times.push(answer.split_whitespace().next().ok_or("an empty answer")?.parse()?);
             }
         }
     }
@@ -280,54 +280,6 @@ fn milliseconds(seconds: f64) -> String {
     let value = seconds * 1e3;
     let decimals = [100.0, 10.0, 1.0].iter().take_while(|&&limit| value < limit).count();
     format!("{value:.decimals$}")
-}
-
-/// A Python process that runs a tool whenever it is asked to.
-struct Peer {
-    process: Child,
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn start(tool: &str, name: &str) -> Result<Self> {
-        let python = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
-        let mut process = Command::new(python)
-            .args([SCRIPT, tool, &format!("{FOLDER}/{name}.npz")])
-            .envs(["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"].map(|k| (k, "1")))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let requests = process.stdin.take();
-        let answers = BufReader::new(process.stdout.take().ok_or("Python has no output")?);
-        let mut peer = Peer { process, requests, answers };
-        peer.line()?;
-        Ok(peer)
-    }
-
-    /// The CPU seconds of one run.
-    fn time(&mut self) -> Result<f64> {
-        let requests = self.requests.as_mut().ok_or("Python has no input")?;
-        requests.write_all(b"\n")?;
-        requests.flush()?;
-        Ok(self.line()?.split_whitespace().next().ok_or("an empty answer")?.parse()?)
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let mut line = String::new();
-        if self.answers.read_line(&mut line)? == 0 {
-            return Err("the process ended without an answer".into());
-        }
-        Ok(line.trim().to_owned())
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // The script ends with its input. A failure to wait leaves nothing to clean up.
-        drop(self.requests.take());
-        let _ = self.process.wait();
-    }
 }
 
 /// Weights `N(0, 2 / fan_in)` and biases `N(0, 0.3^2)`, as the stored nets.

@@ -28,6 +28,8 @@ mod hyperplanes;
 mod line;
 mod regions;
 mod rounding;
+#[cfg(test)]
+mod testing;
 
 use std::fmt;
 

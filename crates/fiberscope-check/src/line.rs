@@ -288,21 +288,8 @@ fn begins_on(z: &Affine, start: Option<&Rational>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{Layer, Matrix};
-
     use super::*;
-
-    fn network(layers: &[(&[&[i64]], &[i64])]) -> ExactNetwork {
-        let last = layers.len() - 1;
-        let layer = |(l, (rows, bias)): (usize, &(&[&[i64]], &[i64]))| {
-            let rows: Vec<Vec<Rational>> =
-                rows.iter().map(|row| row.iter().map(|&w| Rational::from(w)).collect()).collect();
-            let bias = bias.iter().map(|&b| Rational::from(b)).collect();
-            let activation = if l == last { Activation::Identity } else { Activation::Relu };
-            Layer::new(Matrix::from_rows(&rows).unwrap(), bias, activation)
-        };
-        ExactNetwork::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-    }
+    use crate::testing::network;
 
     fn compare(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Option<LineOutcome> {
         compare_on_line(a, b, domain, &|| false)

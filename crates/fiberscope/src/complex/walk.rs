@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
-use fiberscope_core::{Activation, Domain, ExactNetwork, Network, Rational, Sign};
+use fiberscope_core::{Activation, Domain, ExactNetwork, Layer, Network, Rational, Sign, SignVector};
 
 use super::ComplexError;
 use super::filter::FloatPolytope;
@@ -31,6 +31,23 @@ pub struct Walked {
     pub visible_facets: Option<usize>,
     /// The signs of the regions, in the order in which they were found.
     pub signs: Vec<Vec<Sign>>,
+}
+
+impl Walked {
+    /// The regions' sign vectors, layer by layer, for the network that was walked.
+    pub fn sign_vectors(&self, network: &Network) -> Vec<SignVector> {
+        let relu = |layer: &&Layer| layer.activation() == Activation::Relu;
+        let by_layer = |signs: &Vec<Sign>| {
+            let mut rest = &signs[..];
+            let layers = network.hidden_layers().iter().filter(relu).map(|layer| {
+                let (own, behind) = rest.split_at(layer.width());
+                rest = behind;
+                own.to_vec()
+            });
+            SignVector::from_layers(layers.collect()).expect("layers have neurons")
+        };
+        self.signs.iter().map(by_layer).collect()
+    }
 }
 
 /// Visits all regions of a network on a domain.

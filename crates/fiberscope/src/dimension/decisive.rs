@@ -6,7 +6,7 @@
 //! ([`list_regions`]), or from sampling ([`sample_regions`]); then the rank is a lower bound, and the estimated share of the samples' distribution that lies in regions not seen is `singletons / samples`
 //! [good1953population, Section 2].
 
-use fiberscope_core::{Activation, Domain, Layer, Matrix, Network, Sign, SignVector};
+use fiberscope_core::{Domain, Matrix, Network, SignVector};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -85,21 +85,9 @@ pub fn list_regions(
         if !walked.complete {
             return Ok(None);
         }
-        walked.signs.iter().map(|signs| by_layer(network, signs)).collect()
+        walked.sign_vectors(network)
     };
     Ok(Some(RegionSample::complete(network, &signs)))
-}
-
-/// The sign vector with these signs of all ReLU neurons.
-fn by_layer(network: &Network, mut signs: &[Sign]) -> SignVector {
-    let relu = |layer: &&Layer| layer.activation() == Activation::Relu;
-    let mut layers = Vec::new();
-    for layer in network.hidden_layers().iter().filter(relu) {
-        let (own, rest) = signs.split_at(layer.width());
-        layers.push(own.to_vec());
-        signs = rest;
-    }
-    SignVector::from_layers(layers).expect("layers have neurons")
 }
 
 /// The regions of random points: uniform in a box; in all of `R^n` along random directions at all distances from 1/16 to 4096.

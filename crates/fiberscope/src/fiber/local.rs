@@ -3,7 +3,7 @@
 //! The directions in which the function does not change to first order are the kernel of the Jacobian on a decisive set [grigsby2022functional, Section 3]; where the fiber is smooth with this tangent space, that is its
 //! dimension.
 
-use fiberscope_core::{Domain, Network, Sign, SignVector};
+use fiberscope_core::{Domain, Network};
 
 use crate::complex::{ComplexLimits, walk_regions};
 use crate::dimension::{DimensionOptions, RegionSample, full_functional_dimension, sample_regions};
@@ -32,9 +32,7 @@ pub fn local_dimension(
     let neurons: usize = widths[1..widths.len() - 1].iter().sum();
     let walked =
         if neurons <= 64 { walk_regions(network, &Domain::Space, &limits, &|_| {}).ok() } else { None };
-    let listed = walked.filter(|walked| walked.complete).and_then(|walked| {
-        walked.signs.iter().map(|signs| layered(signs, &widths)).collect::<Option<Vec<SignVector>>>()
-    });
+    let listed = walked.filter(|walked| walked.complete).map(|walked| walked.sign_vectors(network));
     let (sample, complete) = match listed {
         // Where a neuron vanishes on a whole region, the outputs are not differentiable in the parameters.
         Some(mut signs) => {
@@ -46,17 +44,6 @@ pub fn local_dimension(
     let found = full_functional_dimension(network, &sample, options, &|_| {});
     LocalDimension {
         dimension: network.parameter_count() - found.rank.lower,
-        complete: complete && found.regions == found.regions_used,
+        complete: complete && (found.regions == found.regions_used || found.rank.lower == found.rank.upper),
     }
-}
-
-fn layered(signs: &[Sign], widths: &[usize]) -> Option<SignVector> {
-    let mut rest = signs;
-    let mut layers = Vec::new();
-    for &width in &widths[1..widths.len() - 1] {
-        let (layer, behind) = rest.split_at_checked(width)?;
-        layers.push(layer.to_vec());
-        rest = behind;
-    }
-    SignVector::from_layers(layers)
 }
