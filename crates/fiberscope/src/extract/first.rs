@@ -61,6 +61,7 @@ pub(super) fn first_layer(
     let prefix = Prefix::empty(inquiry.inputs);
     inquiry.begin(0, Step::Lines);
     let (mut kinks, walls) = line.sweep(inquiry, &prefix, rows, 13)?;
+    kinks.retain(|kink| !explains(inquiry, &prefix, rows, &kink.x));
     inquiry.begin(0, Step::Bends);
     let many = inquiry.inputs > MANY_INPUTS;
     let mut straight = Vec::with_capacity(kinks.len());
@@ -76,7 +77,7 @@ pub(super) fn first_layer(
             continue;
         };
         let b = -dot(&w, &kink.x);
-        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, 6)? {
+        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, 7)? {
             rows.push((w, b));
             inquiry.note(rows.len(), pool.len());
         } else {
@@ -108,7 +109,7 @@ pub(super) fn first_layer_again(
             inquiry.begin(0, Step::Confirmation);
             if let Some(w) = kink.jump.as_deref().and_then(direction) {
                 let b = -dot(&w, &kink.x);
-                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), 8)? {
+                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), 12)? {
                     rows.push((w, b));
                     continue;
                 }

@@ -116,8 +116,51 @@ impl Sweep<'_> {
         inquiry.ask(&questions)
     }
 
-    /// The segments between cuts, with values and one-sided slopes at their ends.
+    /// The segments between cuts, with values and one-sided slopes at their ends. Known kinks are known up to
+    /// rounding only, so segments end a little before them.
     fn cut(&self, inquiry: &mut Inquiry<'_>) -> Result<Vec<Segment>, Halt> {
+        let cuts = self.cuts();
+        let count = cuts.len() - 1;
+        let mut at = Vec::new();
+        // Where the answers for a segment's ends and the points beside them stand in the batch.
+        let mut places: Vec<[usize; 4]> = Vec::with_capacity(count);
+        for i in 0..count {
+            let ((lo, lo_known), (hi, hi_known)) = (cuts[i], cuts[i + 1]);
+            let gap = |t: f64, known: bool| if known { (1e-7 * (self.scale(inquiry) + t.abs())).min(0.01 * (hi - lo)) } else { 0.0 };
+            let (a, b) = (lo + gap(lo, lo_known && i > 0), hi - gap(hi, hi_known && i + 1 < count));
+            let base = 0.02 * (b - a);
+            let mut place = |t: f64| {
+                at.push(t);
+                at.len() - 1
+            };
+            let start = if i > 0 && !lo_known { places[i - 1][3] } else { place(a) };
+            let behind = place(a + base);
+            // At a cut that is no kink the slope behind it serves both sides.
+            let before = if hi_known { place(b - base) } else { usize::MAX };
+            let end = place(b);
+            places.push([start, behind, before, end]);
+        }
+        let y = self.ask(inquiry, &at)?;
+        let slope = |from: usize, to: usize| scaled(&minus(&y[to], &y[from]), 1.0 / (at[to] - at[from]));
+        let segment = |i: usize| {
+            let [start, behind, before, end] = places[i];
+            let other = if before == usize::MAX { places[i + 1][1] } else { before };
+            Segment {
+                a: at[start],
+                b: at[end],
+                fa: y[start].clone(),
+                fb: y[end].clone(),
+                ma: slope(start, behind),
+                da: at[behind] - at[start],
+                mb: slope(end, other),
+                db: (at[other] - at[end]).abs(),
+            }
+        };
+        Ok((0..count).map(segment).filter(|s| s.b > s.a && s.da > 0.0 && s.db > 0.0).collect())
+    }
+
+    /// Ends, known kinks (marked) and the grid, in order.
+    fn cuts(&self) -> Vec<(f64, bool)> {
         let inside = |t: &&f64| **t > self.from && **t < self.to;
         let mut cuts: Vec<(f64, bool)> = vec![(self.from, true), (self.to, true)];
         cuts.extend(self.known.iter().filter(inside).map(|&t| (t, true)));
@@ -129,26 +172,7 @@ impl Sweep<'_> {
         }
         cuts.sort_by(|a, b| a.0.total_cmp(&b.0));
         cuts.dedup_by(|a, b| (a.0 - b.0).abs() <= 1e-13 * a.0.abs().max(1e-300));
-        let count = cuts.len() - 1;
-        let base: Vec<f64> = (0..count).map(|i| 0.02 * (cuts[i + 1].0 - cuts[i].0)).collect();
-        // At a cut that is no kink the slope behind it serves both sides.
-        let own: Vec<usize> = (0..count).filter(|&i| cuts[i + 1].1).collect();
-        let mut at: Vec<f64> = cuts.iter().map(|cut| cut.0).collect();
-        at.extend((0..count).map(|i| cuts[i].0 + base[i]));
-        at.extend(own.iter().map(|&i| cuts[i + 1].0 - base[i]));
-        let y = self.ask(inquiry, &at)?;
-        let slope = |from: usize, to: usize| scaled(&minus(&y[to], &y[from]), 1.0 / (at[to] - at[from]));
-        let behind = |i: usize| slope(i, count + 1 + i);
-        Ok((0..count)
-            .map(|i| {
-                let (mb, db) = match own.iter().position(|&k| k == i) {
-                    Some(k) => (slope(2 * count + 1 + k, i + 1), base[i]),
-                    None => (behind(i + 1), base[i + 1]),
-                };
-                let (fa, fb) = (y[i].clone(), y[i + 1].clone());
-                Segment { a: cuts[i].0, b: cuts[i + 1].0, fa, fb, ma: behind(i), da: base[i], mb, db }
-            })
-            .collect())
+        cuts
     }
 
     fn is_linear(&self, inquiry: &Inquiry<'_>, s: &Segment) -> bool {

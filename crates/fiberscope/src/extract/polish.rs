@@ -15,6 +15,9 @@ use super::prefix::Rows;
 /// The most parameters for which the Gram matrix is factored.
 const DENSE_PARAMETERS: usize = 5_000;
 
+/// Multiplications for a Gram matrix that are worth their while.
+const WORK: usize = 20_000_000_000;
+
 /// Steps of conjugate gradients for larger networks.
 const CONJUGATE_STEPS: usize = 60;
 
@@ -22,8 +25,8 @@ const CONJUGATE_STEPS: usize = 60;
 /// weighted residuals before and after, in units of the noise.
 pub(super) fn polish(inquiry: &Inquiry<'_>, layers: &mut Vec<Rows>, reach: f64) -> (f64, f64) {
     let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-    let rows = (3 * total / inquiry.outputs).clamp(2_000, 60_000.max(2 * total / inquiry.outputs));
-    let (points, answers) = inquiry.recent(reach, rows);
+    let most = (WORK / (total * total)).clamp(3 * total, 60_000.max(3 * total)) / inquiry.outputs;
+    let (points, answers) = inquiry.recent(reach, most);
     let problem = Problem { weights: weights(&points), points, answers, fixed: fixed_parameters(layers) };
     let before = problem.root_mean_square(layers) / inquiry.eta;
     let mut best = (before, layers.clone());

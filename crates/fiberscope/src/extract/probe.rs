@@ -189,7 +189,7 @@ impl Boundary {
             if seen >= wanted {
                 break;
             }
-            let reach = inquiry.uniform(0.5, 3.0);
+            let reach = if attempt % 3 == 2 { inquiry.uniform(3.0, 20.0) } else { inquiry.uniform(0.5, 3.0) };
             let mut start = inquiry.point(reach);
             if let Some(near) = near.filter(|_| attempt > 12 && (seen as f64) < 0.4 * attempt as f64) {
                 let spread = (1.0 + norm(near) / inquiry.radius) * inquiry.uniform(0.2, 1.0);

@@ -183,6 +183,7 @@ fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Opti
         }
         let Some(svd) = Matrix::from_rows(&equations).and_then(|matrix| Svd::of(&matrix)) else { continue };
         let rank = svd.rank(1e-7);
+        if std::env::var("DBG").is_ok() { eprintln!("equations {} rank {rank} {:?}", equations.len(), svd.solve(&right, 1e-7)); }
         if rank + ENUMERATED_BITS < count {
             continue;
         }
@@ -252,6 +253,7 @@ fn cell(
     let gradients = product(&rows.weight, &local.gradient);
     let z = rows.at(&local.hidden);
     let rank = Svd::of(&gradients).map_or(0, |svd| svd.rank(1e-7));
+
     let distances: Vec<f64> = z.iter().zip(gradients.iter_rows()).map(|(z, g)| z.abs() / norm(g).max(1e-300)).collect();
     let room = distances.iter().copied().fold(f64::INFINITY, f64::min).min(
         local.walls.iter().map(|(z, g)| z.abs() / norm(g).max(1e-300)).fold(f64::INFINITY, f64::min),
@@ -263,6 +265,7 @@ fn cell(
     }
     let crossed = cross(inquiry, prefix, rows, &x)?;
     let reached: Vec<usize> = (0..count).filter(|&j| crossed[j].is_some()).collect();
+    if std::env::var("DBG").is_ok() { eprintln!("cell: reached {} of {count} rank {rank}", reached.len()); }
     if reached.len() + rank <= count {
         return Ok(false);
     }
