@@ -6,12 +6,12 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{along, direction, dot, minus, norm, peak, scaled, Svd};
+use super::Step;
+use super::algebra::{Svd, along, direction, dot, minus, norm, peak, scaled};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::prefix::Prefix;
-use super::probe::{meeting, Boundary};
-use super::Step;
+use super::probe::{Boundary, meeting};
 
 /// From how many inputs on a gradient costs more than the test for bends.
 const MANY_INPUTS: usize = 24;
@@ -44,7 +44,9 @@ impl Line {
         let whole = prefix.extended_by(rows);
         let scale = self.reach / 40.0;
         let stretch = (self.reach / scale).asinh();
-        let grid = (0..cells).map(|k| scale * (stretch * (2.0 * k as f64 / (cells as f64 - 1.0) - 1.0)).sinh()).collect();
+        let grid = (0..cells)
+            .map(|k| scale * (stretch * (2.0 * k as f64 / (cells as f64 - 1.0) - 1.0)).sinh())
+            .collect();
         let known = whole.flips(&self.x, &self.u, -self.reach, self.reach);
         let sweep = Sweep { x: &self.x, u: &self.u, from: -self.reach, to: self.reach, known, grid };
         Ok((sweep.kinks(inquiry)?, sweep.known))
@@ -120,6 +122,58 @@ pub(super) fn first_layer_again(
     Ok(())
 }
 
+/// Measures the rows of the first layer again, where all known boundaries are far: the longer the steps, the more
+/// exact the gradients on either side.
+pub(super) fn sharpen(inquiry: &mut Inquiry<'_>, hidden: &Prefix, row: usize) -> Result<Option<Row>, Halt> {
+    let (w, b) = {
+        let rows = &hidden.layers[0];
+        (rows.weight.row(row).to_vec(), rows.bias[row])
+    };
+    let length = norm(&w);
+    let m = scaled(&w, 1.0 / length);
+    let mut best: Option<(f64, f64, Vec<f64>)> = None;
+    for _ in 0..40 {
+        let reach = inquiry.uniform(0.5, 3.0);
+        let start = inquiry.point(reach);
+        let x = along(&start, -(dot(&w, &start) + b) / (length * length), &w);
+        let (mut across, mut beside) = (2.0 * inquiry.radius, f64::INFINITY);
+        for (_, (z, g)) in hidden.local(&x).walls.iter().enumerate().filter(|(i, _)| *i != row) {
+            across = across.min(z.abs() / dot(g, &m).abs().max(1e-300));
+            beside = beside.min(z.abs() / peak(g).max(1e-300));
+        }
+        let a = 0.4 * across;
+        let step = (0.3 * beside).min(0.5 * a / peak(&m)).min(4.0 * inquiry.radius);
+        if best.as_ref().is_none_or(|(most, ..)| step > *most) {
+            best = Some((step, a, x));
+        }
+    }
+    let Some((step, a, x)) = best else { return Ok(None) };
+    let mut sides = Vec::new();
+    for sign in [-1.0, 1.0] {
+        let middle = along(&x, sign * a, &m);
+        let Some(gradient) = gradient(inquiry, &middle, step / (0.1 * (inquiry.inputs as f64).sqrt()))?
+        else {
+            return Ok(None);
+        };
+        sides.push(gradient);
+    }
+    let jumps: Vec<Vec<f64>> =
+        sides[0].iter().zip(&sides[1]).map(|(before, after)| minus(after, before)).collect();
+    let Some(normal) = rank_one(inquiry, &x, step, &jumps).as_deref().and_then(direction) else {
+        return Ok(None);
+    };
+    let normal = scaled(&normal, dot(&normal, &m).signum());
+    if norm(&minus(&normal, &m)) > 1e-4 {
+        return Ok(None);
+    }
+    let seen = meeting(inquiry, &x, &normal, 0.9 * a)?;
+    Ok(seen.t.map(|t| {
+        let x = along(&x, t, &normal);
+        let b = -dot(&normal, &x);
+        (normal, b)
+    }))
+}
+
 /// Whether `x` lies on the boundary of a row.
 pub(super) fn explains(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &[Row], x: &[f64]) -> bool {
     let hidden = prefix.hidden(x);
@@ -178,14 +232,24 @@ fn measure_jumps(
 /// The gradient of every output, one row per input.
 type Gradient = Vec<Vec<f64>>;
 
-fn piece_gradient(inquiry: &mut Inquiry<'_>, line: &Line, from: f64, to: f64) -> Result<Option<Gradient>, Halt> {
+fn piece_gradient(
+    inquiry: &mut Inquiry<'_>,
+    line: &Line,
+    from: f64,
+    to: f64,
+) -> Result<Option<Gradient>, Halt> {
     gradient(inquiry, &along(&line.x, (from + to) / 2.0, &line.u), to - from)
 }
 
 /// The gradient of every output at `x`: one row per input. `None` if `f` bends close by.
 fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<Gradient>, Halt> {
     let inputs = inquiry.inputs;
-    for factor in [0.1, 0.01, 0.001] {
+    // A step along one axis comes closer to a boundary by a small part of its length if there are many inputs.
+    let long = 0.1 * (inputs as f64).sqrt();
+    for factor in [long, 0.1, 0.01, 0.001] {
+        if factor == long && inputs < 16 {
+            continue;
+        }
         let step = factor * width;
         let signs: Vec<f64> = (0..inputs).map(|_| if inquiry.below(2) == 0 { 1.0 } else { -1.0 }).collect();
         let root = (inputs as f64).sqrt();
@@ -193,7 +257,8 @@ fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<G
         let mut questions = vec![x.to_vec(), along(x, step / root, &signs), along(x, -step / root, &signs)];
         let first = inquiry.ask(&questions)?;
         let noise = inquiry.noise_at(x);
-        let bent = (0..inquiry.outputs).any(|o| (first[1][o] + first[2][o] - 2.0 * first[0][o]).abs() > 20.0 * noise);
+        let bent = (0..inquiry.outputs)
+            .any(|o| (first[1][o] + first[2][o] - 2.0 * first[0][o]).abs() > 20.0 * noise);
         if bent {
             continue;
         }
@@ -205,9 +270,15 @@ fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<G
             })
             .collect();
         let y = inquiry.ask(&questions)?;
-        let slopes: Vec<Vec<f64>> =
-            y.iter().zip(&questions).enumerate().map(|(k, (y, q))| scaled(&minus(y, &first[0]), 1.0 / (q[k] - x[k]))).collect();
-        let predicted = |o: usize| first[0][o] + signs.iter().zip(&slopes).map(|(s, g)| s * g[o]).sum::<f64>() * step / root;
+        let slopes: Vec<Vec<f64>> = y
+            .iter()
+            .zip(&questions)
+            .enumerate()
+            .map(|(k, (y, q))| scaled(&minus(y, &first[0]), 1.0 / (q[k] - x[k])))
+            .collect();
+        let predicted = |o: usize| {
+            first[0][o] + signs.iter().zip(&slopes).map(|(s, g)| s * g[o]).sum::<f64>() * step / root
+        };
         if (0..inquiry.outputs).all(|o| (predicted(o) - first[1][o]).abs() < 60.0 * noise * root) {
             return Ok(Some(slopes));
         }
@@ -241,8 +312,12 @@ fn is_straight(inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<bool, Halt> {
     for step in [0.3 * a, 0.03 * a] {
         let left = along(&kink.x, -a, &kink.u);
         let right = along(&kink.x, a, &kink.u);
-        let questions =
-            [along(&left, step, &v), along(&left, -step, &v), along(&right, step, &v), along(&right, -step, &v)];
+        let questions = [
+            along(&left, step, &v),
+            along(&left, -step, &v),
+            along(&right, step, &v),
+            along(&right, -step, &v),
+        ];
         let y = inquiry.ask(&questions)?;
         let expected_left = along(&kink.value, -a, &kink.left);
         let expected_right = along(&kink.value, a, &kink.right);
@@ -265,7 +340,11 @@ fn is_straight(inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<bool, Halt> {
         let x = along(&kink.x, start + s * inquiry.radius, &tangent);
         let a = 2e-3 * inquiry.radius;
         let seen = meeting(inquiry, &x, &scaled(&kink.u, 1.0 / norm(&kink.u)), a)?;
-        if seen.t.is_some_and(|t| t.abs() < 0.02 * a + seen.error) { hits += 1 } else { misses += 1 }
+        if seen.t.is_some_and(|t| t.abs() < 0.02 * a + seen.error) {
+            hits += 1
+        } else {
+            misses += 1
+        }
         if hits >= 4 || misses >= 3 {
             break;
         }

@@ -6,17 +6,17 @@
 
 use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
 
-use super::algebra::{peak, Svd};
+use super::algebra::{Svd, peak};
 use super::deeper::Layer;
-use super::first::{explains, first_layer, first_layer_again, Line, Row};
-use super::fit::{last_layer, output_layer, LastLayer, FIT_REACH};
+use super::first::{Line, Row, explains, first_layer, first_layer_again, sharpen};
+use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
-use super::polish::polish;
+use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
 use super::rare::counterexamples;
 use super::signs::signs;
-use super::verify::{verify, Gate};
+use super::verify::{Gate, verify};
 use super::{Options, RecoveredLayer, Step};
 
 /// How often all layers are gone through.
@@ -52,9 +52,10 @@ impl Recovery {
             let network = to_network(inquiry, &layers)?;
             let gate = verify(inquiry, &layers, &network)?;
             let open = gate.disagreements.is_empty();
-            let better = self.best.as_ref().is_none_or(|(_, best)| {
-                gate.fidelity.max_difference < best.fidelity.max_difference
-            });
+            let better = self
+                .best
+                .as_ref()
+                .is_none_or(|(_, best)| gate.fidelity.max_difference < best.fidelity.max_difference);
             if better {
                 self.best = Some((network, gate));
                 self.remarks = remarks;
@@ -92,7 +93,9 @@ impl Recovery {
                 self.rows.truncate(index + 1);
                 self.pool.iter_mut().for_each(|kink| kink.tries = 0);
             }
-            let Some(rows) = self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0) else {
+            let Some(rows) =
+                self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0)
+            else {
                 if index == 0 && self.pool.is_empty() {
                     return Ok(self.affine(inquiry, &mut remarks).map(|layers| (layers, remarks)));
                 }
@@ -110,7 +113,8 @@ impl Recovery {
                 signs(inquiry, &prefix, &rows)?.map(|signs| turn(rows, &signs))
             };
             let Some((oriented, always_active)) = oriented else {
-                self.reason = format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
+                self.reason =
+                    format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
                 return Ok(None);
             };
             self.layers.push(RecoveredLayer { neurons: oriented.len(), always_active });
@@ -139,7 +143,9 @@ impl Recovery {
             self.reason = "no kink was found, yet the function is not affine".into();
             return None;
         }
-        remarks.push("no neuron was seen to switch: on the lines that were looked at the function is affine".into());
+        remarks.push(
+            "no neuron was seen to switch: on the lines that were looked at the function is affine".into(),
+        );
         Some(vec![output])
     }
 
@@ -191,7 +197,7 @@ impl Recovery {
         while self.rows.len() <= index {
             self.rows.push(Vec::new());
         }
-        let layer = Layer { index, prefix };
+        let mut layer = Layer { index, prefix, open: Vec::new() };
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
         let (mut quiet, mut searches, mut fit) = (0, 0, None);
         for lines in 0..60 {
@@ -205,6 +211,10 @@ impl Recovery {
                 break;
             }
             if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                break;
+            }
+            if quiet >= 1 && self.saturate(inquiry, &mut layer) {
+                fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, prefix, &rows));
                 break;
             }
             if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
@@ -229,6 +239,18 @@ impl Recovery {
         Ok(fit)
     }
 
+    /// Whether one open row completes the last hidden layer.
+    fn saturate(&mut self, inquiry: &Inquiry<'_>, layer: &mut Layer<'_>) -> bool {
+        let limit = limit(inquiry);
+        for open in std::mem::take(&mut layer.open) {
+            if let Some(row) = saturate(inquiry, layer.prefix, &self.rows[layer.index], &open, limit) {
+                self.rows[layer.index].push(row);
+                return true;
+            }
+        }
+        false
+    }
+
     /// Adds kinks that no row of the layer explains to the pool.
     fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize, kinks: Vec<Kink>) -> usize {
         let before = self.pool.len();
@@ -242,11 +264,17 @@ impl Recovery {
         self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
     }
 
-    /// Random points for the parameters that are seen least, then all parameters together.
+    /// Makes the parameters as exact as the answers allow: all of them together with random points added, or, in
+    /// large networks, the rows of the first layer one by one.
     fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
-        inquiry.begin(layers.len() - 1, Step::Polish);
         let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-        let count = if total <= 5_000 { (1.2 * total as f64 / inquiry.outputs as f64) as usize + 20 } else { 0 };
+        if total > DENSE_PARAMETERS {
+            inquiry.begin(0, Step::Refinement);
+            return refine(inquiry, layers);
+        }
+        inquiry.begin(layers.len() - 1, Step::Polish);
+        let share = if total <= 1_500 { 1.2 } else { 4.0 };
+        let count = (share * total as f64 / inquiry.outputs as f64) as usize + 20;
         let mut questions = Vec::with_capacity(count);
         for k in 0..count {
             let reach = inquiry.uniform(0.3, 3.0);
@@ -256,6 +284,26 @@ impl Recovery {
         polish(inquiry, layers, FIT_REACH);
         Ok(())
     }
+}
+
+/// Measures the rows of the first layer again and fits the output layer anew, if there is one hidden layer.
+fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
+    if layers.len() != 2 {
+        return Ok(());
+    }
+    let mut hidden = Prefix { layers: layers[..1].to_vec(), ..Prefix::empty(inquiry.inputs) };
+    for j in 0..layers[0].len() {
+        if let Some((w, b)) = sharpen(inquiry, &hidden, j)? {
+            let rows = &mut hidden.layers[0];
+            rows.weight.row_mut(j).copy_from_slice(&w);
+            rows.bias[j] = b;
+        }
+    }
+    if let Some((output, _)) = output_layer(inquiry, &hidden) {
+        *layers = hidden.layers;
+        layers.push(output);
+    }
+    Ok(())
 }
 
 /// Residuals, in units of the noise, up to which a fit is taken for exact.
@@ -306,7 +354,8 @@ fn orient_last(
 
 /// Bounds of the features on the box of this radius.
 fn bounds(prefix: &Prefix, radius: f64) -> Vec<(f64, f64)> {
-    let mut ranges = vec![(-radius, radius); prefix.layers.first().map_or(prefix.width(), |rows| rows.weight.cols())];
+    let mut ranges =
+        vec![(-radius, radius); prefix.layers.first().map_or(prefix.width(), |rows| rows.weight.cols())];
     for layer in &prefix.layers {
         ranges = layer
             .iter()
