@@ -63,6 +63,62 @@ impl Layer<'_> {
         Ok(rows.len() - before)
     }
 
+    /// Rows with one open weight, completed by kinks of the pool: each kink at which the feature is active would give
+    /// the weight a value, and values on which two kinks agree are tried.
+    pub fn agree(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        rows: &mut Vec<Row>,
+        pool: &[Kink],
+    ) -> Result<usize, Halt> {
+        let before = rows.len();
+        let mut rest = Vec::new();
+        for open in std::mem::take(&mut self.open) {
+            let missing: Vec<usize> = open.unknown(None).collect();
+            let found = match missing[..] {
+                [k] => self.agreed_weight(inquiry, &open, k, pool)?,
+                _ => None,
+            };
+            match found {
+                Some(row) if !is_twin(rows, &row) => rows.push(row),
+                Some(_) => {}
+                None => rest.push(open),
+            }
+        }
+        self.open = rest;
+        Ok(rows.len() - before)
+    }
+
+    fn agreed_weight(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        open: &Boundary,
+        k: usize,
+        pool: &[Kink],
+    ) -> Result<Option<Row>, Halt> {
+        let mut values: Vec<f64> = pool
+            .iter()
+            .filter_map(|kink| {
+                let hidden = self.prefix.hidden(&kink.x);
+                (hidden[k] > 0.0).then(|| -open.value(&hidden) / hidden[k])
+            })
+            .collect();
+        values.sort_by(f64::total_cmp);
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + a.abs());
+        let agreed: Vec<f64> =
+            values.windows(2).filter(|pair| close(pair[0], pair[1])).map(|pair| pair[0]).collect();
+        for weight in agreed.into_iter().take(4) {
+            let mut w = open.w.clone();
+            w[k] = weight;
+            let length = norm(&w);
+            let boundary = Boundary::whole(scaled(&w, 1.0 / length), open.b / length);
+            if boundary.confirm(inquiry, self.prefix, None, 10)? {
+                return Ok(Some((boundary.w, boundary.b)));
+            }
+        }
+        Ok(None)
+    }
+
     /// How hard it is to make a row of a kink: features to complete, and little room.
     fn trouble(&self, kink: &Kink) -> f64 {
         let off = self.prefix.local(&kink.x).active.iter().filter(|active| !**active).count();
@@ -314,6 +370,14 @@ impl Layer<'_> {
         }
         Ok(false)
     }
+}
+
+/// Whether a row is there already, up to sign.
+fn is_twin(rows: &[Row], (w, b): &Row) -> bool {
+    rows.iter().any(|(v, c)| {
+        let sign = dot(v, w).signum();
+        norm(&along(v, -sign, w)) + (c - sign * b).abs() < 1e-6
+    })
 }
 
 /// How far one may go from `x`, in the region of `at`, along `v` before a known neuron flips.

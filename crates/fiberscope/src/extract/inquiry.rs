@@ -129,11 +129,6 @@ impl<'a> Inquiry<'a> {
         Ok(answers.iter_rows().map(<[f64]>::to_vec).collect())
     }
 
-    /// The answer to one question.
-    pub fn ask_one(&mut self, x: &[f64]) -> Result<Vec<f64>, Halt> {
-        Ok(self.ask(&[x.to_vec()])?.swap_remove(0))
-    }
-
     /// The noise of an answer at `x`.
     pub fn noise_at(&self, x: &[f64]) -> f64 {
         self.eta * (1.0 + peak(x))
@@ -246,6 +241,13 @@ impl<'a> Inquiry<'a> {
 /// Bits of an answer's grid beyond which it is taken for a double that was not rounded.
 const MOST_DECIMALS: i32 = 12;
 
+/// Fewer different answers than this are no sign of rounding.
+const FEW_VALUES: usize = 8;
+
+/// Differences between two answers to one question, relative to the largest answer, that batches of other sizes may
+/// cause.
+const BATCH_ROUNDING: f64 = 1e3 * f64::EPSILON;
+
 /// Measures the noise: second differences over steps far too short for a kink, the grid of rounded answers, and
 /// that the oracle is deterministic and does not bend everywhere.
 pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
@@ -260,7 +262,7 @@ pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
         }
     }
     let answers = inquiry.ask(&questions)?;
-    repeat(inquiry, &questions[..2], &answers[..2])?;
+    let repeated = repeat(inquiry, &questions[..2], &answers[..2])?;
     let second = |k: usize, step: usize| -> f64 {
         let y = &answers[5 * k..5 * k + 5];
         (0..inquiry.outputs)
@@ -272,7 +274,7 @@ pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
     short.sort_by(f64::total_cmp);
     long.sort_by(f64::total_cmp);
     let size = answers.iter().map(|y| peak(y)).fold(1e-3, f64::max);
-    let floor = (8.0 * f64::EPSILON * size).max(grid(&answers));
+    let floor = (8.0 * f64::EPSILON * size).max(grid(&answers)).max(2.0 * repeated);
     if inquiry.options.noise.is_none() && long[1] > 100.0 * short[PLACES - 2].max(floor) {
         return Err(Halt::Error(ExtractError::NotPiecewiseLinear(format!(
             "over steps of {far:.1e} the second differences are {:.1e} and more at {} of {PLACES} places, over steps of {near:.1e} only {:.1e}",
@@ -291,7 +293,11 @@ pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
 /// The unit of the last decimal, or of the last bit of a single, if all answers are rounded to it.
 fn grid(answers: &[Vec<f64>]) -> f64 {
     let values = || answers.iter().flatten().copied();
-    if answers.iter().all(|y| *y == answers[0]) {
+    // A function that is constant nearly everywhere says nothing about rounding.
+    let mut distinct: Vec<u64> = values().map(f64::to_bits).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.len() < FEW_VALUES {
         return 0.0;
     }
     let on_grid =
@@ -307,16 +313,21 @@ fn grid(answers: &[Vec<f64>]) -> f64 {
     0.0
 }
 
-/// Asks again what was asked before.
-fn repeat(inquiry: &mut Inquiry<'_>, questions: &[Vec<f64>], answers: &[Vec<f64>]) -> Result<(), Halt> {
+/// Asks again what was asked before; gives the largest difference.
+fn repeat(inquiry: &mut Inquiry<'_>, questions: &[Vec<f64>], answers: &[Vec<f64>]) -> Result<f64, Halt> {
     let again = inquiry.ask(questions)?;
+    let size = answers.iter().map(|y| peak(y)).fold(f64::MIN_POSITIVE, f64::max);
+    let mut largest = 0.0f64;
     for ((x, first), second) in questions.iter().zip(answers).zip(&again) {
-        let changed = (0..inquiry.outputs).find(|&o| first[o] != second[o]);
-        if let Some(output) = changed.filter(|_| inquiry.options.noise.is_none()) {
-            let x = x.iter().map(|v| v + inquiry.center).collect();
+        for output in 0..inquiry.outputs {
             let (first, second) = (first[output], second[output]);
-            return Err(Halt::Error(ExtractError::NotDeterministic { x, output, first, second }));
+            let difference = (first - second).abs();
+            if difference > BATCH_ROUNDING * size && inquiry.options.noise.is_none() {
+                let x = x.iter().map(|v| v + inquiry.center).collect();
+                return Err(Halt::Error(ExtractError::NotDeterministic { x, output, first, second }));
+            }
+            largest = largest.max(difference);
         }
     }
-    Ok(())
+    Ok(largest)
 }

@@ -188,7 +188,7 @@ pub struct Fidelity {
     pub points: usize,
     /// The largest difference of an output on them.
     pub max_difference: f64,
-    /// The difference that was allowed: a multiple of the measured noise.
+    /// Twice the largest difference, at least the noise.
     pub epsilon: f64,
     /// With 95 % confidence, differences above `epsilon` have at most this share of the domain.
     pub delta: f64,

@@ -205,7 +205,8 @@ impl Recovery {
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
         let (mut quiet, mut searches, mut fit) = (0, 0, None);
         for lines in 0..60 {
-            let new = layer.harvest(inquiry, &mut self.rows[index], &mut self.pool, wanted)?;
+            let mut new = layer.harvest(inquiry, &mut self.rows[index], &mut self.pool, wanted)?;
+            new += layer.agree(inquiry, &mut self.rows[index], &self.pool)?;
             quiet = if new > 0 { 0 } else { quiet + 1 };
             inquiry.note(self.rows[index].len(), self.pool.len());
             fit = Rows::new(&self.rows[index])
