@@ -5,6 +5,7 @@ pub mod completions;
 pub mod complex;
 pub mod convert;
 pub mod equiv;
+pub mod extract;
 pub mod fiber;
 pub mod funcdim;
 pub mod info;
