@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
+pub use crate::commands::answer::AnswerArgs;
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
 pub use crate::commands::extract::args::ExtractArgs;
 pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
@@ -84,6 +85,7 @@ pub enum Command {
     Conserve(ConserveArgs),
     Funcdim(FuncdimArgs),
     Extract(ExtractArgs),
+    Answer(AnswerArgs),
     Train(TrainArgs),
     Reproduce(ReproduceArgs),
     Linear(LinearArgs),

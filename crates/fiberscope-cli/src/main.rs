@@ -76,6 +76,7 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Conserve(args) => commands::fiber::conserve::run(&args, output),
         Command::Funcdim(args) => commands::funcdim::run(&args, &global, output),
         Command::Extract(args) => commands::extract::run(&args, &global, output),
+        Command::Answer(args) => commands::answer::run(&args, output),
         Command::Train(args) => commands::train::run(&args, &global, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, &global, output),
         Command::Linear(args) => commands::linear::run(&args, &global, output),

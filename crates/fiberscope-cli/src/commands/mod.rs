@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub mod answer;
 pub mod check;
 pub mod completions;
 pub mod complex;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fiberscope::extract::Oracle;
 use fiberscope_core::Matrix;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,6 +43,29 @@ pub fn read_hello(bytes: &[u8]) -> Result<Hello, String> {
     let max_batch =
         if value.get("max_batch").is_none_or(Value::is_null) { None } else { Some(size("max_batch")?) };
     Ok(Hello { inputs: size("inputs")?, outputs: size("outputs")?, max_batch })
+}
+
+/// The first message of an oracle.
+pub fn hello(oracle: &dyn Oracle) -> Value {
+    let (inputs, outputs) = (oracle.inputs(), oracle.outputs());
+    json!({"format": "fiberscope-oracle", "version": 1, "inputs": inputs, "outputs": outputs})
+}
+
+/// Reads a message that asks for answers.
+pub fn read_request(bytes: &[u8], inputs: usize) -> Result<Matrix, String> {
+    #[derive(Deserialize)]
+    struct Request {
+        inputs: Vec<Vec<f64>>,
+    }
+    let Request { inputs: rows } = serde_json::from_slice(bytes).map_err(|error| {
+        format!("expected {{\"inputs\": [[..], ..]}}, found {} ({error})", excerpt(bytes))
+    })?;
+    if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != inputs) {
+        return Err(format!("query {}: expected {inputs} inputs, found {}", i + 1, row.len()));
+    }
+    let count = rows.len();
+    let entries = rows.into_iter().flatten().collect();
+    Ok(Matrix::from_entries(count, inputs, entries).expect("all rows have the length of the inputs"))
 }
 
 /// The message that asks for the rows of `points`, without a line end.
@@ -142,6 +166,7 @@ mod tests {
     fn doubles_survive_the_way_there_and_back() {
         let points = Matrix::from_rows(&[[0.1, -1e-300], [1.0 / 3.0, 5e-324]]).unwrap();
         let text = String::from_utf8(request(&points)).unwrap();
+        assert_eq!(read_request(text.as_bytes(), 2), Ok(points.clone()));
         let answer = text.replace("inputs", "outputs");
         assert_eq!(read_answer(answer.as_bytes(), 2, 2), Ok(points));
     }

@@ -14,6 +14,7 @@ use fiberscope::limit::Deadline;
 
 pub use http::{HttpOptions, HttpOracle};
 pub use log::{Log, Run};
+pub use message::{hello, read_request};
 pub use process::ProcessOracle;
 pub use recorder::Recorder;
 

@@ -71,7 +71,10 @@ impl Recorder {
         let point = Matrix::from_entries(1, x.len(), x).expect("one row");
         let found = self.oracle.query(&point)?;
         self.asked += 1;
-        if found.entries().iter().zip(&logged).all(|(a, b)| a.to_bits() == b.to_bits()) {
+        // The last digits may depend on the batch in which a query is asked.
+        let near =
+            |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (a.abs() + b.abs()) || a.to_bits() == b.to_bits();
+        if found.cols() == logged.len() && found.entries().iter().zip(&logged).all(near) {
             return Ok(());
         }
         Err(OracleError(format!(

@@ -66,13 +66,26 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         write_picture(path, &summary.draw())?;
     }
     output.result(&summary.to_text(), &summary.to_json())?;
-    let spent = options.max_queries.is_some_and(|most| found.queries >= most) || deadline.is_past();
-    Ok(match found.verdict {
+    Ok(answer(&found, &options))
+}
+
+/// What the verdict is as an exit code: widths that are refuted, and a failure within the limits, are a "no".
+fn answer(found: &Extraction, options: &Options) -> Answer {
+    let hidden = |network: &Network| -> Vec<usize> {
+        network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect()
+    };
+    let refuted = match (&options.widths, &found.network) {
+        (Some(given), Some(network)) => *given != hidden(network),
+        _ => false,
+    };
+    match &found.verdict {
         Verdict::Verified => Answer::Yes,
+        Verdict::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
         Verdict::Partial { .. } => Answer::Undecided,
-        Verdict::Failed { .. } if spent => Answer::Undecided,
+        // Both sentences of the library about limits name them.
+        Verdict::Failed { reason } if reason.contains("limit") => Answer::Undecided,
         Verdict::Failed { .. } => Answer::No,
-    })
+    }
 }
 
 /// The error that ended an extraction, and where its queries are. Time that ran out is no error of the oracle.
