@@ -1,11 +1,29 @@
 //! Extraction: the parameters of a ReLU network from queries alone.
 
+mod algebra;
+mod compare;
+mod deeper;
+mod first;
+mod fit;
+mod inquiry;
+mod line;
 mod oracle;
+mod polish;
+mod prefix;
+mod probe;
+mod rare;
+mod recover;
+mod signs;
+mod verify;
 
 use std::fmt;
 
+pub use compare::{compare, Comparison};
 use fiberscope_core::Network;
+use inquiry::{measure_noise, Halt, Inquiry};
 pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
+
+use recover::Recovery;
 
 use crate::limit::Deadline;
 
@@ -261,6 +279,47 @@ pub fn extract(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Extraction, ExtractError> {
-    let _ = (oracle, options, progress);
-    Err(ExtractError::NotPiecewiseLinear("not written".into()))
+    if let Some(widths) = options.widths.as_ref().filter(|widths| widths.is_empty() || widths.contains(&0)) {
+        return Err(ExtractError::Widths(widths.clone()));
+    }
+    let mut inquiry = Inquiry::new(oracle, options, progress)?;
+    let mut recovery = Recovery::default();
+    let ended = measure_noise(&mut inquiry).and_then(|()| recovery.run(&mut inquiry, options));
+    match ended {
+        Ok(()) => {}
+        Err(Halt::Error(error)) => return Err(error),
+        Err(Halt::Limit(reason)) => recovery.reason = reason,
+    }
+    Ok(conclude(&inquiry, options, recovery))
+}
+
+/// What the result is.
+fn conclude(inquiry: &Inquiry<'_>, options: &Options, recovery: Recovery) -> Extraction {
+    let Recovery { layers, best, reason, mut remarks, .. } = recovery;
+    let (network, fidelity, verdict) = match best {
+        Some((network, gate)) if gate.disagreements.is_empty() => {
+            let found: Vec<usize> = network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect();
+            let verdict = match &options.widths {
+                Some(widths) if *widths != found => Verdict::Partial {
+                    reason: format!("the hidden widths are {found:?}, expected {widths:?}"),
+                    disagreements: Vec::new(),
+                },
+                _ => Verdict::Verified,
+            };
+            (Some(network), Some(gate.fidelity), verdict)
+        }
+        Some((network, gate)) => {
+            let verdict = Verdict::Partial { reason, disagreements: gate.disagreements };
+            (Some(network), Some(gate.fidelity), verdict)
+        }
+        None if layers.is_empty() => (None, None, Verdict::Failed { reason }),
+        None => (None, None, Verdict::Partial { reason, disagreements: Vec::new() }),
+    };
+    if matches!(verdict, Verdict::Verified) {
+        remarks.push(
+            "neurons that never switch on the domain, and everything outside of it, cannot be seen by queries there".into(),
+        );
+    }
+    let (queries, noise) = (inquiry.count(), inquiry.eta);
+    Extraction { verdict, network, layers, fidelity, queries, spent: inquiry.spent.clone(), noise, remarks }
 }
