@@ -97,7 +97,7 @@ pub struct Comparison {
     pub max_error: Option<f64>,
     /// Why the two cannot be aligned.
     pub not_aligned: Option<String>,
-    /// The same, relative to the largest parameter of its neuron.
+    /// The same, relative to the largest parameter of the layer.
     pub max_relative_error: Option<f64>,
     /// The largest error of every layer, output included.
     pub layer_errors: Vec<f64>,
@@ -262,7 +262,7 @@ impl Comparison {
             Some(error) => {
                 let relative = self
                     .max_relative_error
-                    .map_or(String::new(), |error| format!(", relative to its neuron {}", power(error)));
+                    .map_or(String::new(), |error| format!(", relative to its layer {}", power(error)));
                 let layers: Vec<_> = self.layer_errors.iter().map(|&error| power(error)).collect();
                 let layers = if layers.is_empty() {
                     String::new()

@@ -30,7 +30,8 @@ pub fn compare(truth: &Network, found: &Network) -> Option<Comparison> {
         let aligned = Matrix::from_fn(weight.rows(), weight.cols(), |i, j| weight[(order[i], j)] * scales[i]);
         let bias = order.iter().zip(&scales).map(|(&i, s)| bias[i] * s).collect();
         let outgoing = &parts[l + 1].0;
-        let next = Matrix::from_fn(outgoing.rows(), outgoing.cols(), |i, j| outgoing[(i, order[j])] / scales[j]);
+        let next =
+            Matrix::from_fn(outgoing.rows(), outgoing.cols(), |i, j| outgoing[(i, order[j])] / scales[j]);
         parts[l] = (aligned, bias);
         parts[l + 1].0 = next;
     }
@@ -60,7 +61,8 @@ pub fn compare(truth: &Network, found: &Network) -> Option<Comparison> {
 /// Which row of `found` belongs to each row of the layer, and the factor that makes it as long.
 fn match_rows(layer: &Layer, found: &(Matrix, Vec<f64>)) -> (Vec<usize>, Vec<f64>) {
     let join = |w: &[f64], b: f64| w.iter().copied().chain([b]).collect::<Vec<f64>>();
-    let truth: Vec<Vec<f64>> = layer.weight().iter_rows().zip(layer.bias()).map(|(w, b)| join(w, *b)).collect();
+    let truth: Vec<Vec<f64>> =
+        layer.weight().iter_rows().zip(layer.bias()).map(|(w, b)| join(w, *b)).collect();
     let rows: Vec<Vec<f64>> = found.0.iter_rows().zip(&found.1).map(|(w, b)| join(w, *b)).collect();
     let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
     let cost = Matrix::from_fn(truth.len(), rows.len(), |i, j| {

@@ -8,13 +8,13 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{along, direction, dot, least_squares, minus, norm, peak, row_times, scaled, Svd};
-use super::first::{explains, rank_one, Row};
+use super::Step;
+use super::algebra::{Svd, along, direction, dot, least_squares, minus, norm, peak, row_times, scaled};
+use super::first::{Row, explains, rank_one};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::prefix::{Local, Prefix};
 use super::probe::{Boundary, Place, Sight};
-use super::Step;
 
 /// The layer at hand.
 pub(super) struct Layer<'p> {
@@ -131,7 +131,8 @@ impl Layer<'_> {
                 .iter()
                 .zip(&svd.s)
                 .map(|(v, s)| {
-                    let room = sides.iter().map(|x| room_at(local, &kink.x, x, v)).fold(f64::INFINITY, f64::min);
+                    let room =
+                        sides.iter().map(|x| room_at(local, &kink.x, x, v)).fold(f64::INFINITY, f64::min);
                     (factor * a * svd.s[0] / s).min(20.0 * a).min(0.3 * room)
                 })
                 .collect();
@@ -181,7 +182,12 @@ impl Layer<'_> {
     }
 
     /// Finds the weights of the features that were off at the kink.
-    fn complete(&self, inquiry: &mut Inquiry<'_>, boundary: &mut Boundary, kink: &Kink) -> Result<bool, Halt> {
+    fn complete(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        boundary: &mut Boundary,
+        kink: &Kink,
+    ) -> Result<bool, Halt> {
         let mut todo: Vec<usize> = boundary.unknown(None).collect();
         let mut failures = 0;
         while !todo.is_empty() {
@@ -229,7 +235,8 @@ impl Layer<'_> {
             let Some((x, m, level)) = self.bend(inquiry, boundary, k, sigma, &start) else { continue };
             let reach = REACH[attempt] * peak(&boundary.w) * level;
             let known = self.prefix.flips(&x, &m, -reach, reach);
-            let kinks = Sweep { x: &x, u: &m, from: -reach, to: reach, known, grid: Vec::new() }.kinks(inquiry)?;
+            let kinks =
+                Sweep { x: &x, u: &m, from: -reach, to: reach, known, grid: Vec::new() }.kinks(inquiry)?;
             let mut weights: Vec<f64> = kinks
                 .iter()
                 .filter_map(|seen| {
@@ -263,7 +270,10 @@ impl Layer<'_> {
         let mut rows = vec![boundary.gradient(&local), local.pre_gradient.row(k).to_vec()];
         let near = 0.07 * inquiry.radius;
         rows.extend(
-            boundary.unknown(Some(k)).filter(|&j| local.pre[j] > -near).map(|j| local.pre_gradient.row(j).to_vec()),
+            boundary
+                .unknown(Some(k))
+                .filter(|&j| local.pre[j] > -near)
+                .map(|j| local.pre_gradient.row(j).to_vec()),
         );
         let attempt = |rows: &[Vec<f64>]| {
             let mut right = vec![0.0; rows.len()];
@@ -339,7 +349,8 @@ fn jumps(
     let noise = 60.0 * inquiry.noise_at(&sides[0]) * root;
     let mut slopes = Vec::new();
     for y in answers.chunks_exact(count + 2) {
-        let along: Vec<Vec<f64>> = (0..count).map(|k| scaled(&minus(&y[k + 2], &y[0]), 1.0 / steps[k])).collect();
+        let along: Vec<Vec<f64>> =
+            (0..count).map(|k| scaled(&minus(&y[k + 2], &y[0]), 1.0 / steps[k])).collect();
         let bent = (0..inquiry.outputs).any(|o| {
             let predicted = y[0][o] + factors.iter().zip(&along).map(|(f, slope)| f * slope[o]).sum::<f64>();
             (predicted - y[1][o]).abs() > noise

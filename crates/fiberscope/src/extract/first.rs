@@ -6,12 +6,12 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{along, direction, dot, minus, norm, peak, scaled, Svd};
+use super::Step;
+use super::algebra::{Svd, along, direction, dot, minus, norm, peak, scaled};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::prefix::Prefix;
-use super::probe::{meeting, Boundary};
-use super::Step;
+use super::probe::{Boundary, meeting};
 
 /// From how many inputs on a gradient costs more than the test for bends.
 const MANY_INPUTS: usize = 24;
@@ -44,7 +44,9 @@ impl Line {
         let whole = prefix.extended_by(rows);
         let scale = self.reach / 40.0;
         let stretch = (self.reach / scale).asinh();
-        let grid = (0..cells).map(|k| scale * (stretch * (2.0 * k as f64 / (cells as f64 - 1.0) - 1.0)).sinh()).collect();
+        let grid = (0..cells)
+            .map(|k| scale * (stretch * (2.0 * k as f64 / (cells as f64 - 1.0) - 1.0)).sinh())
+            .collect();
         let known = whole.flips(&self.x, &self.u, -self.reach, self.reach);
         let sweep = Sweep { x: &self.x, u: &self.u, from: -self.reach, to: self.reach, known, grid };
         Ok((sweep.kinks(inquiry)?, sweep.known))
@@ -178,7 +180,12 @@ fn measure_jumps(
 /// The gradient of every output, one row per input.
 type Gradient = Vec<Vec<f64>>;
 
-fn piece_gradient(inquiry: &mut Inquiry<'_>, line: &Line, from: f64, to: f64) -> Result<Option<Gradient>, Halt> {
+fn piece_gradient(
+    inquiry: &mut Inquiry<'_>,
+    line: &Line,
+    from: f64,
+    to: f64,
+) -> Result<Option<Gradient>, Halt> {
     gradient(inquiry, &along(&line.x, (from + to) / 2.0, &line.u), to - from)
 }
 
@@ -193,7 +200,8 @@ fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<G
         let mut questions = vec![x.to_vec(), along(x, step / root, &signs), along(x, -step / root, &signs)];
         let first = inquiry.ask(&questions)?;
         let noise = inquiry.noise_at(x);
-        let bent = (0..inquiry.outputs).any(|o| (first[1][o] + first[2][o] - 2.0 * first[0][o]).abs() > 20.0 * noise);
+        let bent = (0..inquiry.outputs)
+            .any(|o| (first[1][o] + first[2][o] - 2.0 * first[0][o]).abs() > 20.0 * noise);
         if bent {
             continue;
         }
@@ -205,9 +213,15 @@ fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<G
             })
             .collect();
         let y = inquiry.ask(&questions)?;
-        let slopes: Vec<Vec<f64>> =
-            y.iter().zip(&questions).enumerate().map(|(k, (y, q))| scaled(&minus(y, &first[0]), 1.0 / (q[k] - x[k]))).collect();
-        let predicted = |o: usize| first[0][o] + signs.iter().zip(&slopes).map(|(s, g)| s * g[o]).sum::<f64>() * step / root;
+        let slopes: Vec<Vec<f64>> = y
+            .iter()
+            .zip(&questions)
+            .enumerate()
+            .map(|(k, (y, q))| scaled(&minus(y, &first[0]), 1.0 / (q[k] - x[k])))
+            .collect();
+        let predicted = |o: usize| {
+            first[0][o] + signs.iter().zip(&slopes).map(|(s, g)| s * g[o]).sum::<f64>() * step / root
+        };
         if (0..inquiry.outputs).all(|o| (predicted(o) - first[1][o]).abs() < 60.0 * noise * root) {
             return Ok(Some(slopes));
         }
@@ -241,8 +255,12 @@ fn is_straight(inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<bool, Halt> {
     for step in [0.3 * a, 0.03 * a] {
         let left = along(&kink.x, -a, &kink.u);
         let right = along(&kink.x, a, &kink.u);
-        let questions =
-            [along(&left, step, &v), along(&left, -step, &v), along(&right, step, &v), along(&right, -step, &v)];
+        let questions = [
+            along(&left, step, &v),
+            along(&left, -step, &v),
+            along(&right, step, &v),
+            along(&right, -step, &v),
+        ];
         let y = inquiry.ask(&questions)?;
         let expected_left = along(&kink.value, -a, &kink.left);
         let expected_right = along(&kink.value, a, &kink.right);
@@ -265,7 +283,11 @@ fn is_straight(inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<bool, Halt> {
         let x = along(&kink.x, start + s * inquiry.radius, &tangent);
         let a = 2e-3 * inquiry.radius;
         let seen = meeting(inquiry, &x, &scaled(&kink.u, 1.0 / norm(&kink.u)), a)?;
-        if seen.t.is_some_and(|t| t.abs() < 0.02 * a + seen.error) { hits += 1 } else { misses += 1 }
+        if seen.t.is_some_and(|t| t.abs() < 0.02 * a + seen.error) {
+            hits += 1
+        } else {
+            misses += 1
+        }
         if hits >= 4 || misses >= 3 {
             break;
         }

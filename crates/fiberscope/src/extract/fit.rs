@@ -8,7 +8,7 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{beside, peak, product, tall_least_squares, Svd};
+use super::algebra::{Svd, beside, peak, product, tall_least_squares};
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
 
@@ -73,7 +73,9 @@ fn difference(a: &Matrix, b: &Matrix) -> f64 {
 /// Solves `sum_j beta_j a_j w_j = -E` for bits.
 fn read_signs(rows: &Rows, slopes: &Matrix, linear: &Matrix) -> (Option<Vec<f64>>, Option<Matrix>) {
     let (count, width, outputs) = (rows.len(), linear.rows(), linear.cols());
-    let system = Matrix::from_fn(width * outputs, count, |i, j| rows.weight[(j, i / outputs)] * slopes[(j, i % outputs)]);
+    let system = Matrix::from_fn(width * outputs, count, |i, j| {
+        rows.weight[(j, i / outputs)] * slopes[(j, i % outputs)]
+    });
     let right: Vec<f64> = (0..width * outputs).map(|i| -linear[(i / outputs, i % outputs)]).collect();
     let Some(svd) = Svd::of(&system) else { return (None, None) };
     let bits = svd.solve(&right, 1e-9);

@@ -157,8 +157,9 @@ impl<'a> Inquiry<'a> {
 
     /// The questions and answers within `reach` times the radius, evenly thinned to at most `most`.
     pub fn stored(&self, reach: f64, most: usize) -> (Matrix, Matrix) {
-        let near: Vec<usize> =
-            (0..self.answers.len() / self.outputs).filter(|&i| peak(self.question(i)) < reach * self.radius).collect();
+        let near: Vec<usize> = (0..self.answers.len() / self.outputs)
+            .filter(|&i| peak(self.question(i)) < reach * self.radius)
+            .collect();
         let kept: Vec<usize> =
             if near.len() <= most { near } else { (0..most).map(|k| near[k * near.len() / most]).collect() };
         self.select(&kept)
@@ -170,7 +171,8 @@ impl<'a> Inquiry<'a> {
 
     fn select(&self, kept: &[usize]) -> (Matrix, Matrix) {
         let points = Matrix::from_fn(kept.len(), self.inputs, |i, j| self.points[kept[i] * self.inputs + j]);
-        let answers = Matrix::from_fn(kept.len(), self.outputs, |i, j| self.answers[kept[i] * self.outputs + j]);
+        let answers =
+            Matrix::from_fn(kept.len(), self.outputs, |i, j| self.answers[kept[i] * self.outputs + j]);
         (points, answers)
     }
 
@@ -261,7 +263,9 @@ pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
     repeat(inquiry, &questions[..2], &answers[..2])?;
     let second = |k: usize, step: usize| -> f64 {
         let y = &answers[5 * k..5 * k + 5];
-        (0..inquiry.outputs).map(|o| (y[2 - step][o] - 2.0 * y[2][o] + y[2 + step][o]).abs()).fold(0.0, f64::max)
+        (0..inquiry.outputs)
+            .map(|o| (y[2 - step][o] - 2.0 * y[2][o] + y[2 + step][o]).abs())
+            .fold(0.0, f64::max)
     };
     let mut short: Vec<f64> = (0..PLACES).map(|k| second(k, 1)).collect();
     let mut long: Vec<f64> = (0..PLACES).map(|k| second(k, 2)).collect();
@@ -272,7 +276,9 @@ pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
     if inquiry.options.noise.is_none() && long[1] > 100.0 * short[PLACES - 2].max(floor) {
         return Err(Halt::Error(ExtractError::NotPiecewiseLinear(format!(
             "over steps of {far:.1e} the second differences are {:.1e} and more at {} of {PLACES} places, over steps of {near:.1e} only {:.1e}",
-            long[1], PLACES - 1, short[PLACES - 2]
+            long[1],
+            PLACES - 1,
+            short[PLACES - 2]
         ))));
     }
     inquiry.eta = match inquiry.options.noise {
@@ -288,7 +294,8 @@ fn grid(answers: &[Vec<f64>]) -> f64 {
     if answers.iter().all(|y| *y == answers[0]) {
         return 0.0;
     }
-    let on_grid = |unit: f64| values().all(|y| ((y * unit).round() / unit - y).abs() <= 4.0 * f64::EPSILON * y.abs());
+    let on_grid =
+        |unit: f64| values().all(|y| ((y * unit).round() / unit - y).abs() <= 4.0 * f64::EPSILON * y.abs());
     for decimals in 0..=MOST_DECIMALS {
         if on_grid(10f64.powi(decimals)) {
             return 10f64.powi(-decimals);
@@ -314,4 +321,3 @@ fn repeat(inquiry: &mut Inquiry<'_>, questions: &[Vec<f64>], answers: &[Vec<f64>
     }
     Ok(())
 }
-

@@ -9,9 +9,9 @@
 //! kinks `t*` falls outside both and only the second condition fails. Otherwise the segment is split. All segments
 //! of one round are asked together, in one batch.
 
+use super::ExtractError;
 use super::algebra::{along, dot, minus, norm, peak, scaled};
 use super::inquiry::{Halt, Inquiry};
-use super::ExtractError;
 
 /// A point where the slope of `f` along a line jumps.
 #[derive(Clone, Debug)]
@@ -85,7 +85,8 @@ impl Sweep<'_> {
         for round in 0.. {
             segments.retain(|segment| !self.is_linear(inquiry, segment));
             let before = segments.len();
-            segments.retain(|segment| segment.b - segment.a >= 1e-9 * segment.a.abs().max(self.scale(inquiry)));
+            segments
+                .retain(|segment| segment.b - segment.a >= 1e-9 * segment.a.abs().max(self.scale(inquiry)));
             crowded += before - segments.len();
             if segments.is_empty() {
                 break;
@@ -126,7 +127,9 @@ impl Sweep<'_> {
         let mut places: Vec<[usize; 4]> = Vec::with_capacity(count);
         for i in 0..count {
             let ((lo, lo_known), (hi, hi_known)) = (cuts[i], cuts[i + 1]);
-            let gap = |t: f64, known: bool| if known { (1e-7 * (self.scale(inquiry) + t.abs())).min(0.01 * (hi - lo)) } else { 0.0 };
+            let gap = |t: f64, known: bool| {
+                if known { (1e-7 * (self.scale(inquiry) + t.abs())).min(0.01 * (hi - lo)) } else { 0.0 }
+            };
             let (a, b) = (lo + gap(lo, lo_known && i > 0), hi - gap(hi, hi_known && i + 1 < count));
             let base = 0.02 * (b - a);
             let mut place = |t: f64| {
@@ -291,7 +294,16 @@ impl Sweep<'_> {
             let (fa, ma, da) = (s.fa, s.ma, s.da);
             let (first, second) = (middle.clone(), middle);
             parts.push(Segment { a: s.a, b: mid, fa, fb: first, ma, da, mb: slope.clone(), db: step });
-            parts.push(Segment { a: mid, b: s.b, fa: second, fb: s.fb, ma: slope, da: step, mb: s.mb, db: s.db });
+            parts.push(Segment {
+                a: mid,
+                b: s.b,
+                fa: second,
+                fb: s.fb,
+                ma: slope,
+                da: step,
+                mb: s.mb,
+                db: s.db,
+            });
         }
         Ok(parts)
     }

@@ -18,9 +18,9 @@ mod verify;
 
 use std::fmt;
 
-pub use compare::{compare, Comparison};
+pub use compare::{Comparison, compare};
 use fiberscope_core::Network;
-use inquiry::{measure_noise, Halt, Inquiry};
+use inquiry::{Halt, Inquiry, measure_noise};
 pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
 
 use recover::Recovery;
@@ -298,7 +298,8 @@ fn conclude(inquiry: &Inquiry<'_>, options: &Options, recovery: Recovery) -> Ext
     let Recovery { layers, best, reason, mut remarks, .. } = recovery;
     let (network, fidelity, verdict) = match best {
         Some((network, gate)) if gate.disagreements.is_empty() => {
-            let found: Vec<usize> = network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect();
+            let found: Vec<usize> =
+                network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect();
             let verdict = match &options.widths {
                 Some(widths) if *widths != found => Verdict::Partial {
                     reason: format!("the hidden widths are {found:?}, expected {widths:?}"),

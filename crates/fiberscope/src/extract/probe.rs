@@ -101,7 +101,13 @@ impl Boundary {
     }
 
     /// A point of the boundary near `start` by Newton's method on the known layers; no queries.
-    pub fn reach(&self, inquiry: &Inquiry<'_>, prefix: &Prefix, start: &[f64], place: Place) -> Option<Vec<f64>> {
+    pub fn reach(
+        &self,
+        inquiry: &Inquiry<'_>,
+        prefix: &Prefix,
+        start: &[f64],
+        place: Place,
+    ) -> Option<Vec<f64>> {
         let mut x = start.to_vec();
         if prefix.layers.is_empty() {
             let square = dot(&self.w, &self.w);
@@ -145,8 +151,8 @@ impl Boundary {
             }
         }
         let local = prefix.local(&x);
-        let off = place.margin.is_none()
-            || self.unknown(place.raise.map(|(k, _)| k)).all(|j| local.pre[j] <= 0.0);
+        let off =
+            place.margin.is_none() || self.unknown(place.raise.map(|(k, _)| k)).all(|j| local.pre[j] <= 0.0);
         let on = self.value(&local.hidden).abs() <= 1e-11 * (1.0 + super::algebra::peak(&local.hidden));
         let raised = place.raise.is_none_or(|(k, level)| (local.pre[k] - level).abs() <= 1e-6 * level.abs());
         (off && on && raised).then_some(x)

@@ -7,7 +7,7 @@
 use fiberscope_core::Matrix;
 
 use super::algebra::{minus, norm, product, tall_least_squares};
-use super::fit::{features, weights, FIT_REACH};
+use super::fit::{FIT_REACH, features, weights};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::prefix::{Prefix, Rows};
@@ -16,10 +16,16 @@ use super::prefix::{Prefix, Rows};
 const LOOKED_AT: usize = 2_000;
 
 /// Kinks on segments from unexplained to explained points.
-pub(super) fn counterexamples(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Vec<Kink>, Halt> {
+pub(super) fn counterexamples(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    rows: &Rows,
+) -> Result<Vec<Kink>, Halt> {
     let unknowns = rows.len() + prefix.width() + 1;
     let (points, answers) = inquiry.stored(FIT_REACH, LOOKED_AT.max(4 * unknowns));
-    let Some(residuals) = robust_residuals(inquiry, prefix, rows, &points, &answers) else { return Ok(Vec::new()) };
+    let Some(residuals) = robust_residuals(inquiry, prefix, rows, &points, &answers) else {
+        return Ok(Vec::new());
+    };
     let bad: Vec<usize> = (0..points.rows()).filter(|&i| residuals[i] > 1e6).collect();
     let good: Vec<usize> = (0..points.rows()).filter(|&i| residuals[i] < 1e4).collect();
     let mut kinks = Vec::new();
@@ -61,7 +67,8 @@ fn robust_residuals(
     for _ in 0..25 {
         let solution = tall_least_squares(&scaled(&matrix, &trust), &scaled(&right, &trust), 1e-12)?;
         let fitted = product(&matrix, &solution);
-        residuals = (0..points.rows()).map(|i| super::algebra::peak(&minus(fitted.row(i), right.row(i)))).collect();
+        residuals =
+            (0..points.rows()).map(|i| super::algebra::peak(&minus(fitted.row(i), right.row(i)))).collect();
         trust = residuals.iter().map(|r: &f64| 1.0 / r.max(1e3 * inquiry.eta).sqrt()).collect();
         let most = trust.iter().copied().fold(0.0, f64::max);
         trust.iter_mut().for_each(|t| *t /= most);

@@ -6,17 +6,17 @@
 
 use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
 
-use super::algebra::{peak, Svd};
+use super::algebra::{Svd, peak};
 use super::deeper::Layer;
-use super::first::{explains, first_layer, first_layer_again, Line, Row};
-use super::fit::{last_layer, output_layer, LastLayer, FIT_REACH};
+use super::first::{Line, Row, explains, first_layer, first_layer_again};
+use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
 use super::polish::polish;
 use super::prefix::{Prefix, Rows};
 use super::rare::counterexamples;
 use super::signs::signs;
-use super::verify::{verify, Gate};
+use super::verify::{Gate, verify};
 use super::{Options, RecoveredLayer, Step};
 
 /// How often all layers are gone through.
@@ -52,9 +52,10 @@ impl Recovery {
             let network = to_network(inquiry, &layers)?;
             let gate = verify(inquiry, &layers, &network)?;
             let open = gate.disagreements.is_empty();
-            let better = self.best.as_ref().is_none_or(|(_, best)| {
-                gate.fidelity.max_difference < best.fidelity.max_difference
-            });
+            let better = self
+                .best
+                .as_ref()
+                .is_none_or(|(_, best)| gate.fidelity.max_difference < best.fidelity.max_difference);
             if better {
                 self.best = Some((network, gate));
                 self.remarks = remarks;
@@ -92,7 +93,9 @@ impl Recovery {
                 self.rows.truncate(index + 1);
                 self.pool.iter_mut().for_each(|kink| kink.tries = 0);
             }
-            let Some(rows) = self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0) else {
+            let Some(rows) =
+                self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0)
+            else {
                 if index == 0 && self.pool.is_empty() {
                     return Ok(self.affine(inquiry, &mut remarks).map(|layers| (layers, remarks)));
                 }
@@ -110,7 +113,8 @@ impl Recovery {
                 signs(inquiry, &prefix, &rows)?.map(|signs| turn(rows, &signs))
             };
             let Some((oriented, always_active)) = oriented else {
-                self.reason = format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
+                self.reason =
+                    format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
                 return Ok(None);
             };
             self.layers.push(RecoveredLayer { neurons: oriented.len(), always_active });
@@ -139,7 +143,9 @@ impl Recovery {
             self.reason = "no kink was found, yet the function is not affine".into();
             return None;
         }
-        remarks.push("no neuron was seen to switch: on the lines that were looked at the function is affine".into());
+        remarks.push(
+            "no neuron was seen to switch: on the lines that were looked at the function is affine".into(),
+        );
         Some(vec![output])
     }
 
@@ -246,7 +252,8 @@ impl Recovery {
     fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
         inquiry.begin(layers.len() - 1, Step::Polish);
         let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-        let count = if total <= 5_000 { (1.2 * total as f64 / inquiry.outputs as f64) as usize + 20 } else { 0 };
+        let count =
+            if total <= 5_000 { (1.2 * total as f64 / inquiry.outputs as f64) as usize + 20 } else { 0 };
         let mut questions = Vec::with_capacity(count);
         for k in 0..count {
             let reach = inquiry.uniform(0.3, 3.0);
@@ -306,7 +313,8 @@ fn orient_last(
 
 /// Bounds of the features on the box of this radius.
 fn bounds(prefix: &Prefix, radius: f64) -> Vec<(f64, f64)> {
-    let mut ranges = vec![(-radius, radius); prefix.layers.first().map_or(prefix.width(), |rows| rows.weight.cols())];
+    let mut ranges =
+        vec![(-radius, radius); prefix.layers.first().map_or(prefix.width(), |rows| rows.weight.cols())];
     for layer in &prefix.layers {
         ranges = layer
             .iter()

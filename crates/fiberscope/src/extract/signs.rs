@@ -8,14 +8,18 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{along, direction, dot, norm, product, row_times, scaled, Svd};
+use super::algebra::{Svd, along, direction, dot, norm, product, row_times, scaled};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Sweep;
 use super::prefix::{Prefix, Rows};
 use super::probe::{meeting, room};
 
 /// Signs of all rows, if they can be told.
-pub(super) fn signs(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Option<Vec<f64>>, Halt> {
+pub(super) fn signs(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    rows: &Rows,
+) -> Result<Option<Vec<f64>>, Halt> {
     if let Some(signs) = contractive(inquiry, prefix, rows)? {
         return Ok(Some(signs));
     }
@@ -183,11 +187,15 @@ fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Opti
         }
         let Some(svd) = Matrix::from_rows(&equations).and_then(|matrix| Svd::of(&matrix)) else { continue };
         let rank = svd.rank(1e-7);
-        if std::env::var("DBG").is_ok() { eprintln!("equations {} rank {rank} {:?}", equations.len(), svd.solve(&right, 1e-7)); }
+        if std::env::var("DBG").is_ok() {
+            eprintln!("equations {} rank {rank} {:?}", equations.len(), svd.solve(&right, 1e-7));
+        }
         if rank + ENUMERATED_BITS < count {
             continue;
         }
-        if let Some(bits) = if rank == count { rounded(&svd, &right) } else { enumerated(&equations, &right, &svd, rank) } {
+        if let Some(bits) =
+            if rank == count { rounded(&svd, &right) } else { enumerated(&equations, &right, &svd, rank) }
+        {
             return Ok(Some(bits.iter().map(|b| 2.0 * b - 1.0).collect()));
         }
     }
@@ -230,7 +238,8 @@ fn enumerated(equations: &[Vec<f64>], right: &[f64], svd: &Svd, rank: usize) -> 
         let mut bits = vec![0.0; count];
         kept.iter().zip(&solution).for_each(|(&j, b)| bits[j] = b.round());
         tried.iter().enumerate().for_each(|(k, &j)| bits[j] = bit(k));
-        let error: f64 = equations.iter().zip(right).map(|(row, r)| (dot(row, &bits) - r).powi(2)).sum::<f64>().sqrt();
+        let error: f64 =
+            equations.iter().zip(right).map(|(row, r)| (dot(row, &bits) - r).powi(2)).sum::<f64>().sqrt();
         found.push((error / scale, bits));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -254,18 +263,25 @@ fn cell(
     let z = rows.at(&local.hidden);
     let rank = Svd::of(&gradients).map_or(0, |svd| svd.rank(1e-7));
 
-    let distances: Vec<f64> = z.iter().zip(gradients.iter_rows()).map(|(z, g)| z.abs() / norm(g).max(1e-300)).collect();
-    let room = distances.iter().copied().fold(f64::INFINITY, f64::min).min(
-        local.walls.iter().map(|(z, g)| z.abs() / norm(g).max(1e-300)).fold(f64::INFINITY, f64::min),
-    );
-    let axes: Vec<Vec<f64>> = (0..inputs).map(|k| (0..inputs).map(|j| f64::from(u8::from(j == k))).collect()).collect();
-    let Some(slopes) = slopes(inquiry, &x, &axes, (0.1 * room).min(0.05 * inquiry.radius))? else { return Ok(false) };
+    let distances: Vec<f64> =
+        z.iter().zip(gradients.iter_rows()).map(|(z, g)| z.abs() / norm(g).max(1e-300)).collect();
+    let room =
+        distances.iter().copied().fold(f64::INFINITY, f64::min).min(
+            local.walls.iter().map(|(z, g)| z.abs() / norm(g).max(1e-300)).fold(f64::INFINITY, f64::min),
+        );
+    let axes: Vec<Vec<f64>> =
+        (0..inputs).map(|k| (0..inputs).map(|j| f64::from(u8::from(j == k))).collect()).collect();
+    let Some(slopes) = slopes(inquiry, &x, &axes, (0.1 * room).min(0.05 * inquiry.radius))? else {
+        return Ok(false);
+    };
     if slopes.iter().all(|slope| norm(slope) == 0.0) {
         return Ok(false);
     }
     let crossed = cross(inquiry, prefix, rows, &x)?;
     let reached: Vec<usize> = (0..count).filter(|&j| crossed[j].is_some()).collect();
-    if std::env::var("DBG").is_ok() { eprintln!("cell: reached {} of {count} rank {rank}", reached.len()); }
+    if std::env::var("DBG").is_ok() {
+        eprintln!("cell: reached {} of {count} rank {rank}", reached.len());
+    }
     if reached.len() + rank <= count {
         return Ok(false);
     }

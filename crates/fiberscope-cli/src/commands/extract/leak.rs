@@ -75,12 +75,8 @@ fn row(name: &str, precision: Precision, network: &Network, options: &Options) -
         Ok(found) => {
             let (finding, reason, _) = judge(&found.verdict);
             (row.finding, row.reason, row.queries) = (finding, reason, found.queries);
-            let errors = found.network.as_ref().map(|found| truth::errors(network, found, options.seed));
-            match errors {
-                Some(Ok(errors)) => {
-                    row.max_relative_error =
-                        Some(errors.iter().map(|(_, relative)| *relative).fold(0.0, f64::max));
-                }
+            match found.network.as_ref().map(|found| truth::align(network, found)) {
+                Some(Ok(aligned)) => row.max_relative_error = Some(aligned.max_relative_error),
                 Some(Err(reason)) => row.reason = row.reason.or(Some(reason)),
                 None => {}
             }
