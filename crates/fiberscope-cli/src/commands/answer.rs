@@ -22,7 +22,7 @@ const LONGEST: u64 = 1 << 30;
 /// first line that it writes says how many inputs and outputs there are. On another machine it shows what the network there leaks.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope extract -o found.json -- fiberscope answer zoo:identifiable --decimals 6\n  fiberscope extract -o found.json -- ssh host fiberscope answer model.onnx"
+    after_help = "Examples:\n  fiberscope extract -o found.json -- fiberscope answer zoo:duplicate-merged --decimals 6\n  fiberscope extract -o found.json -- ssh host fiberscope answer model.onnx"
 )]
 pub struct AnswerArgs {
     /// The network

@@ -3,6 +3,7 @@
 //! Failures that may pass (no connection, a timeout, 429 and 5xx) are tried again after pauses that
 //! double, or that the server asks for; all others are final.
 
+use std::io::ErrorKind;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,8 @@ pub struct HttpOracle {
     patience: Patience,
     /// The rate allows no request before.
     next: Option<Instant>,
+    /// Whether there ever was an answer: before, a failing connection is more likely a wrong address than a bad moment.
+    met: bool,
 }
 
 /// Why a request got no answer.
@@ -66,7 +69,8 @@ impl HttpOracle {
         let (inputs, outputs) = options.sizes.unwrap_or((1, 1));
         let hello = Hello { inputs, outputs, max_batch: None };
         let agent = config.build().into();
-        let mut oracle = HttpOracle { url: url.to_owned(), agent, options, hello, patience, next: None };
+        let mut oracle =
+            HttpOracle { url: url.to_owned(), agent, options, hello, patience, next: None, met: false };
         if oracle.options.sizes.is_none() {
             let answer = oracle.exchange(None, longest_answer(1, 1))?;
             oracle.hello = read_hello(&answer).map_err(|reason| {
@@ -88,7 +92,7 @@ impl HttpOracle {
     }
 
     /// Sends a body, or asks without one, and tries again where that may help.
-    fn exchange(&self, body: Option<&[u8]>, longest: usize) -> Result<Vec<u8>, OracleError> {
+    fn exchange(&mut self, body: Option<&[u8]>, longest: usize) -> Result<Vec<u8>, OracleError> {
         let mut pause = FIRST_PAUSE;
         let mut attempt = 0;
         loop {
@@ -110,7 +114,7 @@ impl HttpOracle {
         }
     }
 
-    fn once(&self, body: Option<&[u8]>, longest: usize) -> Result<Vec<u8>, Failure> {
+    fn once(&mut self, body: Option<&[u8]>, longest: usize) -> Result<Vec<u8>, Failure> {
         let wait = self.patience.wait();
         let bearer = self.options.token.as_ref().map(|token| format!("Bearer {token}"));
         let sent = match body {
@@ -130,6 +134,7 @@ impl HttpOracle {
             }
         };
         let mut response = sent.map_err(|error| self.judge(&error, wait))?;
+        self.met = true;
         let status = response.status();
         if status.is_success() {
             let read = response.body_mut().with_config().limit(longest as u64).read_to_vec();
@@ -149,8 +154,21 @@ impl HttpOracle {
             ureq::Error::BadUri(_) | ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Http(_) => {
                 Failure::Final(error.to_string())
             }
-            _ => Failure::Passing(error.to_string(), None),
+            // What is wrong with a certificate stays wrong.
+            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                Failure::Final(error.to_string())
+            }
+            _ if !self.met => Failure::Final(plain(error)),
+            _ => Failure::Passing(plain(error), None),
         }
+    }
+}
+
+/// What the system says, without our client's words.
+fn plain(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Io(error) => error.to_string(),
+        _ => error.to_string(),
     }
 }
 

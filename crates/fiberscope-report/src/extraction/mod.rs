@@ -34,8 +34,8 @@ pub struct ExtractionSummary {
     pub queries: u64,
     /// Queries that a log answered.
     pub replayed: u64,
-    /// Hidden layer from 0, step and queries.
-    pub spent: Vec<(usize, String, u64)>,
+    /// Hidden layer from 0 (none where a step is about the whole network), step and queries.
+    pub spent: Vec<(Option<usize>, String, u64)>,
     /// The noise of one answer.
     pub noise: f64,
     /// What cannot be known, or was seen on the way.
@@ -105,6 +105,9 @@ pub struct Comparison {
     pub equiv: Option<(String, Option<f64>)>,
 }
 
+/// A step and its queries by layer.
+type Step<'a> = (&'a str, Vec<(Option<usize>, u64)>);
+
 impl ExtractionSummary {
     /// The facts for a terminal.
     pub fn to_text(&self) -> String {
@@ -135,7 +138,7 @@ impl ExtractionSummary {
         );
         for (step, queries) in self.steps() {
             let parts: Vec<_> = queries.iter().map(|&(layer, n)| part(layer, n)).collect();
-            out.fact("", &format!("{step}: {}", parts.join(", ")));
+            out.fact("", &format!("{step} {}", parts.join(", ")));
         }
         out.fact("noise", &format!("{} of an answer at inputs of size 1", significant(self.noise, 2)));
         if let Some(fidelity) = &self.fidelity {
@@ -173,8 +176,8 @@ impl ExtractionSummary {
     }
 
     /// Every step in the order of its first query, with its queries by layer.
-    fn steps(&self) -> Vec<(&str, Vec<(usize, u64)>)> {
-        let mut steps: Vec<(&str, Vec<(usize, u64)>)> = Vec::new();
+    fn steps(&self) -> Vec<Step<'_>> {
+        let mut steps: Vec<Step<'_>> = Vec::new();
         for (layer, step, queries) in self.spent.iter().filter(|(_, _, queries)| *queries > 0) {
             let at = steps.iter().position(|(name, _)| name == step).unwrap_or(steps.len());
             if at == steps.len() {
@@ -197,7 +200,7 @@ impl ExtractionSummary {
         let spent = self
             .spent
             .iter()
-            .map(|(layer, step, queries)| json!({"layer": layer + 1, "step": step, "queries": queries}));
+            .map(|(layer, step, queries)| json!({"layer": layer.map(|layer| layer + 1), "step": step, "queries": queries}));
         let disagreements = self
             .disagreements
             .iter()
@@ -235,10 +238,9 @@ impl ExtractionSummary {
 impl Agreement {
     fn to_text(self) -> String {
         format!(
-            "{} fresh points differ by at most {} (allowed {}); {} kinks on {} fresh lines",
+            "{} fresh points differ by at most {}; {} kinks on {} fresh lines",
             grouped(self.points),
             significant(self.max_difference, 2),
-            significant(self.epsilon, 2),
             grouped(self.kinks),
             grouped(self.lines)
         )
@@ -295,8 +297,9 @@ fn log2(count: u64) -> f64 {
     (count.max(1) as f64).log2()
 }
 
-fn part(layer: usize, queries: u64) -> String {
-    format!("{} (layer {})", grouped(queries as usize), layer + 1)
+fn part(layer: Option<usize>, queries: u64) -> String {
+    let queries = grouped(queries as usize);
+    layer.map_or(queries.clone(), |layer| format!("{queries} (layer {})", layer + 1))
 }
 
 /// The first entries of a vector.
@@ -329,12 +332,13 @@ pub(crate) mod tests {
             queries: 1234,
             replayed: 200,
             spent: vec![
-                (0, "lines".into(), 300),
-                (0, "rows".into(), 200),
-                (1, "lines".into(), 100),
-                (1, "rows".into(), 600),
-                (1, "polish".into(), 0),
-                (0, "lines".into(), 34),
+                (None, "noise".into(), 20),
+                (Some(0), "lines".into(), 300),
+                (Some(0), "rows".into(), 200),
+                (Some(1), "lines".into(), 100),
+                (Some(1), "rows".into(), 600),
+                (None, "polish".into(), 0),
+                (Some(0), "lines".into(), 34),
             ],
             noise: 1e-16,
             remarks: vec!["neurons that are never active cannot be seen".into()],
@@ -364,7 +368,8 @@ pub(crate) mod tests {
             "3-4-2-1",
             "layer 2       2 neurons, 1 of them never seen to switch",
             "1,234 (2^10.27), 200 of them answered by the log",
-            "lines: 334 (layer 1), 100 (layer 2)",
+            "noise 20",
+            "lines 334 (layer 1), 100 (layer 2)",
             "largest error of a parameter 2^-48.0",
             "by layer 2^-50.0, 2^-48.0, 0",
             "equivalent up to rounding, the outputs differ by at most 1e-12",

@@ -1,10 +1,12 @@
 //! The queries of every step, stacked by layer, and the error of every layer.
 
+use std::collections::BTreeSet;
+
 use super::{ExtractionSummary, power};
 use crate::graph::ticks;
 use crate::markup::Element;
 use crate::number::{grouped, significant};
-use crate::svg::{Svg, coordinate, label, segment, shortened, text_width};
+use crate::svg::{Svg, label, rectangle, segment, shortened, text_width};
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 130.0;
@@ -40,19 +42,17 @@ impl ExtractionSummary {
         Svg::new((WIDTH, y + 8.0), title, description, content)
     }
 
-    fn depth(&self) -> usize {
-        self.spent.iter().map(|(layer, ..)| layer + 1).max().unwrap_or(0)
-    }
-
     fn legend(&self, content: &mut Vec<Element>) -> f64 {
         let (mut x, mut y) = (LEFT, 46.0);
-        for layer in 0..self.depth() {
-            let name = format!("layer {}", layer + 1);
+        let spent = self.spent.iter().filter(|(.., queries)| *queries > 0);
+        let layers: BTreeSet<Option<usize>> = spent.map(|(layer, ..)| *layer).collect();
+        for layer in layers {
+            let name = layer.map_or("whole network".into(), |layer| format!("layer {}", layer + 1));
             let width = 22.0 + text_width(&name) + 18.0;
             if x > LEFT && x + width > WIDTH - 16.0 {
                 (x, y) = (LEFT, y + 20.0);
             }
-            content.push(rectangle(LAYERS[layer % LAYERS.len()], (x, y - 11.0), (14.0, 14.0)));
+            content.push(rectangle(class(layer), (x, y - 11.0), (14.0, 14.0)));
             content.push(label("name", (x + 22.0, y), &name));
             x += width;
         }
@@ -61,7 +61,7 @@ impl ExtractionSummary {
 
     fn draw_steps(&self, content: &mut Vec<Element>, top: f64) -> f64 {
         let steps = self.steps();
-        let sum = |layers: &[(usize, u64)]| layers.iter().map(|(_, n)| n).sum::<u64>();
+        let sum = |layers: &[(Option<usize>, u64)]| layers.iter().map(|(_, n)| n).sum::<u64>();
         let most = steps.iter().map(|(_, layers)| sum(layers)).max().unwrap_or(0).max(1) as f64;
         let scale = (WIDTH - LEFT - RIGHT) / most;
         let bottom = top + ROW * steps.len() as f64;
@@ -76,7 +76,7 @@ impl ExtractionSummary {
             let mut x = LEFT;
             for &(layer, queries) in layers {
                 let width = queries as f64 * scale;
-                content.push(rectangle(LAYERS[layer % LAYERS.len()], (x, y + 4.0), (width, BAR)));
+                content.push(rectangle(class(layer), (x, y + 4.0), (width, BAR)));
                 x += width;
             }
             content.push(label("tick", (x + 6.0, y + 17.0), &grouped(sum(layers) as usize)));
@@ -84,6 +84,11 @@ impl ExtractionSummary {
         content.push(segment("axis", (LEFT, top), (LEFT, bottom)));
         bottom + 20.0
     }
+}
+
+/// The colour of a layer; grey for what belongs to none.
+fn class(layer: Option<usize>) -> &'static str {
+    layer.map_or("part-1", |layer| LAYERS[layer % LAYERS.len()])
 }
 
 /// The errors on a scale of powers of two: the longer the bar, the more digits are right.
@@ -106,7 +111,7 @@ fn draw_errors(content: &mut Vec<Element>, errors: &[f64], top: f64) -> f64 {
         let y = top + 14.0 + ROW * index as f64;
         let name = if index + 1 == errors.len() { "output".into() } else { format!("layer {}", index + 1) };
         content.push(label("end", (LEFT - 8.0, y + 17.0), &name));
-        let class = if index + 1 == errors.len() { "part-1" } else { LAYERS[index % LAYERS.len()] };
+        let class = class(Some(index).filter(|_| index + 1 < errors.len()));
         let width = (bits(error) * scale).max(0.0);
         content.push(rectangle(class, (LEFT, y + 4.0), (width, BAR)));
         let text = if error == 0.0 { "exact".into() } else { significant(error, 2) };
@@ -114,11 +119,6 @@ fn draw_errors(content: &mut Vec<Element>, errors: &[f64], top: f64) -> f64 {
     }
     content.push(segment("axis", (LEFT, top + 14.0), (LEFT, bottom)));
     bottom + 20.0
-}
-
-fn rectangle(class: &'static str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Element {
-    let element = Element::new("rect").class(class).attr("x", coordinate(x)).attr("y", coordinate(y));
-    element.attr("width", coordinate(width)).attr("height", coordinate(height))
 }
 
 #[cfg(test)]
@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn every_step_and_layer_has_its_bar() {
         let svg = summary().draw().to_document();
-        // Two in the legend, two steps of two layers, three errors.
-        assert_eq!(svg.matches("<rect").count(), 2 + 4 + 3);
+        // Three in the legend, two steps of two layers and one of none, three errors.
+        assert_eq!(svg.matches("<rect").count(), 3 + 5 + 3);
         assert!(
             svg.contains(">800</text>") && svg.contains(">434</text>") && svg.contains(">exact</text>"),
             "{svg}"

@@ -16,7 +16,7 @@ use crate::args::{ReadArgs, positive, seconds};
 #[derive(Debug, Args)]
 #[command(
     override_usage = "fiberscope extract [OPTIONS] --output <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] --output <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>",
-    after_help = "Examples:\n  fiberscope extract zoo:identifiable --truth zoo:identifiable -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --leak-report"
+    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --leak-report"
 )]
 pub struct ExtractArgs {
     /// A model, or an endpoint http(s)://...
@@ -38,7 +38,7 @@ pub struct ExtractArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_queries: Option<u64>,
     /// The error of one answer at inputs of size 1; auto: it is measured
-    #[arg(long, value_name = "auto|EPS", default_value = "auto", value_parser = noise)]
+    #[arg(long, value_name = "auto|EPS", default_value = "auto", value_parser = noise, allow_negative_numbers = true)]
     pub noise: Noise,
     /// Compare with the true network: largest error of a parameter, exact comparison on the domain
     #[arg(long, value_name = "MODEL", conflicts_with = "leak_report")]

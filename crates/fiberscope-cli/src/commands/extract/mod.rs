@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use fiberscope::extract::{Disagreement, ExtractError, Extraction, Options, Progress, Verdict, extract};
+use fiberscope::extract::{
+    Disagreement, ExtractError, Extraction, Options, Progress, Step, Verdict, extract,
+};
 use fiberscope::limit::Deadline;
 use fiberscope_core::Network;
 use fiberscope_io::{Precision, check_writable, save};
@@ -148,13 +150,11 @@ fn progress(output: &Output) -> impl FnMut(Progress) {
             return;
         }
         last = Some(Instant::now());
+        let place =
+            place(now.layer, now.step).map_or(String::new(), |layer| format!("layer {}, ", layer + 1));
         output.progress(&format!(
-            "layer {}, {}: {} neurons found, {} kinks in the pool, {} queries",
-            now.layer + 1,
-            now.step,
-            now.neurons,
-            now.kinks,
-            now.queries
+            "{place}{}: {} neurons found, {} kinks in the pool, {} queries",
+            now.step, now.neurons, now.kinks, now.queries
         ));
     }
 }
@@ -225,7 +225,11 @@ fn summarize(
             kinks: fidelity.kinks,
         }),
         queries: found.queries,
-        spent: found.spent.iter().map(|(layer, step, n)| (*layer, step.to_string(), *n)).collect(),
+        spent: found
+            .spent
+            .iter()
+            .map(|&(layer, step, n)| (place(layer, step), step.to_string(), n))
+            .collect(),
         noise: found.noise,
         remarks: found.remarks.clone(),
         disagreements: disagreements
@@ -233,6 +237,14 @@ fn summarize(
             .map(|Disagreement { x, oracle, recovered }| [x.clone(), oracle.clone(), recovered.clone()])
             .collect(),
         ..ExtractionSummary::default()
+    }
+}
+
+/// The layer of a step, if it belongs to one.
+fn place(layer: usize, step: Step) -> Option<usize> {
+    match step {
+        Step::Noise | Step::Polish | Step::Verification => None,
+        _ => Some(layer),
     }
 }
 
