@@ -172,6 +172,10 @@ fn read_lines(output: impl Read, longest: &AtomicUsize, lines: &Sender<Line>) {
         loop {
             let Ok(found) = output.fill_buf() else { return };
             if found.is_empty() {
+                // Also a line without an end tells what went wrong.
+                if !line.is_empty() {
+                    let _ = lines.send(Line::Whole(line));
+                }
                 return;
             }
             let end = found.iter().position(|&byte| byte == b'\n');

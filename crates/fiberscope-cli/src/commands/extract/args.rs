@@ -53,9 +53,9 @@ pub struct ExtractArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "leak_report")]
     pub plot: Option<PathBuf>,
     #[command(flatten)]
-    pub remote: RemoteArgs,
-    #[command(flatten)]
     pub read: ReadArgs,
+    #[command(flatten)]
+    pub remote: RemoteArgs,
 }
 
 /// How oracles outside are asked.

@@ -118,7 +118,10 @@ fn check_domain((lo, hi): (f64, f64)) -> Result<(), ExtractError> {
 fn check_sizes(name: &str, truth: &Network, (inputs, outputs): (usize, usize)) -> anyhow::Result<()> {
     let (n, m) = (truth.input_width(), truth.output_width());
     if (n, m) != (inputs, outputs) {
-        bail!("{name}: expected {inputs} inputs and {outputs} outputs, as the oracle has, found {n} and {m}");
+        let plural =
+            |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+        let expected = format!("{} and {}", plural(inputs, "input"), plural(outputs, "output"));
+        bail!("{name}: expected {expected}, as the oracle has, found {n} and {m}");
     }
     Ok(())
 }
