@@ -30,8 +30,10 @@ pub struct ExtractionSummary {
     pub layers: Vec<(usize, usize)>,
     /// The agreement on fresh queries.
     pub fidelity: Option<Agreement>,
-    /// All queries, and how many of them the log answered.
+    /// All queries.
     pub queries: u64,
+    /// Queries that the oracle was asked in this run.
+    pub asked: u64,
     /// Queries that a log answered.
     pub replayed: u64,
     /// Hidden layer from 0 (none where a step is about the whole network), step and queries.
@@ -212,6 +214,7 @@ impl ExtractionSummary {
             "widths": self.widths,
             "layers": layers.collect::<Vec<_>>(),
             "queries": self.queries,
+            "asked": self.asked,
             "replayed": self.replayed,
             "spent": spent.collect::<Vec<_>>(),
             "noise": self.noise,

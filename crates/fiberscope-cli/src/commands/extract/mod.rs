@@ -44,7 +44,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         check_sizes(name, truth, sizes)?;
     }
     let options = options(args, global, deadline, sizes);
-    let log = LogFile::choose(args, out);
+    let log = LogFile::choose(args, out, output);
     let mut recorder = Recorder::new(opened.oracle, Some(log.open(&options, sizes)?), opened.batch);
     let found = extract(&mut recorder, &options, &mut progress(output));
     output.end_progress();
@@ -57,7 +57,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     };
     let kept = log.keep_if(found.verdict != Verdict::Verified);
     let mut summary = summarize(&found, opened.name, sizes, args.domain);
-    summary.replayed = replayed;
+    (summary.asked, summary.replayed) = (asked, replayed);
     summary.log = kept.map(|path| path.display().to_string());
     if let Some(network) = &found.network {
         save(network, out, Precision::F64)?;
@@ -170,7 +170,7 @@ struct LogFile {
 
 impl LogFile {
     /// The file of `--resume`, or one beside the output that does not exist yet.
-    fn choose(args: &ExtractArgs, out: &Path) -> Self {
+    fn choose(args: &ExtractArgs, out: &Path, output: &Output) -> Self {
         if let Some(path) = &args.resume {
             return LogFile { path: path.clone(), named: true };
         }
@@ -182,6 +182,12 @@ impl LogFile {
         let mut path = with(".queries".into());
         let mut count = 1;
         while path.exists() {
+            if count == 1 {
+                output.note(&format!(
+                    "{} has the queries of an earlier run; --resume goes on with it",
+                    path.display()
+                ));
+            }
             count += 1;
             path = with(format!(".{count}.queries"));
         }
