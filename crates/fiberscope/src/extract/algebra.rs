@@ -129,20 +129,18 @@ pub(super) fn tall_least_squares(rows: &Matrix, y: &Matrix, tolerance: f64) -> O
         lengths.iter_mut().zip(row).for_each(|(length, v)| *length += v * v);
     }
     lengths.iter_mut().for_each(|length| *length = if *length > 0.0 { length.sqrt() } else { 1.0 });
-    let scaled = Mat::from_fn(count, width, |i, j| rows[(i, j)] / lengths[j]);
-    let mut right = Mat::from_fn(count, y.cols(), |i, j| y[(i, j)]);
-    let small = if count > width {
-        let qr = scaled.qr();
-        right = (qr.compute_thin_Q().transpose() * &right).to_owned();
-        qr.thin_R().to_owned()
-    } else {
-        scaled
-    };
-    let small = Matrix::from_fn(small.nrows(), small.ncols(), |i, j| small[(i, j)]);
+    // The triangular factor of [A, y] holds that of A and Q^T y.
+    let joined = Mat::from_fn(count, width + y.cols(), |i, j| {
+        if j < width { rows[(i, j)] / lengths[j] } else { y[(i, j - width)] }
+    });
+    let joined = if count > width { joined.qr().thin_R().to_owned() } else { joined };
+    let height = joined.nrows().min(width);
+    let small =
+        Matrix::from_fn(height, width, |i, j| if i <= j || count <= width { joined[(i, j)] } else { 0.0 });
     let svd = Svd::of(&small)?;
     let mut solution = Matrix::from_fn(width, y.cols(), |_, _| 0.0);
     for k in 0..y.cols() {
-        let column: Vec<f64> = right.col(k).iter().copied().collect();
+        let column: Vec<f64> = (0..height).map(|i| joined[(i, width + k)]).collect();
         for (j, value) in svd.solve(&column, tolerance).into_iter().enumerate() {
             solution[(j, k)] = value / lengths[j];
         }

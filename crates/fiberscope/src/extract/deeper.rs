@@ -22,12 +22,14 @@ pub(super) struct Layer<'p> {
     pub index: usize,
     /// The layers before it.
     pub prefix: &'p Prefix,
+    /// Rows some of whose weights could not be found.
+    pub open: Vec<Boundary>,
 }
 
 impl Layer<'_> {
     /// Makes rows of kinks of the pool; kinks that give none stay there. Stops at `wanted` rows.
     pub fn harvest(
-        &self,
+        &mut self,
         inquiry: &mut Inquiry<'_>,
         rows: &mut Vec<Row>,
         pool: &mut Vec<Kink>,
@@ -68,7 +70,7 @@ impl Layer<'_> {
     }
 
     /// The confirmed row of the neuron that flips at the kink, of length one.
-    fn row(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Row>, Halt> {
+    fn row(&mut self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Row>, Halt> {
         inquiry.begin(self.index, Step::Rows);
         let Some(mut boundary) = self.candidate(inquiry, kink)? else { return Ok(None) };
         if !boundary.known.iter().all(|known| *known) {
@@ -78,6 +80,7 @@ impl Layer<'_> {
             }
             inquiry.begin(self.index, Step::Completion);
             if !self.complete(inquiry, &mut boundary, kink)? {
+                self.open.push(boundary);
                 return Ok(None);
             }
         }

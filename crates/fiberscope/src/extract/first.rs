@@ -122,6 +122,58 @@ pub(super) fn first_layer_again(
     Ok(())
 }
 
+/// Measures the rows of the first layer again, where all known boundaries are far: the longer the steps, the more
+/// exact the gradients on either side.
+pub(super) fn sharpen(inquiry: &mut Inquiry<'_>, hidden: &Prefix, row: usize) -> Result<Option<Row>, Halt> {
+    let (w, b) = {
+        let rows = &hidden.layers[0];
+        (rows.weight.row(row).to_vec(), rows.bias[row])
+    };
+    let length = norm(&w);
+    let m = scaled(&w, 1.0 / length);
+    let mut best: Option<(f64, f64, Vec<f64>)> = None;
+    for _ in 0..40 {
+        let reach = inquiry.uniform(0.5, 3.0);
+        let start = inquiry.point(reach);
+        let x = along(&start, -(dot(&w, &start) + b) / (length * length), &w);
+        let (mut across, mut beside) = (2.0 * inquiry.radius, f64::INFINITY);
+        for (_, (z, g)) in hidden.local(&x).walls.iter().enumerate().filter(|(i, _)| *i != row) {
+            across = across.min(z.abs() / dot(g, &m).abs().max(1e-300));
+            beside = beside.min(z.abs() / peak(g).max(1e-300));
+        }
+        let a = 0.4 * across;
+        let step = (0.3 * beside).min(0.5 * a / peak(&m)).min(4.0 * inquiry.radius);
+        if best.as_ref().is_none_or(|(most, ..)| step > *most) {
+            best = Some((step, a, x));
+        }
+    }
+    let Some((step, a, x)) = best else { return Ok(None) };
+    let mut sides = Vec::new();
+    for sign in [-1.0, 1.0] {
+        let middle = along(&x, sign * a, &m);
+        let Some(gradient) = gradient(inquiry, &middle, step / (0.1 * (inquiry.inputs as f64).sqrt()))?
+        else {
+            return Ok(None);
+        };
+        sides.push(gradient);
+    }
+    let jumps: Vec<Vec<f64>> =
+        sides[0].iter().zip(&sides[1]).map(|(before, after)| minus(after, before)).collect();
+    let Some(normal) = rank_one(inquiry, &x, step, &jumps).as_deref().and_then(direction) else {
+        return Ok(None);
+    };
+    let normal = scaled(&normal, dot(&normal, &m).signum());
+    if norm(&minus(&normal, &m)) > 1e-4 {
+        return Ok(None);
+    }
+    let seen = meeting(inquiry, &x, &normal, 0.9 * a)?;
+    Ok(seen.t.map(|t| {
+        let x = along(&x, t, &normal);
+        let b = -dot(&normal, &x);
+        (normal, b)
+    }))
+}
+
 /// Whether `x` lies on the boundary of a row.
 pub(super) fn explains(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &[Row], x: &[f64]) -> bool {
     let hidden = prefix.hidden(x);
@@ -192,7 +244,12 @@ fn piece_gradient(
 /// The gradient of every output at `x`: one row per input. `None` if `f` bends close by.
 fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<Gradient>, Halt> {
     let inputs = inquiry.inputs;
-    for factor in [0.1, 0.01, 0.001] {
+    // A step along one axis comes closer to a boundary by a small part of its length if there are many inputs.
+    let long = 0.1 * (inputs as f64).sqrt();
+    for factor in [long, 0.1, 0.01, 0.001] {
+        if factor == long && inputs < 16 {
+            continue;
+        }
         let step = factor * width;
         let signs: Vec<f64> = (0..inputs).map(|_| if inquiry.below(2) == 0 { 1.0 } else { -1.0 }).collect();
         let root = (inputs as f64).sqrt();

@@ -9,8 +9,10 @@
 use fiberscope_core::Matrix;
 
 use super::algebra::{Svd, beside, peak, product, tall_least_squares};
+use super::first::Row;
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
+use super::probe::Boundary;
 
 /// Questions farther out than this many radii are left out of fits.
 pub(super) const FIT_REACH: f64 = 12.0;
@@ -46,24 +48,103 @@ fn weighted(matrix: &Matrix, weights: &[f64]) -> Matrix {
     Matrix::from_fn(matrix.rows(), matrix.cols(), |i, j| matrix[(i, j)] * weights[i])
 }
 
+/// As many answers as a fit with so many unknowns is worth.
+fn fitted_rows(unknowns: usize) -> usize {
+    (3 * unknowns / 2 + 500).max(4_000.min(1_000_000 / unknowns))
+}
+
 /// Fits `f` by the rows; the residual tells whether they are the last hidden layer.
 pub(super) fn last_layer(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Option<LastLayer> {
-    let unknowns = rows.len() + prefix.width() + 1;
-    let (points, answers) = inquiry.stored(FIT_REACH, (4 * unknowns).max(4000).min(20_000));
-    if points.rows() < unknowns + 8 {
+    let fit = Fit::of(inquiry, prefix, rows)?;
+    let (signs, remainder) = read_signs(rows, &fit.slopes, &fit.linear);
+    Some(LastLayer { residual: fit.residual, signs, remainder })
+}
+
+/// `f = sum_j a_j ReLU(z_j) + E h + c` on the stored answers.
+struct Fit {
+    residual: f64,
+    /// `a`, one row per neuron.
+    slopes: Matrix,
+    /// `E`, one row per feature.
+    linear: Matrix,
+}
+
+impl Fit {
+    fn of(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Option<Fit> {
+        let unknowns = rows.len() + prefix.width() + 1;
+        let (points, answers) = inquiry.stored(FIT_REACH, fitted_rows(unknowns));
+        if points.rows() < unknowns + 8 {
+            return None;
+        }
+        let weight = weights(&points);
+        let matrix = weighted(&features(prefix, rows, &points), &weight);
+        let right = weighted(&answers, &weight);
+        let solution = tall_least_squares(&matrix, &right, 1e-12)?;
+        let fitted = product(&matrix, &solution);
+        let residual = difference(&fitted, &right) / inquiry.eta;
+        let count = rows.len();
+        let slopes = Matrix::from_fn(count, inquiry.outputs, |j, o| solution[(j, o)]);
+        let linear = Matrix::from_fn(prefix.width(), inquiry.outputs, |k, o| solution[(count + k, o)]);
+        Some(Fit { residual, slopes, linear })
+    }
+}
+
+/// A row of the last hidden layer some of whose weights are open: whenever one of those features is active, the
+/// neuron keeps one state.
+///
+/// A large weight of the right sign then explains all answers but for a multiple of the feature, which the fit
+/// shows: `E_k + sum_j beta_j a_j w_jk = a (w_k - M)` if the neuron is on there. If it is off there, the weight
+/// cannot be known, and any large negative one has the same function.
+pub(super) fn saturate(
+    inquiry: &Inquiry<'_>,
+    prefix: &Prefix,
+    rows: &[Row],
+    open: &Boundary,
+    limit: f64,
+) -> Option<Row> {
+    const LARGE: f64 = 64.0;
+    let features: Vec<usize> = open.unknown(None).collect();
+    if features.is_empty() || features.len() > 3 {
         return None;
     }
-    let weight = weights(&points);
-    let matrix = weighted(&features(prefix, rows, &points), &weight);
-    let right = weighted(&answers, &weight);
-    let solution = tall_least_squares(&matrix, &right, 1e-12)?;
-    let fitted = product(&matrix, &solution);
-    let residual = difference(&fitted, &right) / inquiry.eta;
-    let count = rows.len();
-    let slopes = Matrix::from_fn(count, inquiry.outputs, |j, o| solution[(j, o)]);
-    let linear = Matrix::from_fn(prefix.width(), inquiry.outputs, |k, o| solution[(count + k, o)]);
-    let (signs, remainder) = read_signs(rows, &slopes, &linear);
-    Some(LastLayer { residual, signs, remainder })
+    for choice in 0..1usize << features.len() {
+        let mut w = open.w.clone();
+        for (i, &k) in features.iter().enumerate() {
+            w[k] = if choice >> i & 1 == 1 { -LARGE } else { LARGE };
+        }
+        let mut all = rows.to_vec();
+        all.push((w.clone(), open.b));
+        let all = Rows::new(&all)?;
+        let fit = Fit::of(inquiry, prefix, &all)?;
+        if fit.residual > limit {
+            continue;
+        }
+        let kept: Vec<usize> = (0..prefix.width()).filter(|k| !features.contains(k)).collect();
+        let (count, outputs) = (all.len(), inquiry.outputs);
+        let system = Matrix::from_fn(kept.len() * outputs, count, |i, j| {
+            all.weight[(j, kept[i / outputs])] * fit.slopes[(j, i % outputs)]
+        });
+        let right: Vec<f64> =
+            (0..kept.len() * outputs).map(|i| -fit.linear[(kept[i / outputs], i % outputs)]).collect();
+        let bits = Svd::of(&system)?.solve(&right, 1e-9);
+        if bits.iter().all(|b| b.abs().min((b - 1.0).abs()) < 0.1) {
+            let a = fit.slopes.row(count - 1);
+            for &k in &features {
+                let rest: Vec<f64> = (0..outputs)
+                    .map(|o| {
+                        fit.linear[(k, o)]
+                            + (0..count)
+                                .map(|j| bits[j].round() * fit.slopes[(j, o)] * all.weight[(j, k)])
+                                .sum::<f64>()
+                    })
+                    .collect();
+                w[k] += super::algebra::dot(&rest, a) / super::algebra::dot(a, a);
+            }
+        }
+        let length = super::algebra::norm(&w);
+        return Some((super::algebra::scaled(&w, 1.0 / length), open.b / length));
+    }
+    None
 }
 
 fn difference(a: &Matrix, b: &Matrix) -> f64 {
@@ -98,7 +179,7 @@ fn read_signs(rows: &Rows, slopes: &Matrix, linear: &Matrix) -> (Option<Vec<f64>
 /// The output layer and the largest residual in units of the noise.
 pub(super) fn output_layer(inquiry: &Inquiry<'_>, prefix: &Prefix) -> Option<(Rows, f64)> {
     let unknowns = prefix.width() + 1;
-    let (points, answers) = inquiry.stored(FIT_REACH, (4 * unknowns).max(8000));
+    let (points, answers) = inquiry.stored(FIT_REACH, 2 * fitted_rows(unknowns));
     let weight = weights(&points);
     let hidden = prefix.hidden_batch(&points);
     let ones = Matrix::from_fn(points.rows(), 1, |_, _| 1.0);

@@ -1,38 +1,37 @@
 //! All parameters together against all answers: Gauss-Newton with the stored queries.
 //!
 //! Scaling a neuron leaves the function alone, so one weight per hidden neuron (its largest) is held fixed and the
-//! Jacobian has full rank. It hardly changes from the start on, so its Gram matrix is factored once; residuals are
-//! what has to be exact. Large networks are improved by conjugate gradients on the normal equations instead.
+//! Jacobian `J` has full rank. It hardly changes from the start on, so `J^T J` is factored once; it is the residuals
+//! `r` in `J^T J s = J^T r` that have to be exact.
 
-use faer::linalg::solvers::Solve;
-use faer::{Mat, Side};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::linalg::solvers::{Llt, Solve};
+use faer::{Accum, Mat, Par, Side};
 use fiberscope_core::Matrix;
 
+use super::algebra::{dot, peak, row_times};
 use super::fit::weights;
 use super::inquiry::Inquiry;
 use super::prefix::Rows;
 
-/// The most parameters for which the Gram matrix is factored.
-const DENSE_PARAMETERS: usize = 5_000;
+/// The most parameters for which a Gram matrix is factored.
+pub(super) const DENSE_PARAMETERS: usize = 5_000;
 
-/// Multiplications for a Gram matrix that are worth their while.
+/// Multiplications that a Gram matrix is worth.
 const WORK: usize = 20_000_000_000;
 
-/// Steps of conjugate gradients for larger networks.
-const CONJUGATE_STEPS: usize = 60;
-
-/// Improves the layers (the last one without a ReLU) by the stored answers; gives the root mean square of the
-/// weighted residuals before and after, in units of the noise.
-pub(super) fn polish(inquiry: &Inquiry<'_>, layers: &mut Vec<Rows>, reach: f64) -> (f64, f64) {
+/// Improves the layers (the last one without a ReLU) by the stored answers within `reach` radii.
+pub(super) fn polish(inquiry: &Inquiry<'_>, layers: &mut Vec<Rows>, reach: f64) {
     let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-    let most = (WORK / (total * total)).clamp(3 * total, 60_000.max(3 * total)) / inquiry.outputs;
+    let most = (WORK / (total * total)).clamp(5 * total, 60_000.max(5 * total)) / inquiry.outputs;
     let (points, answers) = inquiry.recent(reach, most);
-    let problem = Problem { weights: weights(&points), points, answers, fixed: fixed_parameters(layers) };
+    let problem =
+        Problem { weights: weights(&points), points, answers, fixed: fixed_parameters(layers), total };
     let before = problem.root_mean_square(layers) / inquiry.eta;
     let mut best = (before, layers.clone());
-    let mut factor = None;
+    let Some(gram) = problem.gram(layers) else { return };
     for _ in 0..8 {
-        let Some(step) = problem.step(layers, total, &mut factor) else { break };
+        let step = gram.solve(&problem.transposed(layers, &problem.residuals(layers)));
         apply(layers, &step);
         let now = problem.root_mean_square(layers) / inquiry.eta;
         let gain = now < 0.7 * best.0;
@@ -44,7 +43,6 @@ pub(super) fn polish(inquiry: &Inquiry<'_>, layers: &mut Vec<Rows>, reach: f64) 
         }
     }
     *layers = best.1;
-    (before, best.0)
 }
 
 struct Problem {
@@ -52,69 +50,70 @@ struct Problem {
     answers: Matrix,
     weights: Vec<f64>,
     fixed: Vec<bool>,
+    total: usize,
 }
 
-struct Factor {
-    gram: faer::linalg::solvers::Llt<f64>,
+/// The factored Gram matrix of the free parameters, scaled to a unit diagonal.
+struct Gram {
+    factor: Llt<f64>,
     lengths: Vec<f64>,
     free: Vec<usize>,
-    jacobian: Mat<f64>,
+}
+
+impl Gram {
+    fn solve(&self, gradient: &[f64]) -> Vec<f64> {
+        let right = Mat::from_fn(self.free.len(), 1, |k, _| gradient[self.free[k]] / self.lengths[k]);
+        let solution = self.factor.solve(&right);
+        let mut result = vec![0.0; gradient.len()];
+        for (k, &p) in self.free.iter().enumerate() {
+            result[p] = solution[(k, 0)] / self.lengths[k];
+        }
+        result
+    }
 }
 
 impl Problem {
     fn root_mean_square(&self, layers: &[Rows]) -> f64 {
         let residuals = self.residuals(layers);
-        (residuals.iter().map(|r| r * r).sum::<f64>() / residuals.len().max(1) as f64).sqrt()
+        (dot(&residuals, &residuals) / residuals.len().max(1) as f64).sqrt()
     }
 
     /// Weighted residuals, output by output for each point.
     fn residuals(&self, layers: &[Rows]) -> Vec<f64> {
         let mut residuals = Vec::with_capacity(self.answers.entries().len());
         for (i, x) in self.points.iter_rows().enumerate() {
-            let mut h = x.to_vec();
-            for (l, layer) in layers.iter().enumerate() {
-                h = layer.at(&h);
-                if l + 1 < layers.len() {
-                    h.iter_mut().for_each(|z| *z = z.max(0.0));
-                }
-            }
-            residuals.extend(self.answers.row(i).iter().zip(&h).map(|(y, f)| (y - f) * self.weights[i]));
+            let inputs = inputs_of(layers, x);
+            let output = layers.last().expect("an output layer").at(inputs.last().expect("the input itself"));
+            residuals.extend(self.answers.row(i).iter().zip(&output).map(|(y, f)| (y - f) * self.weights[i]));
         }
         residuals
     }
 
-    /// The Gauss-Newton step, one entry per parameter.
-    fn step(&self, layers: &[Rows], total: usize, factor: &mut Option<Factor>) -> Option<Vec<f64>> {
-        if total > DENSE_PARAMETERS {
-            return self.conjugate_gradients(layers, total);
+    /// `J^T u`, zero for parameters that are held fixed.
+    fn transposed(&self, layers: &[Rows], u: &[f64]) -> Vec<f64> {
+        let outputs = self.answers.cols();
+        let mut result = vec![0.0; self.total];
+        for (i, u) in u.chunks_exact(outputs).enumerate() {
+            let inputs = inputs_of(layers, self.points.row(i));
+            let back = u.iter().map(|u| u * self.weights[i]).collect();
+            backward(layers, &inputs, back, &mut result);
         }
-        if factor.is_none() {
-            *factor = Some(self.factor(layers, total)?);
-        }
-        let factor = factor.as_ref()?;
-        let residuals = self.residuals(layers);
-        let right = Mat::from_fn(residuals.len(), 1, |i, _| residuals[i]);
-        let gradient = factor.jacobian.transpose() * &right;
-        let solution = factor.gram.solve(&gradient);
-        let mut step = vec![0.0; total];
-        for (k, &p) in factor.free.iter().enumerate() {
-            step[p] = solution[(k, 0)] / factor.lengths[k];
-        }
-        Some(step)
+        result.iter_mut().zip(&self.fixed).filter(|(_, fixed)| **fixed).for_each(|(v, _)| *v = 0.0);
+        result
     }
 
-    fn factor(&self, layers: &[Rows], total: usize) -> Option<Factor> {
-        let free: Vec<usize> = (0..total).filter(|&p| !self.fixed[p]).collect();
+    fn gram(&self, layers: &[Rows]) -> Option<Gram> {
+        let free: Vec<usize> = (0..self.total).filter(|&p| !self.fixed[p]).collect();
         let outputs = self.answers.cols();
-        let mut jacobian = Mat::zeros(self.points.rows() * outputs, free.len());
-        for i in 0..self.points.rows() {
-            for o in 0..outputs {
-                let row = self.derivative(layers, i, o, total);
-                for (k, &p) in free.iter().enumerate() {
-                    jacobian[(i * outputs + o, k)] = row[p];
-                }
+        let count = self.points.rows();
+        let mut jacobian = Mat::<f64>::zeros(count * outputs, free.len());
+        let mut next = 0;
+        self.derivatives(layers, count, |row| {
+            for (k, &p) in free.iter().enumerate() {
+                jacobian[(next, k)] = row[p];
             }
-        }
+            next += 1;
+        });
         let mut lengths = vec![1.0; free.len()];
         for (k, length) in lengths.iter_mut().enumerate() {
             let size = jacobian.col(k).iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -123,92 +122,69 @@ impl Problem {
                 jacobian.col_mut(k).iter_mut().for_each(|v| *v /= size);
             }
         }
-        let mut gram = jacobian.transpose() * &jacobian;
+        let mut gram = Mat::<f64>::zeros(free.len(), free.len());
+        let full = BlockStructure::Rectangular;
+        matmul(
+            gram.as_mut(),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            jacobian.transpose(),
+            full,
+            jacobian.as_ref(),
+            full,
+            1.0,
+            Par::Seq,
+        );
         for k in 0..free.len() {
             gram[(k, k)] += 1e-13;
         }
-        let gram = gram.llt(Side::Lower).ok()?;
-        Some(Factor { gram, lengths, free, jacobian })
+        let factor = gram.llt(Side::Lower).ok()?;
+        Some(Gram { factor, lengths, free })
     }
 
-    /// The weighted derivative of one output at one point by all parameters, layer by layer, weights before biases.
-    fn derivative(&self, layers: &[Rows], i: usize, o: usize, total: usize) -> Vec<f64> {
-        let mut inputs = vec![self.points.row(i).to_vec()];
-        for layer in &layers[..layers.len() - 1] {
-            let h = layer.at(inputs.last().expect("the input itself"));
-            inputs.push(h.into_iter().map(|z| z.max(0.0)).collect());
-        }
-        let mut back = vec![0.0; layers.last().map_or(0, Rows::len)];
-        back[o] = self.weights[i];
-        let mut row = vec![0.0; total];
-        let mut end = total;
-        for (l, layer) in layers.iter().enumerate().rev() {
-            let (count, width) = (layer.len(), layer.weight.cols());
-            let start = end - count * (width + 1);
-            for (j, &d) in back.iter().enumerate().filter(|(_, d)| **d != 0.0) {
-                let weights = &mut row[start + j * width..start + (j + 1) * width];
-                weights.iter_mut().zip(&inputs[l]).for_each(|(r, h)| *r = d * h);
-                row[start + count * width + j] = d;
+    /// Rows of the Jacobian at `count` points spread over all of them.
+    fn derivatives(&self, layers: &[Rows], count: usize, mut take: impl FnMut(&[f64])) {
+        let rows = self.points.rows();
+        for k in 0..count.min(rows) {
+            let i = k * rows / count.min(rows);
+            let inputs = inputs_of(layers, self.points.row(i));
+            for o in 0..self.answers.cols() {
+                let mut back = vec![0.0; self.answers.cols()];
+                back[o] = self.weights[i];
+                let mut row = vec![0.0; self.total];
+                backward(layers, &inputs, back, &mut row);
+                take(&row);
             }
-            if l > 0 {
-                back = super::algebra::row_times(&back, &layer.weight);
-                back.iter_mut().zip(&inputs[l]).for_each(|(d, &h)| {
-                    if h <= 0.0 {
-                        *d = 0.0;
-                    }
-                });
-            }
-            end = start;
         }
-        row
     }
+}
 
-    /// Conjugate gradients on the normal equations with the diagonal as preconditioner.
-    fn conjugate_gradients(&self, layers: &[Rows], total: usize) -> Option<Vec<f64>> {
-        let outputs = self.answers.cols();
-        let rows = self.points.rows() * outputs;
-        let derivative = |r: usize| {
-            let mut row = self.derivative(layers, r / outputs, r % outputs, total);
-            row.iter_mut().zip(&self.fixed).filter(|(_, fixed)| **fixed).for_each(|(v, _)| *v = 0.0);
-            row
-        };
-        let mut diagonal = vec![0.0f64; total];
-        let mut residual = self.residuals(layers);
-        let mut gradient = vec![0.0; total];
-        for r in 0..rows {
-            let row = derivative(r);
-            for (k, v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-                diagonal[k] += v * v;
-                gradient[k] += v * residual[r];
-            }
+/// The input of every layer.
+fn inputs_of(layers: &[Rows], x: &[f64]) -> Vec<Vec<f64>> {
+    let mut inputs = vec![x.to_vec()];
+    for layer in &layers[..layers.len() - 1] {
+        let z = layer.at(inputs.last().expect("the input itself"));
+        inputs.push(z.into_iter().map(|z| z.max(0.0)).collect());
+    }
+    inputs
+}
+
+/// Adds the derivative of `back . f` by all parameters to `result`: layer by layer, weights before biases.
+fn backward(layers: &[Rows], inputs: &[Vec<f64>], mut back: Vec<f64>, result: &mut [f64]) {
+    let mut end = result.len();
+    for (l, layer) in layers.iter().enumerate().rev() {
+        let (count, width) = (layer.len(), layer.weight.cols());
+        let start = end - count * (width + 1);
+        for (j, &d) in back.iter().enumerate().filter(|(_, d)| **d != 0.0) {
+            let weights = &mut result[start + j * width..start + (j + 1) * width];
+            weights.iter_mut().zip(&inputs[l]).for_each(|(r, h)| *r += d * h);
+            result[start + count * width + j] += d;
         }
-        diagonal.iter_mut().for_each(|d| *d = if *d > 0.0 { 1.0 / *d } else { 0.0 });
-        let mut step = vec![0.0; total];
-        let mut z: Vec<f64> = gradient.iter().zip(&diagonal).map(|(g, d)| g * d).collect();
-        let mut search = z.clone();
-        let mut power = super::algebra::dot(&gradient, &z);
-        let start = power;
-        for _ in 0..CONJUGATE_STEPS {
-            if !(power > 1e-24 * start) {
-                break;
-            }
-            let mut image = vec![0.0; rows];
-            let mut back = vec![0.0; total];
-            for r in 0..rows {
-                let row = derivative(r);
-                image[r] = super::algebra::dot(&row, &search);
-                back.iter_mut().zip(&row).for_each(|(b, v)| *b += v * image[r]);
-            }
-            let length = power / super::algebra::dot(&image, &image);
-            step.iter_mut().zip(&search).for_each(|(s, p)| *s += length * p);
-            residual.iter_mut().zip(&image).for_each(|(r, p)| *r -= length * p);
-            gradient.iter_mut().zip(&back).for_each(|(g, b)| *g -= length * b);
-            z = gradient.iter().zip(&diagonal).map(|(g, d)| g * d).collect();
-            let next = super::algebra::dot(&gradient, &z);
-            search = super::algebra::along(&z, next / power, &search);
-            power = next;
+        if l > 0 {
+            back = row_times(&back, &layer.weight);
+            back.iter_mut().zip(&inputs[l]).filter(|(_, h)| **h <= 0.0).for_each(|(d, _)| *d = 0.0);
         }
-        Some(step)
+        end = start;
     }
 }
 
@@ -218,7 +194,7 @@ fn fixed_parameters(layers: &[Rows]) -> Vec<bool> {
     for (l, layer) in layers.iter().enumerate() {
         let hidden = l + 1 < layers.len();
         for row in layer.weight.iter_rows() {
-            let largest = super::algebra::peak(row);
+            let largest = peak(row);
             let held = row.iter().position(|w| w.abs() == largest).filter(|_| hidden && largest > 0.0);
             fixed.extend((0..row.len()).map(|k| Some(k) == held));
         }

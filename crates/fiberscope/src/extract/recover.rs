@@ -8,11 +8,11 @@ use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
 
 use super::algebra::{Svd, peak};
 use super::deeper::Layer;
-use super::first::{Line, Row, explains, first_layer, first_layer_again};
-use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer};
+use super::first::{Line, Row, explains, first_layer, first_layer_again, sharpen};
+use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
-use super::polish::polish;
+use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
 use super::rare::counterexamples;
 use super::signs::signs;
@@ -197,7 +197,7 @@ impl Recovery {
         while self.rows.len() <= index {
             self.rows.push(Vec::new());
         }
-        let layer = Layer { index, prefix };
+        let mut layer = Layer { index, prefix, open: Vec::new() };
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
         let (mut quiet, mut searches, mut fit) = (0, 0, None);
         for lines in 0..60 {
@@ -211,6 +211,10 @@ impl Recovery {
                 break;
             }
             if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                break;
+            }
+            if quiet >= 1 && self.saturate(inquiry, &mut layer) {
+                fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, prefix, &rows));
                 break;
             }
             if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
@@ -235,6 +239,18 @@ impl Recovery {
         Ok(fit)
     }
 
+    /// Whether one open row completes the last hidden layer.
+    fn saturate(&mut self, inquiry: &Inquiry<'_>, layer: &mut Layer<'_>) -> bool {
+        let limit = limit(inquiry);
+        for open in std::mem::take(&mut layer.open) {
+            if let Some(row) = saturate(inquiry, layer.prefix, &self.rows[layer.index], &open, limit) {
+                self.rows[layer.index].push(row);
+                return true;
+            }
+        }
+        false
+    }
+
     /// Adds kinks that no row of the layer explains to the pool.
     fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize, kinks: Vec<Kink>) -> usize {
         let before = self.pool.len();
@@ -248,12 +264,17 @@ impl Recovery {
         self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
     }
 
-    /// Random points for the parameters that are seen least, then all parameters together.
+    /// Makes the parameters as exact as the answers allow: all of them together with random points added, or, in
+    /// large networks, the rows of the first layer one by one.
     fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
-        inquiry.begin(layers.len() - 1, Step::Polish);
         let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-        let count =
-            if total <= 5_000 { (1.2 * total as f64 / inquiry.outputs as f64) as usize + 20 } else { 0 };
+        if total > DENSE_PARAMETERS {
+            inquiry.begin(0, Step::Refinement);
+            return refine(inquiry, layers);
+        }
+        inquiry.begin(layers.len() - 1, Step::Polish);
+        let share = if total <= 1_500 { 1.2 } else { 4.0 };
+        let count = (share * total as f64 / inquiry.outputs as f64) as usize + 20;
         let mut questions = Vec::with_capacity(count);
         for k in 0..count {
             let reach = inquiry.uniform(0.3, 3.0);
@@ -263,6 +284,26 @@ impl Recovery {
         polish(inquiry, layers, FIT_REACH);
         Ok(())
     }
+}
+
+/// Measures the rows of the first layer again and fits the output layer anew, if there is one hidden layer.
+fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
+    if layers.len() != 2 {
+        return Ok(());
+    }
+    let mut hidden = Prefix { layers: layers[..1].to_vec(), ..Prefix::empty(inquiry.inputs) };
+    for j in 0..layers[0].len() {
+        if let Some((w, b)) = sharpen(inquiry, &hidden, j)? {
+            let rows = &mut hidden.layers[0];
+            rows.weight.row_mut(j).copy_from_slice(&w);
+            rows.bias[j] = b;
+        }
+    }
+    if let Some((output, _)) = output_layer(inquiry, &hidden) {
+        *layers = hidden.layers;
+        layers.push(output);
+    }
+    Ok(())
 }
 
 /// Residuals, in units of the noise, up to which a fit is taken for exact.

@@ -187,9 +187,6 @@ fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Opti
         }
         let Some(svd) = Matrix::from_rows(&equations).and_then(|matrix| Svd::of(&matrix)) else { continue };
         let rank = svd.rank(1e-7);
-        if std::env::var("DBG").is_ok() {
-            eprintln!("equations {} rank {rank} {:?}", equations.len(), svd.solve(&right, 1e-7));
-        }
         if rank + ENUMERATED_BITS < count {
             continue;
         }
@@ -279,9 +276,6 @@ fn cell(
     }
     let crossed = cross(inquiry, prefix, rows, &x)?;
     let reached: Vec<usize> = (0..count).filter(|&j| crossed[j].is_some()).collect();
-    if std::env::var("DBG").is_ok() {
-        eprintln!("cell: reached {} of {count} rank {rank}", reached.len());
-    }
     if reached.len() + rank <= count {
         return Ok(false);
     }
