@@ -133,6 +133,8 @@ struct Trial {
     error: Option<extract::Comparison>,
     /// The certified bound of the difference of outputs on the domain, or what the comparison said instead.
     exact: Option<Result<f64, &'static str>>,
+    /// The share of random inputs at which the outputs differ by more than [`TOLERANCE`].
+    share: f64,
 }
 
 impl Trial {
@@ -157,7 +159,20 @@ impl Trial {
         match self.found.as_ref().map(|found| &found.verdict) {
             Err(error) => error.clone(),
             Ok(Verdict::Verified) if self.right() => "verified".into(),
-            Ok(Verdict::Verified) => "VERIFIED BUT WRONG".into(),
+            Ok(Verdict::Verified) => {
+                let widths =
+                    self.found.as_ref().ok().and_then(|found| found.network.as_ref()).map(Network::widths);
+                let error = self
+                    .error
+                    .as_ref()
+                    .map_or("not aligned".into(), |error| format!("error 2^{:.1}", error.max_error.log2()));
+                format!(
+                    "verified but **wrong**: widths {}, {error}, exact comparison: {}, outputs differ at {} % of random inputs",
+                    name(&widths.unwrap_or_default()),
+                    self.exact.as_ref().map_or("none", |exact| exact.as_ref().err().unwrap_or(&"equal")),
+                    100.0 * self.share
+                )
+            }
             Ok(Verdict::Partial { reason, .. }) => format!("partial: {reason}"),
             Ok(Verdict::Failed { reason }) => format!("failed: {reason}"),
         }
@@ -174,7 +189,18 @@ fn attempt(network: &Network) -> Trial {
     let recovered = found.as_ref().ok().and_then(|found| found.network.as_ref());
     let error = recovered.and_then(|recovered| extract::compare(network, recovered));
     let exact = recovered.map(|recovered| compare_exactly(network, recovered, options.domain));
-    Trial { seconds, error, exact, found }
+    let share = recovered.map_or(0.0, |recovered| disagreement(network, recovered, options.domain));
+    Trial { seconds, error, exact, share, found }
+}
+
+/// The share of random inputs at which the outputs differ.
+fn disagreement(truth: &Network, found: &Network, (lo, hi): (f64, f64)) -> f64 {
+    const POINTS: usize = 20_000;
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let points = Matrix::from_fn(POINTS, truth.input_width(), |_, _| rng.random_range(lo..hi));
+    let (Ok(a), Ok(b)) = (truth.evaluate_batch(&points), found.evaluate_batch(&points)) else { return 1.0 };
+    let differ = |(a, b): &(&[f64], &[f64])| a.iter().zip(*b).any(|(a, b)| (a - b).abs() > TOLERANCE);
+    a.iter_rows().zip(b.iter_rows()).filter(differ).count() as f64 / POINTS as f64
 }
 
 fn compare_exactly(truth: &Network, found: &Network, domain: (f64, f64)) -> Result<f64, &'static str> {
