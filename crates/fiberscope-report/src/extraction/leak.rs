@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Finding;
-use crate::number::grouped;
+use crate::number::{grouped, significant};
 
 /// One precision of the answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct LeakRow {
     pub reason: Option<String>,
     /// The queries it took.
     pub queries: u64,
+    /// How far the outputs of the recovered network are from the answers, at most, on fresh queries.
+    pub max_difference: Option<f64>,
     /// The largest relative error of a parameter after alignment, if there is a network that can be aligned.
     pub max_relative_error: Option<f64>,
 }
@@ -55,15 +57,23 @@ impl LeakReport {
             grouped(self.parameters)
         );
         let width = self.rows.iter().map(|row| row.precision.len()).max().unwrap_or(0).max(7);
-        text += &format!("  {:width$}  {:8}  {:>9}  {:>6}\n", "answers", "verdict", "queries", "digits");
+        text += &format!(
+            "  {:width$}  {:8}  {:>9}  {:>7}  {:>6}\n",
+            "answers", "verdict", "queries", "outputs", "digits"
+        );
         for row in &self.rows {
             let digits = row.digits().map_or("-".into(), |digits| format!("{digits:.1}"));
+            let outputs = row.max_difference.map_or("-".into(), |difference| significant(difference, 2));
             let queries = grouped(row.queries as usize);
             let verdict = row.finding.name();
             let reason = row.reason.as_ref().map_or(String::new(), |reason| format!("  {reason}"));
-            text += &format!("  {:width$}  {verdict:8}  {queries:>9}  {digits:>6}{reason}\n", row.precision);
+            text += &format!(
+                "  {:width$}  {verdict:8}  {queries:>9}  {outputs:>7}  {digits:>6}{reason}\n",
+                row.precision
+            );
         }
-        text + "digits: of the parameter that came out worst, after alignment\n"
+        text + "outputs: largest difference between the recovered network and the answers on fresh queries\n\
+                digits: of the parameter that came out worst, after alignment\n"
     }
 
     /// The table with the keys of `fiberscope extract --leak-report --json`.
@@ -76,6 +86,7 @@ impl LeakReport {
                 "verdict": row.finding.name(),
                 "reason": row.reason,
                 "queries": row.queries,
+                "max_difference": row.max_difference,
                 "max_relative_error": row.max_relative_error,
                 "digits": row.digits(),
             })
@@ -102,6 +113,7 @@ mod tests {
             finding: if error.is_some() { Finding::Verified } else { Finding::Failed },
             reason: reason.map(str::to_owned),
             queries: 1500,
+            max_difference: error.map(|error| 2.0 * error),
             max_relative_error: error,
         };
         let rows = vec![
@@ -111,9 +123,9 @@ mod tests {
         ];
         let report = LeakReport { name: "net".into(), parameters: 41, domain: (-1.0, 1.0), rows };
         let text = report.to_text();
-        assert!(text.contains("  double      verified      1,500    16.0\n"), "{text}");
-        assert!(text.contains("  6 decimals  verified      1,500     4.0\n"), "{text}");
-        assert!(text.contains("  3 decimals  failed        1,500       -  too coarse\n"), "{text}");
+        assert!(text.contains("  double      verified      1,500        0    16.0\n"), "{text}");
+        assert!(text.contains("  6 decimals  verified      1,500   0.0002     4.0\n"), "{text}");
+        assert!(text.contains("  3 decimals  failed        1,500        -       -  too coarse\n"), "{text}");
         let value = report.to_json();
         assert_eq!((&value["leak"][2]["digits"], &value["leak"][1]["digits"]), (&Value::Null, &json!(4.0)));
     }

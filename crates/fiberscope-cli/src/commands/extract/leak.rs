@@ -68,6 +68,7 @@ fn row(name: &str, precision: Precision, network: &Network, options: &Options) -
         finding: Finding::Failed,
         reason: None,
         queries: 0,
+        max_difference: None,
         max_relative_error: None,
     };
     match extract(&mut oracle, options, &mut |_| {}) {
@@ -75,6 +76,7 @@ fn row(name: &str, precision: Precision, network: &Network, options: &Options) -
         Ok(found) => {
             let (finding, reason, _) = judge(&found.verdict);
             (row.finding, row.reason, row.queries) = (finding, reason, found.queries);
+            row.max_difference = found.fidelity.as_ref().map(|fidelity| fidelity.max_difference);
             match found.network.as_ref().map(|found| truth::align(network, found)) {
                 Some(Ok(aligned)) => row.max_relative_error = Some(aligned.max_relative_error),
                 Some(Err(reason)) => row.reason = row.reason.or(Some(reason)),
