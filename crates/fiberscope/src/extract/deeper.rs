@@ -139,7 +139,7 @@ impl Layer<'_> {
                     (factor * a * svd.s[0] / s).min(20.0 * a).min(0.3 * room)
                 })
                 .collect();
-            if steps.iter().any(|&step| !(step > 0.0)) {
+            if steps.iter().any(|&step| step <= 0.0 || step.is_nan()) {
                 return Ok(None);
             }
             if let Some(jumps) = jumps(inquiry, &sides, &svd.v, &steps)? {

@@ -311,12 +311,11 @@ fn grid(answers: &[Vec<f64>]) -> f64 {
 fn repeat(inquiry: &mut Inquiry<'_>, questions: &[Vec<f64>], answers: &[Vec<f64>]) -> Result<(), Halt> {
     let again = inquiry.ask(questions)?;
     for ((x, first), second) in questions.iter().zip(answers).zip(&again) {
-        if let Some(output) = (0..inquiry.outputs).find(|&o| first[o] != second[o]) {
-            if inquiry.options.noise.is_none() {
-                let x = x.iter().map(|v| v + inquiry.center).collect();
-                let (first, second) = (first[output], second[output]);
-                return Err(Halt::Error(ExtractError::NotDeterministic { x, output, first, second }));
-            }
+        let changed = (0..inquiry.outputs).find(|&o| first[o] != second[o]);
+        if let Some(output) = changed.filter(|_| inquiry.options.noise.is_none()) {
+            let x = x.iter().map(|v| v + inquiry.center).collect();
+            let (first, second) = (first[output], second[output]);
+            return Err(Halt::Error(ExtractError::NotDeterministic { x, output, first, second }));
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ const WORK: usize = 20_000_000_000;
 /// Improves the layers (the last one without a ReLU) by the stored answers within `reach` radii.
 pub(super) fn polish(inquiry: &Inquiry<'_>, layers: &mut Vec<Rows>, reach: f64) {
     let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-    let most = (WORK / (total * total)).clamp(5 * total, 60_000.max(5 * total)) / inquiry.outputs;
+    let most = (WORK / (total * total)).clamp(3 * total, 60_000.max(3 * total)) / inquiry.outputs;
     let (points, answers) = inquiry.recent(reach, most);
     let problem =
         Problem { weights: weights(&points), points, answers, fixed: fixed_parameters(layers), total };

@@ -22,6 +22,9 @@ use super::{Options, RecoveredLayer, Step};
 /// How often all layers are gone through.
 const ATTEMPTS: usize = 4;
 
+/// All layers, the output layer last, and what was noticed.
+type Candidate = (Vec<Rows>, Vec<String>);
+
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct Recovery {
@@ -74,7 +77,7 @@ impl Recovery {
         inquiry: &mut Inquiry<'_>,
         options: &Options,
         attempt: usize,
-    ) -> Result<Option<(Vec<Rows>, Vec<String>)>, Halt> {
+    ) -> Result<Option<Candidate>, Halt> {
         let mut prefix = Prefix::empty(inquiry.inputs);
         let mut remarks = Vec::new();
         self.layers.clear();

@@ -334,10 +334,10 @@ fn cross(
             for j in (0..count).filter(|&j| found[j].is_none() && !tried.contains(&(b, j))) {
                 let gradient = row_times(rows.weight.row(j), &local.gradient);
                 let distance = z[j].abs() / norm(&gradient);
-                if distance.is_finite() && best.as_ref().is_none_or(|(least, ..)| distance < *least) {
-                    if let Some(m) = direction(&scaled(&gradient, -z[j].signum())) {
-                        best = Some((distance, b, j, m));
-                    }
+                let nearer =
+                    distance.is_finite() && best.as_ref().is_none_or(|(least, ..)| distance < *least);
+                if let Some(m) = direction(&scaled(&gradient, -z[j].signum())).filter(|_| nearer) {
+                    best = Some((distance, b, j, m));
                 }
             }
         }
