@@ -285,7 +285,7 @@ fn success(rates: &[&(&[usize], u32)]) {
         "{NETWORKS} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). The architecture is not given. \
          *Verified* counts results with that verdict. Of them, *proved* are those for which the exact comparison on the domain proves that outputs differ by at most {TOLERANCE:e}, \
          *tiny set* those for which it finds an input where they differ more, though at no more of {POINTS} random inputs than the verdict says (a neuron that switches only in a corner of the box), and \
-         *wrong* those that differ at more.\n",
+         *wrong* those that differ at more. Counted strictly, a tiny set is wrong too: the parameters are not those of the network, and an input shows it.\n",
         NETWORKS - 1
     );
     println!(
