@@ -55,15 +55,16 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         Ok(found) => found,
         Err(error) => return stopped(error, log.keep_if(asked > 0), deadline, output),
     };
-    let kept = log.keep_if(found.verdict != Verdict::Verified);
     let mut summary = summarize(&found, opened.name, sizes, args.domain);
     (summary.asked, summary.replayed) = (asked, replayed);
-    summary.log = kept.map(|path| path.display().to_string());
     if let Some(network) = &found.network {
         save(network, out, Precision::F64)?;
         summary.output = Some(out.display().to_string());
         summary.truth = truth.map(|truth| truth::compare(&truth, network, &found, &options));
     }
+    // Only now: where the network could not be written, its queries are not lost.
+    let kept = log.keep_if(found.verdict != Verdict::Verified);
+    summary.log = kept.map(|path| path.display().to_string());
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
     }
