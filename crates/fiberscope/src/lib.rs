@@ -10,6 +10,7 @@
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
 //! - [`reduce`]: fewer neurons, same function.
 //! - [`equivalence`]: do two networks compute the same function?
+//! - [`extract`]: which parameters does a black box have? From queries alone.
 //! - [`fiber`]: which parameters give a network's function? Components, dimensions, points and paths.
 //! - [`limit`]: when long work stops.
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and

@@ -177,7 +177,7 @@ pub(super) fn sharpen(inquiry: &mut Inquiry<'_>, hidden: &Prefix, row: usize) ->
 /// Whether `x` lies on the boundary of a row.
 pub(super) fn explains(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &[Row], x: &[f64]) -> bool {
     let hidden = prefix.hidden(x);
-    let tolerance = (1e3 * inquiry.eta).clamp(1e-7, 1e-3) * (1.0 + peak(&hidden));
+    let tolerance = (3e4 * inquiry.eta).clamp(1e-7, 3e-3) * (1.0 + peak(&hidden));
     rows.iter().any(|(w, b)| (dot(w, &hidden) + b).abs() < tolerance)
 }
 

@@ -13,6 +13,7 @@ use super::first::Row;
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
 use super::probe::Boundary;
+use super::signs::{ENUMERATED_BITS, enumerated};
 
 /// Questions farther out than this many radii are left out of fits.
 pub(super) const FIT_REACH: f64 = 12.0;
@@ -170,6 +171,13 @@ fn read_signs(rows: &Rows, slopes: &Matrix, linear: &Matrix) -> (Option<Vec<f64>
         let rest = explained(&rounded);
         if peak(&rest) < 1e-4 * (size + peak(slopes.entries())) {
             return (Some(rounded.iter().map(|b| 1.0 - 2.0 * b).collect()), None);
+        }
+    }
+    let rank = if svd.s.is_empty() { 0 } else { svd.rank(1e-9) };
+    if rank > 0 && rank < count && count - rank <= ENUMERATED_BITS {
+        let equations: Vec<Vec<f64>> = system.iter_rows().map(<[f64]>::to_vec).collect();
+        if let Some(bits) = enumerated(&equations, &right, &svd, rank) {
+            return (Some(bits.iter().map(|b| 1.0 - 2.0 * b).collect()), None);
         }
     }
     // Bits cannot explain it: the rest is a linear map of the features.

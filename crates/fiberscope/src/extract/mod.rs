@@ -1,4 +1,30 @@
 //! Extraction: the parameters of a ReLU network from queries alone.
+//!
+//! Where a neuron switches, the function has a kink: boundaries of the first layer are hyperplanes, deeper ones bend at
+//! the boundaries before them [rolnick2020reverse, Section 4]. The jump of the gradient across a boundary is a multiple
+//! of the neuron's row behind the layers before it [carlini2020cryptanalytic, Section 4]; so a network is peeled layer by
+//! layer. Recoverable are its parameters up to permutation and positive scaling of the neurons, as far as they matter on
+//! the domain. All decisions rest on multiples of the measured noise, none on an architecture: depth and widths are what
+//! explains the answers.
+//!
+//! An answer is *verified* if fresh points and lines of the domain agree with the oracle (see [`Fidelity`]); this is a
+//! statistical statement, not a proof. With the true network at hand, [`compare`] tells the error and
+//! [`crate::equivalence`] decides.
+//!
+//! ```
+//! use fiberscope::core::{Activation, Layer, Matrix, Network};
+//! use fiberscope::extract::{extract, NetworkOracle, Options, Verdict};
+//!
+//! let hidden = Layer::new(Matrix::from_rows(&[[1.0, 2.0], [-1.0, 0.5]]).unwrap(), vec![0.3, -0.2], Activation::Relu);
+//! let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.1], Activation::Identity);
+//! let secret = Network::new(vec![hidden, output]).unwrap();
+//!
+//! let mut oracle = NetworkOracle::new(secret.clone());
+//! let found = extract(&mut oracle, &Options::default(), &mut |_| ()).unwrap();
+//! assert_eq!(found.verdict, Verdict::Verified);
+//! let comparison = fiberscope::extract::compare(&secret, &found.network.unwrap()).unwrap();
+//! assert!(comparison.max_error < 1e-12);
+//! ```
 
 mod algebra;
 mod compare;

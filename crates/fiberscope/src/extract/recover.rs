@@ -6,7 +6,7 @@
 
 use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
 
-use super::algebra::{Svd, peak};
+use super::algebra::{Svd, along, dot, norm, peak};
 use super::deeper::Layer;
 use super::first::{Line, Row, explains, first_layer, first_layer_again, sharpen};
 use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer, saturate};
@@ -90,6 +90,7 @@ impl Recovery {
             } else {
                 self.find_deeper(inquiry, &prefix, index, wanted, attempt)?
             };
+            self.drop_twins(inquiry, index);
             let found = self.rows.get(index).map_or(0, Vec::len);
             if found > before {
                 // Deeper rows rest on this layer.
@@ -262,6 +263,23 @@ impl Recovery {
         self.pool.len() - before
     }
 
+    /// Drops rows that noise made of one neuron twice.
+    fn drop_twins(&mut self, inquiry: &Inquiry<'_>, index: usize) {
+        let Some(rows) = self.rows.get_mut(index) else { return };
+        let tolerance = (1e6 * inquiry.eta).clamp(1e-7, 1e-2);
+        let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+        for (w, b) in rows.drain(..) {
+            let twin = kept.iter().any(|(v, c)| {
+                let sign = dot(v, &w).signum();
+                norm(&along(v, -sign, &w)) + (c - sign * b).abs() < tolerance
+            });
+            if !twin {
+                kept.push((w, b));
+            }
+        }
+        *rows = kept;
+    }
+
     fn forget_explained(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize) {
         let rows = &self.rows[index];
         self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
@@ -341,7 +359,7 @@ fn orient_last(
     let svd = Svd::of(&fit.remainder?.transpose())?;
     let rank = svd.rank(1e-9);
     let mut all: Vec<Row> = rows.iter().map(|(w, b)| (w.to_vec(), b)).collect();
-    let reach = bounds(prefix, 4.0 * inquiry.radius);
+    let reach = bounds(prefix, 1.1 * FIT_REACH * inquiry.radius);
     for v in svd.v.iter().take(rank) {
         let least: f64 = v.iter().zip(&reach).map(|(v, (lo, hi))| (v * lo).min(v * hi)).sum();
         all.push((v.clone(), 1.0 - 1.1 * least.min(0.0)));

@@ -175,7 +175,7 @@ fn slopes(
 const MOST_CELLS: usize = 40;
 
 /// The most bits left open that are settled by trying all.
-const ENUMERATED_BITS: usize = 14;
+pub(super) const ENUMERATED_BITS: usize = 14;
 
 fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Option<Vec<f64>>, Halt> {
     let count = rows.len();
@@ -205,7 +205,7 @@ fn rounded(svd: &Svd, right: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// Tries all bits of the columns that the equations leave open; the answer must be the only one that fits.
-fn enumerated(equations: &[Vec<f64>], right: &[f64], svd: &Svd, rank: usize) -> Option<Vec<f64>> {
+pub(super) fn enumerated(equations: &[Vec<f64>], right: &[f64], svd: &Svd, rank: usize) -> Option<Vec<f64>> {
     let count = equations[0].len();
     let open = count - rank;
     // Columns that the other ones do not determine: greedily those most in the null space.

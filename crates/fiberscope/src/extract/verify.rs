@@ -61,7 +61,7 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
         size = size.max(peak(y));
         differences.push((difference, Disagreement { x, oracle: y.clone(), recovered }));
     }
-    let allowed = (1e4 * inquiry.eta * (1.0 + inquiry.radius)).max(1e-7 * spread(&answers)).max(1e-13 * size);
+    let allowed = (5.0 * inquiry.eta * (1.0 + inquiry.radius)).max(1e-9 * spread(&answers)).max(1e-13 * size);
     let mut disagreements: Vec<(f64, Disagreement)> =
         differences.into_iter().filter(|(difference, _)| *difference > allowed).collect();
     disagreements.sort_by(|a, b| b.0.total_cmp(&a.0));

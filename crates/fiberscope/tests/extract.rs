@@ -1,0 +1,203 @@
+//! Extraction: networks come back from their answers, and nothing wrong is called verified.
+
+use fiberscope::core::{Activation, Layer, Matrix, Network};
+use fiberscope::extract::{
+    ExtractError, Extraction, NetworkOracle, Options, Oracle, OracleError, Precision, Verdict, compare,
+    extract,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// `W ~ N(0, 2 / fan-in)`, `b ~ N(0, 1/4)`.
+fn random(widths: &[usize], seed: u64) -> Network {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut normal = || {
+        let u: f64 = 1.0 - rng.random_range(0.0..1.0);
+        let v: f64 = rng.random_range(0.0..1.0);
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    };
+    let last = widths.len() - 2;
+    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
+        let scale = (2.0 / pair[0] as f64).sqrt();
+        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| scale * normal());
+        let bias = (0..pair[1]).map(|_| 0.5 * normal()).collect();
+        Layer::new(weight, bias, if l < last { Activation::Relu } else { Activation::Identity })
+    });
+    Network::new(layers.collect()).expect("widths chain")
+}
+
+fn run(network: &Network, options: &Options) -> Extraction {
+    extract(&mut NetworkOracle::new(network.clone()), options, &mut |_| ()).expect("an oracle without fault")
+}
+
+fn seeded(seed: u64) -> Options {
+    Options { seed, ..Options::default() }
+}
+
+/// The largest difference on a grid of random points of the domain.
+fn distance(a: &Network, b: &Network) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(99);
+    let points = Matrix::from_fn(2_000, a.input_width(), |_, _| rng.random_range(-3.0..3.0));
+    let (p, q) = (a.evaluate_batch(&points).unwrap(), b.evaluate_batch(&points).unwrap());
+    p.entries().iter().zip(q.entries()).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn shallow_and_deep_networks_come_back() {
+    for (widths, seeds) in [
+        (&[10, 8, 1][..], 0..4),
+        (&[6, 5, 3], 0..3),
+        (&[3, 7, 2], 0..2),
+        (&[10, 8, 6, 1], 0..3),
+        (&[8, 8, 8, 2], 0..2),
+    ] {
+        for seed in seeds {
+            let network = random(widths, seed);
+            let found = run(&network, &seeded(seed));
+            assert_eq!(found.verdict, Verdict::Verified, "{widths:?}, seed {seed}");
+            let recovered = found.network.expect("verified networks are there");
+            assert!(distance(&network, &recovered) < 1e-11, "{widths:?}, seed {seed}");
+            let comparison =
+                compare(&network, &recovered).unwrap_or_else(|| panic!("{widths:?}, seed {seed}"));
+            assert!(comparison.max_error < 1e-10, "{widths:?}, seed {seed}: {:e}", comparison.max_error);
+            assert_eq!(found.spent.iter().map(|(_, _, count)| count).sum::<u64>(), found.queries);
+        }
+    }
+}
+
+#[test]
+fn more_neurons_than_inputs_are_found() {
+    let network = random(&[5, 8, 6, 1], 1);
+    let found = run(&network, &seeded(1));
+    if let Verdict::Verified = found.verdict {
+        assert!(distance(&network, &found.network.expect("verified")) < 1e-10);
+    } else {
+        panic!("{:?}", found.verdict);
+    }
+}
+
+#[test]
+fn the_domain_may_lie_anywhere() {
+    let network = random(&[6, 5, 1], 3);
+    let options = Options { domain: (0.0, 1.0), ..Options::default() };
+    let found = run(&network, &options);
+    assert_eq!(found.verdict, Verdict::Verified);
+    assert!(compare(&network, &found.network.unwrap()).unwrap().max_error < 1e-10);
+}
+
+#[test]
+fn neurons_without_influence_are_left_out() {
+    // The second neuron is dead on the domain and far around it, the third one is linear there.
+    let hidden = Layer::new(
+        Matrix::from_rows(&[[1.0, 2.0], [0.5, 0.5], [0.25, -0.5]]).unwrap(),
+        vec![0.3, -1e6, 1e6],
+        Activation::Relu,
+    );
+    let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0, 2.0]]).unwrap(), vec![0.1], Activation::Identity);
+    let network = Network::new(vec![hidden, output]).unwrap();
+    let found = run(&network, &Options::default());
+    assert_eq!(found.verdict, Verdict::Verified);
+    let recovered = found.network.unwrap();
+    assert_eq!(recovered.widths(), [2, 2, 1]);
+    assert_eq!(found.layers[0].always_active, 1);
+    assert!(distance(&network, &recovered) < 1e-8, "{:e}", distance(&network, &recovered));
+}
+
+#[test]
+fn an_affine_function_has_no_hidden_layer() {
+    let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.1], Activation::Identity);
+    let network = Network::new(vec![output]).unwrap();
+    let found = run(&network, &Options::default());
+    assert_eq!(found.verdict, Verdict::Verified);
+    assert!(distance(&network, &found.network.unwrap()) < 1e-12);
+}
+
+#[test]
+fn rounded_answers_are_matched_or_refused() {
+    for seed in 0..3 {
+        for decimals in [3, 5, 7, 9] {
+            let network = random(&[6, 5, 1], seed);
+            let precision = Precision { single: false, decimals: Some(decimals) };
+            let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
+            let found = extract(&mut oracle, &seeded(seed), &mut |_| ()).unwrap();
+            if let (Verdict::Verified, Some(recovered)) = (&found.verdict, &found.network) {
+                let allowed = 100.0 * 10f64.powi(-(decimals as i32));
+                assert!(distance(&network, recovered) < allowed, "{decimals} decimals, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_ask_equal_questions() {
+    let network = random(&[6, 5, 4, 1], 2);
+    let (a, b) = (run(&network, &seeded(5)), run(&network, &seeded(5)));
+    assert_eq!(a.queries, b.queries);
+    assert_eq!(a.network, b.network);
+}
+
+#[test]
+fn limits_are_kept() {
+    let network = random(&[6, 5, 4, 1], 2);
+    let found = run(&network, &Options { max_queries: Some(300), ..seeded(5) });
+    assert!(found.queries <= 300);
+    assert!(!matches!(found.verdict, Verdict::Verified));
+}
+
+#[test]
+fn widths_that_contradict_are_not_verified() {
+    let network = random(&[6, 5, 1], 2);
+    for widths in [vec![3], vec![9], vec![5, 4]] {
+        let found = run(&network, &Options { widths: Some(widths.clone()), ..seeded(5) });
+        assert!(!matches!(found.verdict, Verdict::Verified), "{widths:?}");
+    }
+    let found = run(&network, &Options { widths: Some(vec![5]), ..seeded(5) });
+    assert_eq!(found.verdict, Verdict::Verified);
+}
+
+/// An oracle made of a function.
+struct Function<F>(F);
+
+impl<F: FnMut(&[f64]) -> Vec<f64>> Oracle for Function<F> {
+    fn inputs(&self) -> usize {
+        3
+    }
+
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    fn query(&mut self, points: &Matrix) -> Result<Matrix, OracleError> {
+        let rows: Vec<Vec<f64>> = points.iter_rows().map(&mut self.0).collect();
+        Matrix::from_rows(&rows).ok_or_else(|| OracleError("rows of unequal length".into()))
+    }
+}
+
+fn error(oracle: impl FnMut(&[f64]) -> Vec<f64>) -> ExtractError {
+    extract(&mut Function(oracle), &Options::default(), &mut |_| ()).expect_err("a faulty oracle")
+}
+
+#[test]
+fn faulty_oracles_are_named() {
+    let sigmoid = |x: &[f64]| vec![1.0 / (1.0 + (-x[0] - 0.5 * x[1]).exp())];
+    assert!(matches!(error(sigmoid), ExtractError::NotPiecewiseLinear(_)));
+    assert!(matches!(error(|_| vec![f64::NAN]), ExtractError::NotFinite { output: 0, .. }));
+    assert!(matches!(error(|_| vec![1.0, 2.0]), ExtractError::Shape { found_columns: 2, .. }));
+    let mut calls = 0.0;
+    let counter = move |x: &[f64]| {
+        calls += 1.0;
+        vec![x[0].max(0.0) + 1e-3 * calls]
+    };
+    assert!(matches!(error(counter), ExtractError::NotDeterministic { .. }));
+}
+
+#[test]
+fn senseless_options_are_refused() {
+    let mut oracle = NetworkOracle::new(random(&[2, 2, 1], 0));
+    for domain in [(1.0, 1.0), (2.0, -2.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+        let options = Options { domain, ..Options::default() };
+        assert!(matches!(extract(&mut oracle, &options, &mut |_| ()), Err(ExtractError::Domain { .. })));
+    }
+    let options = Options { widths: Some(vec![3, 0]), ..Options::default() };
+    assert!(matches!(extract(&mut oracle, &options, &mut |_| ()), Err(ExtractError::Widths(_))));
+}
