@@ -14,6 +14,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   test            everything that must pass: format, lints, Rust tests, docs, Python tests
   ci              the same, as run for every submission
   bench NAME..    run benchmarks against their peers and store the tables in bench/results/
+  bench NAME ARG  print a part of a benchmark, such as extract table
   bless           rewrite the golden transcripts and the digests in zoo/certificates/
   fuzz NAME [-- ARGS]
                   fuzz a parser (needs a nightly toolchain); NAME is one of fuzz/fuzz_targets/

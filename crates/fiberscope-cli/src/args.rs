@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
+pub use crate::commands::answer::AnswerArgs;
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
+pub use crate::commands::extract::args::ExtractArgs;
 pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
 pub use crate::commands::funcdim::FuncdimArgs;
 pub use crate::commands::linear::LinearArgs;
@@ -49,7 +51,7 @@ pub struct Global {
     pub quiet: bool,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub fn seconds(text: &str) -> Result<f64, String> {
     // A thousand years: more than any search, and within what a duration holds.
     const LONGEST: f64 = 3.2e10;
     match text.parse::<f64>() {
@@ -58,7 +60,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a positive number".into()),
@@ -82,6 +84,8 @@ pub enum Command {
     Volume(VolumeArgs),
     Conserve(ConserveArgs),
     Funcdim(FuncdimArgs),
+    Extract(ExtractArgs),
+    Answer(AnswerArgs),
     Train(TrainArgs),
     Reproduce(ReproduceArgs),
     Linear(LinearArgs),

@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod oracle;
 mod output;
 
 use std::process::ExitCode;
@@ -74,6 +75,8 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Volume(args) => commands::fiber::volume::run(&args, &global, output),
         Command::Conserve(args) => commands::fiber::conserve::run(&args, output),
         Command::Funcdim(args) => commands::funcdim::run(&args, &global, output),
+        Command::Extract(args) => commands::extract::run(&args, &global, output),
+        Command::Answer(args) => commands::answer::run(&args, output),
         Command::Train(args) => commands::train::run(&args, &global, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, &global, output),
         Command::Linear(args) => commands::linear::run(&args, &global, output),

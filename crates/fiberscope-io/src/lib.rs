@@ -30,5 +30,5 @@ pub mod zoo;
 
 pub use error::{FormatError, IoError};
 pub use model::{Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
-pub use open::{Written, load, load_data, save};
+pub use open::{Written, check_writable, load, load_data, save};
 pub use write::write_atomically;

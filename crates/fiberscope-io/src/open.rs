@@ -8,7 +8,7 @@ use fiberscope_core::Network;
 
 use crate::{
     Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, npz, onnx, pt,
-    round_to_f32, safetensors, write_atomically, zoo,
+    round_to_f32, safetensors, write, write_atomically, zoo,
 };
 
 const READABLE: &str = ".onnx, .safetensors, .npz, .nnet, .json, .pt or .pth (or zoo:NAME, or - for JSON on \
@@ -74,10 +74,8 @@ pub struct Written {
 /// Writes a network in the format that the file's name asks for, in single or double precision. JSON
 /// always has double precision.
 pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Written, IoError> {
+    check_writable(path)?;
     let extension = extension(path);
-    if !["json", "npz", "safetensors", "onnx"].contains(&extension.as_str()) {
-        return Err(IoError::UnknownExtension { path: path.to_owned(), expected: WRITABLE });
-    }
     let single = precision != Precision::F64 && extension != "json";
     let (network, loss, precision) = if single {
         let (rounded, loss) = round_to_f32(network).map_err(|source| format_error(path, source))?;
@@ -92,6 +90,15 @@ pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Writ
         _ => onnx::write(&network, precision, out),
     })?;
     Ok(Written { network, precision, loss })
+}
+
+/// Whether [`save`] knows the ending of this file and its folder exists: to be asked before long work whose
+/// result goes there.
+pub fn check_writable(path: &Path) -> Result<(), IoError> {
+    if !["json", "npz", "safetensors", "onnx"].contains(&extension(path).as_str()) {
+        return Err(IoError::UnknownExtension { path: path.to_owned(), expected: WRITABLE });
+    }
+    write::check_place(path).map_err(|source| file_error(path, source))
 }
 
 fn extension(path: &Path) -> String {

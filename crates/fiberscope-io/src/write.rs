@@ -18,20 +18,14 @@ pub fn write_atomically(
 }
 
 fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder"));
-    }
+    check_place(path)?;
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         let file = File::options().write(true).open(path)?;
         let mut writer = BufWriter::with_capacity(1 << 20, &file);
         contents(&mut writer)?;
         return writer.flush();
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        let missing = format!("there is no folder {}", folder.display());
-        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
-    }
+    let folder = folder_of(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".fiberscope-");
     #[cfg(unix)]
@@ -48,6 +42,23 @@ fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result
     drop(writer);
     file.persist(path).map_err(|failure| failure.error)?;
     Ok(())
+}
+
+/// Whether a file can be at this place: no folder is there, but the folder around it.
+pub(crate) fn check_place(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder"));
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        let missing = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
+    }
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::markup::Element;
 use crate::number::{grouped, significant};
-use crate::svg::{Svg, coordinate, label, text_width};
+use crate::svg::{Svg, label, rectangle, text_width};
 use crate::text::Lines;
 
 /// What is known of a functional dimension, as plain numbers.
@@ -211,20 +210,12 @@ impl DimensionSummary {
         for (index, (name, value)) in parts.iter().enumerate() {
             let width = *value as f64 * scale;
             let class = PARTS[index % PARTS.len()];
-            let rectangle = |x: f64, y: f64, width: f64, height: f64| {
-                Element::new("rect")
-                    .class(class)
-                    .attr("x", coordinate(x))
-                    .attr("y", coordinate(y))
-                    .attr("width", coordinate(width))
-                    .attr("height", coordinate(height))
-            };
-            content.push(rectangle(x, 36.0, width, 30.0));
+            content.push(rectangle(class, (x, 36.0), (width, 30.0)));
             let number = grouped(*value);
             if width > text_width(&number) + 8.0 {
                 content.push(label("mid part-number", (x + width / 2.0, 55.0), &number));
             }
-            content.push(rectangle(LEFT, y - 11.0, 14.0, 14.0));
+            content.push(rectangle(class, (LEFT, y - 11.0), (14.0, 14.0)));
             content.push(label("name", (LEFT + 22.0, y), &format!("{number}  {name}")));
             x += width;
             y += 21.0;

@@ -18,6 +18,7 @@ pub mod certificate;
 pub mod complex;
 pub mod diagram;
 pub mod dimension;
+pub mod extraction;
 pub mod fiber;
 pub mod graph;
 pub mod json;

@@ -99,6 +99,12 @@ pub(crate) fn circle(class: &'static str, (x, y): (f64, f64), radius: f64) -> El
     element.attr("r", coordinate(radius))
 }
 
+/// A rectangle with its upper left corner and its size.
+pub(crate) fn rectangle(class: &'static str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Element {
+    let element = Element::new("rect").class(class).attr("x", coordinate(x)).attr("y", coordinate(y));
+    element.attr("width", coordinate(width)).attr("height", coordinate(height))
+}
+
 /// The width of a text of 12 pixels in an ordinary sans serif font, roughly.
 pub(crate) fn text_width(text: &str) -> f64 {
     6.6 * text.chars().count() as f64

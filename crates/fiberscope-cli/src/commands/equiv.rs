@@ -72,7 +72,8 @@ fn certificate(verdict: &Verdict) -> Option<&Certificate> {
     }
 }
 
-fn name(verdict: &Verdict) -> &'static str {
+/// The verdict's name in JSON.
+pub fn name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Equivalent { .. } => "equivalent",
         Verdict::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",

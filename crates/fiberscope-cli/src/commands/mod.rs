@@ -1,10 +1,12 @@
 //! One module per command.
 
+pub mod answer;
 pub mod check;
 pub mod completions;
 pub mod complex;
 pub mod convert;
 pub mod equiv;
+pub mod extract;
 pub mod fiber;
 pub mod funcdim;
 pub mod info;

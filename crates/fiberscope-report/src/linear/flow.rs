@@ -2,7 +2,7 @@
 //! is last seen, as thick as there are copies.
 
 use crate::markup::Element;
-use crate::svg::{Svg, coordinate, label, segment, text_width};
+use crate::svg::{Svg, label, rectangle, segment, text_width};
 
 /// `count` bars from layer `start` to layer `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl FlowPicture {
         }
         let mut below = bottom + 38.0;
         for (class, text) in self.legend(depth) {
-            content.push(rectangle(class, (16.0, below - 9.0), (24.0, 10.0)));
+            content.push(rounded(class, (16.0, below - 9.0), (24.0, 10.0)));
             content.push(label("tick", (48.0, below), text));
             below += 18.0;
         }
@@ -110,7 +110,7 @@ impl FlowPicture {
         depth: usize,
     ) -> [Element; 2] {
         let class = meaning(bar, depth).0;
-        let strip = rectangle(class, (from - 7.0, y), (to - from + 14.0, height));
+        let strip = rounded(class, (from - 7.0, y), (to - from + 14.0, height));
         let name = format!("[{},{}]", bar.start, bar.end);
         let name = if bar.count > 1 { format!("{name} ×{}", bar.count) } else { name };
         [strip, label("bar-name", (to + 11.0, y + height / 2.0 + 4.0), &name)]
@@ -135,9 +135,8 @@ fn meaning(bar: &FlowBar, depth: usize) -> (&'static str, &'static str) {
     }
 }
 
-fn rectangle(class: &'static str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Element {
-    let element = Element::new("rect").class(class).attr("x", coordinate(x)).attr("y", coordinate(y));
-    element.attr("width", coordinate(width)).attr("height", coordinate(height)).attr("rx", "3")
+fn rounded(class: &'static str, corner: (f64, f64), size: (f64, f64)) -> Element {
+    rectangle(class, corner, size).attr("rx", "3")
 }
 
 #[cfg(test)]

@@ -1,0 +1,397 @@
+//! Extraction: queries, error and time on named networks beside what others needed, and success rates on random ones.
+//!
+//! `extract table` runs the first part, `extract rates` the second, `extract 10-8-1` what there is of one architecture. A network is
+//! extracted on one thread; several run at once. A result that is called verified is compared with the truth in three ways: its parameters after
+//! alignment, the exact comparison on the whole domain, and outputs at many random inputs. The verdict claims a share of the domain;
+//! a result for which that claim is wrong is the worst outcome.
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
+use fiberscope::equivalence::{self, EquivalenceOptions, decide};
+use fiberscope::extract::{self, Extraction, NetworkOracle, Options, Verdict, extract};
+use fiberscope_io::{ReadOptions, load};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Parameters are right if their error is below this, relative to the largest of the layer.
+const RIGHT: f64 = 1e-6;
+/// The bound of the difference of outputs below which two functions count as equal up to rounding.
+const TOLERANCE: f64 = 1e-6;
+/// The longest time of an exact comparison.
+const COMPARISON: Duration = Duration::from_secs(30);
+/// Random inputs at which outputs are compared.
+const POINTS: usize = 100_000;
+/// Random networks of each architecture.
+const NETWORKS: u64 = 50;
+
+/// A line of the table: what was asked of us (logarithms of queries and error, seconds), and what others needed.
+struct Case {
+    widths: &'static [usize],
+    asked: Option<(f64, f64, f64)>,
+    others: &'static str,
+    prototype: &'static str,
+}
+
+const CASES: [Case; 9] = [
+    Case {
+        widths: &[20, 10, 1],
+        asked: Some((11.3, -48.0, 1.0)),
+        others: "2^13.85, 2^-35.7, 47 s",
+        prototype: "2^11.30, 2^-50.7, 1 s",
+    },
+    Case {
+        widths: &[40, 20, 1],
+        asked: None,
+        others: "2^15.22, 2^-37.3, 53 s",
+        prototype: "2^12.98, 2^-48.7, 25 s",
+    },
+    Case {
+        widths: &[10, 10, 10, 1],
+        asked: Some((12.6, -48.0, 1.0)),
+        others: "2^15.57, 2^-39.4, 50 s",
+        prototype: "2^12.60, 2^-50.0, 3 s",
+    },
+    Case {
+        widths: &[20, 10, 10, 1],
+        asked: Some((13.0, -47.0, 2.0)),
+        others: "2^16.08, 2^-38.2, 118 s",
+        prototype: "2^12.93, 2^-48.8, 6 s",
+    },
+    Case {
+        widths: &[10, 15, 15, 1],
+        asked: Some((14.7, -47.0, 5.0)),
+        others: "2^16.37, 2^-38.5, 104 s",
+        prototype: "2^14.69, 2^-49.8, 23 s",
+    },
+    Case {
+        widths: &[40, 20, 10, 10, 1],
+        asked: Some((15.9, -47.0, 20.0)),
+        others: "none within 590 s",
+        prototype: "2^15.86, 2^-49.7, 87 s",
+    },
+    Case {
+        widths: &[80, 40, 20, 1],
+        asked: Some((15.7, -45.0, 30.0)),
+        others: "none within 590 s",
+        prototype: "2^15.67, 2^-39.7, 16 s (widths given)",
+    },
+    Case {
+        widths: &[784, 32, 1],
+        asked: Some((17.4, -37.0, 60.0)),
+        others: "",
+        prototype: "2^17.43, 2^-37.2 (widths given)",
+    },
+    Case {
+        widths: &[784, 128, 1],
+        asked: Some((19.5, -35.0, 600.0)),
+        others: "",
+        prototype: "2^17.52, 2^-24",
+    },
+];
+
+/// The architectures of the success rates, and the rate that was asked.
+const RATES: [(&[usize], u32); 6] = [
+    (&[10, 8, 1], 100),
+    (&[20, 16, 3], 100),
+    (&[10, 8, 6, 1], 98),
+    (&[10, 10, 10, 1], 98),
+    (&[16, 12, 8, 4, 1], 90),
+    (&[40, 20, 10, 10, 1], 90),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let part = std::env::args().nth(1);
+    let wanted = |part: Option<&str>, kind: &str, widths: &[usize]| {
+        part.is_none_or(|part| part == kind || part == name(widths))
+    };
+    let cases: Vec<&Case> =
+        CASES.iter().filter(|case| wanted(part.as_deref(), "table", case.widths)).collect();
+    let rates: Vec<_> = RATES.iter().filter(|(widths, _)| wanted(part.as_deref(), "rates", widths)).collect();
+    if cases.is_empty() && rates.is_empty() {
+        return Err("expected table, rates, or an architecture such as 10-8-1".into());
+    }
+    if !cases.is_empty() {
+        table(&cases)?;
+    }
+    if !rates.is_empty() {
+        success(&rates);
+    }
+    Ok(())
+}
+
+/// What came of one network.
+struct Trial {
+    found: Result<Extraction, String>,
+    seconds: f64,
+    error: Option<extract::Comparison>,
+    /// The certified bound of the difference of outputs on the domain, or what the comparison said instead.
+    exact: Option<Result<f64, &'static str>>,
+    /// The share of random inputs at which the outputs differ by more than [`TOLERANCE`].
+    share: f64,
+}
+
+impl Trial {
+    fn verified(&self) -> bool {
+        self.found.as_ref().is_ok_and(|found| found.verdict == Verdict::Verified)
+    }
+
+    /// Whether the result is the function on all of the domain, certified, or by its parameters where that was not decided.
+    fn equal(&self) -> bool {
+        let near = self.error.as_ref().is_some_and(|error| error.max_relative_error < RIGHT);
+        match self.exact {
+            Some(Ok(_)) => true,
+            Some(Err("different")) => false,
+            _ => near,
+        }
+    }
+
+    /// Whether the outputs differ on more of the domain than the verdict says.
+    fn refuted(&self) -> bool {
+        let delta =
+            self.found.as_ref().ok().and_then(|found| found.fidelity.as_ref()).map_or(0.0, |f| f.delta);
+        self.verified() && self.share > delta
+    }
+
+    fn queries(&self) -> u64 {
+        self.found.as_ref().map_or(0, |found| found.queries)
+    }
+
+    fn reason(&self) -> String {
+        match self.found.as_ref().map(|found| &found.verdict) {
+            Err(error) => error.clone(),
+            Ok(Verdict::Verified) if self.equal() => "verified".into(),
+            Ok(Verdict::Verified) => {
+                let widths =
+                    self.found.as_ref().ok().and_then(|found| found.network.as_ref()).map(Network::widths);
+                let error = self
+                    .error
+                    .as_ref()
+                    .map_or("not aligned".into(), |error| format!("error 2^{:.1}", error.max_error.log2()));
+                format!(
+                    "verified{}: widths {}, {error}, exact comparison: {}, outputs differ at {} of {POINTS} random inputs",
+                    if self.refuted() { ", but **wrong**" } else { "" },
+                    name(&widths.unwrap_or_default()),
+                    self.exact.as_ref().map_or("none", |exact| exact.as_ref().err().unwrap_or(&"equal")),
+                    (self.share * POINTS as f64).round()
+                )
+            }
+            Ok(Verdict::Partial { reason, .. }) => format!("partial: {reason}"),
+            Ok(Verdict::Failed { reason }) => format!("failed: {reason}"),
+        }
+    }
+}
+
+/// Extracts a network on one thread and compares the result with it.
+fn attempt(network: &Network) -> Trial {
+    let options = Options::default();
+    let mut oracle = NetworkOracle::new(network.clone());
+    let start = cpu_time();
+    let found = extract(&mut oracle, &options, &mut |_| {}).map_err(|error| error.to_string());
+    let seconds = cpu_time() - start;
+    let recovered = found.as_ref().ok().and_then(|found| found.network.as_ref());
+    let error = recovered.and_then(|recovered| extract::compare(network, recovered));
+    let exact = recovered.map(|recovered| compare_exactly(network, recovered, options.domain));
+    let share = recovered.map_or(0.0, |recovered| disagreement(network, recovered, options.domain));
+    Trial { seconds, error, exact, share, found }
+}
+
+/// The share of random inputs at which the outputs differ.
+fn disagreement(truth: &Network, found: &Network, (lo, hi): (f64, f64)) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let points = Matrix::from_fn(POINTS, truth.input_width(), |_, _| rng.random_range(lo..hi));
+    let (Ok(a), Ok(b)) = (truth.evaluate_batch(&points), found.evaluate_batch(&points)) else { return 1.0 };
+    let differ = |(a, b): &(&[f64], &[f64])| a.iter().zip(*b).any(|(a, b)| (a - b).abs() > TOLERANCE);
+    a.iter_rows().zip(b.iter_rows()).filter(differ).count() as f64 / POINTS as f64
+}
+
+fn compare_exactly(truth: &Network, found: &Network, domain: (f64, f64)) -> Result<f64, &'static str> {
+    let domain = Domain::from_bounds(&vec![domain; truth.input_width()]).expect("a bounded interval");
+    let options = EquivalenceOptions {
+        tolerance: Some(TOLERANCE),
+        precision: f64::EPSILON,
+        time: Some(COMPARISON),
+        ..EquivalenceOptions::default()
+    };
+    match decide(truth, found, &domain, &options, &|_| {}).map(|decision| decision.verdict) {
+        Ok(equivalence::Verdict::Equivalent { .. }) => Ok(0.0),
+        Ok(equivalence::Verdict::EquivalentUpToRounding { bound, .. }) => Ok(bound.to_f64()),
+        Ok(equivalence::Verdict::Different { .. }) => Err("different"),
+        Ok(equivalence::Verdict::Undecided { .. }) | Err(_) => Err("undecided"),
+    }
+}
+
+fn table(cases: &[&Case]) -> Result<(), Box<dyn Error>> {
+    let networks: Vec<Network> = cases.iter().map(|case| named(case.widths)).collect::<Result<_, _>>()?;
+    let trials = on_all_cores(&networks);
+    println!("## Named networks\n");
+    println!(
+        "The architecture is not given. Double precision, inputs from -3 to 3. The error is that of the worst parameter after permutation and scaling; \
+         the time is that of one thread. CRYPTO 2020 is the program of that paper on the same files, the prototype is in numpy.\n"
+    );
+    println!(
+        "| network | verdict | queries | error | seconds | outputs differ by at most | asked | met | CRYPTO 2020 | prototype |"
+    );
+    println!("|---|---|---:|---:|---:|---:|---|---|---|---|");
+    for (case, trial) in cases.iter().zip(&trials) {
+        let queries = (trial.queries() as f64).log2();
+        let error = trial.error.as_ref().map(|error| error.max_error.log2());
+        let exact = match trial.exact {
+            Some(Ok(bound)) => format!("{bound:.1e}"),
+            Some(Err(verdict)) => verdict.into(),
+            None => "-".into(),
+        };
+        let asked = case.asked.map_or("-".into(), |(q, e, s)| format!("2^{q}, 2^{e}, {s} s"));
+        let met = match (case.asked, error) {
+            (Some((q, e, s)), Some(error)) if trial.verified() => {
+                // What was asked has one decimal.
+                let late = [
+                    (queries < q + 0.05, "queries"),
+                    (error < e + 0.05, "error"),
+                    (trial.seconds <= s, "time"),
+                ];
+                let missed: Vec<_> = late.iter().filter(|(met, _)| !met).map(|(_, name)| *name).collect();
+                if missed.is_empty() { "yes".into() } else { format!("not: {}", missed.join(", ")) }
+            }
+            (Some(_), _) => "no".into(),
+            (None, _) => "-".into(),
+        };
+        println!(
+            "| {} | {} | 2^{queries:.2} ({}) | {} | {:.2} | {exact} | {asked} | {met} | {} | {} |",
+            name(case.widths),
+            trial.reason(),
+            trial.queries(),
+            error.map_or("-".into(), |error| format!("2^{error:.1}")),
+            trial.seconds,
+            case.others,
+            case.prototype,
+        );
+    }
+    println!();
+    Ok(())
+}
+
+fn success(rates: &[&(&[usize], u32)]) {
+    println!("## Success rates\n");
+    println!(
+        "{NETWORKS} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). The architecture is not given. \
+         *Verified* counts results with that verdict. Of them, *proved* are those for which the exact comparison on the domain proves that outputs differ by at most {TOLERANCE:e}, \
+         *tiny set* those for which it finds an input where they differ more, though at no more of {POINTS} random inputs than the verdict says (a neuron that switches only in a corner of the box), and \
+         *wrong* those that differ at more. Counted strictly, a tiny set is wrong too: the parameters are not those of the network, and an input shows it.\n",
+        NETWORKS - 1
+    );
+    println!(
+        "| architecture | verified | asked | proved | tiny set | wrong | partial | failed | queries (median) | largest error | seconds (median) |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    let mut failures = Vec::new();
+    for (widths, asked) in rates {
+        let networks: Vec<Network> = (0..NETWORKS).map(|seed| random(widths, seed)).collect();
+        let trials = on_all_cores(&networks);
+        let count = |wanted: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| wanted(trial)).count();
+        let partial =
+            |trial: &Trial| matches!(&trial.found, Ok(Extraction { verdict: Verdict::Partial { .. }, .. }));
+        let equal = |trial: &Trial| trial.verified() && trial.equal();
+        let verified = count(&Trial::verified);
+        let errors = trials.iter().filter(|trial| equal(trial)).filter_map(|trial| trial.error.as_ref());
+        let worst = errors.map(|error| error.max_error).fold(0.0, f64::max);
+        println!(
+            "| {} | {verified} ({} %) | {asked} % | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
+            name(widths),
+            100 * verified / trials.len(),
+            count(&|trial| trial.verified() && matches!(trial.exact, Some(Ok(_)))),
+            count(&|trial| trial.verified() && !trial.equal() && !trial.refuted()),
+            count(&Trial::refuted),
+            count(&partial),
+            count(&|trial| !trial.verified() && !partial(trial)),
+            median(trials.iter().map(|trial| trial.queries() as f64).collect()),
+            worst.log2(),
+            median(trials.iter().map(|trial| trial.seconds).collect()),
+        );
+        let failed = trials.iter().enumerate().filter(|(_, trial)| !equal(trial));
+        failures.extend(failed.map(|(seed, trial)| {
+            format!("| {} | {seed} | {} | {} |", name(widths), trial.queries(), trial.reason())
+        }));
+    }
+    println!("\n### All that were not recovered on the whole domain\n");
+    if failures.is_empty() {
+        println!("None.");
+        return;
+    }
+    println!("| architecture | seed | queries | reason |\n|---|---:|---:|---|");
+    failures.iter().for_each(|line| println!("{line}"));
+}
+
+/// Extracts all networks, one per core at a time; the results are in the order of the networks.
+fn on_all_cores(networks: &[Network]) -> Vec<Trial> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Trial)>> = Mutex::new(Vec::new());
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(networks.len());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(network) = networks.get(at) else { return };
+                    let trial = pool.install(|| attempt(network));
+                    results.lock().expect("no worker panics with the lock").push((at, trial));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("all workers have ended");
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, trial)| trial).collect()
+}
+
+/// The network of a file, or a random one where there is no file.
+fn named(widths: &[usize]) -> Result<Network, Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/extract/{}_s42.npz", name(widths)));
+    if !path.exists() {
+        return Ok(random(widths, 0));
+    }
+    Ok(load(&path.to_string_lossy(), &ReadOptions::default())?.network)
+}
+
+fn random(widths: &[usize], seed: u64) -> Network {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut normal = |deviation: f64| {
+        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+        deviation * (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    };
+    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
+        let deviation = (2.0 / pair[0] as f64).sqrt();
+        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| normal(deviation));
+        let bias = (0..pair[1]).map(|_| normal(0.5)).collect();
+        let last = l + 2 == widths.len();
+        Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
+    });
+    Network::new(layers.collect()).expect("the widths chain")
+}
+
+/// The seconds that this thread has computed; elsewhere than on Linux those that have passed.
+fn cpu_time() -> f64 {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    let passed = START.get_or_init(Instant::now).elapsed().as_secs_f64();
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let spent = text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok());
+    spent.map_or(passed, |nanoseconds| nanoseconds * 1e-9)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn name(widths: &[usize]) -> String {
+    widths.iter().map(usize::to_string).collect::<Vec<_>>().join("-")
+}

@@ -1,0 +1,63 @@
+//! `fiberscope answer`: a model as an oracle on standard input and output.
+
+use std::io::{BufRead, BufReader, Read, stdin};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fiberscope::extract::{NetworkOracle, Oracle, Precision};
+use serde_json::json;
+
+use super::read_model;
+use crate::Answer;
+use crate::args::ReadArgs;
+use crate::oracle::{hello, read_request};
+use crate::output::Output;
+
+/// No batch is longer.
+const LONGEST: u64 = 1 << 30;
+
+/// Answer queries about a network as lines of JSON, for `fiberscope extract`
+///
+/// Reads batches {"inputs": [[..], ..]} from standard input, one per line, and writes {"outputs": [[..], ..]}; the
+/// first line that it writes says how many inputs and outputs there are. On another machine it shows what the network there leaks.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope extract -o found.json -- fiberscope answer zoo:duplicate-merged --decimals 6\n  fiberscope extract -o found.json -- ssh host fiberscope answer model.onnx"
+)]
+pub struct AnswerArgs {
+    /// The network
+    pub model: String,
+    /// Compute in single precision
+    #[arg(long)]
+    pub single: bool,
+    /// Round the outputs to this many decimals
+    #[arg(long, value_name = "N")]
+    pub decimals: Option<u32>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+pub fn run(args: &AnswerArgs, output: &mut Output) -> anyhow::Result<Answer> {
+    if args.model == "-" {
+        bail!("-: expected a file or zoo:NAME; standard input has the queries");
+    }
+    let network = read_model(&args.model, &args.read.options(), output)?.network;
+    let precision = Precision { single: args.single, decimals: args.decimals };
+    let mut oracle = NetworkOracle::new(network).with_precision(precision);
+    output.raw(format!("{}\n", hello(&oracle)).as_bytes())?;
+    let mut input = BufReader::new(stdin().lock());
+    loop {
+        let mut line = Vec::new();
+        input.by_ref().take(LONGEST).read_until(b'\n', &mut line).context("standard input")?;
+        if line.is_empty() {
+            return Ok(Answer::Yes);
+        }
+        let answer = read_request(&line, oracle.inputs())
+            .and_then(|points| oracle.query(&points).map_err(|error| error.to_string()));
+        let message = match answer {
+            Ok(outputs) => json!({ "outputs": outputs.iter_rows().collect::<Vec<_>>() }),
+            Err(reason) => json!({ "error": reason }),
+        };
+        output.raw(format!("{message}\n").as_bytes())?;
+    }
+}

@@ -1,0 +1,281 @@
+//! `fiberscope extract`
+
+pub mod args;
+mod leak;
+mod open;
+mod truth;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use fiberscope::extract::{
+    Disagreement, ExtractError, Extraction, Options, Progress, Step, Verdict, extract,
+};
+use fiberscope::limit::Deadline;
+use fiberscope_core::Network;
+use fiberscope_io::{Precision, check_writable, save};
+use fiberscope_report::extraction::{Agreement, ExtractionSummary, Finding};
+
+use super::read_model;
+use crate::Answer;
+use crate::args::Global;
+use crate::oracle::{Log, Recorder, Run};
+use crate::output::{Output, check_picture, write_picture};
+use args::ExtractArgs;
+
+/// The line of progress is written so often.
+const SHOWN: Duration = Duration::from_millis(100);
+
+pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let deadline = Deadline::after(global.time_limit.map(Duration::from_secs_f64));
+    check_domain(args.domain)?;
+    if args.leak_report {
+        return leak::run(args, global, deadline, output);
+    }
+    let out = args.output.as_deref().expect("the command line requires it without --leak-report");
+    check_writable(out)?;
+    args.plot.as_deref().map_or(Ok(()), check_picture)?;
+    let truth = args.truth.as_ref().map(|name| read_model(name, &args.read.options(), output)).transpose()?;
+    let opened = open::open(args, deadline, output)?;
+    let sizes = (opened.oracle.inputs(), opened.oracle.outputs());
+    let truth = truth.map(|truth| truth.network);
+    if let (Some(truth), Some(name)) = (&truth, &args.truth) {
+        check_sizes(name, truth, sizes)?;
+    }
+    let options = options(args, global, deadline, sizes);
+    let log = LogFile::choose(args, out, output);
+    let mut recorder = Recorder::new(opened.oracle, Some(log.open(&options, sizes)?), opened.batch);
+    let found = extract(&mut recorder, &options, &mut progress(output));
+    output.end_progress();
+    let (asked, replayed) = (recorder.asked(), recorder.replayed());
+    // The log is closed, and a child process ended, before anything is said.
+    drop(recorder);
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => return stopped(error, log.keep_if(asked > 0), deadline, output),
+    };
+    let mut summary = summarize(&found, opened.name, sizes, args.domain);
+    (summary.asked, summary.replayed) = (asked, replayed);
+    if let Some(network) = &found.network {
+        save(network, out, Precision::F64)?;
+        summary.output = Some(out.display().to_string());
+        summary.truth = truth.map(|truth| truth::compare(&truth, network, &found, &options));
+    }
+    // Only now: where the network could not be written, its queries are not lost.
+    let kept = log.keep_if(found.verdict != Verdict::Verified);
+    summary.log = kept.map(|path| path.display().to_string());
+    if let Some(path) = &args.plot {
+        write_picture(path, &summary.draw())?;
+    }
+    output.result(&summary.to_text(), &summary.to_json())?;
+    Ok(answer(&found, &options))
+}
+
+/// What the verdict is as an exit code: widths that are refuted, and a failure within the limits, are a "no".
+fn answer(found: &Extraction, options: &Options) -> Answer {
+    let hidden = |network: &Network| -> Vec<usize> {
+        network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect()
+    };
+    let refuted = match (&options.widths, &found.network) {
+        (Some(given), Some(network)) => *given != hidden(network),
+        _ => false,
+    };
+    match &found.verdict {
+        Verdict::Verified => Answer::Yes,
+        Verdict::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
+        Verdict::Partial { .. } => Answer::Undecided,
+        // Both sentences of the library about limits name them.
+        Verdict::Failed { reason } if reason.contains("limit") => Answer::Undecided,
+        Verdict::Failed { .. } => Answer::No,
+    }
+}
+
+/// The error that ended an extraction, and where its queries are. Time that ran out is no error of the oracle.
+fn stopped(
+    error: ExtractError,
+    log: Option<&Path>,
+    deadline: Deadline,
+    output: &Output,
+) -> anyhow::Result<Answer> {
+    let late = matches!(error, ExtractError::Oracle(_)) && deadline.is_past();
+    let error = match log {
+        Some(log) => {
+            anyhow!("{error}\nthe query log is kept: --resume {} goes on without asking again", log.display())
+        }
+        None => error.into(),
+    };
+    if late {
+        output.error(&error);
+        return Ok(Answer::Undecided);
+    }
+    Err(error)
+}
+
+fn check_domain((lo, hi): (f64, f64)) -> Result<(), ExtractError> {
+    if lo < hi { Ok(()) } else { Err(ExtractError::Domain { lo, hi }) }
+}
+
+fn check_sizes(name: &str, truth: &Network, (inputs, outputs): (usize, usize)) -> anyhow::Result<()> {
+    let (n, m) = (truth.input_width(), truth.output_width());
+    if (n, m) != (inputs, outputs) {
+        let plural =
+            |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+        let expected = format!("{} and {}", plural(inputs, "input"), plural(outputs, "output"));
+        bail!("{name}: expected {expected}, as the oracle has, found {n} and {m}");
+    }
+    Ok(())
+}
+
+fn options(args: &ExtractArgs, global: &Global, deadline: Deadline, sizes: (usize, usize)) -> Options {
+    Options {
+        widths: args.widths.as_deref().map(|widths| hidden(widths, sizes)),
+        domain: args.domain,
+        max_queries: args.max_queries,
+        noise: args.noise.0,
+        seed: global.seed,
+        deadline,
+    }
+}
+
+/// The hidden widths of a list that may have inputs and outputs at its ends.
+fn hidden(widths: &[usize], (inputs, outputs): (usize, usize)) -> Vec<usize> {
+    match widths {
+        [first, between @ .., last] if (*first, *last) == (inputs, outputs) => between.to_vec(),
+        _ => widths.to_vec(),
+    }
+}
+
+/// A callback that keeps one line of a terminal up to date.
+fn progress(output: &Output) -> impl FnMut(Progress) {
+    let mut last: Option<Instant> = None;
+    move |now: Progress| {
+        if last.is_some_and(|last| last.elapsed() < SHOWN) {
+            return;
+        }
+        last = Some(Instant::now());
+        let place =
+            place(now.layer, now.step).map_or(String::new(), |layer| format!("layer {}, ", layer + 1));
+        output.progress(&format!(
+            "{place}{}: {} neurons found, {} kinks in the pool, {} queries",
+            now.step, now.neurons, now.kinks, now.queries
+        ));
+    }
+}
+
+/// Where queries are logged, and whether the user named the file.
+struct LogFile {
+    path: PathBuf,
+    named: bool,
+}
+
+impl LogFile {
+    /// The file of `--resume`, or one beside the output that does not exist yet.
+    fn choose(args: &ExtractArgs, out: &Path, output: &Output) -> Self {
+        if let Some(path) = &args.resume {
+            return LogFile { path: path.clone(), named: true };
+        }
+        let with = |ending: String| {
+            let mut name = out.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let mut path = with(".queries".into());
+        let mut count = 1;
+        while path.exists() {
+            if count == 1 {
+                output.note(&format!(
+                    "{} has the queries of an earlier run; --resume goes on with it",
+                    path.display()
+                ));
+            }
+            count += 1;
+            path = with(format!(".{count}.queries"));
+        }
+        LogFile { path, named: false }
+    }
+
+    fn open(&self, options: &Options, (inputs, outputs): (usize, usize)) -> anyhow::Result<Log> {
+        let Options { seed, domain, widths, noise, .. } = options.clone();
+        Ok(Log::open(&self.path, &Run { inputs, outputs, seed, domain, widths, noise })?)
+    }
+
+    /// The file if it is kept: it is if the user named it, or if it is of use.
+    fn keep_if(&self, useful: bool) -> Option<&Path> {
+        if self.named || useful {
+            return Some(&self.path);
+        }
+        // A log that cannot be removed does no harm.
+        let _ = std::fs::remove_file(&self.path);
+        None
+    }
+}
+
+fn summarize(
+    found: &Extraction,
+    name: String,
+    sizes: (usize, usize),
+    domain: (f64, f64),
+) -> ExtractionSummary {
+    let (finding, reason, disagreements) = judge(&found.verdict);
+    ExtractionSummary {
+        name,
+        sizes,
+        domain,
+        finding,
+        reason,
+        widths: found.network.as_ref().map(Network::widths),
+        layers: found.layers.iter().map(|layer| (layer.neurons, layer.always_active)).collect(),
+        fidelity: found.fidelity.as_ref().map(|fidelity| Agreement {
+            points: fidelity.points,
+            max_difference: fidelity.max_difference,
+            epsilon: fidelity.epsilon,
+            delta: fidelity.delta,
+            lines: fidelity.lines,
+            kinks: fidelity.kinks,
+        }),
+        queries: found.queries,
+        spent: found
+            .spent
+            .iter()
+            .map(|&(layer, step, n)| (place(layer, step), step.to_string(), n))
+            .collect(),
+        noise: found.noise,
+        remarks: found.remarks.clone(),
+        disagreements: disagreements
+            .iter()
+            .map(|Disagreement { x, oracle, recovered }| [x.clone(), oracle.clone(), recovered.clone()])
+            .collect(),
+        ..ExtractionSummary::default()
+    }
+}
+
+/// The layer of a step, if it belongs to one.
+fn place(layer: usize, step: Step) -> Option<usize> {
+    match step {
+        Step::Noise | Step::Polish | Step::Verification => None,
+        _ => Some(layer),
+    }
+}
+
+fn judge(verdict: &Verdict) -> (Finding, Option<String>, &[Disagreement]) {
+    match verdict {
+        Verdict::Verified => (Finding::Verified, None, &[]),
+        Verdict::Partial { reason, disagreements } => (Finding::Partial, Some(reason.clone()), disagreements),
+        Verdict::Failed { reason } => (Finding::Failed, Some(reason.clone()), &[]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_may_have_inputs_and_outputs() {
+        assert_eq!(hidden(&[10, 8, 1], (10, 1)), [8]);
+        assert_eq!(hidden(&[8], (10, 1)), [8]);
+        assert_eq!(hidden(&[8, 6], (10, 1)), [8, 6]);
+        assert_eq!(hidden(&[1], (1, 1)), [1]);
+        assert!(hidden(&[10, 1], (10, 1)).is_empty());
+    }
+}

@@ -1,0 +1,37 @@
+//! Extraction from the networks of the zoo, most of which are as degenerate as networks can be: what is called verified is the
+//! function, by the exact comparison on the domain.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::time::Duration;
+
+use fiberscope::core::Domain;
+use fiberscope::equivalence::{self, EquivalenceOptions, decide};
+use fiberscope::extract::{NetworkOracle, Options, Verdict, extract};
+use fiberscope_io::zoo;
+
+#[test]
+fn no_wrong_network_is_called_verified() {
+    let options = Options::default();
+    let mut verified = 0;
+    for entry in zoo::entries() {
+        let truth = zoo::network(&entry.name).unwrap().network;
+        let found = extract(&mut NetworkOracle::new(truth.clone()), &options, &mut |_| {});
+        let Ok(found) = found else { continue };
+        if found.verdict != Verdict::Verified {
+            continue;
+        }
+        verified += 1;
+        let domain = Domain::from_bounds(&vec![options.domain; truth.input_width()]).unwrap();
+        let asked = EquivalenceOptions {
+            tolerance: Some(1e-6),
+            precision: f64::EPSILON,
+            time: Some(Duration::from_secs(20)),
+            ..EquivalenceOptions::default()
+        };
+        let decision = decide(&truth, found.network.as_ref().unwrap(), &domain, &asked, &|_| {}).unwrap();
+        if let equivalence::Verdict::Different { x, a, b, .. } = decision.verdict {
+            panic!("{}: verified, but {a:?} and {b:?} at {x:?}; {:?}", entry.name, found.fidelity);
+        }
+    }
+    assert!(verified > 0, "nothing was recovered");
+}
