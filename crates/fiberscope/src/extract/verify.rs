@@ -3,11 +3,11 @@
 //! If `N` random points of the domain show no difference above `epsilon`, such differences have at most the share
 //! `3 / N` of the domain, with 95 % confidence. On a random line the recovered function is linear between kinks that
 //! are computed from it; the oracle must agree at the kinks and at three points of every piece, so that its slopes
-//! and kinks are the same.
+//! and kinks are the same. Corners of the domain, where neurons take their extremes, are looked at too.
 
 use fiberscope_core::Network;
 
-use super::algebra::{along, peak};
+use super::algebra::{along, peak, row_times, scaled};
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};
 use super::{Disagreement, Fidelity, Step};
@@ -20,6 +20,12 @@ const SCALED_POINTS: usize = 40;
 
 /// Fresh lines.
 const LINES: usize = 2;
+
+/// Random corners of the domain.
+const RANDOM_CORNERS: usize = 40;
+
+/// Neurons and outputs of a layer whose extremes are looked for.
+const MOST_CLIMBS: usize = 40;
 
 /// The most disagreements that are kept.
 const MOST_DISAGREEMENTS: usize = 20;
@@ -39,9 +45,10 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
     for scale in [0.1, 0.4] {
         for _ in 0..SCALED_POINTS {
             let x = inquiry.point_of_domain();
-            questions.push(super::algebra::scaled(&x, scale));
+            questions.push(scaled(&x, scale));
         }
     }
+    questions.extend(corners(inquiry, layers));
     let mut kinks = 0;
     for _ in 0..LINES {
         let (places, count) = line(inquiry, layers);
@@ -81,6 +88,29 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
         },
         disagreements: disagreements.into_iter().map(|(_, d)| d).collect(),
     })
+}
+
+/// Corners of the domain: random ones, and those where pre-activations and outputs are largest and smallest as far as
+/// following their gradients tells. Neurons that switch only in a corner show there.
+fn corners(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> Vec<Vec<f64>> {
+    let radius = inquiry.radius;
+    let toward = |direction: &[f64]| -> Vec<f64> { direction.iter().map(|g| radius.copysign(*g)).collect() };
+    let mut places: Vec<Vec<f64>> = (0..RANDOM_CORNERS).map(|_| toward(&inquiry.direction())).collect();
+    for depth in 0..layers.len() {
+        let prefix = Prefix { layers: layers[..depth].to_vec(), ..Prefix::empty(inquiry.inputs) };
+        for (w, _) in layers[depth].iter().take(MOST_CLIMBS) {
+            for sign in [-1.0, 1.0] {
+                let mut x = inquiry.point_of_domain();
+                for _ in 0..if depth == 0 { 1 } else { 3 } {
+                    let gradient =
+                        if depth == 0 { w.to_vec() } else { row_times(w, &prefix.local(&x).gradient) };
+                    x = toward(&scaled(&gradient, sign));
+                }
+                places.push(x);
+            }
+        }
+    }
+    places
 }
 
 /// How much the outputs vary.
