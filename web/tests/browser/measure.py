@@ -1,0 +1,56 @@
+"""How long the explorer takes to follow a change: `python web/tests/browser/measure.py [FIBERSCOPE]`.
+
+A bias of the first and of the second layer of a 2-16-16-1 network is moved in small steps, as a drag does. Timed on the page: the complex on the visible part of
+the plane, drawing it, and the panels, in one thread; and how long the verdict takes after that.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from chromium import Chromium  # noqa: E402
+
+UPDATES = """(async () => {
+  const { app, view, paint } = window.explorer;
+  const times = [], verdicts = [];
+  for (let k = 0; k < 120; k++) {
+    const layer = k % 2;
+    const bias = app.startNetwork.layers[layer].bias[3];
+    await new Promise(requestAnimationFrame);
+    const begun = performance.now();
+    app.edit(layer, 3, null, bias + 0.004 * (k + 1));
+    paint();
+    times.push(performance.now() - begun);
+    while (!["known", "failed"].includes(app.verdict.state)) await new Promise((next) => setTimeout(next, 1));
+    verdicts.push(performance.now() - begun);
+  }
+  return { times: times.slice(20), verdicts: verdicts.slice(20), regions: view.picture.regions.length, folds: view.picture.folds.length, verdict: app.verdict.verdict };
+})()"""
+
+
+def main():
+    program = sys.argv[1] if len(sys.argv) > 1 else "fiberscope"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "explorer.html"
+        subprocess.run([program, "explore", "--output", path, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        browser = Chromium()
+        try:
+            page = browser.page()
+            page.open(f"file://{path}", "document.documentElement.dataset.ready === 'yes'")
+            page.choose("#examples", "random-16")
+            page.frame()
+            found = page.js(UPDATES, timeout=300)
+        finally:
+            browser.close()
+    middle = lambda xs: sorted(xs)[len(xs) // 2]
+    high = lambda xs: sorted(xs)[len(xs) * 95 // 100]
+    print(f"2-16-16-1, {found['regions']} regions, {found['folds']} pieces of folds; {len(found['times'])} updates")
+    print(f"picture and panels  median {middle(found['times']):5.1f} ms, 95 % within {high(found['times']):5.1f} ms")
+    print(f"with the verdict    median {middle(found['verdicts']):5.1f} ms, 95 % within {high(found['verdicts']):5.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
