@@ -18,7 +18,6 @@ class Palette {
     const name = ramp === "viridis" ? "viridis" : this.dark ? "slateDark" : "slate";
     this.stops = RAMPS[name].map(rgb);
     this.css = RAMPS[name];
-    this.nodes = this.css.map((_, i) => i / (this.css.length - 1));
     this.halo = ramp === "viridis";
     this.ink = this.dark ? "#e6edf3" : "#1b1f24";
     this.soft = this.dark ? "#a3adb8" : "#57606a";
@@ -30,11 +29,15 @@ class Palette {
     return this.layers[l % this.layers.length];
   }
 
-  // The colour of a height between 0 and 1.
-  at(part) {
-    const t = Math.min(Math.max(part, 0), 1) * (this.stops.length - 1);
-    const i = Math.min(Math.floor(t), this.stops.length - 2);
-    const mix = (k) => Math.round(this.stops[i][k] + (t - i) * (this.stops[i + 1][k] - this.stops[i][k]));
-    return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
+  // The colours of so many heights from the lowest to the highest, as pixels.
+  shades(count) {
+    const pixels = new Uint8ClampedArray(4 * count);
+    for (let s = 0; s < count; s++) {
+      const t = (s / (count - 1)) * (this.stops.length - 1);
+      const i = Math.min(Math.floor(t), this.stops.length - 2);
+      for (let k = 0; k < 3; k++) pixels[4 * s + k] = this.stops[i][k] + (t - i) * (this.stops[i + 1][k] - this.stops[i][k]);
+      pixels[4 * s + 3] = 255;
+    }
+    return new Uint32Array(pixels.buffer);
   }
 }

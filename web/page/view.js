@@ -12,6 +12,7 @@ class View {
     this.range = [0, 1];
     this.options = { ramp: "slate", contours: true, folds: true };
     this.axes = ["x1", "x2"];
+    this.heightsPainter = new Heights();
   }
 
   // The size in CSS pixels; the canvas has the screen's resolution.
@@ -82,9 +83,7 @@ class View {
     c.beginPath();
     c.rect(MARGIN.left, MARGIN.top, this.width - MARGIN.left - MARGIN.right, this.height - MARGIN.top - MARGIN.bottom);
     c.clip();
-    c.fillStyle = palette.at(0);
-    c.fillRect(0, 0, this.width, this.height);
-    for (const region of this.picture.regions) this.drawRegion(region, palette);
+    this.drawHeights(palette);
     if (this.options.contours) this.drawContours(palette);
     if (marks.region) this.outline(marks.region, palette);
     if (this.options.folds) this.drawFolds(palette, marks);
@@ -106,46 +105,15 @@ class View {
     c.closePath();
   }
 
-  drawRegion({ p, a }, palette) {
-    const c = this.context;
-    const [low, high] = this.range;
-    const part = (x, y) => (a[0] * x + a[1] * y + a[2] - low) / (high - low);
-    let [least, most] = [Infinity, -Infinity];
-    for (let i = 0; i < p.length; i += 2) {
-      const t = part(p[i], p[i + 1]);
-      [least, most] = [Math.min(least, t), Math.max(most, t)];
-    }
-    this.trace(p);
-    let fill = palette.at((least + most) / 2);
-    if (most - least > 2e-3) {
-      // On a region the height is affine: a linear gradient between two of its level lines is exact.
-      const square = a[0] * a[0] + a[1] * a[1];
-      const at = (t) => {
-        const value = low + t * (high - low) - (a[0] * p[0] + a[1] * p[1] + a[2]);
-        return this.toScreen([p[0] + (value * a[0]) / square, p[1] + (value * a[1]) / square]);
-      };
-      const [from, to] = [Math.max(least, -0.02), Math.min(most, 1.02)];
-      if (to > from) {
-        const gradient = c.createLinearGradient(...at(from), ...at(to));
-        // Between two colours of the ramp a gradient mixes as the ramp does.
-        gradient.addColorStop(0, palette.at(from));
-        for (const node of palette.nodes) {
-          if (node > from && node < to) gradient.addColorStop((node - from) / (to - from), palette.at(node));
-        }
-        gradient.addColorStop(1, palette.at(to));
-        fill = gradient;
-      } else {
-        fill = palette.at(least > 1 ? 1 : 0);
-      }
-    }
-    c.fillStyle = fill;
-    c.fill();
-    // The seam between two regions, unless many lines cover it.
-    if (!this.options.folds || this.picture.regions.length < 150) {
-      c.strokeStyle = fill;
-      c.lineWidth = 0.8;
-      c.stroke();
-    }
+  drawHeights(palette) {
+    const [left, top] = [MARGIN.left, MARGIN.top];
+    const [width, height] = [Math.ceil(this.width - left - MARGIN.right), Math.ceil(this.height - top - MARGIN.bottom)];
+    const toScreen = (point) => {
+      const [x, y] = this.toScreen(point);
+      return [x - left, y - top];
+    };
+    const painted = this.heightsPainter.paint({ regions: this.picture.regions, width, height, toScreen, range: this.range, palette });
+    this.context.drawImage(painted, left, top, width, height);
   }
 
   drawContours(palette) {

@@ -7,7 +7,8 @@ use crate::shell::{Failure, cargo, program, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The scripts of the page, in this order.
-const SCRIPTS: [&str; 8] = ["engine", "network", "palette", "view", "judge", "app", "panels", "pointer"];
+const SCRIPTS: [&str; 9] =
+    ["engine", "network", "palette", "heights", "view", "judge", "app", "panels", "pointer"];
 
 /// Builds both.
 pub fn build() -> Result<(), Failure> {
