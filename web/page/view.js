@@ -176,7 +176,7 @@ class View {
     if (palette.halo) for (const { width, pieces } of sorted) stroke(pieces, width + 2, "rgba(255,255,255,.75)", [], "butt");
     const line = (pieces, fold, width) => {
       const dash = fold.visible ? [] : fold.hidden ? [9, 4, 2, 4] : [4, 4];
-      stroke(pieces, width, fold.hidden ? palette.ink : palette.layer(fold.l), dash, fold.visible ? "round" : "butt");
+      stroke(pieces, width, fold.hidden ? palette.ink : palette.layer(fold.l), dash, fold.visible ? "square" : "butt");
     };
     for (const { fold, width, pieces } of sorted) line(pieces, fold, width);
     if (marks.fold) line([marks.fold], marks.fold, 4.5);
