@@ -10,9 +10,19 @@ use crate::page::{Badge, Cell, Section, Table};
 
 /// What the roles of neurons and identifiability rest on.
 pub const ANATOMY: &str = "a neuron is dead on the domain if its pre-activation is never positive there and linear if it is never negative; both are decided by interval arithmetic in exact rational numbers. A dead or linear neuron, a hidden hyperplane, a neuron without outgoing weights and two neurons on one ray each give parameters with the same function that are no permutation and scaling of the given ones; the converse is known for generic parameters of one hidden layer and of three layers with a bottleneck [threelayer2026, Section 6].";
-const FIBER: &str = "permutation and positive scaling keep the function of every ReLU network [rolnick2020reverse, Lemma 1]; linear neurons, re-orientations and hidden hyperplanes are the other moves, and for generic parameters of one hidden layer and of three layers with a bottleneck there are no more [threelayer2026, Sections 4 to 6]. The conditions of genericity below were checked exactly; where one fails, the symmetries that are listed still hold.";
+const FIBER: &str = "permutation and positive scaling keep the function of every ReLU network [rolnick2020reverse, Lemma 1]; linear neurons, re-orientations and hidden hyperplanes are the other moves, and for generic parameters of one hidden layer and of three layers with a bottleneck there are no more [threelayer2026, Sections 4 to 6]. The conditions of genericity above were checked exactly; where one fails, the symmetries that are listed still hold.";
 const REGIONS: &str = "the domain is cut, layer by layer, by the zero sets of the neurons, which are affine on every cell so far; signs that doubles with bounds on their errors do not decide are decided in rational numbers. The function bends across a facet iff its weight, the sum over the paths from its neuron to the outputs, is not zero [threelayer2026, Proposition 17].";
 const DIMENSION: &str = "the functional dimension is the rank of the Jacobian of the outputs with respect to the parameters [grigsby2022functional]. A rank modulo a prime is at most the true one, and the upper bounds are proved for each network, so that the rank is certain where they meet.";
+
+/// What the names in square brackets are.
+pub fn references() -> Section {
+    Section::new("References").table(
+        Table::facts()
+            .fact("threelayer2026", Cell::text("The Symmetries of Three-Layer ReLU Networks. Preprint, 2026"))
+            .fact("rolnick2020reverse", Cell::text("Rolnick, Kording: Reverse-engineering deep ReLU networks. ICML 2020"))
+            .fact("grigsby2022functional", Cell::text("Grigsby, Lindsey, Meyerhoff, Wu: Functional dimension of feedforward ReLU neural networks. arXiv:2209.04036, 2022")),
+    )
+}
 
 /// The fiber: dimension, symmetries, components.
 pub fn fiber(summary: &FiberSummary) -> Section {
@@ -222,5 +232,9 @@ mod tests {
         );
         assert!(html(regions(&facts, None)).contains("4, 0 of them bounded"));
         assert!(html(dimension(&dimension_summary)).contains("3, proved"));
+        for text in [ANATOMY, FIBER, REGIONS, DIMENSION] {
+            let key = text.split('[').nth(1).and_then(|rest| rest.split([',', ']']).next()).unwrap();
+            assert!(html(references()).contains(key), "{key}");
+        }
     }
 }

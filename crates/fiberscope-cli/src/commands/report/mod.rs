@@ -224,6 +224,7 @@ impl Report<'_> {
     }
 
     fn finish(mut self, verdict: Option<&str>, output: &Output) -> anyhow::Result<Answer> {
+        self.change(|page| page.section(sections::references()));
         if let Some(checker) = CHECKER {
             self.change(|page| page.checker(checker));
         }
