@@ -88,6 +88,10 @@ impl Page {
     /// The page as the text of an HTML file.
     pub fn to_html(&self) -> String {
         let mut ids = Ids::default();
+        // Taken by the part that checks again.
+        for id in ["check-again", "recheck", "recheck-result", "checker"] {
+            ids.unique(id);
+        }
         let anchors: Vec<_> = self.sections.iter().map(|section| ids.unique(section.heading())).collect();
         let mut header = Element::new("header").line(Element::of_text("h1", &self.title));
         for paragraph in &self.introduction {
