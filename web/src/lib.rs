@@ -10,6 +10,10 @@ pub mod abi;
 mod check;
 #[cfg(feature = "explorer")]
 mod explorer;
+#[cfg_attr(
+    not(feature = "explorer"),
+    allow(dead_code, reason = "the checker asks for texts and networks only")
+)]
 mod request;
 
 use request::Request;
