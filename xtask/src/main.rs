@@ -1,9 +1,11 @@
-//! The tasks of the house: `cargo xtask test | ci | bench NAME.. | bless | fuzz NAME`.
+//! The tasks of the house: `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 
 mod bench;
+mod browser;
 mod python;
 mod shell;
+mod web;
 
 use std::process::ExitCode;
 
@@ -11,8 +13,9 @@ use shell::{Failure, cargo, root};
 
 const USAGE: &str = "usage: cargo xtask TASK
 
-  test            everything that must pass: format, lints, Rust tests, docs, Python tests
+  test            everything that must pass: format, lints, Rust tests, docs, Python tests, browser tests
   ci              the same, as run for every submission
+  web             build the explorer page and the checker as WebAssembly into web/dist/
   bench NAME..    run benchmarks against their peers and store the tables in bench/results/
   bench NAME ARG  print a part of a benchmark, such as extract table
   bless           rewrite the golden transcripts and the digests in zoo/certificates/
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test" | "ci"] => test(),
+        ["web"] => web::build(),
         ["bench", names @ ..] if !names.is_empty() => bench::run(names),
         ["bless"] => bless(),
         ["fuzz", name, rest @ ..] => fuzz(name, rest),
@@ -41,10 +45,13 @@ fn main() -> ExitCode {
 
 fn test() -> Result<(), Failure> {
     cargo(&["fmt", "--all", "--check"]).run()?;
+    // First: the command embeds what this builds.
+    web::build()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
     cargo(&["test", "--workspace"]).run()?;
     cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()?;
-    python::test()
+    python::test()?;
+    browser::test()
 }
 
 fn bless() -> Result<(), Failure> {

@@ -18,6 +18,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "fiberscope-cli",
         &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
     ),
+    (
+        "fiberscope-web",
+        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
+    ),
     ("fiberscope-bench", &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io"]),
     ("xtask", &[]),
 ];

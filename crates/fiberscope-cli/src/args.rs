@@ -9,9 +9,11 @@ use fiberscope_io::{Normalization, Precision, ReadOptions};
 pub use crate::commands::answer::AnswerArgs;
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
 pub use crate::commands::extract::args::ExtractArgs;
+pub use crate::commands::explore::ExploreArgs;
 pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
 pub use crate::commands::funcdim::FuncdimArgs;
 pub use crate::commands::linear::LinearArgs;
+pub use crate::commands::report::ReportArgs;
 pub use crate::commands::reproduce::ReproduceArgs;
 pub use crate::commands::train::TrainArgs;
 
@@ -89,22 +91,25 @@ pub enum Command {
     Train(TrainArgs),
     Reproduce(ReproduceArgs),
     Linear(LinearArgs),
+    Report(ReportArgs),
+    Explore(ExploreArgs),
     Zoo(ZooArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
 
 /// How model files are read.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ReadArgs {
     /// The normalisation header of NNet files: part of the network, or left out
     #[arg(long, value_name = "CHOICE", default_value = "fold")]
     pub nnet_normalization: NnetNormalization,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum NnetNormalization {
     /// Physical units: the header is folded into the first and last layer
+    #[default]
     Fold,
     /// Normalised units: the header is left out
     Ignore,

@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod oracle;
 mod output;
+mod web;
 
 use std::process::ExitCode;
 
@@ -80,6 +81,8 @@ fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Train(args) => commands::train::run(&args, &global, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, &global, output),
         Command::Linear(args) => commands::linear::run(&args, &global, output),
+        Command::Report(args) => commands::report::run(&args, &global, output),
+        Command::Explore(args) => commands::explore::run(&args, &global, output),
         Command::Zoo(args) => commands::zoo::run(&args, output),
         Command::Completions(args) => commands::completions::run(&args, output),
         Command::Man(args) => commands::man::run(&args, output),

@@ -4,6 +4,7 @@
 //! Readers treat their input as hostile: they never panic, never run code from the file, and never
 //! allocate more than a small multiple of its size.
 
+#[cfg(feature = "archives")]
 mod archive;
 mod element;
 mod ending;
@@ -20,8 +21,10 @@ pub mod csv;
 pub mod domain;
 pub mod json;
 pub mod nnet;
+#[cfg(feature = "archives")]
 pub mod npz;
 pub mod onnx;
+#[cfg(feature = "archives")]
 pub mod pt;
 pub mod safetensors;
 mod state_dict;
@@ -30,5 +33,5 @@ pub mod zoo;
 
 pub use error::{FormatError, IoError};
 pub use model::{Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
-pub use open::{Written, check_writable, load, load_data, save};
+pub use open::{Written, check_writable, load, load_bytes, load_data, save};
 pub use write::write_atomically;

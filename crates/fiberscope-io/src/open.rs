@@ -7,13 +7,22 @@ use std::path::{Path, PathBuf};
 use fiberscope_core::Network;
 
 use crate::{
-    Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, npz, onnx, pt,
+    Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, onnx,
     round_to_f32, safetensors, write, write_atomically, zoo,
 };
+#[cfg(feature = "archives")]
+use crate::{npz, pt};
 
+#[cfg(feature = "archives")]
 const READABLE: &str = ".onnx, .safetensors, .npz, .nnet, .json, .pt or .pth (or zoo:NAME, or - for JSON on \
                         standard input)";
-const WRITABLE: &str = ".json, .npz, .safetensors or .onnx";
+#[cfg(not(feature = "archives"))]
+const READABLE: &str = ".onnx, .safetensors, .nnet or .json (`fiberscope convert` makes them of other files)";
+#[cfg(feature = "archives")]
+const WRITABLE: [&str; 4] = ["json", "npz", "safetensors", "onnx"];
+#[cfg(not(feature = "archives"))]
+const WRITABLE: [&str; 3] = ["json", "safetensors", "onnx"];
+const WRITABLE_NAMES: &str = ".json, .npz, .safetensors or .onnx";
 const DATA: &str = ".csv, .npy or .npz";
 
 /// Reads the network that a model argument names: a file, `zoo:NAME`, or `-` for JSON on standard
@@ -32,27 +41,43 @@ pub fn load(argument: &str, options: &ReadOptions) -> Result<Model, IoError> {
 }
 
 fn load_file(path: &Path, options: &ReadOptions) -> Result<Model, IoError> {
-    let read: fn(&[u8], &ReadOptions) -> Result<Model, FormatError> = match extension(path).as_str() {
-        "safetensors" => {
-            let file = File::open(path).map_err(|source| file_error(path, source))?;
-            return safetensors::read_file(&file).map_err(|source| format_error(path, source));
-        }
-        "onnx" => onnx::read,
-        "npz" => npz::read,
-        "nnet" => nnet::read,
-        "json" => json::read,
-        "pt" | "pth" => pt::read,
-        _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: READABLE }),
-    };
+    if extension(path) == "safetensors" {
+        let file = File::open(path).map_err(|source| file_error(path, source))?;
+        return safetensors::read_file(&file).map_err(|source| format_error(path, source));
+    }
+    let read = reader(path)?;
     let bytes = std::fs::read(path).map_err(|source| file_error(path, source))?;
     read(&bytes, options).map_err(|source| format_error(path, source))
+}
+
+/// Reads a network from the contents of a file with this name, where there are no files.
+pub fn load_bytes(name: &Path, bytes: &[u8], options: &ReadOptions) -> Result<Model, IoError> {
+    reader(name)?(bytes, options).map_err(|source| format_error(name, source))
+}
+
+type Reader = fn(&[u8], &ReadOptions) -> Result<Model, FormatError>;
+
+fn reader(path: &Path) -> Result<Reader, IoError> {
+    Ok(match extension(path).as_str() {
+        "safetensors" => safetensors::read,
+        "onnx" => onnx::read,
+        "nnet" => nnet::read,
+        "json" => json::read,
+        #[cfg(feature = "archives")]
+        "npz" => npz::read,
+        #[cfg(feature = "archives")]
+        "pt" | "pth" => pt::read,
+        _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: READABLE }),
+    })
 }
 
 /// Reads a data file: one row per point.
 pub fn load_data(path: &Path) -> Result<Data, IoError> {
     let read: fn(&[u8]) -> Result<Data, FormatError> = match extension(path).as_str() {
         "csv" => csv::read,
+        #[cfg(feature = "archives")]
         "npy" => npz::read_npy_data,
+        #[cfg(feature = "archives")]
         "npz" => npz::read_npz_data,
         _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: DATA }),
     };
@@ -85,6 +110,7 @@ pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Writ
     };
     write_atomically(path, |out| match extension.as_str() {
         "json" => json::write(&network, out),
+        #[cfg(feature = "archives")]
         "npz" => npz::write(&network, precision, out),
         "safetensors" => safetensors::write(&network, precision, out),
         _ => onnx::write(&network, precision, out),
@@ -95,8 +121,8 @@ pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Writ
 /// Whether [`save`] knows the ending of this file and its folder exists: to be asked before long work whose
 /// result goes there.
 pub fn check_writable(path: &Path) -> Result<(), IoError> {
-    if !["json", "npz", "safetensors", "onnx"].contains(&extension(path).as_str()) {
-        return Err(IoError::UnknownExtension { path: path.to_owned(), expected: WRITABLE });
+    if !WRITABLE.contains(&extension(path).as_str()) {
+        return Err(IoError::UnknownExtension { path: path.to_owned(), expected: WRITABLE_NAMES });
     }
     write::check_place(path).map_err(|source| file_error(path, source))
 }

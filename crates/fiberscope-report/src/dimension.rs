@@ -52,7 +52,7 @@ pub struct DimensionSummary {
 }
 
 /// What a part of the deficit means.
-fn meaning(part: &str) -> &'static str {
+pub(crate) fn meaning(part: &str) -> &'static str {
     match part {
         "inactive" => "inactive neurons, and layers before one that is constant",
         "collapse" => "linear neurons in excess of what their neighbours can use",
@@ -66,7 +66,7 @@ fn meaning(part: &str) -> &'static str {
 }
 
 /// What a bound means.
-fn bound_meaning(bound: &str) -> &'static str {
+pub(crate) fn bound_meaning(bound: &str) -> &'static str {
     match bound {
         "rows" => "points times outputs",
         "scaling" => "parameters minus hidden neurons",

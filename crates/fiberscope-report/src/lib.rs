@@ -28,6 +28,7 @@ pub mod moves;
 mod number;
 pub mod page;
 pub mod png;
+pub mod sections;
 mod svg;
 pub mod text;
 pub mod trajectory;

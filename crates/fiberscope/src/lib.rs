@@ -6,6 +6,7 @@
 //! - [`anatomy`]: what is this network? Roles of neurons, hidden hyperplanes, what makes it
 //!   non-identifiable.
 //! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
+//! - [`clock`]: the clock of time limits, also where the standard library has none.
 //! - [`complex`]: which linear regions does a network have, and where does its function bend?
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
 //! - [`reduce`]: fewer neurons, same function.
@@ -43,15 +44,19 @@ pub use fiberscope_core as core;
 pub mod align;
 pub mod anatomy;
 pub mod canonical;
+pub mod clock;
 pub mod complex;
+#[cfg(feature = "dense")]
 pub mod dimension;
 pub mod equivalence;
 pub mod extract;
 pub mod fiber;
 pub mod limit;
+#[cfg(feature = "dense")]
 pub mod linear;
 mod lines;
 pub mod rank;
 pub mod reduce;
 pub mod symmetry;
+#[cfg(feature = "dense")]
 pub mod train;

@@ -1,6 +1,8 @@
 //! The moment at which long work stops and hands over what it has.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock::Instant;
 
 /// A moment after which no new step is begun. It is passed to all that may take long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

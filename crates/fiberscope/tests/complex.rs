@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldMatch, FoldSet, Genericity,
     IdentifiabilityCertificate, Method, PolyhedralComplex, construct_identifiable, count_cells,
-    count_cells_saving, find_relabelling, match_folds, walk_regions,
+    count_cells_saving, find_relabelling, match_folds, unseen_neurons, walk_regions, weigh_by_paths,
 };
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
 use fiberscope_io::load;
@@ -214,6 +214,25 @@ fn weights_balance_and_both_formulas_agree() {
             assert!(breakpoints.facets.iter().filter(|f| f.layer == last).all(|f| f.visible));
             assert!(breakpoints.ridges > 0);
         }
+    }
+}
+
+#[test]
+fn weights_by_paths_alone_are_the_same() {
+    let mut networks: Vec<Network> =
+        [(&[2, 7, 5, 2][..], 1), (&[3, 5, 4, 1], 3)].map(|(widths, seed)| random(widths, seed)).into();
+    networks.push(random_degenerate(&[2, 4, 3, 1], 2));
+    for network in networks {
+        let complex = build(&network, &cube(network.input_width()));
+        let breakpoints = BreakpointComplex::new(&complex);
+        let by_paths = weigh_by_paths(&complex);
+        assert_eq!(by_paths.len(), breakpoints.facets.len());
+        for (a, b) in by_paths.iter().zip(&breakpoints.facets) {
+            assert_eq!((a.facet, a.visible, &a.neurons), (b.facet, b.visible, &b.neurons));
+            let close = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-9 * (1.0 + y.abs());
+            assert!(a.weight.iter().zip(&b.weight).all(close), "{:?} {:?}", a.weight, b.weight);
+        }
+        assert_eq!(unseen_neurons(&complex, &by_paths), breakpoints.hidden_neurons(&complex));
     }
 }
 

@@ -63,7 +63,8 @@ fn read_state(path: &Path) -> anyhow::Result<SearchState> {
     SearchState::from_json(&bytes).with_context(|| path.display().to_string())
 }
 
-fn certificate(verdict: &Verdict) -> Option<&Certificate> {
+/// The certificate of a verdict that is not "undecided".
+pub fn certificate(verdict: &Verdict) -> Option<&Certificate> {
     match verdict {
         Verdict::Equivalent { certificate }
         | Verdict::EquivalentUpToRounding { certificate, .. }
@@ -112,7 +113,8 @@ fn value(decision: &Decision, domain: &Domain) -> Value {
     value
 }
 
-fn text(decision: &Decision, domain: &Domain) -> String {
+/// The verdict as text.
+pub fn text(decision: &Decision, domain: &Domain) -> String {
     let place = match domain {
         Domain::Space => "everywhere",
         Domain::Box(_) => "on the box",

@@ -78,6 +78,29 @@ pub struct FuncdimArgs {
     pub read: ReadArgs,
 }
 
+impl FuncdimArgs {
+    /// The arguments with nothing asked for but the rank on a batch.
+    pub fn plain(model: &str, inputs: Option<usize>) -> Self {
+        FuncdimArgs {
+            model: model.into(),
+            data: None,
+            inputs,
+            domain: None,
+            samples: 10_000,
+            max_regions: 10_000,
+            generic: false,
+            spectrum: false,
+            float32: false,
+            ntk: None,
+            trace: false,
+            plot: None,
+            primes: None,
+            memory: 12_000,
+            read: ReadArgs::default(),
+        }
+    }
+}
+
 pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.time_limit.map(|limit| Instant::now() + Duration::from_secs_f64(limit));
     let model = read_model(&args.model, &args.read.options(), output)?;
@@ -100,7 +123,8 @@ pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::
     Ok(if summary.rank.is_some() { Answer::Yes } else { Answer::Undecided })
 }
 
-fn on_batch(
+/// The functional dimension on the batch of a data file.
+pub fn on_batch(
     args: &FuncdimArgs,
     network: &Network,
     path: &Path,

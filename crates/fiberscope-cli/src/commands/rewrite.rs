@@ -115,7 +115,7 @@ fn write_network(network: &ExactNetwork, path: &Path, output: &Output) -> anyhow
 }
 
 /// The certificate that the moves lead from one network to the other, if they do so exactly.
-fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Option<Certificate> {
+pub fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Option<Certificate> {
     let certificate = Certificate {
         a: NetworkName::of(a),
         b: NetworkName::of(b),

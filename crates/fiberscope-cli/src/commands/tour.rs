@@ -13,9 +13,11 @@ use fiberscope_report::page::{Page, Section};
 use fiberscope_report::{Svg, anatomy, certificate, text};
 use serde_json::json;
 
+use super::report::network_text;
 use crate::Answer;
 use crate::args::{Global, TourArgs};
 use crate::output::Output;
+use crate::web::CHECKER;
 
 pub fn run(args: &TourArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let mut tour = Tour::new();
@@ -23,6 +25,9 @@ pub fn run(args: &TourArgs, global: &Global, output: &mut Output) -> anyhow::Res
     tour.hidden_hyperplane()?;
     tour.nonlocal()?;
     tour.fresh_twin(global.seed)?;
+    if let Some(checker) = CHECKER {
+        tour.page = tour.page.checker(checker);
+    }
     let html = tour.page.to_html();
     write_atomically(&args.output, |file| file.write_all(html.as_bytes()))?;
     tour.text += &format!(
@@ -125,6 +130,9 @@ impl Tour {
         self.claims.push(json!({"a": name_a, "b": name_b, "claim": claim.name(), "valid": true}));
         self.text += &format!("{}\n", text::certificate((name_a, name_b), proof, &outcome));
         self.add(certificate::section((name_a, name_b), proof, &outcome));
+        let (text_a, text_b) = (network_text(a)?, network_text(b)?);
+        self.page =
+            std::mem::replace(&mut self.page, Page::new("")).network(name_a, text_a).network(name_b, text_b);
         Ok(())
     }
 

@@ -177,7 +177,7 @@ impl FiberSummary {
         text
     }
 
-    fn orientations(&self) -> String {
+    pub(crate) fn orientations(&self) -> String {
         let all = power_of_two(self.exponent);
         match (self.nonempty, self.exponent) {
             (_, 0) => "1".into(),

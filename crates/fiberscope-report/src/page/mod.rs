@@ -1,8 +1,9 @@
 //! Pages: HTML files that need nothing but themselves.
 //!
 //! A page has a title, an introduction and sections of blocks (paragraphs, tables, figures, lists, code,
-//! data). There are no scripts that run, no fonts and no addresses of other places; a content security
-//! policy in the page forbids them. Data, such as certificates, stand in blocks of JSON with an `id`.
+//! data). There are no fonts and no addresses of other places, and no scripts that run but one: a page with a
+//! [`Page::checker`] has a button that checks its certificates again. A content security policy in the page forbids
+//! everything else. Data, such as certificates and networks, stand in blocks of JSON with an `id`.
 //!
 //! ```
 //! use fiberscope_report::page::{Badge, Cell, Page, Section, Table};
@@ -27,6 +28,11 @@ use crate::svg;
 const STYLE: &str = include_str!("page.css");
 /// Nothing is loaded and nothing runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// Nothing is loaded; the script of the page and the checker run.
+const CHECKER_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; base-uri 'none'; form-action 'none'";
+/// The code that runs a WebAssembly module, shared with the explorer.
+const ENGINE: &str = include_str!("../../../../web/page/engine.js");
+const RECHECK: &str = include_str!("recheck.js");
 /// From so many sections on, a page has a table of contents.
 const CONTENTS: usize = 3;
 
@@ -36,12 +42,20 @@ pub struct Page {
     title: String,
     introduction: Vec<String>,
     sections: Vec<Section>,
+    networks: Vec<(String, String)>,
+    checker: Option<&'static str>,
 }
 
 impl Page {
     /// A page with this title.
     pub fn new(title: impl Into<String>) -> Self {
-        Page { title: title.into(), introduction: Vec::new(), sections: Vec::new() }
+        Page {
+            title: title.into(),
+            introduction: Vec::new(),
+            sections: Vec::new(),
+            networks: Vec::new(),
+            checker: None,
+        }
     }
 
     /// With one more paragraph in its introduction.
@@ -56,9 +70,28 @@ impl Page {
         self
     }
 
+    /// With a network that its certificates are about, as the text of a network file.
+    pub fn network(mut self, name: &str, json: String) -> Self {
+        if self.networks.iter().all(|(_, known)| *known != json) {
+            self.networks.push((format!("network-{name}"), json));
+        }
+        self
+    }
+
+    /// With the checker as a WebAssembly module in base64, and a button that checks the certificates of the page again. Without certificates there is
+    /// none.
+    pub fn checker(mut self, wasm: &'static str) -> Self {
+        self.checker = Some(wasm);
+        self
+    }
+
     /// The page as the text of an HTML file.
     pub fn to_html(&self) -> String {
         let mut ids = Ids::default();
+        // Taken by the part that checks again.
+        for id in ["check-again", "recheck", "recheck-result", "checker"] {
+            ids.unique(id);
+        }
         let anchors: Vec<_> = self.sections.iter().map(|section| ids.unique(section.heading())).collect();
         let mut header = Element::new("header").line(Element::of_text("h1", &self.title));
         for paragraph in &self.introduction {
@@ -71,9 +104,18 @@ impl Page {
         for (section, anchor) in self.sections.iter().zip(&anchors) {
             main = main.line(section.element(anchor, &mut ids));
         }
+        for (name, json) in &self.networks {
+            main = main.line(Element::data(&ids.unique(name), json));
+        }
+        if let Some(wasm) = self.active_checker() {
+            main = main.line(recheck(self.certificates(), wasm));
+        }
         let footer =
             concat!("Made by Fiberscope ", env!("CARGO_PKG_VERSION"), ". This file needs nothing else.");
-        let body = Element::new("body").line(main).line(Element::of_text("footer", footer));
+        let mut body = Element::new("body").line(main).line(Element::of_text("footer", footer));
+        if self.active_checker().is_some() {
+            body = body.line(Element::new("script").verbatim(ENGINE).verbatim(RECHECK));
+        }
         let html = Element::new("html").attr("lang", "en").line(self.head()).line(body);
         format!("<!DOCTYPE html>\n{html}\n")
     }
@@ -82,8 +124,9 @@ impl Page {
         let meta = |name: &'static str, content: &'static str| {
             Element::new("meta").attr("name", name).attr("content", content)
         };
+        let policy = if self.active_checker().is_some() { CHECKER_POLICY } else { POLICY };
         let policy =
-            Element::new("meta").attr("http-equiv", "Content-Security-Policy").attr("content", POLICY);
+            Element::new("meta").attr("http-equiv", "Content-Security-Policy").attr("content", policy);
         Element::new("head")
             .line(Element::new("meta").attr("charset", "utf-8"))
             .line(policy)
@@ -94,6 +137,14 @@ impl Page {
             .line(Element::new("style").verbatim(STYLE).verbatim(svg::STYLE))
     }
 
+    fn certificates(&self) -> usize {
+        self.sections.iter().map(Section::certificates).sum()
+    }
+
+    fn active_checker(&self) -> Option<&'static str> {
+        self.checker.filter(|_| self.certificates() > 0)
+    }
+
     fn contents(&self, anchors: &[String]) -> Element {
         let entry = |(section, anchor): (&Section, &String)| {
             let link = Element::of_text("a", section.heading()).attr("href", format!("#{anchor}"));
@@ -102,6 +153,35 @@ impl Page {
         let list = Element::new("ol").children(self.sections.iter().zip(anchors).map(entry));
         Element::new("nav").attr("aria-label", "Contents").child(list)
     }
+}
+
+/// The part of a page that checks its certificates again.
+fn recheck(count: usize, wasm: &'static str) -> Element {
+    let about = format!(
+        "This page carries {} and the checker, compiled to WebAssembly. The button runs it here, on the numbers in this file: nothing is loaded and nothing is sent.",
+        if count == 1 {
+            "one certificate, its networks".into()
+        } else {
+            format!("{count} certificates, their networks")
+        }
+    );
+    let button = Element::of_text("button", "Check the certificates again")
+        .attr("type", "button")
+        .attr("id", "recheck");
+    let result = Element::new("p").attr("id", "recheck-result").attr("role", "status");
+    let module = Element::new("script").attr("type", "text/plain").attr("id", "checker").verbatim(wasm);
+    Element::new("section")
+        .attr("id", "check-again")
+        .line(Element::of_text("h2", "Check it again"))
+        .line(Element::of_text("p", &about))
+        .line(Element::new("p").child(button))
+        .line(result)
+        .line(module)
+}
+
+/// JSON as a block of data that a page can hold and its scripts can read: for pages that are not made here.
+pub fn data_block(id: &str, json: &str) -> String {
+    Element::data(id, json).to_string()
 }
 
 /// The identifiers given away in a page, none of them twice.
@@ -144,6 +224,46 @@ mod tests {
         assert_eq!(ids.unique("certificate deep x"), "certificate-deep-x-2");
         assert_eq!(ids.unique("日本"), "part-");
         assert_eq!(ids.unique("2-2-1"), "part-2-2-1");
+    }
+
+    fn page() -> Page {
+        let json = r#"{"format": "fiberscope-network", "name": "</script>"}"#;
+        Page::new("A").section(Section::new("B").data("x", &serde_json::json!(1))).network("n", json.into())
+    }
+
+    #[test]
+    fn the_checker_comes_with_certificates_only() {
+        let quiet = page().checker("AAAA").to_html();
+        assert!(!quiet.contains("id=\"recheck\"") && !quiet.contains("script-src"));
+        let certificate = fiberscope_core::Certificate {
+            a: fiberscope_core::NetworkName { sha256: digest(), widths: vec![1, 1] },
+            b: fiberscope_core::NetworkName { sha256: digest(), widths: vec![1, 1] },
+            domain: fiberscope_core::Domain::Space,
+            evidence: fiberscope_core::Evidence::Moves { a: Default::default(), b: Default::default() },
+        };
+        let proof = Section::new("C").certificate("c", &certificate);
+        let html = page().section(proof).checker("AAAA").to_html();
+        assert!(
+            html.contains("id=\"recheck\"") && html.contains(">AAAA<") && html.contains("one certificate")
+        );
+        assert_eq!(html.matches("</script>").count(), html.matches("<script").count());
+        assert!(!html.contains("http://") && !html.contains("https://"));
+    }
+
+    #[test]
+    fn a_network_is_embedded_once() {
+        let html =
+            page().network("m", r#"{"format": "fiberscope-network", "name": "</script>"}"#.into()).to_html();
+        assert!(html.contains("id=\"network-n\"") && !html.contains("id=\"network-m\""));
+    }
+
+    fn digest() -> fiberscope_core::Digest {
+        let layer = fiberscope_core::Layer::new(
+            fiberscope_core::Matrix::from_rows(&[[1.0]]).unwrap(),
+            vec![0.0],
+            fiberscope_core::Activation::Identity,
+        );
+        fiberscope_core::Digest::of(&fiberscope_core::Network::new(vec![layer]).unwrap())
     }
 
     /// The contrast of two colours by WCAG 2: `(L_1 + 0.05) / (L_2 + 0.05)`, `L` the relative luminance.

@@ -24,11 +24,13 @@ pub struct Section {
 enum Block {
     Subheading(String),
     Paragraph(String),
+    Statement(String),
     Table(Table),
     Figures(Vec<Figure>),
     List(Vec<String>),
     Code { summary: String, text: String },
     Data { id: String, json: String },
+    Certificate { id: String, json: String },
 }
 
 /// A drawing and what is to be said about it.
@@ -60,6 +62,11 @@ impl Section {
     /// With a paragraph.
     pub fn paragraph(self, text: impl Into<String>) -> Self {
         self.block(Block::Paragraph(text.into()))
+    }
+
+    /// With the statement that a claim rests on.
+    pub fn statement(self, text: impl Into<String>) -> Self {
+        self.block(Block::Statement(text.into()))
     }
 
     /// With a table.
@@ -97,7 +104,11 @@ impl Section {
     pub fn certificate(self, name: impl Into<String>, certificate: &Certificate) -> Self {
         let json = certificate.to_json();
         let summary = format!("certificate (JSON, {} bytes)", grouped(json.len()));
-        self.code(summary, &json).block(Block::Data { id: name.into(), json })
+        self.code(summary, &json).block(Block::Certificate { id: name.into(), json })
+    }
+
+    pub(super) fn certificates(&self) -> usize {
+        self.blocks.iter().filter(|block| matches!(block, Block::Certificate { .. })).count()
     }
 
     pub(crate) fn heading(&self) -> &str {
@@ -124,6 +135,10 @@ impl Block {
         match self {
             Block::Subheading(text) => Element::of_text("h3", text),
             Block::Paragraph(text) => Element::of_text("p", text),
+            Block::Statement(text) => {
+                let head = Element::of_text("strong", "Rests on: ");
+                Element::new("p").class("rests").child(head).text(text)
+            }
             Block::Table(table) => table.element(),
             Block::Figures(figures) => {
                 Element::new("div").class("figures").children(figures.iter().map(figure))
@@ -133,7 +148,9 @@ impl Block {
                 let code = Element::new("pre").attr("tabindex", "0").child(Element::of_text("code", text));
                 details(summary, code)
             }
-            Block::Data { id, json } => Element::data(&ids.unique(id), json),
+            Block::Data { id, json } | Block::Certificate { id, json } => {
+                Element::data(&ids.unique(id), json)
+            }
         }
     }
 }

@@ -81,14 +81,19 @@ impl BreakpointComplex {
 
     /// Neurons none of whose facets is visible although they have some.
     pub fn hidden_neurons(&self, complex: &PolyhedralComplex) -> Vec<Neuron> {
-        let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
-        for facet in &self.facets {
-            for &h in &facet.neurons {
-                *seen.entry(h).or_default() |= facet.visible;
-            }
-        }
-        seen.into_iter().filter(|(_, visible)| !visible).map(|(h, _)| complex.neuron(h)).collect()
+        unseen_neurons(complex, &self.facets)
     }
+}
+
+/// Neurons none of whose facets is visible although they have some.
+pub fn unseen_neurons(complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> Vec<Neuron> {
+    let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
+    for facet in facets {
+        for &h in &facet.neurons {
+            *seen.entry(h).or_default() |= facet.visible;
+        }
+    }
+    seen.into_iter().filter(|(_, visible)| !visible).map(|(h, _)| complex.neuron(h)).collect()
 }
 
 /// A facet at a ridge.

@@ -30,6 +30,7 @@ mod polyhedral;
 mod relabelling;
 mod settle;
 mod skeleton;
+mod slice;
 mod stream;
 mod tile;
 mod vertex;
@@ -39,7 +40,7 @@ mod weights;
 use fiberscope_core::DomainError;
 use thiserror::Error;
 
-pub use breakpoints::BreakpointComplex;
+pub use breakpoints::{BreakpointComplex, unseen_neurons};
 pub use construct::{ConstructError, Constructed, construct_identifiable};
 pub use count::CellCounts;
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
@@ -47,11 +48,12 @@ pub use genericity::Genericity;
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
 pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds};
+pub use slice::on_plane;
 pub use stream::{
     ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
 };
 pub use walk::{Walked, region_bound, walk_regions};
-pub use weights::WeightedFacet;
+pub use weights::{WeightedFacet, weigh_by_paths};
 
 /// Why a complex is not computed.
 #[derive(Clone, Debug, Error, PartialEq)]

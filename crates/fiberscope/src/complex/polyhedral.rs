@@ -1,7 +1,6 @@
 //! The complex with all its cells.
 
 use std::ops::Range;
-use std::time::Instant;
 
 use fiberscope_core::{AffineMap, Domain, Matrix, Network, Neuron, Rational, Sign, SignVector};
 
@@ -12,6 +11,7 @@ use super::listing::list_cells;
 use super::skeleton::{Stop, subdivide};
 use super::stream::{ComplexLimits, Method};
 use super::{ComplexError, CountProgress};
+use crate::clock::Instant;
 
 /// The canonical polyhedral complex of a network on a domain, all cells listed.
 ///

@@ -5,7 +5,7 @@
 //! a count can be stopped, or killed, and taken up again. The tiles do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fiberscope_core::{Digest, Domain, Network};
 use rayon::prelude::*;
@@ -18,6 +18,7 @@ use super::lattice::Lattice;
 use super::oracle::Oracle;
 use super::skeleton::{Skeleton, Stop, subdivide};
 use super::tile::{Tile, is_box};
+use crate::clock::Instant;
 
 /// When a computation gives up.
 #[derive(Clone, Copy, Debug, Default)]

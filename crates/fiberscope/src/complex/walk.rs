@@ -7,7 +7,6 @@
 //! too. Regions are connected through facets, so all are found. In a box, doubles with a proved bound settle most rows first ([`super::filter`]). All decisions are exact; nothing here is shared with the subdivision of edges.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Instant;
 
 use fiberscope_core::{Activation, Domain, ExactNetwork, Layer, Network, Rational, Sign, SignVector};
 
@@ -15,6 +14,7 @@ use super::ComplexError;
 use super::filter::FloatPolytope;
 use super::lp::{Cone, Side, product};
 use super::stream::ComplexLimits;
+use crate::clock::Instant;
 
 /// What a walk found.
 #[derive(Clone, Debug, Default)]

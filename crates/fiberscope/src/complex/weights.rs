@@ -46,19 +46,25 @@ impl WeightedFacet {
     }
 }
 
-/// The weights of all facets between regions.
+/// The weights of all facets between regions, by the jump of the Jacobian.
 pub(crate) fn weigh(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
     let jacobians: Vec<Matrix> = complex.regions().map(|region| region.affine_map().into_parts().0).collect();
-    complex
-        .adjacency()
-        .into_iter()
-        .map(|(p, q, facet)| weigh_facet(complex, &jacobians, [p, q], facet))
-        .collect()
+    weigh_each(complex, Some(&jacobians))
+}
+
+/// The weights of all facets between regions, by the sum over paths where one neuron vanishes: less work than a Jacobian for every region.
+pub fn weigh_by_paths(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
+    weigh_each(complex, None)
+}
+
+fn weigh_each(complex: &PolyhedralComplex, jacobians: Option<&[Matrix]>) -> Vec<WeightedFacet> {
+    let facets = complex.adjacency().into_iter();
+    facets.map(|(p, q, facet)| weigh_facet(complex, jacobians, [p, q], facet)).collect()
 }
 
 fn weigh_facet(
     complex: &PolyhedralComplex,
-    jacobians: &[Matrix],
+    jacobians: Option<&[Matrix]>,
     regions: [usize; 2],
     facet: usize,
 ) -> WeightedFacet {
@@ -75,22 +81,25 @@ fn weigh_facet(
     let towards = if p[first] > q[first] { -length } else { length };
     normal.iter_mut().for_each(|x| *x /= towards);
     offset /= towards;
-    let jump = |o: usize| -> f64 {
-        let (from, to) = (jacobians[regions[0]].row(o), jacobians[regions[1]].row(o));
-        from.iter().zip(to).zip(&normal).map(|((a, b), u)| (b - a) * u).sum()
+    let jump = |[from, to]: [&Matrix; 2]| -> Vec<f64> {
+        let along = |o: usize| {
+            let pairs = from.row(o).iter().zip(to.row(o)).zip(&normal);
+            pairs.map(|((a, b), u)| (b - a) * u).sum()
+        };
+        (0..from.rows()).map(along).collect()
     };
-    let weight: Vec<f64> = (0..jacobians[regions[0]].rows()).map(jump).collect();
-    let (visible, cancels, by_paths) = if neurons.len() == 1 {
+    let jumped = jacobians.map(|jacobians| jump(regions.map(|r| &jacobians[r])));
+    let (visible, cancels, by_paths, weight) = if neurons.len() == 1 {
         let (paths, terms) = path_sum(complex, first, signs, None);
         let decided = decide(complex, first, signs, None, &paths, &terms);
-        (
-            decided,
-            !decided && terms.iter().any(|&t| t > 0.0),
-            Some(paths.iter().map(|w| w * length).collect()),
-        )
+        let by_paths: Vec<f64> = paths.iter().map(|w| w * length).collect();
+        let weight = jumped.unwrap_or_else(|| by_paths.clone());
+        (decided, !decided && terms.iter().any(|&t| t > 0.0), Some(by_paths), weight)
     } else {
         let [from, to] = regions.map(|r| Region::of(complex.cell(d, r)).jacobian_exact());
-        (from != to, false, None)
+        let rounded = |exact: &Matrix<Rational>| exact.map(Rational::to_f64);
+        let weight = jumped.unwrap_or_else(|| jump([&rounded(&from), &rounded(&to)]));
+        (from != to, false, None, weight)
     };
     let layer = complex.neuron(first).layer;
     let weight = if visible { weight } else { vec![0.0; weight.len()] };

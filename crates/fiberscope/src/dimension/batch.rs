@@ -1,7 +1,5 @@
 //! The functional dimension of a batch.
 
-use std::time::Instant;
-
 use fiberscope_core::{Matrix, Network, RankBounds};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -13,6 +11,7 @@ use super::jacobian::{At, Factors, Vectors};
 use super::modular::{Modular, sketched_rank, symmetric_rank};
 use super::pattern::{LayerStates, Patterns};
 use super::{DimensionError, check_points};
+use crate::clock::Instant;
 
 /// Further primes are tried until the rank is too low with at most this probability.
 const DOUBT: f64 = 1e-6;

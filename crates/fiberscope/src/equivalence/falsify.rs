@@ -7,12 +7,13 @@
 
 mod boundary;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fiberscope_core::{Domain, ExactEvaluator, Interval, Matrix, Network, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::clock::Instant;
 use boundary::Boundaries;
 
 /// How many points are evaluated together.

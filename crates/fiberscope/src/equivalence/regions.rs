@@ -18,11 +18,12 @@ mod simplex;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Rational};
 use rayon::prelude::*;
 
+use crate::clock::Instant;
 use exact::Interior;
 use integer::Form;
 use node::{Decision, Kind, Node};

@@ -13,6 +13,7 @@
 
 mod bottleneck;
 mod component;
+#[cfg(feature = "dense")]
 pub mod conserve;
 mod construct;
 mod exactly;
@@ -21,6 +22,7 @@ mod general;
 mod hidden;
 mod identifiable;
 mod layer;
+#[cfg(feature = "dense")]
 mod local;
 mod membership;
 mod path;
@@ -39,6 +41,7 @@ pub use factor::Factors;
 pub use general::{Class, GeneralFiber, TooMuchWork};
 pub use identifiable::{SignVerdict, by_signs};
 pub use layer::{Components, Ground, LayerFiber, OrientedHyperplane};
+#[cfg(feature = "dense")]
 pub use local::{LocalDimension, local_dimension};
 pub use membership::{Membership, Violation};
 pub use path::{FiberPath, PathError};

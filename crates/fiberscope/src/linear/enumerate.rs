@@ -10,9 +10,8 @@
 //! (survivors of the class of bars born at `i`), and the smallest choice can always be continued. So the
 //! list is an odometer without dead ends.
 
-use std::time::Instant;
-
 use super::{Fiber, LinearError, RankList, Stratum, count_strata};
+use crate::clock::Instant;
 
 /// When to stop listing strata.
 #[derive(Clone, Copy, Debug)]

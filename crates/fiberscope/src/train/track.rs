@@ -1,7 +1,5 @@
 //! Training from many seeds in parallel, with records on the way.
 
-use std::time::Instant;
-
 use fiberscope_core::{Matrix, Network};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::real::Real;
 use super::trainer::{Samples, TrainOptions, Trainer};
 use super::{TrainError, TrainState};
+use crate::clock::Instant;
 use crate::dimension::ntk::Kernel;
 use crate::dimension::{DimensionOptions, NeuronState, functional_dimension};
 use crate::linear::Conserved;

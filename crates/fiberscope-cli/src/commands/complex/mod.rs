@@ -4,6 +4,6 @@ pub mod args;
 pub mod construct;
 mod export;
 pub mod folds;
-mod picture;
+pub mod picture;
 pub mod regions;
 mod slice;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{bail, ensure};
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
-use fiberscope_core::Domain;
+use fiberscope_core::{Domain, Network};
 use fiberscope_io::write_atomically;
 use fiberscope_report::Svg;
 use fiberscope_report::complex::{Fold, Mesh, MeshFacet, PlanePicture, PlaneRegion, space_page};
@@ -64,7 +64,10 @@ pub fn draw(
     }
     let svg = match complex.factor_dimension() {
         1 => line(job, complex, breakpoints),
-        2 => plane(job, complex, breakpoints),
+        2 => {
+            let axes = job.slice.map_or_else(|| axes(complex), |slice| slice.axes.clone());
+            plane(title(job), axes, job.network, complex, breakpoints, &job.domain)
+        }
         d => bail!("{}: this complex has {d} dimensions", path.display()),
     };
     write_picture(path, &svg)
@@ -77,8 +80,8 @@ fn title(job: &Job) -> String {
 }
 
 /// The rectangle shown: the box, or what holds most vertices of a complex on the whole space.
-fn view(job: &Job, complex: &PolyhedralComplex) -> Vec<(f64, f64)> {
-    if let Domain::Box(sides) = &job.domain {
+fn view(domain: &Domain, complex: &PolyhedralComplex) -> Vec<(f64, f64)> {
+    if let Domain::Box(sides) = domain {
         let end = |x: &Option<fiberscope_core::Rational>| x.as_ref().map_or(0.0, |x| x.to_f64());
         return sides.iter().map(|side| (end(&side.lower), end(&side.upper))).collect();
     }
@@ -110,8 +113,8 @@ fn view(job: &Job, complex: &PolyhedralComplex) -> Vec<(f64, f64)> {
 }
 
 fn line(job: &Job, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Svg {
-    let (low, high) = view(job, complex)[0];
-    let value = |x: f64| job.network_value(complex, &[x]);
+    let (low, high) = view(&job.domain, complex)[0];
+    let value = |x: f64| network_value(job.network, complex, &[x]);
     let mut xs: Vec<f64> = complex.cells(0).map(|v| complex.point(v.number())[0]).collect();
     xs.extend([low, high]);
     xs.retain(|x| (low..=high).contains(x));
@@ -142,8 +145,21 @@ fn line(job: &Job, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex)
     Graph { title: title(job), x_label: "x".into(), y_label: "f(x)".into(), curves }.draw()
 }
 
-fn plane(job: &Job, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Svg {
-    let view = view(job, complex);
+/// The names of the two inputs that a complex in the plane has.
+pub fn axes(complex: &PolyhedralComplex) -> [String; 2] {
+    [0, 1].map(|i| format!("x{}", complex.inputs()[i] + 1))
+}
+
+/// A complex in the plane: of a network with two inputs, or on a slice.
+pub fn plane(
+    title: String,
+    axes: [String; 2],
+    network: &Network,
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+    domain: &Domain,
+) -> Svg {
+    let view = view(domain, complex);
     let view = [view[0], view[1]];
     let point = |v: u32| {
         let x = complex.point(v as usize);
@@ -152,7 +168,7 @@ fn plane(job: &Job, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex
     let regions = complex.regions().map(|region| {
         let corners: Vec<(f64, f64)> = region.cell().polygon().into_iter().map(point).collect();
         PlaneRegion {
-            value: job.network_value(complex, &region.center())[0],
+            value: network_value(network, complex, &region.center())[0],
             corners: clip_polygon(corners, view),
         }
     });
@@ -163,16 +179,13 @@ fn plane(job: &Job, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex
         let hidden = facet.neurons.iter().all(|&h| hidden.contains(&complex.neuron(h)));
         Some(Fold { from, to, layer: facet.layer, weight: facet.size(), hidden: hidden && !facet.visible })
     });
-    let axes = job
-        .slice
-        .map_or_else(|| [0, 1].map(|i| format!("x{}", complex.inputs()[i] + 1)), |slice| slice.axes.clone());
     PlanePicture {
-        title: title(job),
+        title,
         axes,
         view,
         regions: regions.filter(|region| region.corners.len() > 2).collect(),
         folds: folds.collect(),
-        layers: job.network.hidden_depth(),
+        layers: network.hidden_depth(),
     }
     .draw()
 }
@@ -243,13 +256,11 @@ fn clip_segment(from: (f64, f64), to: (f64, f64), view: [(f64, f64); 2]) -> Opti
     (start < end).then(|| (at(start), at(end)))
 }
 
-impl Job<'_> {
-    /// The outputs at a point given in the coordinates of the complex.
-    fn network_value(&self, complex: &PolyhedralComplex, x: &[f64]) -> Vec<f64> {
-        let mut input = vec![0.0; self.network.input_width()];
-        for (&i, &x) in complex.inputs().iter().zip(x) {
-            input[i] = x;
-        }
-        self.network.evaluate(&input).expect("the point has a coordinate per input")
+/// The outputs at a point given in the coordinates of the complex.
+fn network_value(network: &Network, complex: &PolyhedralComplex, x: &[f64]) -> Vec<f64> {
+    let mut input = vec![0.0; network.input_width()];
+    for (&i, &x) in complex.inputs().iter().zip(x) {
+        input[i] = x;
     }
+    network.evaluate(&input).expect("the point has a coordinate per input")
 }

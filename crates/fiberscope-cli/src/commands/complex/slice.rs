@@ -1,10 +1,10 @@
 //! Two-dimensional slices of the input space.
 //!
-//! A slice is the plane `origin + s u + t v`; the network on it is the network with first layer `(W_1 (u v), W_1 origin + b_1)`, computed exactly and
-//! rounded once to doubles.
+//! A slice is the plane `origin + s u + t v`.
 
 use anyhow::{Context, bail, ensure};
-use fiberscope_core::{Layer, Matrix, Network, Rational};
+use fiberscope::complex::on_plane;
+use fiberscope_core::{Network, Rational};
 
 use super::args::RegionsArgs;
 
@@ -73,19 +73,7 @@ fn independent(u: &[f64], v: &[f64]) -> bool {
 }
 
 fn restrict(network: &Network, origin: &[f64], directions: &[Vec<f64>]) -> anyhow::Result<Network> {
-    let exact = |x: f64| Rational::from_f64(x).expect("numbers were checked to be finite");
-    let first = &network.layers()[0];
-    let dot = |row: &[f64], x: &[f64]| -> Rational {
-        row.iter().zip(x).map(|(&w, &x)| &exact(w) * &exact(x)).sum()
-    };
-    let weight =
-        Matrix::from_fn(first.width(), 2, |i, j| dot(first.weight().row(i), &directions[j]).to_f64());
-    let bias = (0..first.width())
-        .map(|i| (&dot(first.weight().row(i), origin) + &exact(first.bias()[i])).to_f64())
-        .collect();
-    let mut layers = network.layers().to_vec();
-    layers[0] = Layer::new(weight, bias, first.activation());
-    Network::new(layers).context("the network on the slice")
+    on_plane(network, origin, [&directions[0], &directions[1]]).context("the network on the slice")
 }
 
 /// `count` vectors of `inputs` numbers, separated by semicolons.

@@ -9,7 +9,6 @@ use fiberscope_core::{Domain, Neuron};
 use fiberscope_report::fiber::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
 
 use super::Subject;
-use super::args::FiberArgs;
 use crate::output::Output;
 
 /// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
@@ -19,7 +18,13 @@ const COUNTED: usize = 16;
 /// The local dimension is computed for at most this many parameters.
 const LOCAL: usize = 6_000;
 
-pub fn summary(subject: &Subject, args: &FiberArgs, output: &Output) -> anyhow::Result<FiberSummary> {
+/// The description, with at most so many components and, if asked for, classes listed.
+pub fn summary(
+    subject: &Subject,
+    components: usize,
+    classes: Option<usize>,
+    output: &Output,
+) -> anyhow::Result<FiberSummary> {
     let network = &subject.network;
     let domain = match subject.ground {
         Ground::Space => Domain::Space,
@@ -44,15 +49,15 @@ pub fn summary(subject: &Subject, args: &FiberArgs, output: &Output) -> anyhow::
     }
     match &subject.fiber {
         Err(conditions) => summary.conditions.clone_from(conditions),
-        Ok(fiber) => covered(subject, fiber, args, output, &mut summary),
+        Ok(fiber) => covered(subject, fiber, components, output, &mut summary),
     }
-    if let Some(count) = args.classes {
-        summary.classes = classes(subject, count)?;
+    if let Some(count) = classes {
+        summary.classes = first_classes(subject, count)?;
     }
     Ok(summary)
 }
 
-fn covered(subject: &Subject, fiber: &Fiber, args: &FiberArgs, output: &Output, summary: &mut FiberSummary) {
+fn covered(subject: &Subject, fiber: &Fiber, components: usize, output: &Output, summary: &mut FiberSummary) {
     summary.case = Some(case(fiber));
     summary.dimension = Some(fiber.dimension());
     summary.conditions = fiber.conditions().to_vec();
@@ -60,14 +65,14 @@ fn covered(subject: &Subject, fiber: &Fiber, args: &FiberArgs, output: &Output, 
     let mut nonempty = 0u64;
     let mut complete = true;
     let hiding = matches!(fiber, Fiber::Bottleneck(inner) if inner.hidden().is_some());
-    let most = if summary.exponent <= COUNTED && !hiding { u64::MAX } else { args.components as u64 };
+    let most = if summary.exponent <= COUNTED && !hiding { u64::MAX } else { components as u64 };
     for (seen, component) in (0u64..).zip(fiber.components()) {
         if seen >= most || subject.deadline.is_past() {
             complete = false;
             break;
         }
         nonempty += u64::from(!component.is_empty());
-        if summary.components.len() < args.components {
+        if summary.components.len() < components {
             summary.components.push(row(fiber, &component));
         }
         if seen % 4096 == 4095 {
@@ -187,7 +192,7 @@ fn row(fiber: &Fiber, component: &FiberComponent) -> ComponentRow {
 }
 
 /// The first classes of the general fiber.
-fn classes(subject: &Subject, count: usize) -> anyhow::Result<Vec<ClassRow>> {
+fn first_classes(subject: &Subject, count: usize) -> anyhow::Result<Vec<ClassRow>> {
     let network = subject.network.to_exact();
     let (hidden, output, ground) = match network.layers() {
         [hidden, output] => (hidden, output, subject.ground),

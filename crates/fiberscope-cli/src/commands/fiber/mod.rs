@@ -15,6 +15,7 @@ use fiberscope::fiber::{Fiber, Ground, Membership, describe as describe_fiber};
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Condition, Network};
 use fiberscope_io::write_atomically;
+use fiberscope_report::fiber::FiberSummary;
 use serde_json::json;
 
 use super::read_model;
@@ -50,7 +51,7 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
     if let Some(ends) = &args.path {
         return points::path(&subject, ends, args, output);
     }
-    let summary = describe::summary(&subject, args, output)?;
+    let summary = describe::summary(&subject, args.components, args.classes, output)?;
     picture::draw(&subject, args)?;
     if let Some(path) = &args.latex {
         let latex = summary.to_latex();
@@ -58,6 +59,20 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
     }
     output.result(&summary.to_text(), &summary.to_json())?;
     Ok(if subject.fiber.is_ok() { Answer::Yes } else { Answer::Undecided })
+}
+
+/// What is known of the fiber of a network on the whole input space, with at most so many components listed.
+pub fn summary(
+    name: &str,
+    network: &Network,
+    components: usize,
+    (deadline, seed): (Deadline, u64),
+    output: &Output,
+) -> anyhow::Result<FiberSummary> {
+    let fiber = describe_fiber(&network.to_exact(), Ground::Space);
+    let (name, network) = (name.to_owned(), network.clone());
+    let subject = Subject { name, network, ground: Ground::Space, fiber, deadline, seed };
+    describe::summary(&subject, components, None, output)
 }
 
 /// The sentence for a network that the theory does not cover.

@@ -1,7 +1,5 @@
 //! What a search is about: two networks over the integers, the sides of the domain, and hints.
 
-use std::time::Instant;
-
 use fiberscope_core::{Domain, ExactNetwork, Interval, Operand, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::farkas::{Side, Sides};
 use super::integer::{Form, IntegerLayer, IntegerNetwork, common_denominator, is_fixed, times};
 use super::simplex::Polytope;
+use crate::clock::Instant;
 
 /// How far the artificial sides of an unbounded domain lie, relative to the hyperplanes of the first
 /// layers. They only start the float computations; proofs never use them.

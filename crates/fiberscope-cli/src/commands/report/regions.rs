@@ -1,0 +1,112 @@
+//! The linear regions of a report: on the domain itself for one or two inputs, else on a plane through it.
+
+use std::time::Duration;
+
+use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, Method, PolyhedralComplex, on_plane};
+use fiberscope::limit::Deadline;
+use fiberscope_core::{Domain, Interval, Network, Rational};
+use fiberscope_report::Svg;
+use fiberscope_report::page::Section;
+use fiberscope_report::sections::{RegionFacts, no_regions, regions};
+
+use crate::commands::complex::picture;
+use crate::output::Output;
+
+/// More regions are not listed.
+const MOST: u64 = 50_000;
+/// Nor is anything that takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The plane is shown from minus to plus this, where the domain is unbounded.
+const REACH: f64 = 4.0;
+
+/// The section.
+pub fn section(
+    name: &str,
+    network: &Network,
+    domain: &Domain,
+    deadline: Deadline,
+    output: &Output,
+) -> anyhow::Result<Section> {
+    let time = deadline.left().map_or(PATIENCE, |left| left.min(PATIENCE));
+    let limits = ComplexLimits { time: Some(time), regions: Some(MOST) };
+    let sliced = network.input_width() > 2;
+    let (shown, place) = if sliced { slice(network, domain)? } else { (network.clone(), domain.clone()) };
+    let built = PolyhedralComplex::build(&shown, &place, &limits, &|progress| {
+        output.progress(&format!("{} regions", progress.regions));
+    });
+    output.end_progress();
+    let complex = match built {
+        Ok(Built::Complete(complex)) => complex,
+        Ok(Built::Stopped { .. }) => {
+            return Ok(no_regions(&format!(
+                "There are more than {MOST} regions, or listing them takes too long; `fiberscope regions` counts them."
+            )));
+        }
+        Err(error) => return Ok(no_regions(&format!("The regions were not listed: {error}."))),
+    };
+    let breakpoints = BreakpointComplex::new(&complex);
+    let counts = complex.counts();
+    let unbounded = !sliced && *domain == Domain::Space;
+    let facts = RegionFacts {
+        place: if sliced {
+            words(network.input_width())
+        } else if unbounded {
+            "the whole input space".into()
+        } else {
+            "the box".into()
+        },
+        bounded: unbounded.then(|| counts.bounded.last().copied().unwrap_or(0)),
+        cells: counts.all,
+        facets: (breakpoints.facets.len(), breakpoints.visible_facets()),
+        unseen: breakpoints.hidden_neurons(&complex).iter().map(ToString::to_string).collect(),
+        method: match complex.method() {
+            Method::Cells => "all cells subdivided in exact arithmetic: the complex is not simple",
+            _ => "edges subdivided, certified in exact arithmetic",
+        }
+        .into(),
+    };
+    let drawn =
+        (complex.factor_dimension() == 2).then(|| draw(name, &shown, &complex, &breakpoints, &place, sliced));
+    Ok(regions(&facts, drawn))
+}
+
+fn words(inputs: usize) -> String {
+    let rest = if inputs == 3 { "x3".into() } else { format!("x3 to x{inputs}") };
+    format!("the plane of x1 and x2, {rest} in the middle of the domain")
+}
+
+fn draw(
+    name: &str,
+    network: &Network,
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+    place: &Domain,
+    sliced: bool,
+) -> (Svg, String) {
+    let axes = picture::axes(complex);
+    let svg = picture::plane(name.to_owned(), axes, network, complex, breakpoints, place);
+    let on = if sliced { " on the plane of x1 and x2" } else { "" };
+    let caption = format!(
+        "The linear regions of {name}{on}, shaded by the value of the first output. Lines are the bent hyperplanes, coloured by layer; dashed ones are invisible to the function."
+    );
+    (svg, caption)
+}
+
+/// The network on the plane of the first two inputs through the middle of the domain, and the part of the plane that is shown.
+fn slice(network: &Network, domain: &Domain) -> anyhow::Result<(Network, Domain)> {
+    let inputs = network.input_width();
+    let ends = |side: &Interval| {
+        let end = |end: &Option<Rational>, other: f64| end.as_ref().map_or(other, Rational::to_f64);
+        (end(&side.lower, -REACH), end(&side.upper, REACH))
+    };
+    let sides: Vec<(f64, f64)> = domain.sides(inputs).iter().map(ends).collect();
+    let middle: Vec<f64> = sides
+        .iter()
+        .enumerate()
+        .map(|(i, (low, high))| if i < 2 { 0.0 } else { (low + high) / 2.0 })
+        .collect();
+    let unit = |i: usize| -> Vec<f64> { (0..inputs).map(|j| if i == j { 1.0 } else { 0.0 }).collect() };
+    let plane = on_plane(network, &middle, [&unit(0), &unit(1)])?;
+    let shown = Domain::from_bounds(&sides[..2]).expect("the ends are finite");
+    Ok((plane, shown))
+}

@@ -1,0 +1,38 @@
+//! The tests of pages in a real browser: headless Chromium, driven from Python.
+
+use std::path::PathBuf;
+
+use crate::python;
+use crate::shell::{Failure, cargo, program, root};
+
+/// Clicks through the explorer and reports; needs what [`crate::web::build`] made.
+pub fn test() -> Result<(), Failure> {
+    install_chromium()?;
+    let python = python::environment("web/tests/browser/requirements.txt")?;
+    // The whole workspace, as in the Rust tests: one package alone would be built with other features.
+    cargo(&["build", "--workspace", "--bins"]).run()?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "web/tests/browser"])
+        .env("FIBERSCOPE", target.join("debug/fiberscope"))
+        .run()
+}
+
+fn install_chromium() -> Result<(), Failure> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let there = |name: &&str| program(name, &["--version"]).quiet().succeeds();
+    if std::env::var_os("FIBERSCOPE_CHROMIUM").is_some() || names.iter().any(there) {
+        return Ok(());
+    }
+    let missing = || {
+        Failure("Chromium is needed for the tests of pages: install the package chromium, or name the program in FIBERSCOPE_CHROMIUM".into())
+    };
+    // Only root can install packages.
+    let root = program("id", &["-u"]).output().is_ok_and(|id| id.trim() == "0");
+    if !root || !program("apt-get", &["--version"]).quiet().succeeds() {
+        return Err(missing());
+    }
+    program("apt-get", &["update"]).run().map_err(|_| missing())?;
+    program("apt-get", &["install", "--yes", "--no-install-recommends", "chromium"])
+        .run()
+        .map_err(|_| missing())
+}

@@ -1,0 +1,99 @@
+//! The explorer page and the checker as WebAssembly, each one file in `web/dist/`, where the command finds them when it is compiled.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::shell::{Failure, cargo, program, root};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+/// The scripts of the page, in this order.
+const SCRIPTS: [&str; 9] =
+    ["engine", "network", "palette", "heights", "view", "judge", "app", "panels", "pointer"];
+
+/// Builds both.
+pub fn build() -> Result<(), Failure> {
+    add_target()?;
+    let explorer = base64(&module(&[])?);
+    let checker = base64(&module(&["--no-default-features"])?);
+    let page = page(&explorer)?;
+    for (name, text) in [("explorer.html", &page), ("checker.b64", &checker)] {
+        let path = root().join("web/dist").join(name);
+        // The command is compiled again only if something changed.
+        if fs::read_to_string(&path).is_ok_and(|old| old == *text) {
+            continue;
+        }
+        fs::write(&path, text).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+        println!("wrote web/dist/{name} ({} kB)", text.len() / 1000);
+    }
+    Ok(())
+}
+
+fn add_target() -> Result<(), Failure> {
+    let sysroot = program("rustc", &["--print", "sysroot"]).output()?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(TARGET).is_dir() {
+        return Ok(());
+    }
+    program("rustup", &["target", "add", TARGET]).run().map_err(|Failure(message)| {
+        Failure(format!(
+            "{message}\nthe Rust target {TARGET} is needed for the explorer and for checkers in reports"
+        ))
+    })
+}
+
+/// Builds the module with these further arguments.
+fn module(arguments: &[&str]) -> Result<Vec<u8>, Failure> {
+    let common = ["build", "--profile", "web", "--target", TARGET, "--package", "fiberscope-web"];
+    cargo(&[&common, arguments].concat()).run()?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    read_bytes(&target.join(TARGET).join("web/fiberscope_web.wasm"))
+}
+
+/// The page with its style, its scripts and the module in it.
+fn page(module: &str) -> Result<String, Failure> {
+    let part = |name: &str| {
+        let bytes = read_bytes(&root().join("web/page").join(name))?;
+        String::from_utf8(bytes).map_err(|error| Failure(format!("web/page/{name}: {error}")))
+    };
+    let mut script = String::from("\"use strict\";\n(() => {\n");
+    for name in SCRIPTS.into_iter().chain(["main"]) {
+        script += &part(&format!("{name}.js"))?;
+    }
+    script += "})();\n";
+    if script.contains("</script") {
+        return Err(Failure("web/page: a script must not contain the text that ends it".into()));
+    }
+    let page = part("explorer.html")?.replace("{{style}}", &part("explorer.css")?);
+    Ok(page.replace("{{script}}", &script).replace("{{wasm}}", module))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| Failure(format!("{}: {error}", path.display())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for block in bytes.chunks(3) {
+        let number = (0..3).fold(0u32, |sum, i| sum << 8 | u32::from(block.get(i).copied().unwrap_or(0)));
+        for i in 0..4 {
+            let digit = DIGITS[(number >> (18 - 6 * i)) as usize % 64] as char;
+            text.push(if i <= block.len() { digit } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (text, expected) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+        assert_eq!(base64(&[251, 255, 191]), "+/+/");
+    }
+}
