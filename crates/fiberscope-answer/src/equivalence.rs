@@ -1,7 +1,8 @@
 //! Verdicts on two networks.
 
+use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::{Decision, Verdict};
-use fiberscope_core::{Certificate, Domain, Rational};
+use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
 use serde_json::{Value, json};
 
 /// The certificate of a verdict.
@@ -53,4 +54,15 @@ pub fn value(decision: &Decision, domain: &Domain) -> Value {
         }
     }
     value
+}
+
+/// The certificate that the moves lead from one network to the other, if they do so exactly.
+pub fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Option<Certificate> {
+    let certificate = Certificate {
+        a: NetworkName::of(a),
+        b: NetworkName::of(b),
+        domain: domain.clone(),
+        evidence: Evidence::Moves { a: moves.clone(), b: MoveChain::default() },
+    };
+    matches!(check(&certificate, a, b), Outcome::Proved(_)).then_some(certificate)
 }

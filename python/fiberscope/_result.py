@@ -1,0 +1,64 @@
+"""What results have in common: attributes, a short text, a table in notebooks, and the whole JSON object of the command."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+R = TypeVar("R", bound="Result")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Result:
+    """A result. `data` is the JSON object that the command prints with `--json`."""
+
+    data: dict[str, Any] = field(metadata={"hide": True})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, as plain dictionaries and lists."""
+        return json.loads(json.dumps(self.data))
+
+    def _shown(self) -> list[tuple[str, str]]:
+        shown = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not each.metadata.get("hide") and value is not None:
+                shown.append((each.name, short(value)))
+        return shown
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._shown())})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self._shown()
+        )
+        picture = getattr(self, "svg", None)
+        drawn = f"<div style='max-width:40em'>{picture}</div>" if isinstance(picture, str) else ""
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>{drawn}"
+
+
+def make(cls: type[R], data: str | dict[str, Any], **extra: Any) -> R:
+    """The result of a JSON object; what the object does not have is `None`."""
+    found = json.loads(data) if isinstance(data, str) else data
+    given = {each.name: found.get(each.name) for each in fields(cls) if each.name != "data"}
+    return cls(data=found, **(given | extra))
+
+
+def hidden() -> Any:
+    """A field that the short text leaves out."""
+    return field(metadata={"hide": True})
+
+
+def short(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, (list, tuple)) and len(value) > 8:
+        return f"[{', '.join(map(short, value[:4]))}, ... {len(value)} in all]"
+    if isinstance(value, dict) and len(json.dumps(value, default=str)) > 120:
+        return f"{{{', '.join(value)}}}"
+    text = repr(value)
+    return text if len(text) <= 200 else text[:160] + " ..."
