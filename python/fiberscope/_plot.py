@@ -48,7 +48,7 @@ def _plane(shown: dict[str, Any], ax: matplotlib.axes.Axes, weights: bool) -> No
                 continue
             widths = [0.6 + 3 * f["weight"] / largest if weights else 1.5 for f in own]
             segments = [(f["from"], f["to"]) for f in own]
-            style = ":" if invisible else "-"
+            style: Any = ":" if invisible else "-"
             ax.add_collection(LineCollection(segments, colors=colour, linewidths=widths, linestyles=style))
             name = f"layer {layer}" + (", invisible" if invisible else "")
             handles.append(Line2D([], [], color=colour, linestyle=style, label=name))

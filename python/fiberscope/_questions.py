@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _native
-from ._arrays import box as as_box, doubles, points as as_points, targets
+from ._arrays import box as as_box
+from ._arrays import doubles, targets
+from ._arrays import points as as_points
 from ._result import make
 from ._terms import Options, terms
 from .errors import ArgumentError, ShapeError, UndecidedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 from dataclasses import dataclass, field, fields
@@ -18,7 +19,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, as plain dictionaries and lists."""
-        return json.loads(json.dumps(self.data))
+        return copy.deepcopy(self.data)
 
     def _shown(self) -> list[tuple[str, str]]:
         shown = []
@@ -49,7 +50,7 @@ def make(cls: type[R], data: str | dict[str, Any], **extra: Any) -> R:
     return cls(data=found, **(given | extra))
 
 
-def hidden() -> Any:
+def aside() -> Any:
     """A field that the short text leaves out."""
     return field(metadata={"hide": True})
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from .errors import ArgumentError
 
@@ -74,7 +74,7 @@ class _Line:
         except ImportError:
             raise ArgumentError("progress=True needs tqdm: pip install tqdm") from None
         self._make = tqdm
-        self._bar = None
+        self._bar: Any = None
 
     def __call__(self, text: str) -> None:
         if self._bar is None:

@@ -167,4 +167,5 @@ def _numpy(tensor: Any) -> np.ndarray:
     import torch
 
     tensor = tensor.detach().cpu()
-    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    found: np.ndarray = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    return found

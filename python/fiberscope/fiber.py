@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._result import Result, hidden, make
+from ._result import Result, aside, make
 from ._terms import Options, terms
 from .errors import ArgumentError, UndecidedError
 from .results import Membership, Points
@@ -30,13 +30,13 @@ class Fiber(Result):
     """The hyperplane that the next layer hides."""
     symmetries: list[str]
     """The symmetries, as sentences."""
-    latex: str | None = hidden()
+    latex: str | None = aside()
     """The description as a LaTeX document."""
-    text: str = hidden()
+    text: str = aside()
     """The description in words."""
-    network: Network = hidden()
+    network: Network = aside()
     """The network."""
-    orthant: bool = hidden()
+    orthant: bool = aside()
     """Whether the network is considered on the nonnegative orthant."""
 
     @property

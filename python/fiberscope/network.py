@@ -6,12 +6,14 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import _native, _questions
-from ._arrays import PRECISIONS, array, box as as_box, doubles, points as as_points
+from ._arrays import PRECISIONS, array, doubles
+from ._arrays import box as as_box
+from ._arrays import points as as_points
 from ._terms import Options, terms
 from .errors import ArgumentError, DtypeError, ShapeError
 
@@ -159,7 +161,8 @@ class Network:
         given = doubles(x, "x")
         inputs = self.widths[0]
         if given.ndim == 1 and inputs != 1 or given.ndim == 0:
-            return self._net.evaluate(as_points(given.reshape(1, -1), "x", inputs))[0]
+            one: np.ndarray = self._net.evaluate(as_points(given.reshape(1, -1), "x", inputs))[0]
+            return one
         return self._net.evaluate(as_points(given, "x", inputs))
 
     def __eq__(self, other: object) -> bool:
@@ -342,25 +345,22 @@ class Network:
         return to_torch(self, dtype)
 
 
-class Saved(tuple):
-    """What was written: the precision, how many parameters were rounded to it, and the largest change."""
+class Saved(NamedTuple):
+    """What was written."""
 
-    def __new__(cls, precision: str, rounded: int, largest_change: float) -> Saved:
-        return super().__new__(cls, (precision, rounded, largest_change))
-
-    precision = property(lambda self: self[0])
-    rounded = property(lambda self: self[1])
-    largest_change = property(lambda self: self[2])
-
-    def __repr__(self) -> str:
-        return f"Saved(precision={self[0]!r}, rounded={self[1]}, largest_change={self[2]})"
+    precision: str
+    """The precision of the file."""
+    rounded: int
+    """How many parameters were rounded to it."""
+    largest_change: float
+    """The largest change of a parameter."""
 
 
 def _vectors(value: Any, what: str, count: int) -> list[list[float]]:
     found = doubles(value, what, 2)
     if len(found) != count:
         raise ShapeError(f"{what}: expected {count} vectors, found {len(found)}")
-    return found.tolist()
+    return [[float(x) for x in row] for row in found]
 
 
 def _unpickle(text: bytes, precision: str, name: str) -> Network:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ._result import Result, hidden
+from ._result import Result, aside
 
 if TYPE_CHECKING:
     from .network import Network
@@ -76,7 +76,7 @@ class Checked(Result):
     """What the certificate claims."""
     reason: str
     """Why it was accepted or refused."""
-    text: str = hidden()
+    text: str = aside()
     """The whole story, in words."""
 
     def __bool__(self) -> bool:
@@ -101,7 +101,7 @@ class Info(Result):
     reason: str
     fiber_dimension: int | None
     fiber_components: int | None
-    text: str = hidden()
+    text: str = aside()
     """The same in words."""
 
 
@@ -116,7 +116,7 @@ class Reduced(Result):
     """The proof that both are equal; `None` if parameters had to be rounded."""
     complete: bool
     """False if the time limit was reached: more neurons might go."""
-    moves: Any = hidden()
+    moves: Any = aside()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -128,7 +128,7 @@ class Canonical(Result):
     """Equal for equal functions of the class."""
     exact: bool
     """Whether the representative's numbers are doubles; otherwise they were rounded."""
-    moves: Any = hidden()
+    moves: Any = aside()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -142,14 +142,13 @@ class Aligned(Result):
     barrier_before: float | None
     """The interpolation barrier on the given data."""
     barrier_after: float | None
-    moves: Any = hidden()
+    moves: Any = aside()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Points(Result):
     """Points of a fiber, each compared with the given network. Iterates over the networks."""
 
-    networks: list[Network] = hidden()
     max_difference: float | None
     """The outputs differ by no more (0 if all are exact)."""
     exact: int | None
@@ -160,6 +159,7 @@ class Points(Result):
     """For a path: whether there is one."""
     reason: str | None
     """Why there is no path."""
+    networks: list[Network] = aside()
 
     def __len__(self) -> int:
         return len(self.networks)
@@ -203,7 +203,7 @@ class Regions(Result):
     hidden_neurons: list[list[int]] | None
     partial_regions: int | None
     estimate: float | None
-    svg: str | None = hidden()
+    svg: str | None = aside()
     """The picture, for one and two inputs."""
 
     def _repr_svg_(self) -> str | None:
@@ -222,7 +222,7 @@ class Folds(Result):
     certified_identifiable: bool | None
     """Whether the function determines the parameters among general networks."""
     reason: str | None
-    svg: str | None = hidden()
+    svg: str | None = aside()
     """The dependency graph."""
 
     def _repr_svg_(self) -> str | None:
@@ -257,8 +257,8 @@ class Dimension(Result):
     """Upper bounds by name."""
     symmetry_dimension: int | None
     warnings: list[str] | None
-    text: str = hidden()
-    svg: str | None = hidden()
+    text: str = aside()
+    svg: str | None = aside()
 
     def __int__(self) -> int:
         if self.rank is None:
@@ -375,7 +375,6 @@ class Moved(Result):
 class LinearPoints(Result):
     """Linear networks: a path, a walk or a sample. Iterates over the networks."""
 
-    networks: list[Network] = hidden()
     connected: bool | None
     path: str | None
     reason: str | None
@@ -383,6 +382,7 @@ class LinearPoints(Result):
     """A sample: the number of the stratum."""
     distance: float | None
     max_difference: float | None
+    networks: list[Network] = aside()
 
     def __len__(self) -> int:
         return len(self.networks)

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _native
 from ._arrays import points as as_points
-from ._terms import terms
+from ._terms import Options, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Tracker:
         self.steps = 0
         self.seconds = 0.0
         """The time that all records took together."""
-        self._terms = {"seed": seed, "threads": threads, "progress": False}
+        self._terms: Options = {"seed": seed, "threads": threads, "progress": False}
         net = self._network()
         self._data = as_points(data, "data", net.widths[0]).copy()
         self._start = _conserved(net)

@@ -11,8 +11,6 @@ from conftest import random_network
 import fiberscope as fs
 
 
-
-
 def test_records_are_what_the_questions_answer(tmp_path):
     x = np.random.default_rng(0).standard_normal((60, 2))
     nets = [random_network([2, 5, 4, 1], seed) for seed in range(3)]
