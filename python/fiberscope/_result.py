@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import html
 import json
@@ -39,13 +40,18 @@ class Result:
             for name, value in self._shown()
         )
         picture = getattr(self, "svg", None)
-        drawn = f"<div style='max-width:40em'>{picture}</div>" if isinstance(picture, str) else ""
+        drawn = ""
+        if isinstance(picture, str):
+            code = base64.b64encode(picture.encode()).decode()
+            drawn = f"<img style='max-width:40em' alt='the picture of the result' src='data:image/svg+xml;base64,{code}'>"
         return f"<table><caption>{type(self).__name__}</caption>{rows}</table>{drawn}"
 
 
 def make(cls: type[R], data: str | dict[str, Any], **extra: Any) -> R:
     """The result of a JSON object; what the object does not have is `None`."""
     found = json.loads(data) if isinstance(data, str) else data
+    if isinstance(extra.get("svg"), str):
+        extra["svg"] = extra["svg"][extra["svg"].index("<svg") :]
     given = {each.name: found.get(each.name) for each in fields(cls) if each.name != "data"}
     return cls(data=found, **(given | extra))
 

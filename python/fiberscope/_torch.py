@@ -73,6 +73,9 @@ class _Chain:
     def layers(self) -> list[Layer]:
         import torch.fx
 
+        if isinstance(self.module, torch.nn.Linear):
+            self.linear(self.module)
+            return self.finish()
         try:
             graph = torch.fx.Tracer().trace(self.module)
         except Exception as error:

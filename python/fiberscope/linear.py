@@ -50,7 +50,7 @@ def strata(
     >>> import fiberscope as fs
     >>> found = fs.linear.strata([4, 6, 5], rank=1)
     >>> len(found), found.fiber_dim
-    (16, 34)
+    (17, 35)
     >>> fs.linear.strata([100] * 5, count_only=True).count[:6]
     '125361'
     """

@@ -250,7 +250,7 @@ class Network:
         """The linear regions, counted exactly, on a box or on all of R^n.
 
         >>> import fiberscope as fs
-        >>> found = fs.load("zoo:absolute-value").regions(box=(-1, 1))
+        >>> found = fs.load("zoo:abs").regions(box=(-1, 1))
         >>> found.regions, found.f_vector
         (2, [3, 2])
         """
@@ -277,7 +277,7 @@ class Network:
         """The rank of the parameter Jacobian, exactly: on the batch X, or without one on a decisive set of a box or of R^n.
 
         >>> import fiberscope as fs
-        >>> net = fs.load("zoo:absolute-value")
+        >>> net = fs.load("zoo:abs")
         >>> found = net.functional_dimension([[-1.0], [2.0], [3.0], [4.0]])
         >>> found.rank, found.parameters, found.regions_sampled
         (3, 7, 2)
@@ -386,7 +386,7 @@ def load(path: str | os.PathLike[str], *, nnet_normalization: str = "fold") -> N
 
     >>> import fiberscope as fs
     >>> fs.load("zoo:deep").widths
-    [2, 3, 3, 1]
+    [2, 3, 3, 3, 1]
     """
     if nnet_normalization not in ("fold", "ignore"):
         raise ArgumentError(f'nnet_normalization {nnet_normalization!r}: expected "fold" or "ignore"')

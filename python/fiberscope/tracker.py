@@ -38,7 +38,7 @@ class Tracker:
     `tensorboard` (needs the package tensorboard). The first record is made at once, for step 0.
 
     >>> import fiberscope as fs, numpy as np
-    >>> tracker = fs.Tracker(fs.load("zoo:absolute-value"), [[-1.0], [2.0]], every=2)
+    >>> tracker = fs.Tracker(fs.load("zoo:abs"), [[-1.0], [2.0]], every=2)
     >>> for step in range(4):
     ...     tracker.step(loss=1.0 / (step + 1))
     >>> [(record["step"], record["functional_dimension"], record["loss"]) for record in tracker.records]

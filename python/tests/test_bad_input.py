@@ -84,7 +84,7 @@ def test_there_is_one_tree():
 
 
 def test_nothing_half_written_is_left(tmp_path):
-    with pytest.raises(fs.ModelFileError):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
         NET.save(tmp_path / "no" / "such" / "folder.json")
     assert list(tmp_path.iterdir()) == []
 

@@ -42,7 +42,7 @@ def modules():
     yield Handmade()
 
 
-@pytest.mark.parametrize("module", modules(), ids=lambda module: type(module).__name__)
+@pytest.mark.parametrize("module", list(modules()), ids=lambda module: type(module).__name__)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_modules_compute_the_same(module, dtype):
     module = module.to(dtype).eval()
