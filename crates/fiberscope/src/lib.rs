@@ -45,6 +45,7 @@ pub mod canonical;
 pub mod complex;
 pub mod dimension;
 pub mod equivalence;
+pub mod extract;
 pub mod fiber;
 pub mod limit;
 pub mod linear;

@@ -15,7 +15,7 @@
 //!
 //! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
 
-mod assignment;
+pub(crate) mod assignment;
 mod barrier;
 mod orbit;
 

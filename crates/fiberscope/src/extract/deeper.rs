@@ -1,0 +1,353 @@
+//! Rows of a layer behind known ones: from a kink to the weights.
+//!
+//! At a kink of neuron `j` the gradient jumps by a multiple of `G^T w_j`. With `G_I = U S V^T` on the active features
+//! `I` of full rank, the jump along the columns of `V` gives `w_I = U S^{-1} j` up to scale, and `b = -w_I . h_I`.
+//! Features that were off at the kink are completed one by one: at a point of the boundary where feature `k` is
+//! raised to `sigma` and the other unknown ones are off, the kink moves by `-w_k sigma` along a line that changes
+//! `w_K . h_K` alone.
+
+use fiberscope_core::Matrix;
+
+use super::algebra::{along, direction, dot, least_squares, minus, norm, peak, row_times, scaled, Svd};
+use super::first::{explains, rank_one, Row};
+use super::inquiry::{Halt, Inquiry};
+use super::line::{Kink, Sweep};
+use super::prefix::{Local, Prefix};
+use super::probe::{Boundary, Place, Sight};
+use super::Step;
+
+/// The layer at hand.
+pub(super) struct Layer<'p> {
+    /// Its number, from 0.
+    pub index: usize,
+    /// The layers before it.
+    pub prefix: &'p Prefix,
+}
+
+impl Layer<'_> {
+    /// Makes rows of kinks of the pool; kinks that give none stay there. Stops at `wanted` rows.
+    pub fn harvest(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        rows: &mut Vec<Row>,
+        pool: &mut Vec<Kink>,
+        wanted: Option<usize>,
+    ) -> Result<usize, Halt> {
+        pool.retain(|kink| !explains(inquiry, self.prefix, rows, &kink.x));
+        pool.sort_by(|a, b| self.trouble(a).total_cmp(&self.trouble(b)));
+        let before = rows.len();
+        let mut rest = Vec::new();
+        let mut queue = std::mem::take(pool).into_iter();
+        for mut kink in queue.by_ref() {
+            if wanted.is_some_and(|wanted| rows.len() >= wanted) {
+                rest.push(kink);
+                break;
+            }
+            if explains(inquiry, self.prefix, rows, &kink.x) {
+                continue;
+            }
+            inquiry.note(rows.len(), rest.len());
+            if kink.tries < 2 {
+                if let Some(row) = self.row(inquiry, &kink)? {
+                    rows.push(row);
+                    continue;
+                }
+                kink.tries += 1;
+            }
+            rest.push(kink);
+        }
+        rest.extend(queue);
+        *pool = rest;
+        Ok(rows.len() - before)
+    }
+
+    /// How hard it is to make a row of a kink: features to complete, and little room.
+    fn trouble(&self, kink: &Kink) -> f64 {
+        let off = self.prefix.local(&kink.x).active.iter().filter(|active| !**active).count();
+        off as f64 - 0.1 * (kink.reach() + 1e-12).log10()
+    }
+
+    /// The confirmed row of the neuron that flips at the kink, of length one.
+    fn row(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Row>, Halt> {
+        inquiry.begin(self.index, Step::Rows);
+        let Some(mut boundary) = self.candidate(inquiry, kink)? else { return Ok(None) };
+        if !boundary.known.iter().all(|known| *known) {
+            inquiry.begin(self.index, Step::Confirmation);
+            if !self.plausible(inquiry, &boundary, &kink.x)? {
+                return Ok(None);
+            }
+            inquiry.begin(self.index, Step::Completion);
+            if !self.complete(inquiry, &mut boundary, kink)? {
+                return Ok(None);
+            }
+        }
+        let length = norm(&boundary.w);
+        let boundary = Boundary::whole(scaled(&boundary.w, 1.0 / length), boundary.b / length);
+        inquiry.begin(self.index, Step::Confirmation);
+        let confirmed = boundary.confirm(inquiry, self.prefix, Some(&kink.x), 10)?;
+        Ok(confirmed.then_some((boundary.w, boundary.b)))
+    }
+
+    /// The weights on the features that are active at the kink.
+    fn candidate(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Boundary>, Halt> {
+        let local = self.prefix.local(&kink.x);
+        let active = local.active_set();
+        if active.is_empty() {
+            return Ok(None);
+        }
+        let Some(svd) = Svd::of(&local.gradient.select_rows(&active)) else { return Ok(None) };
+        if svd.s.len() < active.len() || svd.rank(1e-7) < active.len() {
+            return Ok(None);
+        }
+        let jump = match &kink.jump {
+            Some(jump) => Some(svd.v.iter().map(|v| dot(v, jump)).collect()),
+            None => self.measure_jump(inquiry, kink, &local, &svd)?,
+        };
+        let Some(jump) = jump else { return Ok(None) };
+        let mut w = vec![0.0; self.prefix.width()];
+        for (k, j) in jump.iter().enumerate() {
+            for (&i, u) in active.iter().zip(&svd.u[k]) {
+                w[i] += u * j / svd.s[k];
+            }
+        }
+        let Some(w) = direction(&w) else { return Ok(None) };
+        let b = -dot(&w, &local.hidden);
+        Ok(Some(Boundary { w, b, known: local.active }))
+    }
+
+    /// The jump of the gradient along the right singular vectors.
+    fn measure_jump(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        kink: &Kink,
+        local: &Local,
+        svd: &Svd,
+    ) -> Result<Option<Vec<f64>>, Halt> {
+        let a = 0.3 * kink.reach();
+        let sides = [along(&kink.x, -a, &kink.u), along(&kink.x, a, &kink.u)];
+        for factor in [0.15, 0.03, 0.005] {
+            let steps: Vec<f64> = svd
+                .v
+                .iter()
+                .zip(&svd.s)
+                .map(|(v, s)| {
+                    let room = sides.iter().map(|x| room_at(local, &kink.x, x, v)).fold(f64::INFINITY, f64::min);
+                    (factor * a * svd.s[0] / s).min(20.0 * a).min(0.3 * room)
+                })
+                .collect();
+            if steps.iter().any(|&step| !(step > 0.0)) {
+                return Ok(None);
+            }
+            if let Some(jumps) = jumps(inquiry, &sides, &svd.v, &steps)? {
+                let step = steps.iter().copied().fold(f64::INFINITY, f64::min);
+                return Ok(rank_one(inquiry, &kink.x, step, &jumps));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A cheap way to drop neurons of deeper layers: far from the kink, where no unknown feature is active, the
+    /// partial row predicts the boundary exactly.
+    fn plausible(&self, inquiry: &mut Inquiry<'_>, boundary: &Boundary, x: &[f64]) -> Result<bool, Halt> {
+        let place = Place { raise: None, margin: Some(1e-3 * inquiry.radius) };
+        let (mut hits, mut seen) = (0, 0);
+        for attempt in 0..30 {
+            if seen >= 6 {
+                break;
+            }
+            let reach = inquiry.uniform(0.5, 3.0);
+            let mut start = inquiry.point(reach);
+            if attempt % 3 == 2 {
+                start = along(x, 0.5, &minus(&start, x));
+            }
+            let Some(y) = boundary.reach(inquiry, self.prefix, &start, place) else { continue };
+            if norm(&minus(&y, x)) < 0.3 * inquiry.radius {
+                continue;
+            }
+            match boundary.look(inquiry, self.prefix, &y)? {
+                Some(Sight::Hit) => hits += 1,
+                Some(Sight::Miss) => {}
+                Some(Sight::Dark) | None => continue,
+            }
+            seen += 1;
+            if hits >= 2 {
+                return Ok(true);
+            }
+            if seen - hits >= 3 {
+                return Ok(false);
+            }
+        }
+        Ok(seen < 2 || hits >= 1)
+    }
+
+    /// Finds the weights of the features that were off at the kink.
+    fn complete(&self, inquiry: &mut Inquiry<'_>, boundary: &mut Boundary, kink: &Kink) -> Result<bool, Halt> {
+        let mut todo: Vec<usize> = boundary.unknown(None).collect();
+        let mut failures = 0;
+        while !todo.is_empty() {
+            let mut left = Vec::new();
+            for &k in &todo {
+                match self.weight(inquiry, boundary, kink, k)? {
+                    Some(weight) => {
+                        boundary.w[k] = weight;
+                        boundary.known[k] = true;
+                    }
+                    None => {
+                        left.push(k);
+                        failures += 1;
+                        if failures >= 3.max(2 * todo.len()) {
+                            return Ok(false);
+                        }
+                    }
+                }
+            }
+            if left.len() == todo.len() {
+                return Ok(false);
+            }
+            todo = left;
+        }
+        Ok(true)
+    }
+
+    /// The weight of feature `k`, seen as a bend of the boundary.
+    fn weight(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        boundary: &Boundary,
+        kink: &Kink,
+        k: usize,
+    ) -> Result<Option<f64>, Halt> {
+        const SIGMA: [f64; 6] = [0.05, 0.02, 0.02, 0.005, 0.01, 0.003];
+        const REACH: [f64; 6] = [2.5, 2.5, 8.0, 8.0, 30.0, 30.0];
+        for attempt in 0..6 {
+            let start = if attempt < 2 {
+                kink.x.clone()
+            } else {
+                along(&kink.x, 1.0, &inquiry.point(0.5 * attempt as f64))
+            };
+            let sigma = SIGMA[attempt] * inquiry.radius;
+            let Some((x, m, level)) = self.bend(inquiry, boundary, k, sigma, &start) else { continue };
+            let reach = REACH[attempt] * peak(&boundary.w) * level;
+            let known = self.prefix.flips(&x, &m, -reach, reach);
+            let kinks = Sweep { x: &x, u: &m, from: -reach, to: reach, known, grid: Vec::new() }.kinks(inquiry)?;
+            let mut weights: Vec<f64> = kinks
+                .iter()
+                .filter_map(|seen| {
+                    let local = self.prefix.local(&seen.x);
+                    let alone = boundary.unknown(Some(k)).all(|j| !local.active[j]) && local.hidden[k] > 0.0;
+                    alone.then(|| -boundary.value(&local.hidden) / local.hidden[k])
+                })
+                .collect();
+            weights.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+            for weight in weights.into_iter().take(4) {
+                if self.bends_so(inquiry, boundary, k, weight, &x, sigma)? {
+                    return Ok(Some(weight));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A point of the boundary with feature `k` at `sigma`, and a direction that changes the known part alone.
+    fn bend(
+        &self,
+        inquiry: &Inquiry<'_>,
+        boundary: &Boundary,
+        k: usize,
+        sigma: f64,
+        start: &[f64],
+    ) -> Option<(Vec<f64>, Vec<f64>, f64)> {
+        let place = Place { raise: Some((k, sigma)), margin: Some(1e-3 * inquiry.radius) };
+        let x = boundary.reach(inquiry, self.prefix, start, place)?;
+        let local = self.prefix.local(&x);
+        let mut rows = vec![boundary.gradient(&local), local.pre_gradient.row(k).to_vec()];
+        let near = 0.07 * inquiry.radius;
+        rows.extend(
+            boundary.unknown(Some(k)).filter(|&j| local.pre[j] > -near).map(|j| local.pre_gradient.row(j).to_vec()),
+        );
+        let attempt = |rows: &[Vec<f64>]| {
+            let mut right = vec![0.0; rows.len()];
+            right[0] = 1.0;
+            let m = least_squares(rows, &right, 1e-9)?;
+            let error: Vec<f64> = rows.iter().zip(&right).map(|(row, r)| dot(row, &m) - r).collect();
+            (norm(&error) <= 1e-6).then_some(m)
+        };
+        let m = attempt(&rows).or_else(|| attempt(&rows[..2]))?;
+        Some((x, m, local.hidden[k]))
+    }
+
+    /// Whether the boundary with this weight of feature `k` is seen at a second place.
+    fn bends_so(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        boundary: &Boundary,
+        k: usize,
+        weight: f64,
+        near: &[f64],
+        sigma: f64,
+    ) -> Result<bool, Halt> {
+        let mut trial = boundary.clone();
+        trial.w[k] = weight;
+        trial.known[k] = true;
+        for attempt in 0..3 {
+            let spread = 0.3 * (1.0 + attempt as f64);
+            let start = along(near, 1.0, &inquiry.point(spread));
+            let raise = Some((k, sigma * (2.0 + attempt as f64)));
+            let place = Place { raise, margin: Some(1e-3 * inquiry.radius) };
+            let Some(x) = trial.reach(inquiry, self.prefix, &start, place) else { continue };
+            if trial.look(inquiry, self.prefix, &x)? == Some(Sight::Hit) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// How far one may go from `x`, in the region of `at`, along `v` before a known neuron flips.
+fn room_at(local: &Local, at: &[f64], x: &[f64], v: &[f64]) -> f64 {
+    let moved = minus(x, at);
+    local
+        .walls
+        .iter()
+        .map(|(z, g)| {
+            let speed = dot(g, v).abs();
+            if speed > 0.0 { (z + dot(g, &moved)).abs() / speed } else { f64::INFINITY }
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Jumps of the derivatives along some directions between two points; `None` if `f` bends within the steps.
+fn jumps(
+    inquiry: &mut Inquiry<'_>,
+    sides: &[Vec<f64>; 2],
+    directions: &[Vec<f64>],
+    steps: &[f64],
+) -> Result<Option<Vec<Vec<f64>>>, Halt> {
+    let count = directions.len();
+    let root = (count as f64).sqrt();
+    let signs: Vec<f64> = (0..count).map(|_| if inquiry.below(2) == 0 { 1.0 } else { -1.0 }).collect();
+    let factors: Vec<f64> = signs.iter().zip(steps).map(|(sign, step)| sign * step / root).collect();
+    let matrix = Matrix::from_rows(directions).expect("directions of one length");
+    let combined = row_times(&factors, &matrix);
+    let mut questions = Vec::new();
+    for side in sides {
+        questions.push(side.clone());
+        questions.push(along(side, 1.0, &combined));
+        questions.extend(directions.iter().zip(steps).map(|(v, &step)| along(side, step, v)));
+    }
+    let answers = inquiry.ask(&questions)?;
+    let noise = 60.0 * inquiry.noise_at(&sides[0]) * root;
+    let mut slopes = Vec::new();
+    for y in answers.chunks_exact(count + 2) {
+        let along: Vec<Vec<f64>> = (0..count).map(|k| scaled(&minus(&y[k + 2], &y[0]), 1.0 / steps[k])).collect();
+        let bent = (0..inquiry.outputs).any(|o| {
+            let predicted = y[0][o] + factors.iter().zip(&along).map(|(f, slope)| f * slope[o]).sum::<f64>();
+            (predicted - y[1][o]).abs() > noise
+        });
+        if bent {
+            return Ok(None);
+        }
+        slopes.push(along);
+    }
+    Ok(Some(slopes[0].iter().zip(&slopes[1]).map(|(left, right)| minus(right, left)).collect()))
+}

@@ -1,0 +1,274 @@
+//! Kinks on random lines, and the first layer: hyperplanes that do not bend.
+//!
+//! Across the boundary of a neuron the gradient of `f` jumps by `c_j (G^T w_j)^T`; in the first layer `G` is the
+//! identity. One gradient per linear piece of a line serves the kinks at both its ends. With many inputs a cheap
+//! test in a random plane first drops boundaries that bend [rolnick2020reverse, Section 4].
+
+use fiberscope_core::Matrix;
+
+use super::algebra::{along, direction, dot, minus, norm, peak, scaled, Svd};
+use super::inquiry::{Halt, Inquiry};
+use super::line::{Kink, Sweep};
+use super::prefix::Prefix;
+use super::probe::{meeting, Boundary};
+use super::Step;
+
+/// From how many inputs on a gradient costs more than the test for bends.
+const MANY_INPUTS: usize = 24;
+
+/// Rows of the layer at hand.
+pub(super) type Row = (Vec<f64>, f64);
+
+/// A random line through the domain, reaching far beyond it.
+pub(super) struct Line {
+    x: Vec<f64>,
+    u: Vec<f64>,
+    reach: f64,
+}
+
+impl Line {
+    /// A line at about `scale` times the radius from the centre.
+    pub fn random(inquiry: &mut Inquiry<'_>, scale: f64) -> Line {
+        let (x, u) = (inquiry.point(scale), inquiry.direction());
+        Line { x, u, reach: 40.0 * inquiry.radius * scale }
+    }
+
+    /// The kinks that known layers and the rows found so far do not explain, and where those flip.
+    pub fn sweep(
+        &self,
+        inquiry: &mut Inquiry<'_>,
+        prefix: &Prefix,
+        rows: &[Row],
+        cells: usize,
+    ) -> Result<(Vec<Kink>, Vec<f64>), Halt> {
+        let whole = prefix.extended_by(rows);
+        let scale = self.reach / 40.0;
+        let stretch = (self.reach / scale).asinh();
+        let grid = (0..cells).map(|k| scale * (stretch * (2.0 * k as f64 / (cells as f64 - 1.0) - 1.0)).sinh()).collect();
+        let known = whole.flips(&self.x, &self.u, -self.reach, self.reach);
+        let sweep = Sweep { x: &self.x, u: &self.u, from: -self.reach, to: self.reach, known, grid };
+        Ok((sweep.kinks(inquiry)?, sweep.known))
+    }
+}
+
+/// Adds the neurons of the first layer that `line` shows to `rows`, other kinks to `pool`.
+pub(super) fn first_layer(
+    inquiry: &mut Inquiry<'_>,
+    line: &Line,
+    rows: &mut Vec<Row>,
+    pool: &mut Vec<Kink>,
+) -> Result<(), Halt> {
+    let prefix = Prefix::empty(inquiry.inputs);
+    inquiry.begin(0, Step::Lines);
+    let (mut kinks, walls) = line.sweep(inquiry, &prefix, rows, 13)?;
+    kinks.retain(|kink| !explains(inquiry, &prefix, rows, &kink.x));
+    inquiry.begin(0, Step::Bends);
+    let many = inquiry.inputs > MANY_INPUTS;
+    let mut straight = Vec::with_capacity(kinks.len());
+    for kink in &kinks {
+        straight.push(!many || is_straight(inquiry, kink)?);
+    }
+    inquiry.begin(0, Step::Rows);
+    measure_jumps(inquiry, line, &walls, &mut kinks, &straight)?;
+    inquiry.begin(0, Step::Confirmation);
+    for kink in kinks {
+        let Some(w) = kink.jump.as_deref().and_then(direction) else {
+            pool.push(kink);
+            continue;
+        };
+        let b = -dot(&w, &kink.x);
+        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, 7)? {
+            rows.push((w, b));
+            inquiry.note(rows.len(), pool.len());
+        } else {
+            pool.push(kink);
+        }
+    }
+    Ok(())
+}
+
+/// Retries kinks of the pool, one gradient on either side each.
+pub(super) fn first_layer_again(
+    inquiry: &mut Inquiry<'_>,
+    rows: &mut Vec<Row>,
+    pool: &mut Vec<Kink>,
+) -> Result<(), Halt> {
+    let prefix = Prefix::empty(inquiry.inputs);
+    for mut kink in std::mem::take(pool) {
+        if explains(inquiry, &prefix, rows, &kink.x) {
+            continue;
+        }
+        inquiry.begin(0, Step::Bends);
+        if is_straight(inquiry, &kink)? {
+            inquiry.begin(0, Step::Rows);
+            let line = Line { x: along(&kink.x, -kink.t, &kink.u), u: kink.u.clone(), reach: f64::INFINITY };
+            let walls = [kink.t - kink.reach_left, kink.t + kink.reach_right];
+            let mut one = [kink];
+            measure_jumps(inquiry, &line, &walls, &mut one, &[true])?;
+            [kink] = one;
+            inquiry.begin(0, Step::Confirmation);
+            if let Some(w) = kink.jump.as_deref().and_then(direction) {
+                let b = -dot(&w, &kink.x);
+                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), 12)? {
+                    rows.push((w, b));
+                    continue;
+                }
+            }
+        }
+        pool.push(kink);
+    }
+    Ok(())
+}
+
+/// Whether `x` lies on the boundary of a row.
+pub(super) fn explains(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &[Row], x: &[f64]) -> bool {
+    let hidden = prefix.hidden(x);
+    let tolerance = (1e3 * inquiry.eta).clamp(1e-7, 1e-3) * (1.0 + peak(&hidden));
+    rows.iter().any(|(w, b)| (dot(w, &hidden) + b).abs() < tolerance)
+}
+
+impl Prefix {
+    /// With the rows of one layer more, if there are any.
+    pub fn extended_by(&self, rows: &[Row]) -> Prefix {
+        match super::prefix::Rows::new(rows) {
+            Some(rows) if rows.len() > 0 => self.extended(rows),
+            _ => self.clone(),
+        }
+    }
+}
+
+/// Measures the jump of the gradient at the wanted kinks of a line, one gradient per linear piece. `walls` are the
+/// kinks of the line that were known before.
+fn measure_jumps(
+    inquiry: &mut Inquiry<'_>,
+    line: &Line,
+    walls: &[f64],
+    kinks: &mut [Kink],
+    wanted: &[bool],
+) -> Result<(), Halt> {
+    let mut behind: Option<Gradient> = None;
+    for i in 0..kinks.len() {
+        let t = kinks[i].t;
+        let wall_before = walls.iter().copied().filter(|&w| w < t).fold(-line.reach, f64::max);
+        let wall_after = walls.iter().copied().filter(|&w| w > t).fold(line.reach, f64::min);
+        let next = kinks.get(i + 1).map_or(f64::INFINITY, |kink| kink.t);
+        let shared = i > 0 && kinks[i - 1].t > wall_before;
+        let end = next.min(wall_after);
+        if !wanted[i] {
+            behind = None;
+            continue;
+        }
+        let before = match behind.take().filter(|_| shared) {
+            Some(gradient) => Some(gradient),
+            None => {
+                let from = if shared { kinks[i - 1].t } else { wall_before };
+                piece_gradient(inquiry, line, from.max(t - inquiry.radius), t)?
+            }
+        };
+        let to = if end == next { end.min(t + 4.0 * inquiry.radius) } else { end.min(t + inquiry.radius) };
+        behind = piece_gradient(inquiry, line, t, to)?;
+        if let (Some(before), Some(after)) = (&before, &behind) {
+            let jumps: Vec<Vec<f64>> = before.iter().zip(after).map(|(b, a)| minus(a, b)).collect();
+            kinks[i].jump = rank_one(inquiry, &kinks[i].x, kinks[i].reach().min(inquiry.radius), &jumps);
+        }
+    }
+    Ok(())
+}
+
+/// The gradient of every output, one row per input.
+type Gradient = Vec<Vec<f64>>;
+
+fn piece_gradient(inquiry: &mut Inquiry<'_>, line: &Line, from: f64, to: f64) -> Result<Option<Gradient>, Halt> {
+    gradient(inquiry, &along(&line.x, (from + to) / 2.0, &line.u), to - from)
+}
+
+/// The gradient of every output at `x`: one row per input. `None` if `f` bends close by.
+fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<Gradient>, Halt> {
+    let inputs = inquiry.inputs;
+    for factor in [0.1, 0.01, 0.001] {
+        let step = factor * width;
+        let signs: Vec<f64> = (0..inputs).map(|_| if inquiry.below(2) == 0 { 1.0 } else { -1.0 }).collect();
+        let root = (inputs as f64).sqrt();
+        // The combined step first: it is cheap to find that f bends there.
+        let mut questions = vec![x.to_vec(), along(x, step / root, &signs), along(x, -step / root, &signs)];
+        let first = inquiry.ask(&questions)?;
+        let noise = inquiry.noise_at(x);
+        let bent = (0..inquiry.outputs).any(|o| (first[1][o] + first[2][o] - 2.0 * first[0][o]).abs() > 20.0 * noise);
+        if bent {
+            continue;
+        }
+        questions = (0..inputs)
+            .map(|k| {
+                let mut moved = x.to_vec();
+                moved[k] += step;
+                moved
+            })
+            .collect();
+        let y = inquiry.ask(&questions)?;
+        let slopes: Vec<Vec<f64>> =
+            y.iter().zip(&questions).enumerate().map(|(k, (y, q))| scaled(&minus(y, &first[0]), 1.0 / (q[k] - x[k]))).collect();
+        let predicted = |o: usize| first[0][o] + signs.iter().zip(&slopes).map(|(s, g)| s * g[o]).sum::<f64>() * step / root;
+        if (0..inquiry.outputs).all(|o| (predicted(o) - first[1][o]).abs() < 60.0 * noise * root) {
+            return Ok(Some(slopes));
+        }
+    }
+    Ok(None)
+}
+
+/// The left factor of a matrix that should have rank one.
+pub(super) fn rank_one(inquiry: &Inquiry<'_>, x: &[f64], step: f64, rows: &[Vec<f64>]) -> Option<Vec<f64>> {
+    if inquiry.outputs == 1 {
+        return Some(rows.iter().map(|row| row[0]).collect());
+    }
+    let svd = Svd::of(&Matrix::from_rows(rows)?)?;
+    let noise = 1e3 * inquiry.noise_at(x) / step * (rows.len() as f64).sqrt();
+    if svd.s.len() > 1 && svd.s[1] > 1e-5 * svd.s[0] + noise {
+        return None;
+    }
+    Some(scaled(&svd.u[0], svd.s[0]))
+}
+
+/// Whether the boundary of a kink is a straight line in a random plane, across the centre of the domain.
+fn is_straight(inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<bool, Halt> {
+    let Some(v) = direction(&{
+        let v = inquiry.direction();
+        along(&v, -dot(&v, &kink.u) / dot(&kink.u, &kink.u), &kink.u)
+    }) else {
+        return Ok(false);
+    };
+    let a = 0.3 * kink.reach();
+    let mut tangent = None;
+    for step in [0.3 * a, 0.03 * a] {
+        let left = along(&kink.x, -a, &kink.u);
+        let right = along(&kink.x, a, &kink.u);
+        let questions =
+            [along(&left, step, &v), along(&left, -step, &v), along(&right, step, &v), along(&right, -step, &v)];
+        let y = inquiry.ask(&questions)?;
+        let expected_left = along(&kink.value, -a, &kink.left);
+        let expected_right = along(&kink.value, a, &kink.right);
+        let noise = 60.0 * inquiry.noise_at(&kink.x);
+        let even = |p: &[f64], q: &[f64], middle: &[f64]| {
+            (0..p.len()).all(|o| (p[o] + q[o] - 2.0 * middle[o]).abs() < noise * 4.0)
+        };
+        if even(&y[0], &y[1], &expected_left) && even(&y[2], &y[3], &expected_right) {
+            let across = scaled(&minus(&minus(&y[2], &y[3]), &minus(&y[0], &y[1])), 0.5 / step);
+            let jump = minus(&kink.right, &kink.left);
+            let ratio = dot(&across, &jump) / dot(&jump, &jump);
+            tangent = direction(&along(&v, -ratio, &kink.u));
+            break;
+        }
+    }
+    let Some(tangent) = tangent else { return Ok(false) };
+    let start = -dot(&kink.x, &tangent);
+    let (mut hits, mut misses) = (0, 0);
+    for s in [1.2, -1.2, 3.5, -3.5, 0.3, -0.3] {
+        let x = along(&kink.x, start + s * inquiry.radius, &tangent);
+        let a = 2e-3 * inquiry.radius;
+        let seen = meeting(inquiry, &x, &scaled(&kink.u, 1.0 / norm(&kink.u)), a)?;
+        if seen.t.is_some_and(|t| t.abs() < 0.02 * a + seen.error) { hits += 1 } else { misses += 1 }
+        if hits >= 4 || misses >= 3 {
+            break;
+        }
+    }
+    Ok(hits >= 4)
+}

@@ -1,0 +1,325 @@
+//! Extraction: the parameters of a ReLU network from queries alone.
+
+mod algebra;
+mod compare;
+mod deeper;
+mod first;
+mod fit;
+mod inquiry;
+mod line;
+mod oracle;
+mod polish;
+mod prefix;
+mod probe;
+mod rare;
+mod recover;
+mod signs;
+mod verify;
+
+use std::fmt;
+
+pub use compare::{compare, Comparison};
+use fiberscope_core::Network;
+use inquiry::{measure_noise, Halt, Inquiry};
+pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
+
+use recover::Recovery;
+
+use crate::limit::Deadline;
+
+/// What the extraction is told beside the oracle.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The widths of the hidden layers, if they are known; it saves queries.
+    pub widths: Option<Vec<usize>>,
+    /// The interval of every input on which the function is wanted.
+    pub domain: (f64, f64),
+    /// No more queries than this.
+    pub max_queries: Option<u64>,
+    /// The noise of one answer; measured if absent.
+    pub noise: Option<f64>,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// When to stop.
+    pub deadline: Deadline,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            widths: None,
+            domain: (-3.0, 3.0),
+            max_queries: None,
+            noise: None,
+            seed: 0,
+            deadline: Deadline::NEVER,
+        }
+    }
+}
+
+/// What the extraction is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The noise of the answers.
+    Noise,
+    /// Kinks along lines.
+    Lines,
+    /// Which kinks belong to the layer at hand.
+    Bends,
+    /// Rows from jumps of the gradient.
+    Rows,
+    /// Coordinates of rows that were inactive where the row was found.
+    Completion,
+    /// Predicted boundaries looked at elsewhere.
+    Confirmation,
+    /// Stored answers that the rows found so far do not explain.
+    Counterexamples,
+    /// Precise kinks for precise rows.
+    Refinement,
+    /// The orientation of the neurons.
+    Signs,
+    /// All parameters together against all answers.
+    Polish,
+    /// Fresh points and lines.
+    Verification,
+}
+
+impl Step {
+    /// The name in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Noise => "noise",
+            Step::Lines => "lines",
+            Step::Bends => "bends",
+            Step::Rows => "rows",
+            Step::Completion => "completion",
+            Step::Confirmation => "confirmation",
+            Step::Counterexamples => "counterexamples",
+            Step::Refinement => "refinement",
+            Step::Signs => "signs",
+            Step::Polish => "polish",
+            Step::Verification => "verification",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How far the extraction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The hidden layer at hand, from 0.
+    pub layer: usize,
+    /// What is being done.
+    pub step: Step,
+    /// Neurons of the layer found so far.
+    pub neurons: usize,
+    /// Kinks that no known neuron explains yet.
+    pub kinks: usize,
+    /// Queries spent.
+    pub queries: u64,
+}
+
+/// An input on which oracle and recovered network disagree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disagreement {
+    /// The input.
+    pub x: Vec<f64>,
+    /// The oracle's answer.
+    pub oracle: Vec<f64>,
+    /// The recovered network's output.
+    pub recovered: Vec<f64>,
+}
+
+/// What the result is.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub enum Verdict {
+    /// On fresh points and lines of the domain the network agrees with the oracle.
+    Verified,
+    /// A network that does not agree everywhere, or only the first layers.
+    Partial {
+        /// What is missing: a sentence.
+        reason: String,
+        /// Inputs on which the two disagree; empty if there is no network.
+        disagreements: Vec<Disagreement>,
+    },
+    /// Nothing that could be used.
+    Failed {
+        /// Why: a sentence.
+        reason: String,
+    },
+}
+
+/// How well the recovered network agreed with the oracle on fresh queries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fidelity {
+    /// Fresh random points of the domain.
+    pub points: usize,
+    /// The largest difference of an output on them.
+    pub max_difference: f64,
+    /// The difference that was allowed: a multiple of the measured noise.
+    pub epsilon: f64,
+    /// With 95 % confidence, differences above `epsilon` have at most this share of the domain.
+    pub delta: f64,
+    /// Fresh random lines.
+    pub lines: usize,
+    /// Kinks on them, each of which both functions have at the same place.
+    pub kinks: usize,
+}
+
+/// One hidden layer as it was recovered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecoveredLayer {
+    /// Number of neurons.
+    pub neurons: usize,
+    /// Of them, neurons that were never seen to switch: together they stand for a linear map.
+    pub always_active: usize,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    /// What the result is.
+    pub verdict: Verdict,
+    /// The recovered network, up to permutation and positive scaling of neurons; with a partial verdict the
+    /// best one found, if any.
+    pub network: Option<Network>,
+    /// The hidden layers that were recovered, also without a network.
+    pub layers: Vec<RecoveredLayer>,
+    /// The agreement on fresh queries.
+    pub fidelity: Option<Fidelity>,
+    /// All queries.
+    pub queries: u64,
+    /// Queries by hidden layer (from 0) and step, in the order they were spent.
+    pub spent: Vec<(usize, Step, u64)>,
+    /// The noise of one answer at an input of size one, measured or given.
+    pub noise: f64,
+    /// What cannot be known from queries, or was seen on the way: sentences.
+    pub remarks: Vec<String>,
+}
+
+/// Why there is no answer at all.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExtractError {
+    /// The oracle gave no answers.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// Wrong number of answers or outputs.
+    #[error(
+        "the oracle answered {expected_rows} queries with a {found_rows} x {found_columns} table, expected {expected_columns} columns"
+    )]
+    Shape {
+        /// Queries asked.
+        expected_rows: usize,
+        /// Outputs per query.
+        expected_columns: usize,
+        /// Rows of the answer.
+        found_rows: usize,
+        /// Columns of the answer.
+        found_columns: usize,
+    },
+    /// An answer that is not a number.
+    #[error("the oracle answered {value} in output {} for the input {}", .output + 1, short(.x))]
+    NotFinite {
+        /// The input.
+        x: Vec<f64>,
+        /// The output, from 0.
+        output: usize,
+        /// The answer.
+        value: f64,
+    },
+    /// Two answers to one question.
+    #[error("the oracle is not deterministic: asked twice for the input {}, output {} was {first} and then {second}", short(.x), .output + 1)]
+    NotDeterministic {
+        /// The input.
+        x: Vec<f64>,
+        /// The output, from 0.
+        output: usize,
+        /// The first answer.
+        first: f64,
+        /// The second answer.
+        second: f64,
+    },
+    /// The function bends where no finite number of kinks explains it.
+    #[error("the oracle is not piecewise linear: {0}")]
+    NotPiecewiseLinear(String),
+    /// A domain without an inside.
+    #[error("the domain must be an interval with a lower end below the upper end, found {lo},{hi}")]
+    Domain {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+    /// Widths that no network has.
+    #[error("hidden widths must be positive numbers, found {0:?}")]
+    Widths(Vec<usize>),
+}
+
+/// The first entries of an input.
+fn short(x: &[f64]) -> String {
+    let shown: Vec<String> = x.iter().take(4).map(|v| format!("{v}")).collect();
+    let more = if x.len() > 4 { ", ..." } else { "" };
+    format!("({}{more})", shown.join(", "))
+}
+
+/// Recovers a network from an oracle.
+///
+/// # Errors
+///
+/// If the oracle gives no usable answers, or the options make no sense. A network that could not be
+/// recovered is not an error: see [`Verdict`].
+pub fn extract(
+    oracle: &mut dyn Oracle,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Extraction, ExtractError> {
+    if let Some(widths) = options.widths.as_ref().filter(|widths| widths.is_empty() || widths.contains(&0)) {
+        return Err(ExtractError::Widths(widths.clone()));
+    }
+    let mut inquiry = Inquiry::new(oracle, options, progress)?;
+    let mut recovery = Recovery::default();
+    let ended = measure_noise(&mut inquiry).and_then(|()| recovery.run(&mut inquiry, options));
+    match ended {
+        Ok(()) => {}
+        Err(Halt::Error(error)) => return Err(error),
+        Err(Halt::Limit(reason)) => recovery.reason = reason,
+    }
+    Ok(conclude(&inquiry, options, recovery))
+}
+
+/// What the result is.
+fn conclude(inquiry: &Inquiry<'_>, options: &Options, recovery: Recovery) -> Extraction {
+    let Recovery { layers, best, reason, mut remarks, .. } = recovery;
+    let (network, fidelity, verdict) = match best {
+        Some((network, gate)) if gate.disagreements.is_empty() => {
+            let found: Vec<usize> = network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect();
+            let verdict = match &options.widths {
+                Some(widths) if *widths != found => Verdict::Partial {
+                    reason: format!("the hidden widths are {found:?}, expected {widths:?}"),
+                    disagreements: Vec::new(),
+                },
+                _ => Verdict::Verified,
+            };
+            (Some(network), Some(gate.fidelity), verdict)
+        }
+        Some((network, gate)) => {
+            let verdict = Verdict::Partial { reason, disagreements: gate.disagreements };
+            (Some(network), Some(gate.fidelity), verdict)
+        }
+        None if layers.is_empty() => (None, None, Verdict::Failed { reason }),
+        None => (None, None, Verdict::Partial { reason, disagreements: Vec::new() }),
+    };
+    if matches!(verdict, Verdict::Verified) {
+        remarks.push(
+            "neurons that never switch on the domain, and everything outside of it, cannot be seen by queries there".into(),
+        );
+    }
+    let (queries, noise) = (inquiry.count(), inquiry.eta);
+    Extraction { verdict, network, layers, fidelity, queries, spent: inquiry.spent.clone(), noise, remarks }
+}

@@ -1,0 +1,335 @@
+//! Layer after layer: rows, signs, and on; then the output layer, the polish and the gate.
+//!
+//! A layer is the last hidden one iff `f` is affine in its neurons on all stored answers; so the depth is found, and
+//! the width is what was found. If a later step fails, an earlier layer may have missed a neuron: the layers are
+//! opened again and more lines are drawn.
+
+use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
+
+use super::algebra::{peak, Svd};
+use super::deeper::Layer;
+use super::first::{explains, first_layer, first_layer_again, Line, Row};
+use super::fit::{last_layer, output_layer, LastLayer, FIT_REACH};
+use super::inquiry::{Halt, Inquiry};
+use super::line::Kink;
+use super::polish::polish;
+use super::prefix::{Prefix, Rows};
+use super::rare::counterexamples;
+use super::signs::signs;
+use super::verify::{verify, Gate};
+use super::{Options, RecoveredLayer, Step};
+
+/// How often all layers are gone through.
+const ATTEMPTS: usize = 4;
+
+/// What is known so far.
+#[derive(Default)]
+pub(super) struct Recovery {
+    /// Rows by layer, up to sign.
+    rows: Vec<Vec<Row>>,
+    /// Kinks that no row explains.
+    pool: Vec<Kink>,
+    /// The hidden layers that are finished.
+    pub layers: Vec<RecoveredLayer>,
+    /// The best network so far and what the gate said of it.
+    pub best: Option<(Network, Gate)>,
+    /// Why there is no better one: a sentence.
+    pub reason: String,
+    /// What was noticed.
+    pub remarks: Vec<String>,
+}
+
+impl Recovery {
+    /// Goes on until the gate opens, or nothing new turns up.
+    pub fn run(&mut self, inquiry: &mut Inquiry<'_>, options: &Options) -> Result<(), Halt> {
+        for attempt in 0..ATTEMPTS {
+            if attempt == ATTEMPTS - 1 {
+                self.rows.clear();
+                self.pool.clear();
+            }
+            let Some((mut layers, remarks)) = self.attempt(inquiry, options, attempt)? else { continue };
+            self.finish(inquiry, &mut layers)?;
+            let network = to_network(inquiry, &layers)?;
+            let gate = verify(inquiry, &layers, &network)?;
+            let open = gate.disagreements.is_empty();
+            let better = self.best.as_ref().is_none_or(|(_, best)| {
+                gate.fidelity.max_difference < best.fidelity.max_difference
+            });
+            if better {
+                self.best = Some((network, gate));
+                self.remarks = remarks;
+            }
+            if open {
+                return Ok(());
+            }
+            self.reason = "the recovered network disagrees with the oracle on fresh inputs".into();
+        }
+        Ok(())
+    }
+
+    /// All layers once; the output layer comes last. `None`, with a reason, if a layer cannot be found.
+    fn attempt(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        options: &Options,
+        attempt: usize,
+    ) -> Result<Option<(Vec<Rows>, Vec<String>)>, Halt> {
+        let mut prefix = Prefix::empty(inquiry.inputs);
+        let mut remarks = Vec::new();
+        self.layers.clear();
+        for index in 0.. {
+            let hint = options.widths.as_deref();
+            let wanted = hint.and_then(|widths| widths.get(index).copied());
+            let before = self.rows.get(index).map_or(0, Vec::len);
+            let fit = if index == 0 {
+                self.find_first(inquiry, wanted, attempt)?
+            } else {
+                self.find_deeper(inquiry, &prefix, index, wanted, attempt)?
+            };
+            let found = self.rows.get(index).map_or(0, Vec::len);
+            if found > before {
+                // Deeper rows rest on this layer.
+                self.rows.truncate(index + 1);
+                self.pool.iter_mut().for_each(|kink| kink.tries = 0);
+            }
+            let Some(rows) = self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0) else {
+                if index == 0 && self.pool.is_empty() {
+                    return Ok(self.affine(inquiry, &mut remarks).map(|layers| (layers, remarks)));
+                }
+                self.reason = format!("no neuron of hidden layer {} was found", index + 1);
+                return Ok(None);
+            };
+            let last = match hint {
+                Some(widths) => index + 1 == widths.len(),
+                None => fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)),
+            };
+            inquiry.begin(index, Step::Signs);
+            let oriented = if last {
+                orient_last(inquiry, &prefix, rows, fit, &mut remarks)
+            } else {
+                signs(inquiry, &prefix, &rows)?.map(|signs| turn(rows, &signs))
+            };
+            let Some((oriented, always_active)) = oriented else {
+                self.reason = format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
+                return Ok(None);
+            };
+            self.layers.push(RecoveredLayer { neurons: oriented.len(), always_active });
+            prefix = prefix.extended(oriented);
+            if last {
+                break;
+            }
+            if index > 12 {
+                self.reason = "more than a dozen hidden layers".into();
+                return Ok(None);
+            }
+        }
+        let Some((output, _)) = output_layer(inquiry, &prefix) else {
+            self.reason = "the output layer could not be fitted".into();
+            return Ok(None);
+        };
+        let mut layers = prefix.layers;
+        layers.push(output);
+        Ok(Some((layers, remarks)))
+    }
+
+    /// A function without kinks is affine.
+    fn affine(&mut self, inquiry: &Inquiry<'_>, remarks: &mut Vec<String>) -> Option<Vec<Rows>> {
+        let (output, residual) = output_layer(inquiry, &Prefix::empty(inquiry.inputs))?;
+        if residual > limit(inquiry) {
+            self.reason = "no kink was found, yet the function is not affine".into();
+            return None;
+        }
+        remarks.push("no neuron was seen to switch: on the lines that were looked at the function is affine".into());
+        Some(vec![output])
+    }
+
+    fn find_first(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        wanted: Option<usize>,
+        attempt: usize,
+    ) -> Result<Option<LastLayer>, Halt> {
+        if self.rows.is_empty() {
+            self.rows.push(Vec::new());
+        }
+        let prefix = Prefix::empty(inquiry.inputs);
+        let mut quiet = 0;
+        for lines in 0..40 {
+            let before = self.rows[0].len();
+            let scale = [1.0, 1.0, 0.3, 3.0, 10.0][lines % 5];
+            let line = Line::random(inquiry, scale);
+            first_layer(inquiry, &line, &mut self.rows[0], &mut self.pool)?;
+            self.forget_explained(inquiry, &prefix, 0);
+            if attempt > 0 && lines == 0 {
+                first_layer_again(inquiry, &mut self.rows[0], &mut self.pool)?;
+            }
+            quiet = if self.rows[0].len() > before { 0 } else { quiet + 1 };
+            if wanted.is_some_and(|wanted| self.rows[0].len() >= wanted) {
+                break;
+            }
+            if self.pool.is_empty() && !self.rows[0].is_empty() {
+                let fit = Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
+                if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                    return Ok(fit);
+                }
+            }
+            if quiet >= 2 + attempt {
+                break;
+            }
+        }
+        Ok(Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows)))
+    }
+
+    fn find_deeper(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        prefix: &Prefix,
+        index: usize,
+        wanted: Option<usize>,
+        attempt: usize,
+    ) -> Result<Option<LastLayer>, Halt> {
+        while self.rows.len() <= index {
+            self.rows.push(Vec::new());
+        }
+        let layer = Layer { index, prefix };
+        self.pool.iter_mut().for_each(|kink| kink.tries = 0);
+        let (mut quiet, mut searches, mut fit) = (0, 0, None);
+        for lines in 0..60 {
+            let new = layer.harvest(inquiry, &mut self.rows[index], &mut self.pool, wanted)?;
+            quiet = if new > 0 { 0 } else { quiet + 1 };
+            inquiry.note(self.rows[index].len(), self.pool.len());
+            fit = Rows::new(&self.rows[index])
+                .filter(|rows| rows.len() > 0)
+                .and_then(|rows| last_layer(inquiry, prefix, &rows));
+            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) {
+                break;
+            }
+            if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                break;
+            }
+            if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
+                searches += 1;
+                inquiry.begin(index, Step::Counterexamples);
+                let rows = Rows::new(&self.rows[index]).expect("rows of one length");
+                let kinks = counterexamples(inquiry, prefix, &rows)?;
+                let fresh = self.add(inquiry, prefix, index, kinks);
+                if fresh > 0 && quiet < 4 {
+                    continue;
+                }
+            }
+            if quiet >= 3 + attempt {
+                break;
+            }
+            inquiry.begin(index, Step::Lines);
+            let scale = [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }];
+            let line = Line::random(inquiry, scale);
+            let (kinks, _) = line.sweep(inquiry, prefix, &self.rows[index], 13)?;
+            self.add(inquiry, prefix, index, kinks);
+        }
+        Ok(fit)
+    }
+
+    /// Adds kinks that no row of the layer explains to the pool.
+    fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize, kinks: Vec<Kink>) -> usize {
+        let before = self.pool.len();
+        let rows = &self.rows[index];
+        self.pool.extend(kinks.into_iter().filter(|kink| !explains(inquiry, prefix, rows, &kink.x)));
+        self.pool.len() - before
+    }
+
+    fn forget_explained(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize) {
+        let rows = &self.rows[index];
+        self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
+    }
+
+    /// Random points for the parameters that are seen least, then all parameters together.
+    fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
+        inquiry.begin(layers.len() - 1, Step::Polish);
+        let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
+        let count = if total <= 5_000 { (1.2 * total as f64 / inquiry.outputs as f64) as usize + 20 } else { 0 };
+        let mut questions = Vec::with_capacity(count);
+        for k in 0..count {
+            let reach = inquiry.uniform(0.3, 3.0);
+            questions.push(if k % 2 == 0 { inquiry.point(reach) } else { inquiry.point_of_domain() });
+        }
+        inquiry.ask(&questions)?;
+        polish(inquiry, layers, FIT_REACH);
+        Ok(())
+    }
+}
+
+/// Residuals, in units of the noise, up to which a fit is taken for exact.
+fn limit(inquiry: &Inquiry<'_>) -> f64 {
+    let (_, answers) = inquiry.recent(4.0, 400);
+    let size = peak(answers.entries());
+    (1e-4 * size / inquiry.eta).clamp(200.0, 1e7)
+}
+
+/// Rows times their signs.
+fn turn(rows: Rows, signs: &[f64]) -> (Rows, usize) {
+    let weight = Matrix::from_fn(rows.len(), rows.weight.cols(), |i, j| rows.weight[(i, j)] * signs[i]);
+    let bias = rows.bias.iter().zip(signs).map(|(b, s)| b * s).collect();
+    (Rows { weight, bias }, 0)
+}
+
+/// Orients the rows of the last hidden layer; what no orientation explains becomes neurons that are always active.
+fn orient_last(
+    inquiry: &Inquiry<'_>,
+    prefix: &Prefix,
+    rows: Rows,
+    fit: Option<LastLayer>,
+    remarks: &mut Vec<String>,
+) -> Option<(Rows, usize)> {
+    let fit = match fit {
+        Some(fit) => fit,
+        None => last_layer(inquiry, prefix, &rows)?,
+    };
+    if let Some(signs) = fit.signs {
+        return Some(turn(rows, &signs));
+    }
+    let svd = Svd::of(&fit.remainder?.transpose())?;
+    let rank = svd.rank(1e-9);
+    let mut all: Vec<Row> = rows.iter().map(|(w, b)| (w.to_vec(), b)).collect();
+    let reach = bounds(prefix, 4.0 * inquiry.radius);
+    for v in svd.v.iter().take(rank) {
+        let least: f64 = v.iter().zip(&reach).map(|(v, (lo, hi))| (v * lo).min(v * hi)).sum();
+        all.push((v.clone(), 1.0 - 1.1 * least.min(0.0)));
+    }
+    remarks.push(format!(
+        "{rank} neuron{} of the last hidden layer never switch{} on the domain, or the orientation of its neurons is not determined: \
+         only the sum of their linear maps can be known, and neurons with a large bias stand for it",
+        if rank == 1 { "" } else { "s" },
+        if rank == 1 { "es" } else { "" },
+    ));
+    Some((Rows::new(&all)?, rank))
+}
+
+/// Bounds of the features on the box of this radius.
+fn bounds(prefix: &Prefix, radius: f64) -> Vec<(f64, f64)> {
+    let mut ranges = vec![(-radius, radius); prefix.layers.first().map_or(prefix.width(), |rows| rows.weight.cols())];
+    for layer in &prefix.layers {
+        ranges = layer
+            .iter()
+            .map(|(w, b)| {
+                let ends = |pick: fn(f64, f64) -> f64| -> f64 {
+                    w.iter().zip(&ranges).map(|(w, (lo, hi))| pick(w * lo, w * hi)).sum::<f64>() + b
+                };
+                (ends(f64::min).max(0.0), ends(f64::max).max(0.0))
+            })
+            .collect();
+    }
+    ranges
+}
+
+/// The network in the oracle's coordinates.
+pub(super) fn to_network(inquiry: &Inquiry<'_>, layers: &[Rows]) -> Result<Network, Halt> {
+    let count = layers.len();
+    let parts = layers.iter().enumerate().map(|(l, layer)| {
+        let activation = if l + 1 < count { Activation::Relu } else { Activation::Identity };
+        let shift = |w: &[f64]| if l == 0 { w.iter().sum::<f64>() * inquiry.center() } else { 0.0 };
+        let bias = layer.iter().map(|(w, b)| b - shift(w)).collect();
+        NetworkLayer::new(layer.weight.clone(), bias, activation)
+    });
+    Network::new(parts.collect())
+        .map_err(|error| Halt::Limit(format!("the recovered parameters make no network: {error}")))
+}
