@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, errors, linear
 from ._questions import align, check, construct, equiv, match_folds, train, volume
+from ._extract import extract
 from .errors import (
     ArgumentError,
     CertificateError,
@@ -56,7 +57,7 @@ def from_torch(module: torch.nn.Module) -> Network:
 
 def load_data(path: str | os.PathLike[str]) -> np.ndarray:
     """The points of a .csv (header optional), .npy or .npz file, one per row."""
-    return _native.load_data(os.fspath(path))[0]
+    return _native.load_data(os.fspath(path))
 
 
 def zoo() -> dict[str, str]:
@@ -79,6 +80,6 @@ def save(network: Any, path: str | os.PathLike[str], *, precision: str | None = 
 __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
-    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "from_onnx", "from_torch",
+    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "extract", "from_onnx", "from_torch",
     "linear", "load", "load_data", "match_folds", "save", "train", "volume", "zoo",
 ]  # fmt: skip

@@ -310,6 +310,29 @@ class Construction(Result):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
+class Extraction(Result):
+    """A network recovered from queries. True in an `if` iff fresh queries verified it."""
+
+    verdict: str
+    """`verified`, `partial` or `failed`."""
+    reason: str | None
+    """What is missing."""
+    network: Network | None
+    """The network, up to permutation and scaling of neurons."""
+    queries: int
+    layers: list[dict[str, int]]
+    fidelity: dict[str, Any] | None
+    """How well it agreed with the function on fresh queries."""
+    noise: float
+    """The error of one answer, measured or given."""
+    remarks: list[str]
+    disagreements: list[dict[str, Any]] = aside()
+
+    def __bool__(self) -> bool:
+        return self.verdict == "verified"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Trained(Result):
     """A training from one seed."""
 

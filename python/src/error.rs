@@ -4,6 +4,7 @@ use fiberscope::align::AlignError;
 use fiberscope::complex::ComplexError;
 use fiberscope::dimension::DimensionError;
 use fiberscope::equivalence::EquivalenceError;
+use fiberscope::extract::ExtractError;
 use fiberscope::fiber::conserve::FlowError;
 use fiberscope::linear::LinearError;
 use fiberscope::train::TrainError;
@@ -56,6 +57,13 @@ fn class(error: &anyhow::Error) -> &'static str {
         }
         if cause.is::<FormatError>() {
             return "ModelFileError";
+        }
+        if let Some(error) = cause.downcast_ref::<ExtractError>() {
+            return match error {
+                ExtractError::Domain { .. } => "DomainError",
+                ExtractError::Widths(_) => "ShapeError",
+                _ => "OracleError",
+            };
         }
         if cause.is::<CertificateError>() {
             return "CertificateError";

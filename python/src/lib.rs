@@ -8,6 +8,7 @@
 mod complex;
 mod dimension;
 mod error;
+mod extract;
 mod fiber;
 mod linear;
 mod network;
@@ -23,6 +24,8 @@ mod _native {
     use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
     #[pymodule_export]
     use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
+    #[pymodule_export]
+    use super::extract::extract;
     #[pymodule_export]
     use super::fiber::{conserve, construct, fiber, fiber_contains, fiber_path, fiber_sample, volume};
     #[pymodule_export]

@@ -175,15 +175,12 @@ pub fn zoo() -> Vec<(String, Vec<usize>, String, String)> {
         .collect()
 }
 
-/// The points of a data file, and the names of its columns.
+/// The points of a data file.
 #[pyfunction]
-pub fn load_data<'py>(
-    py: Python<'py>,
-    path: PathBuf,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Option<Vec<String>>)> {
+pub fn load_data<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let data = py.detach(|| fiberscope_io::load_data(&path)).map_err(|error| raise(py, &error.into()))?;
     let shape = [data.points.rows(), data.points.cols()];
-    Ok((data.points.into_entries().into_pyarray(py).reshape(shape)?, data.columns))
+    data.points.into_entries().into_pyarray(py).reshape(shape)
 }
 
 /// An array as a matrix.

@@ -44,10 +44,15 @@ struct Stopped;
 impl Watch {
     /// Says how far the work is, and leaves it if nobody waits for it any more.
     pub fn say(&self, text: &str) {
+        self.heed();
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
+    }
+
+    /// Leaves the work if nobody waits for it any more.
+    pub fn heed(&self) {
         if self.stop.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
         }
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
     }
 
     /// When the time is up.
