@@ -79,7 +79,7 @@ if __name__ == "__main__":
         records = without_torch()
     print("  step        loss  functional dimension  regions  dead  linear")
     for r in records:
-        loss = float("nan") if r["loss"] is None else r["loss"]
-        print(f"{r['step']:6}  {loss:10.3e}  {r['functional_dimension']:20}  {r['regions']:7}  {r['dead']:4}  {r['linear']:6}")
+        loss = "" if r["loss"] is None else f"{r['loss']:.3e}"
+        print(f"{r['step']:6}  {loss:>10}  {r['functional_dimension']:20}  {r['regions']:7}  {r['dead']:4}  {r['linear']:6}")
     print("wrote trajectory.csv")
     draw(records)

@@ -36,7 +36,8 @@ def main(net: fs.Network) -> None:
     if not fiber.covered:
         print("the fiber is larger than these symmetries, perhaps: the theory of generic fibers does not cover this network")
         return
-    print(f"fiber: dimension {fiber.dimension} modulo permutation and scaling, {len(fiber.components)} component(s) listed")
+    found = sum(not component["empty"] for component in fiber.components)
+    print(f"fiber: dimension {fiber.dimension} modulo permutation and scaling, {found} non-empty component(s) listed")
     points = fiber.sample(3, seed=1)
     x = np.random.default_rng(1).uniform(-2, 2, (1000, net.widths[0]))
     for point in points:

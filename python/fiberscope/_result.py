@@ -1,4 +1,4 @@
-"""What results have in common: attributes, a short text, a table in notebooks, and the whole JSON object of the command."""
+"""What results have in common: attributes, a short text, words and pictures in notebooks, the JSON object of the command."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Result:
         if isinstance(picture, str):
             code = base64.b64encode(picture.encode()).decode()
             drawn = f"<img style='max-width:40em' alt='the picture of the result' src='data:image/svg+xml;base64,{code}'>"
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>{drawn}"
+        words = getattr(self, "text", None)
+        facts = f"<pre>{html.escape(words)}</pre>" if words else f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        return facts + drawn
 
 
 def make(cls: type[R], data: str | dict[str, Any], **extra: Any) -> R:

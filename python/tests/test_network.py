@@ -115,6 +115,7 @@ def test_data_files_are_read(tmp_path):
 def test_texts_for_people():
     net = fs.load("zoo:hiding-two")
     assert repr(net) == "Network(3-3-2-1, relu, 23 parameters, f64)"
-    assert "<table>" in net._repr_html_() and "identifiable" in net._repr_html_()
+    assert "<pre>" in net._repr_html_() and "identifiable" in net._repr_html_()
+    assert "<table>" in fs.equiv(net, net)._repr_html_()
     regions = fs.load("zoo:deep").regions(box=(-1, 1))
     assert regions._repr_svg_().startswith("<svg") and "data:image/svg+xml" in regions._repr_html_()
