@@ -14,8 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from . import _native, errors, linear
-from ._questions import align, check, construct, equiv, match_folds, train, volume
 from ._extract import extract
+from ._questions import align, check, construct, equiv, match_folds, train, volume
 from .errors import (
     ArgumentError,
     CertificateError,

@@ -26,6 +26,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "fiberscope-report",
         ],
     ),
+    (
+        "fiberscope-python",
+        &[
+            "fiberscope",
+            "fiberscope-answer",
+            "fiberscope-core",
+            "fiberscope-check",
+            "fiberscope-io",
+            "fiberscope-report",
+        ],
+    ),
     ("fiberscope-bench", &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io"]),
     ("xtask", &[]),
 ];
