@@ -80,6 +80,8 @@ if __name__ == "__main__":
     print("  step        loss  functional dimension  regions  dead  linear")
     for r in records:
         loss = "" if r["loss"] is None else f"{r['loss']:.3e}"
-        print(f"{r['step']:6}  {loss:>10}  {r['functional_dimension']:20}  {r['regions']:7}  {r['dead']:4}  {r['linear']:6}")
+        print(
+            f"{r['step']:6}  {loss:>10}  {r['functional_dimension']:20}  {r['regions']:7}  {r['dead']:4}  {r['linear']:6}"
+        )
     print("wrote trajectory.csv")
     draw(records)

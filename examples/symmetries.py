@@ -1,7 +1,7 @@
 """What symmetries does my trained network have?
 
-    python symmetries.py MODEL         # a file: .onnx, .safetensors, .npz, .nnet, .json, .pt, .pth
-    python symmetries.py               # trains a small network first
+python symmetries.py MODEL         # a file: .onnx, .safetensors, .npz, .nnet, .json, .pt, .pth
+python symmetries.py               # trains a small network first
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def main(net: fs.Network) -> None:
     found = net.info()
     print(net)
     for layer in found.neurons:
-        print(f"  layer {layer['layer']}: {layer['dead']} dead, {layer['linear']} linear, {layer['nonlinear']} nonlinear")
+        print(
+            f"  layer {layer['layer']}: {layer['dead']} dead, {layer['linear']} linear, {layer['nonlinear']} nonlinear"
+        )
     print(f"  identifiable: {found.identifiable} ({found.reason})")
 
     fiber = net.fiber()
@@ -34,7 +36,9 @@ def main(net: fs.Network) -> None:
     for sentence in fiber.symmetries:
         print(f"  {sentence}")
     if not fiber.covered:
-        print("the fiber is larger than these symmetries, perhaps: the theory of generic fibers does not cover this network")
+        print(
+            "the fiber is larger than these symmetries, perhaps: the theory of generic fibers does not cover this network"
+        )
         return
     found = sum(not component["empty"] for component in fiber.components)
     print(f"fiber: dimension {fiber.dimension} modulo permutation and scaling, {found} non-empty component(s) listed")
@@ -44,7 +48,9 @@ def main(net: fs.Network) -> None:
         moved = max(np.abs(a - b).max() for a, b in zip(net.weights + net.biases, point.weights + point.biases))
         seen = np.abs(net(x) - point(x)).max()
         print(f"  a point of the fiber: parameters moved by {moved:.3g}, outputs by {seen:.1e}")
-    print(f"  proved: the outputs differ by at most {points.max_difference:.1e} ({points.exact} of {len(points)} exactly equal)")
+    print(
+        f"  proved: the outputs differ by at most {points.max_difference:.1e} ({points.exact} of {len(points)} exactly equal)"
+    )
 
 
 if __name__ == "__main__":

@@ -69,7 +69,9 @@ def _answers(function: Callable[[np.ndarray], Any], points: np.ndarray, outputs:
     try:
         answers = function(points)
     except Exception as error:
-        raise OracleError(f"the function raised {type(error).__name__} on a batch of shape {points.shape}: {error}") from error
+        raise OracleError(
+            f"the function raised {type(error).__name__} on a batch of shape {points.shape}: {error}"
+        ) from error
     try:
         found = doubles(answers, "the function's answer")
     except FiberscopeError as error:

@@ -84,9 +84,7 @@ def equiv(
     if exact and tolerance is not None:
         raise ArgumentError("exact=True and a tolerance contradict each other")
     with terms(**options) as given:
-        data, proof = _native.equiv(
-            _network(a, "a")._net, _network(b, "b")._net, as_box(box), exact, tolerance, given
-        )
+        data, proof = _native.equiv(_network(a, "a")._net, _network(b, "b")._net, as_box(box), exact, tolerance, given)
     found = json.loads(data)
     at = found["witness"]
     witness = at and Witness(np.array(at["x"]), np.array(at["a"]), np.array(at["b"]), at["x_exact"])
@@ -101,7 +99,11 @@ def check(certificate: Any, a: Any, b: Any, **options: Unpack[Options]) -> Check
     >>> bool(fs.check(proof, "zoo:deep", "zoo:deep-shuffled")), bool(fs.check(proof, "zoo:deep", "zoo:deep"))
     (True, False)
     """
-    if isinstance(certificate, os.PathLike) or isinstance(certificate, str) and not certificate.lstrip().startswith("{"):
+    if (
+        isinstance(certificate, os.PathLike)
+        or isinstance(certificate, str)
+        and not certificate.lstrip().startswith("{")
+    ):
         with open(certificate, "rb") as file:
             certificate = file.read()
     if isinstance(certificate, str):
@@ -157,9 +159,7 @@ def folds(net: Network, box: Any, max_regions: int, **options: Unpack[Options]) 
     return make(Folds, data, svg=svg)
 
 
-def match_folds(
-    a: Any, b: Any, *, box: Any = None, max_regions: int = 20_000, **options: Unpack[Options]
-) -> FoldMatch:
+def match_folds(a: Any, b: Any, *, box: Any = None, max_regions: int = 20_000, **options: Unpack[Options]) -> FoldMatch:
     """The permutations and scalings that turn one network into another, read off from where their functions bend.
 
     >>> import fiberscope as fs
@@ -167,9 +167,7 @@ def match_folds(
     True
     """
     with terms(**options) as given:
-        data = _native.match_folds(
-            _network(a, "a")._net, _network(b, "b")._net, as_box(box), max_regions, given
-        )
+        data = _native.match_folds(_network(a, "a")._net, _network(b, "b")._net, as_box(box), max_regions, given)
     if data is None:
         raise UndecidedError(f"a limit was reached: more than {max_regions} regions, or out of time")
     return make(FoldMatch, data)
@@ -212,9 +210,7 @@ def conserve(
     inputs = as_points(X, "X", net.widths[0])
     data = np.ascontiguousarray(np.hstack([inputs, targets(y, "y", len(inputs))]))
     with terms(**options) as given:
-        found = _native.conserve(
-            net._net, data, loss == "cross-entropy", float(time), steps, halvings, given
-        )
+        found = _native.conserve(net._net, data, loss == "cross-entropy", float(time), steps, halvings, given)
     return make(Conservation, found)
 
 
@@ -289,7 +285,9 @@ def train(
     if task is not None:
         samples = _native.task_samples(task)
         if samples is None:
-            raise ArgumentError(f"no task {task!r}; expected f1, f2, f3, g1, g2, g3, heating or cooling (also -minmax, -raw)")
+            raise ArgumentError(
+                f"no task {task!r}; expected f1, f2, f3, g1, g2, g3, heating or cooling (also -minmax, -raw)"
+            )
         inputs, outputs = samples
     else:
         inputs = doubles(X, "X")

@@ -43,9 +43,15 @@ class Result:
         drawn = ""
         if isinstance(picture, str):
             code = base64.b64encode(picture.encode()).decode()
-            drawn = f"<img style='max-width:40em' alt='the picture of the result' src='data:image/svg+xml;base64,{code}'>"
+            drawn = (
+                f"<img style='max-width:40em' alt='the picture of the result' src='data:image/svg+xml;base64,{code}'>"
+            )
         words = getattr(self, "text", None)
-        facts = f"<pre>{html.escape(words)}</pre>" if words else f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        facts = (
+            f"<pre>{html.escape(words)}</pre>"
+            if words
+            else f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        )
         return facts + drawn
 
 

@@ -140,7 +140,9 @@ class _Chain:
 
     def batch_norm(self, layer: Any, name: str) -> None:
         if not self.made or self.made[-1][2] == "relu":
-            raise UnsupportedLayerError(f"{name}: batch norm is folded into a linear layer right before it; there is none")
+            raise UnsupportedLayerError(
+                f"{name}: batch norm is folded into a linear layer right before it; there is none"
+            )
         if layer.running_mean is None:
             raise UnsupportedLayerError(f"{name}: batch norm without running statistics is no linear map")
         mean, variance = (_numpy(each).astype(np.float64) for each in (layer.running_mean, layer.running_var))

@@ -58,9 +58,7 @@ class Fiber(Result):
         if count < 0:
             raise ArgumentError(f"count: expected a number from 0 on, found {count}")
         with terms(**options) as given:
-            nets, data = _native.fiber_sample(
-                self.network._net, self.orthant, count, exact, orientation, given
-            )
+            nets, data = _native.fiber_sample(self.network._net, self.orthant, count, exact, orientation, given)
         return _points(nets, data)
 
     def path(self, a: Any, b: Any, *, steps: int = 16, **options: Unpack[Options]) -> Points:
@@ -92,9 +90,7 @@ class Fiber(Result):
         return bool(self.contains(other))
 
 
-def describe(
-    net: Network, *, orthant: bool, components: int, classes: int | None, **options: Unpack[Options]
-) -> Fiber:
+def describe(net: Network, *, orthant: bool, components: int, classes: int | None, **options: Unpack[Options]) -> Fiber:
     with terms(**options) as given:
         data, text = _native.fiber(net._net, orthant, components, classes, given)
     return make(Fiber, data, text=text, network=net, orthant=orthant)

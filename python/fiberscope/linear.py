@@ -85,9 +85,7 @@ def inspect(
     return make(Stratum, data)
 
 
-def compress(
-    net: Any, block: int, box: Any, *, tolerance: float = 1e-10, **options: Unpack[Options]
-) -> Network:
+def compress(net: Any, block: int, box: Any, *, tolerance: float = 1e-10, **options: Unpack[Options]) -> Network:
     """The network with the always-active neurons of a ReLU layer replaced by as few as possible; the same function on the box."""
     from .network import Network
 

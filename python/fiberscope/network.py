@@ -285,9 +285,7 @@ class Network:
         given = (spectrum, float32, generic, samples, max_regions, primes, memory)
         return _questions.dimension(self, X, box, given, **options)
 
-    def ntk(
-        self, X: Any, *, trace: bool = False, memory: int = 12_000, **options: Unpack[Options]
-    ) -> np.ndarray:
+    def ntk(self, X: Any, *, trace: bool = False, memory: int = 12_000, **options: Unpack[Options]) -> np.ndarray:
         """The empirical neural tangent kernel on a batch; with `trace` summed over the outputs."""
         given_points = as_points(X, "X", self.widths[0])
         with terms(**options) as given:
@@ -319,9 +317,7 @@ class Network:
         if points is not None:
             return Network._of(_native.slice_through(self._net, _vectors(points, "points", 3))[0])
         start = np.zeros(self.widths[0]) if origin is None else doubles(origin, "origin", 1)
-        return Network._of(
-            _native.slice_along(self._net, start.tolist(), _vectors(directions, "directions", 2))[0]
-        )
+        return Network._of(_native.slice_along(self._net, start.tolist(), _vectors(directions, "directions", 2))[0])
 
     def plot(
         self,

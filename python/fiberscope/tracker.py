@@ -58,7 +58,9 @@ class Tracker:
         threads: int | None = None,
     ) -> None:
         if every < 1 or dimension_every < 0:
-            raise ArgumentError("every: expected a positive number of steps; dimension_every: expected a number from 0 on")
+            raise ArgumentError(
+                "every: expected a positive number of steps; dimension_every: expected a number from 0 on"
+            )
         self.model = model
         self.every, self.dimension_every = every, dimension_every
         self.records: list[dict[str, Any]] = []

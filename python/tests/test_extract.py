@@ -10,7 +10,7 @@ import fiberscope as fs
 
 
 def test_a_network_is_recovered_up_to_rounding():
-    secret = random_network([4, 5, 1], 1)
+    secret = random_network([8, 4, 1], 1)
     asked = 0
 
     def answer(x):
@@ -18,17 +18,17 @@ def test_a_network_is_recovered_up_to_rounding():
         asked += len(x)
         return secret(x)
 
-    found = fs.extract(answer, [4, 5, 1])
+    found = fs.extract(answer, [8, 4, 1])
     assert found and found.queries == asked and found.fidelity["max_difference"] < 1e-6
     aligned = fs.align(secret, found.network)
-    x = np.random.default_rng(2).uniform(-3, 3, (100, 4))
+    x = np.random.default_rng(2).uniform(-3, 3, (100, 8))
     assert np.allclose(found.network(x), secret(x), atol=1e-6) and aligned.distance_after < aligned.distance_before
 
 
 def test_widths_are_found_and_vectors_are_answers():
-    secret = random_network([3, 4, 1], 2)
-    found = fs.extract(lambda x: secret(x)[:, 0], inputs=3, outputs=1)
-    assert found and found.network.widths == [3, 4, 1]
+    secret = random_network([10, 5, 1], 2)
+    found = fs.extract(lambda x: secret(x)[:, 0], inputs=10, outputs=1)
+    assert found and found.network.widths == [10, 5, 1]
 
 
 def test_equal_seeds_ask_the_same():

@@ -56,9 +56,10 @@ def test_volume_and_strata_are_the_commands(command):
     assert fs.linear.strata([4, 6, 5], 1).to_dict() == command("linear", "strata", "--widths", "4,6,5", "--rank", "1")
     theirs = command("linear", "inspect", "zoo:linear-network", "--exact", "--bases")
     assert fs.linear.inspect("zoo:linear-network", exact=True, bases=True).to_dict() == theirs
-    assert fs.linear.strata([30] * 5, count_only=True).count == command(
-        "linear", "strata", "--widths", "30,30,30,30,30", "--count-only"
-    )["count"]
+    assert (
+        fs.linear.strata([30] * 5, count_only=True).count
+        == command("linear", "strata", "--widths", "30,30,30,30,30", "--count-only")["count"]
+    )
 
 
 def test_training_is_the_commands(command, tmp_path):
@@ -152,7 +153,11 @@ def test_linear_networks_move_in_their_fiber():
     product = start.weights[1] @ start.weights[0]
     moves = fs.linear.move(start)
     assert moves.network is None and moves.down
-    for points in (fs.linear.path(start, steps=3), fs.linear.walk(start, steps=3), fs.linear.sample([3, 4, 3], 2, product=start)):
+    for points in (
+        fs.linear.path(start, steps=3),
+        fs.linear.walk(start, steps=3),
+        fs.linear.sample([3, 4, 3], 2, product=start),
+    ):
         assert all(np.allclose(point.weights[1] @ point.weights[0], product) for point in points)
     lower = fs.linear.move(start, to_minimum=True)
     assert np.allclose(lower.network.weights[1] @ lower.network.weights[0], product)
