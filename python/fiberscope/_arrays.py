@@ -56,7 +56,7 @@ def targets(value: Any, what: str, count: int) -> np.ndarray:
     return found
 
 
-def box(value: Any) -> str | list[tuple[float, float]] | None:
+def box(value: Any) -> str | tuple[float, float] | list[tuple[float, float]] | None:
     """A box: `None`, a file or "LO,HI", a pair for every input, or one pair per input."""
     if value is None or isinstance(value, str):
         return value
@@ -64,7 +64,7 @@ def box(value: Any) -> str | list[tuple[float, float]] | None:
         return str(value.__fspath__())
     found = doubles(value, "box")
     if found.shape == (2,):
-        return f"{found[0]!r},{found[1]!r}".replace("np.float64(", "").replace(")", "")
+        return float(found[0]), float(found[1])
     if found.ndim != 2 or found.shape[1] != 2:
         raise ShapeError(f"box: expected (lo, hi), or one (lo, hi) per input, found shape {found.shape}")
     return [(float(lo), float(hi)) for lo, hi in found]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._terms import Terms
 
-Place = str | list[tuple[float, float]] | None
+Place = str | tuple[float, float] | list[tuple[float, float]] | None
 Zero = tuple[float, float | None]
 
 class Net:

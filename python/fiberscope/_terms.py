@@ -49,6 +49,8 @@ def terms(
     line = _Line() if _wanted(progress) else None
     try:
         yield Terms(seed, threads, None if time_limit is None else float(time_limit), line)
+    except OverflowError as error:
+        raise ArgumentError(f"a number is out of range: {error}") from None
     finally:
         if line is not None:
             line.close()

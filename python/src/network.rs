@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use fiberscope_core::{Activation, Digest, Domain, Layer, Matrix, Network};
 use fiberscope_io::{Model, Normalization, Precision, ReadOptions, domain, json, load, onnx, save};
 use numpy::{
@@ -190,12 +191,15 @@ pub fn matrix(array: &PyReadonlyArray2<f64>) -> Matrix {
     Matrix::from_entries(rows, cols, view.iter().copied().collect()).expect("an array fills its shape")
 }
 
-/// A domain: the whole space, `LO,HI`, a file, or one pair per input.
+/// A box.
 #[derive(FromPyObject)]
 pub enum Place {
     /// `LO,HI` or the name of a file.
     #[pyo3(transparent)]
     Named(String),
+    /// One pair for every input.
+    #[pyo3(transparent)]
+    Pair((f64, f64)),
     /// One pair per input.
     #[pyo3(transparent)]
     Sides(Vec<(f64, f64)>),
@@ -206,9 +210,10 @@ pub fn read_domain(place: Option<Place>, inputs: usize) -> anyhow::Result<Domain
     let bounds = match place {
         None => return Ok(Domain::Space),
         Some(Place::Named(text)) => domain::parse_box(&text, inputs)?.bounds,
-        Some(Place::Sides(sides)) => domain::InputBox::new(sides)?.bounds,
+        Some(Place::Pair(pair)) => vec![pair; inputs],
+        Some(Place::Sides(sides)) => sides,
     };
-    let domain = Domain::from_bounds(&bounds).expect("the bounds of a box are finite");
+    let domain = Domain::from_bounds(&bounds).context("box: expected finite numbers")?;
     domain.check(inputs)?;
     Ok(domain)
 }
