@@ -16,7 +16,7 @@ from torch import nn
 import fiberscope as fs
 
 STEPS, EVERY, BATCH = 500, 100, 32
-CASES = [([2, 16, 16, 1], 256), ([8, 10, 10, 10, 10, 1], 768), ([8, 64, 64, 1], 768), ([64, 128, 10], 512)]
+CASES = [([2, 16, 16, 1], 256), ([8, 10, 10, 10, 10, 1], 768), ([8, 64, 64, 1], 768), ([64, 32, 10], 128)]
 
 
 def model(widths: list[int]) -> nn.Sequential:
