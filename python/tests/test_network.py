@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import random_network, slow
+from conftest import ROOT, random_network, slow
 
 import fiberscope as fs
 
@@ -91,6 +91,11 @@ def test_safetensors_are_read_and_written(tmp_path):
     names = {"0.weight": net.weights[0], "0.bias": net.biases[0], "2.weight": net.weights[1], "2.bias": net.biases[1]}
     numpy_files.save_file({k: np.ascontiguousarray(v) for k, v in names.items()}, tmp_path / "torch.safetensors")
     assert fs.load(tmp_path / "torch.safetensors") == net
+
+
+def test_a_state_dict_that_pytorch_wrote_is_read():
+    net = fs.load(ROOT / "crates/fiberscope-io/tests/data/pt/f32.pt")
+    assert net.precision == "f32" and len(net.widths) > 2
 
 
 def test_pickles_and_copies_are_equal():

@@ -1,17 +1,12 @@
-"""PyTorch modules, and a state dict that PyTorch wrote."""
+"""PyTorch modules and training loops."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ROOT, random_network
+from conftest import random_network
 
 import fiberscope as fs
-
-
-def test_a_recorded_state_dict_is_read():
-    net = fs.load(ROOT / "crates/fiberscope-io/tests/data/pt/f32.pt")
-    assert net.precision == "f32" and len(net.widths) > 2
 
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
