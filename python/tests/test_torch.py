@@ -8,7 +8,6 @@ from conftest import random_network
 
 import fiberscope as fs
 
-
 torch = pytest.importorskip("torch", reason="torch is not installed")
 nn = torch.nn
 
