@@ -1,20 +1,47 @@
 //! Python for the tests that compare with real libraries, and for the peers in benchmarks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::shell::{Failure, cargo, program, root};
 
 const INTEROP: &str = "crates/fiberscope-io/tests/interop";
+const PACKAGE: &str = "python";
 
-/// Runs the Python tests with the command built in the same profile as the Rust tests.
+/// Runs the Python tests with command and package built in the same profile as the Rust tests.
 pub fn test() -> Result<(), Failure> {
-    let python = environment(&format!("{INTEROP}/requirements.txt"))?;
+    environment(&format!("{INTEROP}/requirements.txt"))?;
+    let python = environment(&format!("{PACKAGE}/tests/requirements.txt"))?;
     // The whole workspace, as in the Rust tests: one package alone would be built with other features.
-    cargo(&["build", "--workspace", "--bins"]).run()?;
-    let binary = root().join("target/debug/fiberscope");
-    program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", INTEROP])
-        .env("FIBERSCOPE", binary)
-        .run()
+    cargo(&["build", "--workspace"]).run()?;
+    let built = target().join("debug");
+    install(&built)?;
+    let binary = built.join("fiberscope");
+    let pytest = |arguments: &[&str]| {
+        let words = [&["-m", "pytest", "-q", "-p", "no:cacheprovider"], arguments].concat();
+        program(&python, &words).env("FIBERSCOPE", &binary).env("PYTHONPATH", root().join(PACKAGE)).run()
+    };
+    pytest(&[INTEROP])?;
+    pytest(&["--doctest-modules", PACKAGE])
+}
+
+/// Puts the native part into the package, where Python finds it.
+fn install(built: &Path) -> Result<(), Failure> {
+    let (prefix, ending) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_EXTENSION);
+    let from = built.join(format!("{prefix}_native.{ending}"));
+    let to = root().join(PACKAGE).join("fiberscope").join(if cfg!(windows) {
+        "_native.pyd"
+    } else {
+        "_native.abi3.so"
+    });
+    // A library that an interpreter holds open is replaced, not overwritten.
+    let beside = to.with_extension("new");
+    let placed = std::fs::copy(&from, &beside).and_then(|_| std::fs::rename(&beside, &to));
+    placed.map_err(|error| Failure(format!("{} to {}: {error}", from.display(), to.display())))
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
 /// A Python with the packages of a requirements file, in a virtual environment under `target/`.

@@ -14,9 +14,28 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fiberscope", &["fiberscope-core", "fiberscope-check"]),
     ("fiberscope-io", &["fiberscope-core"]),
     ("fiberscope-report", &["fiberscope-core", "fiberscope-check"]),
+    ("fiberscope-answer", &["fiberscope", "fiberscope-core", "fiberscope-report"]),
     (
         "fiberscope-cli",
-        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
+        &[
+            "fiberscope",
+            "fiberscope-answer",
+            "fiberscope-core",
+            "fiberscope-check",
+            "fiberscope-io",
+            "fiberscope-report",
+        ],
+    ),
+    (
+        "fiberscope-python",
+        &[
+            "fiberscope",
+            "fiberscope-answer",
+            "fiberscope-core",
+            "fiberscope-check",
+            "fiberscope-io",
+            "fiberscope-report",
+        ],
     ),
     (
         "fiberscope-web",

@@ -8,8 +8,8 @@ use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::answer::AnswerArgs;
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
-pub use crate::commands::extract::args::ExtractArgs;
 pub use crate::commands::explore::ExploreArgs;
+pub use crate::commands::extract::args::ExtractArgs;
 pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
 pub use crate::commands::funcdim::FuncdimArgs;
 pub use crate::commands::linear::LinearArgs;

@@ -59,13 +59,25 @@ impl Network {
     /// ```
     pub fn evaluate_batch(&self, points: &Matrix) -> Result<Matrix, InputError> {
         check_width(self.input_width(), points.cols())?;
-        let mut values = Matrix::from_fn(points.rows(), self.output_width(), |_, _| 0.0);
+        let values = self.evaluate_rows(points.entries())?;
+        Ok(Matrix::from_entries(points.rows(), self.output_width(), values)
+            .expect("a row of outputs per point"))
+    }
+
+    /// The same for points stored one after the other, without a copy of them: as many outputs per point, in the same order. What is left over at
+    /// the end is refused.
+    pub fn evaluate_rows(&self, points: &[f64]) -> Result<Vec<f64>, InputError> {
+        let (count, rest) = (points.len() / self.input_width(), points.len() % self.input_width());
+        if rest > 0 {
+            return Err(InputError { expected: self.input_width(), found: rest });
+        }
+        let mut values = vec![0.0; count * self.output_width()];
         let block = block_rows(self);
         let (inputs, outputs) = (block * self.input_width(), block * self.output_width());
         #[cfg(feature = "parallel")]
-        let blocks = points.entries().par_chunks(inputs).zip(values.entries_mut().par_chunks_mut(outputs));
+        let blocks = points.par_chunks(inputs).zip(values.par_chunks_mut(outputs));
         #[cfg(not(feature = "parallel"))]
-        let blocks = points.entries().chunks(inputs).zip(values.entries_mut().chunks_mut(outputs));
+        let blocks = points.chunks(inputs).zip(values.chunks_mut(outputs));
         blocks.for_each(|(points, values)| evaluate_block(self, points, values));
         Ok(values)
     }
@@ -228,6 +240,7 @@ mod tests {
         let error = network.evaluate(&[1.0]).unwrap_err();
         assert_eq!(error.to_string(), "expected 3 inputs, found 1");
         assert_eq!(network.evaluate_batch(&random_points(2, 4, 8)).unwrap_err().found, 4);
+        assert_eq!(network.evaluate_rows(&[1.0; 7]).unwrap_err().found, 1);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use fiberscope::equivalence::regions::SearchState;
 use fiberscope::equivalence::{Decision, EquivalenceError, EquivalenceOptions, Verdict, decide};
-use fiberscope_core::{Certificate, Domain, Rational};
+use fiberscope_answer::equivalence::{certificate, value};
+use fiberscope_core::{Domain, Rational};
 use fiberscope_io::write_atomically;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{read_domain, read_model};
 use crate::Answer;
@@ -61,56 +62,6 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
 fn read_state(path: &Path) -> anyhow::Result<SearchState> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     SearchState::from_json(&bytes).with_context(|| path.display().to_string())
-}
-
-/// The certificate of a verdict that is not "undecided".
-pub fn certificate(verdict: &Verdict) -> Option<&Certificate> {
-    match verdict {
-        Verdict::Equivalent { certificate }
-        | Verdict::EquivalentUpToRounding { certificate, .. }
-        | Verdict::Different { certificate, .. } => Some(certificate),
-        Verdict::Undecided { .. } => None,
-    }
-}
-
-/// The verdict's name in JSON.
-pub fn name(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Equivalent { .. } => "equivalent",
-        Verdict::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",
-        Verdict::Different { .. } => "different",
-        Verdict::Undecided { .. } => "undecided",
-    }
-}
-
-fn value(decision: &Decision, domain: &Domain) -> Value {
-    let proved_on = certificate(&decision.verdict).map_or(domain, |certificate| &certificate.domain);
-    let numbers = |xs: &[Rational]| -> Vec<f64> { xs.iter().map(Rational::to_f64).collect() };
-    let exact = |xs: &[Rational]| -> Vec<String> { xs.iter().map(ToString::to_string).collect() };
-    let mut value = json!({
-        "verdict": name(&decision.verdict),
-        "method": decision.method,
-        "domain": proved_on,
-        "bound": null,
-        "witness": null,
-    });
-    match &decision.verdict {
-        Verdict::Equivalent { .. } => {}
-        Verdict::EquivalentUpToRounding { bound, differ_at, .. } => {
-            value["bound"] = json!(bound.to_f64());
-            value["bound_exact"] = json!(bound.to_string());
-            value["differ_at"] = json!(differ_at.as_deref().map(numbers));
-        }
-        Verdict::Different { x, a, b, .. } => {
-            value["witness"] =
-                json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": exact(x)});
-        }
-        Verdict::Undecided { explored, regions, .. } => {
-            value["explored"] = json!(explored);
-            value["regions"] = json!(regions);
-        }
-    }
-    value
 }
 
 /// The verdict as text.

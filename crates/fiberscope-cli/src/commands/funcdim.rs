@@ -6,13 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fiberscope::complex::ComplexLimits;
-use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
-use fiberscope::dimension::{
-    Bounds, Coverage, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval, RegionSample,
-    full_functional_dimension, functional_dimension, list_regions, sample_regions,
-};
-use fiberscope_core::{Domain, Matrix, Network};
+use fiberscope::dimension::DimensionOptions;
+use fiberscope::dimension::ntk::{Kernel, KernelKind};
+use fiberscope_answer::dimension::{self, BatchQuestion, RegionQuestion};
+use fiberscope_core::Network;
 use fiberscope_io::{Data, load_data, npz, write_atomically};
 use fiberscope_report::dimension::DimensionSummary;
 
@@ -20,9 +17,6 @@ use super::{read_domain, read_model};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::{Output, write_picture};
-
-/// Without being asked, the float32 rank is computed if the smaller side of the Jacobian is at most this.
-const FLOAT_RANK: usize = 2048;
 
 /// The functional dimension of a network: the rank of its parameter Jacobian, exactly
 ///
@@ -133,40 +127,21 @@ pub fn on_batch(
 ) -> anyhow::Result<DimensionSummary> {
     let data = read_inputs(path, args.inputs, network)?;
     let place = || path.display().to_string();
-    let found =
-        functional_dimension(network, &data.points, options, &|p| show(output, p)).with_context(place)?;
-    output.end_progress();
-    let mut summary = DimensionSummary {
-        on: format!("{} ({} points)", path.display(), data.points.rows()),
-        rows: found.rows,
-        regions: found.regions_sampled,
-        data_rank: Some((found.data_rank.lower, data.points.cols() + 1)),
-        rank_generic: found.generic.and_then(|rank| rank.value()),
-        deficit: found.deficit.iter().flat_map(|d| d.named()).map(|(name, v)| (name.into(), v)).collect(),
-        ..common(args, network, found.rank, found.rank.upper, &found.bounds, &found.states)
-    };
-    summary.warnings = warnings(&data, found.data_rank.upper, found.zeros);
-    let asked = args.float32 || args.spectrum || args.ntk.is_some();
-    let kernel = match Kernel::new(network, &data.points) {
-        Ok(kernel) => kernel,
-        // The exact rank does not need doubles to hold the kernel.
-        Err(_) if !asked => return Ok(summary),
-        Err(error) => return Err(error).with_context(place),
-    };
-    let small = found.rows.min(found.parameters) <= FLOAT_RANK;
-    if args.float32 || small {
-        let rank = kernel.rank_float32(options.memory);
-        summary.rank_float32 = if args.float32 { Some(rank.with_context(place)?) } else { rank.ok() };
-    }
     let kind = if args.trace { KernelKind::Trace } else { KernelKind::Full };
-    if args.spectrum {
-        let values = kernel.singular_values(options.memory).with_context(place)?;
-        summary.rank_float64 = Some(rank_float64(&values, found.rows, found.parameters));
-        let spectrum = kernel.spectrum(kind, options.memory).with_context(place)?;
-        summary.effective_rank = Some(effective_rank(&spectrum));
-        summary.singular_values = Some(values);
-    }
+    let question = BatchQuestion {
+        place: place(),
+        points: &data.points,
+        columns: data.columns.as_deref(),
+        spectrum: args.spectrum,
+        kind,
+        float32: args.float32,
+    };
+    let summary =
+        dimension::on_batch(&args.model, network, &question, options, &|text| output.progress(text));
+    output.end_progress();
+    let summary = summary.with_context(place)?;
     if let Some(path) = &args.ntk {
+        let kernel = Kernel::new(network, &data.points).with_context(place)?;
         let size = kernel.size(kind);
         write_atomically(path, |file| {
             npz::write_npy_header(&[size, size], file)?;
@@ -183,111 +158,15 @@ fn on_regions(
     options: &DimensionOptions,
     output: &Output,
 ) -> anyhow::Result<DimensionSummary> {
-    let domain = read_domain(args.domain.as_deref(), network.input_width())?;
-    let regions = find_regions(args, network, &domain, options, output)?;
-    let found = full_functional_dimension(network, &regions, options, &|p| show(output, p));
-    output.end_progress();
-    let coverage = match found.coverage {
-        Coverage::Complete => "all of them".to_owned(),
-        Coverage::Sampled { samples, unseen } => format!(
-            "found by {samples} random points; about {:.2} % of further points would lie in others",
-            100.0 * unseen
-        ),
-    };
-    let complete = found.coverage == Coverage::Complete;
-    let used = if found.regions_used < found.regions {
-        format!("; rows of {} used", found.regions_used)
-    } else {
-        String::new()
-    };
-    let place = if domain == Domain::Space { "a decisive set of R^n" } else { "a decisive set of the box" };
-    let mut summary = DimensionSummary {
-        on: if complete { place.to_owned() } else { format!("{place}, as far as it was found") },
-        rows: found.bounds.rows,
-        regions: found.regions,
-        coverage: Some(coverage + &used),
-        ..common(args, network, found.rank, found.upper, &found.bounds, &found.states)
-    };
-    let hidden = |bound: &str| ["rows", "theorem_1", "symmetry_on_data"].contains(&bound);
-    summary.bounds.retain(|(name, _)| !hidden(name));
-    let doubt = match (found.rank.lower < found.upper, found.regions_used < found.regions) {
-        (false, _) => None,
-        (true, true) => Some("the rows of some regions were not used, which would take long"),
-        (true, false) if complete => None,
-        (true, false) => Some("there may be regions that no random point met"),
-    };
-    summary.warnings.extend(doubt.map(|reason| format!("the dimension may be larger: {reason}")));
-    Ok(summary)
-}
-
-/// All regions, if they can be listed within the limits, or those that random points find.
-fn find_regions(
-    args: &FuncdimArgs,
-    network: &Network,
-    domain: &Domain,
-    options: &DimensionOptions,
-    output: &Output,
-) -> anyhow::Result<RegionSample> {
     if args.samples == 0 {
         bail!("--samples 0: expected at least one point");
     }
-    if let Domain::Box(sides) = domain
-        && let Some(input) = sides.iter().position(|side| side.lower == side.upper)
-    {
-        bail!("input {}: the box has a side of length 0; expected one with an interior", input + 1);
-    }
-    if args.max_regions > 0 {
-        // Half of the time is left to sampling and to the rank.
-        let time = options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 2);
-        let limits = ComplexLimits { time, regions: Some(args.max_regions) };
-        let listed = list_regions(network, domain, &limits, &|regions| {
-            output.progress(&format!("regions: {regions} so far"));
-        })?;
-        output.end_progress();
-        if let Some(regions) = listed {
-            return Ok(regions);
-        }
-    }
-    let regions = sample_regions(network, domain, args.samples, options.seed);
-    if regions.count() == 0 {
-        bail!("none of the {} random points lies inside a region", args.samples);
-    }
-    Ok(regions)
-}
-
-fn common(
-    args: &FuncdimArgs,
-    network: &Network,
-    rank: RankInterval,
-    upper: usize,
-    bounds: &Bounds,
-    states: &[LayerStates],
-) -> DimensionSummary {
-    let named = bounds.named().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let count = |layer: &LayerStates| {
-        [NeuronState::Switching, NeuronState::Active, NeuronState::Inactive].map(|state| layer.count(state))
-    };
-    let fixed = states.iter().enumerate().flat_map(|(l, layer)| {
-        let neurons = layer.neurons.iter().enumerate();
-        neurons
-            .filter(|(_, state)| **state != NeuronState::Switching)
-            .map(move |(unit, state)| (l + 1, unit + 1, state.name().to_owned()))
-    });
-    DimensionSummary {
-        name: args.model.clone(),
-        rank: rank.value(),
-        interval: (rank.lower, upper),
-        failure_probability: rank.failure_probability,
-        parameters: network.parameter_count(),
-        bounds: named,
-        layers: states.iter().map(count).collect(),
-        neurons: fixed.collect(),
-        ..DimensionSummary::default()
-    }
-}
-
-fn show(output: &Output, progress: Progress) {
-    output.progress(&format!("rank: {} independent rows, of at most {}", progress.done, progress.total));
+    let domain = read_domain(args.domain.as_deref(), network.input_width())?;
+    let question = RegionQuestion { domain: &domain, samples: args.samples, max_regions: args.max_regions };
+    let summary =
+        dimension::on_regions(&args.model, network, &question, options, &|text| output.progress(text));
+    output.end_progress();
+    summary
 }
 
 /// The columns of a data file that are the network's inputs.
@@ -309,35 +188,4 @@ fn read_inputs(path: &Path, inputs: Option<usize>, network: &Network) -> anyhow:
         None => {}
     }
     Ok(data)
-}
-
-/// What is odd about the data.
-fn warnings(data: &Data, data_rank: usize, zeros: usize) -> Vec<String> {
-    let points = &data.points;
-    let name = |j: usize| {
-        let header = data.columns.as_ref().map(|names| format!(" ({})", names[j]));
-        format!("column {}{}", j + 1, header.unwrap_or_default())
-    };
-    let constant: Vec<usize> = (0..points.cols()).filter(|&j| is_constant(points, j)).collect();
-    let mut warnings: Vec<String> =
-        constant.iter().map(|&j| format!("{} is constant on the batch", name(j))).collect();
-    let full = points.rows().min(points.cols() + 1);
-    if data_rank < full && data_rank + constant.len() < points.cols() + 1 {
-        warnings.push(format!(
-            "the inputs satisfy {} linear relation(s) exactly: they span {} of {} dimensions (float32 standardisation would hide this)",
-            full - data_rank,
-            data_rank - 1,
-            points.cols()
-        ));
-    }
-    if zeros > 0 {
-        warnings.push(format!(
-            "{zeros} pre-activation(s) are exactly zero: points lie on kinks, and the neurons count as inactive there"
-        ));
-    }
-    warnings
-}
-
-fn is_constant(points: &Matrix, j: usize) -> bool {
-    points.rows() > 1 && points.column(j).all(|x| *x == points[(0, j)])
 }

@@ -8,8 +8,8 @@ use fiberscope::align::{AlignOptions, align as align_networks, interpolation_bar
 use fiberscope::canonical::canonicalize;
 use fiberscope::limit::Deadline;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
-use fiberscope_check::{Outcome, check};
-use fiberscope_core::{Certificate, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName};
+use fiberscope_answer::equivalence::certify;
+use fiberscope_core::{Domain, ExactNetwork, Network};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
 use serde_json::json;
 
@@ -112,17 +112,6 @@ fn write_network(network: &ExactNetwork, path: &Path, output: &Output) -> anyhow
     }
     save(&rounded, path, Precision::F64)?;
     Ok(rounded)
-}
-
-/// The certificate that the moves lead from one network to the other, if they do so exactly.
-pub fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Option<Certificate> {
-    let certificate = Certificate {
-        a: NetworkName::of(a),
-        b: NetworkName::of(b),
-        domain: domain.clone(),
-        evidence: Evidence::Moves { a: moves.clone(), b: MoveChain::default() },
-    };
-    matches!(check(&certificate, a, b), Outcome::Proved(_)).then_some(certificate)
 }
 
 fn moves(n: usize) -> String {

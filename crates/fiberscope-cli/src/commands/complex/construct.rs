@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use fiberscope::complex::construct_identifiable;
 use fiberscope::fiber::{Construction, construct_hiding, construct_nonlocal};
-use fiberscope_core::Digest;
+use fiberscope_answer::folds;
 use fiberscope_io::{Precision, save, write_atomically};
 use serde_json::json;
 
 use super::args::{BuildArgs, ConstructArgs, ConstructCommand, IdentifiableArgs};
-use super::folds::paths;
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -52,18 +51,8 @@ fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> an
     let certificate =
         args.certificate.clone().unwrap_or_else(|| args.output.with_extension("certificate.json"));
     save(&built.network, &args.output, Precision::F64)?;
-    let value = json!({
-        "claim": "certified_identifiable",
-        "network": Digest::of(&built.network).to_string(),
-        "widths": args.widths,
-        "domain": built.domain,
-        "general": built.certificate.general,
-        "transparent": built.certificate.transparent,
-        "layers": paths(&built.certificate),
-        "seed": global.seed,
-        "attempts": built.attempts,
-        "files": [args.output.display().to_string(), certificate.display().to_string()],
-    });
+    let mut value = folds::constructed(&built, global.seed);
+    value["files"] = json!([args.output.display().to_string(), certificate.display().to_string()]);
     let json = format!("{value:#}\n");
     write_atomically(&certificate, |file| file.write_all(json.as_bytes()))?;
     let text = format!(

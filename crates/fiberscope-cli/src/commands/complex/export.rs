@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
+use fiberscope_answer::picture::mesh;
 use fiberscope_io::write_atomically;
 use serde_json::json;
 
-use super::picture::mesh;
 use super::regions::Job;
 
 /// Writes the complex in the format that the file's name asks for.
@@ -19,11 +19,11 @@ pub fn export(
 ) -> anyhow::Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("obj") => {
-            let text = mesh(job, complex, breakpoints).to_obj();
+            let text = mesh(&job.view, complex, breakpoints).to_obj();
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
         }
         Some("vtk") => {
-            let text = mesh(job, complex, breakpoints).to_vtk();
+            let text = mesh(&job.view, complex, breakpoints).to_vtk();
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
         }
         _ => write_atomically(path, |file| write_json(job, complex, breakpoints, file))?,
@@ -42,8 +42,8 @@ fn write_json(
     let head = json!({
         "format": "fiberscope-complex",
         "version": 1,
-        "widths": job.network.widths(),
-        "domain": job.domain,
+        "widths": job.view.network.widths(),
+        "domain": job.view.domain,
         "dimension": complex.dimension(),
         "factor_dimension": complex.factor_dimension(),
         "inputs": complex.inputs().iter().map(|i| i + 1).collect::<Vec<_>>(),

@@ -5,14 +5,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::bail;
-use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexLimits, DependencyGraph, FoldMatch, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, find_relabelling, match_folds, region_bound,
-};
-use fiberscope_core::{Network, Rational};
+use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, region_bound};
+use fiberscope_answer::folds::{self, FoldAnswer, Matched, relabelling};
+use fiberscope_core::Network;
 use fiberscope_io::write_atomically;
 use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
-use serde_json::{Value, json};
 
 use super::args::FoldsArgs;
 use crate::Answer;
@@ -43,24 +40,21 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let Built::Complete(complex) = built else { return stopped(args, &network, output) };
     let breakpoints = BreakpointComplex::new(&complex);
     if let Some(other) = &other {
-        return relabelling(&complex, &breakpoints, [&network, other], output);
+        return matched(&relabelling(&complex, &breakpoints, [&network, other])?, output);
     }
-    let folds = FoldSet::new(&complex, &breakpoints.facets, 0);
-    let graph = folds.dependencies(&complex, &breakpoints.facets, 0);
-    let genericity = Genericity::new(&complex, global.seed);
-    let certificate = IdentifiabilityCertificate::new(&network, &complex, &breakpoints, &genericity);
-    let picture = picture(args, &folds, &graph);
+    let found = FoldAnswer::new(&network, &complex, &breakpoints, global.seed);
+    let picture = picture(args, &found);
     for path in &args.graph {
         match path.extension().and_then(|e| e.to_str()) {
             Some("dot") => write_atomically(path, |file| file.write_all(picture.to_dot().as_bytes()))?,
             _ => write_picture(path, &picture.draw())?,
         }
     }
-    let mut text = text(&folds, &graph, &genericity, &certificate);
+    let mut text = text(&found);
     for path in &args.graph {
         let _ = writeln!(text, "wrote {}", path.display());
     }
-    output.result(&text, &value(&folds, &graph, &genericity, &certificate))?;
+    output.result(&text, &found.to_json())?;
     Ok(Answer::Yes)
 }
 
@@ -70,20 +64,19 @@ fn stopped(args: &FoldsArgs, network: &Network, output: &Output) -> anyhow::Resu
         "stopped at a limit: more than {} regions or out of time; there may be up to {bound:.1e}\n",
         args.max_regions
     );
-    let value = json!({"order": null, "pieces": null, "edges": null, "transparent": null, "general": null, "certified_identifiable": null, "estimate": bound});
-    output.result(&text, &value)?;
+    output.result(&text, &folds::stopped(network))?;
     Ok(Answer::Undecided)
 }
 
-fn picture(args: &FoldsArgs, folds: &FoldSet, graph: &DependencyGraph) -> FoldPicture {
+fn picture(args: &FoldsArgs, found: &FoldAnswer) -> FoldPicture {
     let node = |(at, piece): (usize, &fiberscope::complex::FoldPiece)| FoldNode {
         name: (at + 1).to_string(),
         level: piece.level,
     };
     FoldPicture {
         title: format!("Dependency graph of the fold-set of {}", args.model),
-        nodes: folds.pieces.iter().enumerate().map(node).collect(),
-        edges: graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
+        nodes: found.folds.pieces.iter().enumerate().map(node).collect(),
+        edges: found.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
     }
 }
 
@@ -91,12 +84,8 @@ fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "no" }
 }
 
-fn text(
-    folds: &FoldSet,
-    graph: &DependencyGraph,
-    genericity: &Genericity,
-    certificate: &IdentifiabilityCertificate,
-) -> String {
+fn text(found: &FoldAnswer) -> String {
+    let FoldAnswer { folds, graph, genericity, certificate } = found;
     let mut text = format!(
         "fold-set of order {}: {} pieces, {} dependencies\n",
         folds.order(),
@@ -145,111 +134,40 @@ fn text(
     text
 }
 
-fn value(
-    folds: &FoldSet,
-    graph: &DependencyGraph,
-    genericity: &Genericity,
-    certificate: &IdentifiabilityCertificate,
-) -> Value {
-    let pieces: Vec<Value> = folds
-        .pieces
-        .iter()
-        .map(|piece| {
-            json!({
-                "level": piece.level,
-                "facets": piece.facets.len(),
-                "layers": piece.layers.iter().map(|l| l + 1).collect::<Vec<_>>(),
-                "normal": piece.normal.iter().map(|x| x.to_f64()).collect::<Vec<_>>(),
-                "offset": piece.offset.to_f64(),
-            })
-        })
-        .collect();
-    let neuron = |n: &fiberscope_core::Neuron| [n.layer + 1, n.unit + 1];
-    json!({
-        "order": folds.order(),
-        "pieces": pieces,
-        "edges": graph.edges.iter().map(|&(a, b)| [a, b]).collect::<Vec<_>>(),
-        "left_over": folds.left_over,
-        "transparent": genericity.is_transparent(),
-        "opaque_at": genericity.opaque.as_ref().map(|(layer, x)| json!({"layer": layer + 1, "x": x})),
-        "general": genericity.is_general(),
-        "supertransversal": genericity.is_supertransversal(),
-        "masks": {"checked": genericity.masks_checked, "complete": genericity.masks_complete, "deficient": genericity.rank_violations},
-        "zero_optima": genericity.zero_optima.iter().map(neuron).collect::<Vec<_>>(),
-        "proportional": genericity.proportional.iter().map(|(a, b)| [neuron(a), neuron(b)]).collect::<Vec<_>>(),
-        "certified_identifiable": certificate.holds(),
-        "reason": certificate.reason(),
-        "paths": paths(certificate),
-    })
-}
-
-/// The paths of every layer.
-pub fn paths(certificate: &IdentifiabilityCertificate) -> Value {
-    let layer = |layer: &fiberscope::complex::LayerPaths| json!({"layer": layer.layer + 1, "wanted": layer.wanted, "length": layer.length, "paths": layer.paths});
-    json!(certificate.layers.iter().map(layer).collect::<Vec<_>>())
-}
-
-/// Matches two networks by their folds; where these do not tell, by their parameters.
-fn relabelling(
-    complex: &PolyhedralComplex,
-    breakpoints: &BreakpointComplex,
-    [a, b]: [&Network; 2],
-    output: &Output,
-) -> anyhow::Result<Answer> {
-    if a.input_width() != b.input_width() {
-        bail!(
-            "the networks have {} and {} inputs; expected the same number",
-            a.input_width(),
-            b.input_width()
-        );
-    }
-    let (found, method) = match match_folds(complex, breakpoints, a, b) {
-        FoldMatch::Relabelled(found) => (found, "folds"),
-        FoldMatch::Different(x) => {
-            let x: Vec<f64> = x.iter().map(Rational::to_f64).collect();
-            let text =
-                format!("the functions differ: near x = {x:?} the first bends and the second is affine\n");
-            let value = json!({"matched": false, "method": "folds", "reason": "the functions differ", "bends_at": x, "layers": null});
-            output.result(&text, &value)?;
-            return Ok(Answer::No);
-        }
-        FoldMatch::Open(reason) => match find_relabelling(a, b) {
-            Some(found) => {
+/// Prints whether the second network is the first, relabelled.
+fn matched(found: &Matched, output: &Output) -> anyhow::Result<Answer> {
+    let (text, answer) = match found {
+        Matched::Different(x) => (
+            format!("the functions differ: near x = {x:?} the first bends and the second is affine\n"),
+            Answer::No,
+        ),
+        Matched::Unmatched(reason) => (
+            format!(
+                "no permutation and scaling of neurons turns the first network into the second: {reason}\n"
+            ),
+            Answer::No,
+        ),
+        Matched::Relabelled { layers, open } => {
+            if let Some(reason) = open {
                 output.note(&format!("{reason}; the parameters themselves match"));
-                (found, "parameters")
             }
-            None => {
-                let text = format!(
-                    "no permutation and scaling of neurons turns the first network into the second: {reason}\n"
+            let read = if open.is_none() { "read off the folds" } else { "read off the parameters" };
+            let mut text =
+                format!("the second network is the first with neurons permuted and scaled ({read})\n");
+            for (l, layer) in layers.iter().enumerate() {
+                let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
+                let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
+                let _ = writeln!(
+                    text,
+                    "  layer {}   neurons go to {}; scaled by {}",
+                    l + 1,
+                    order.join(", "),
+                    scales.join(", ")
                 );
-                let value =
-                    json!({"matched": false, "method": "parameters", "reason": reason, "layers": null});
-                output.result(&text, &value)?;
-                return Ok(Answer::No);
             }
-        },
+            (text, Answer::Yes)
+        }
     };
-    let read = if method == "folds" { "read off the folds" } else { "read off the parameters" };
-    let mut text = format!("the second network is the first with neurons permuted and scaled ({read})\n");
-    for (l, layer) in found.iter().enumerate() {
-        let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
-        let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
-        let _ = writeln!(
-            text,
-            "  layer {}   neurons go to {}; scaled by {}",
-            l + 1,
-            order.join(", "),
-            scales.join(", ")
-        );
-    }
-    let layers: Vec<Value> = found
-        .iter()
-        .map(|layer| {
-            let order: Vec<usize> = layer.order.iter().map(|i| i + 1).collect();
-            let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
-            json!({"permutation": order, "scales": scales})
-        })
-        .collect();
-    output.result(&text, &json!({"matched": true, "method": method, "layers": layers}))?;
-    Ok(Answer::Yes)
+    output.result(&text, &found.to_json())?;
+    Ok(answer)
 }

@@ -10,60 +10,49 @@ use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, ComplexError, ComplexLimits, CountOutcome, CountProgress,
     CountState, Method, PolyhedralComplex, count_cells_saving, region_bound, walk_regions,
 };
-use fiberscope_core::{Domain, Network};
+use fiberscope_answer::complex::{self, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
+use fiberscope_core::Domain;
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
 use super::args::{RegionsArgs, RegionsMethod};
-use super::slice::{Slice, slice};
+use super::slice::slice;
 use super::{export, picture};
 use crate::Answer;
 use crate::args::Global;
 use crate::commands::{read_domain, read_model};
 use crate::output::Output;
 
-/// The most regions whose cells are listed for weights unless a picture or an export needs them.
-const LISTED: u64 = 100_000;
-/// The most regions of a picture or an export.
-const DRAWN: u64 = 1_000_000;
-/// The most regions counted without `--max-regions`.
-const COUNTED: u64 = 100_000_000;
 /// How often the state of a count is saved.
 const SAVED: Duration = Duration::from_secs(5);
-/// The most inputs for which edges are subdivided: a box has `2^d` corners.
-const EDGES: usize = 8;
 
 pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let start = Instant::now();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let sliced = slice(args, &model.network)?;
-    let network = sliced.as_ref().map_or(&model.network, |slice| &slice.network);
-    let domain = domain(args, network, sliced.as_ref())?;
+    let network = sliced.as_ref().map_or(&model.network, |(slice, _)| &slice.network);
+    let domain = match &sliced {
+        Some((slice, true)) => Domain::from_bounds(&slice.view).expect("the view is finite"),
+        _ => read_domain(args.domain.as_deref(), network.input_width())?,
+    };
     picture::check(args, network.input_width())?;
     let limits = ComplexLimits {
         time: global.time_limit.map(Duration::from_secs_f64),
         regions: Some(args.max_regions.unwrap_or(COUNTED)),
     };
-    let job = Job { args, network, domain, limits, start, slice: sliced.as_ref() };
+    let axes = sliced.as_ref().map(|(slice, _)| slice.axes.clone());
+    let view = ComplexView { name: &args.model, network, domain, axes };
+    let job = Job { args, view, limits, start };
     let walk =
         args.method == Some(RegionsMethod::Walk) || args.method.is_none() && network.input_width() > EDGES;
     if walk { job.walk(output) } else { job.edges(output) }
 }
 
-fn domain(args: &RegionsArgs, network: &Network, slice: Option<&Slice>) -> anyhow::Result<Domain> {
-    match slice.and_then(|slice| slice.view) {
-        Some(view) => Ok(Domain::from_bounds(&view).expect("the view is finite")),
-        None => read_domain(args.domain.as_deref(), network.input_width()),
-    }
-}
-
 pub struct Job<'a> {
     pub args: &'a RegionsArgs,
-    pub network: &'a Network,
-    pub domain: Domain,
+    pub view: ComplexView<'a>,
     pub limits: ComplexLimits,
     pub start: Instant,
-    pub slice: Option<&'a Slice>,
 }
 
 impl Job<'_> {
@@ -72,7 +61,7 @@ impl Job<'_> {
             self.args.plot.is_empty() && self.args.export.is_empty(),
             "pictures and exports need the cells that --method edges lists; leave out --method walk, or draw a slice (--slice, --directions)"
         );
-        let walked = walk_regions(self.network, &self.domain, &self.limits, &|regions| {
+        let walked = walk_regions(self.view.network, &self.view.domain, &self.limits, &|regions| {
             output.progress(&format!("{regions} regions"));
         })?;
         output.end_progress();
@@ -84,20 +73,9 @@ impl Job<'_> {
             walked.regions,
             walked.bounded,
             walked.facets,
-            self.place()
+            self.view.place()
         );
-        let value = json!({
-            "regions": walked.regions,
-            "f_vector": null,
-            "bounded_regions": walked.bounded,
-            "euler": null,
-            "visible_facets": walked.visible_facets,
-            "facets": walked.facets,
-            "method": Method::Walk.name(),
-            "domain": self.domain,
-            "widths": self.network.widths(),
-            "seconds": self.start.elapsed().as_secs_f64(),
-        });
+        let value = self.timed(complex::walked(&self.view, &walked));
         output.result(&text, &value)?;
         Ok(Answer::Yes)
     }
@@ -121,14 +99,20 @@ impl Job<'_> {
                 progress.regions
             ));
         };
-        let outcome =
-            count_cells_saving(self.network, &self.domain, &self.limits, resume, &progress, &mut save)
-                .map_err(|error| match (&error, &self.args.resume) {
-                    (ComplexError::OtherState, Some(path)) => {
-                        anyhow::anyhow!("{}: {error}", path.display())
-                    }
-                    _ => error.into(),
-                })?;
+        let outcome = count_cells_saving(
+            self.view.network,
+            &self.view.domain,
+            &self.limits,
+            resume,
+            &progress,
+            &mut save,
+        )
+        .map_err(|error| match (&error, &self.args.resume) {
+            (ComplexError::OtherState, Some(path)) => {
+                anyhow::anyhow!("{}: {error}", path.display())
+            }
+            _ => error.into(),
+        })?;
         output.end_progress();
         if let Some(error) = failure {
             return Err(error);
@@ -148,7 +132,7 @@ impl Job<'_> {
             regions <= DRAWN,
             "{regions} regions are too many for a picture or an export (at most {DRAWN})"
         );
-        let built = PolyhedralComplex::build(self.network, &self.domain, &self.limits, &|_| ())?;
+        let built = PolyhedralComplex::build(self.view.network, &self.view.domain, &self.limits, &|_| ())?;
         let Built::Complete(complex) = built else { return self.stopped(regions, 0.0, None, output) };
         let breakpoints = BreakpointComplex::new(&complex);
         for path in &self.args.plot {
@@ -160,34 +144,17 @@ impl Job<'_> {
         self.listed(&counts, &complex, &breakpoints, output)
     }
 
-    pub fn place(&self) -> &'static str {
-        match (self.slice.is_some(), &self.domain) {
-            (true, _) => "the slice",
-            (_, Domain::Space) => "the whole input space",
-            _ => "the box",
-        }
-    }
-
-    fn value(&self, counts: &CellCounts, method: Method) -> Value {
-        json!({
-            "regions": counts.all.last(),
-            "f_vector": counts.all,
-            "bounded_regions": counts.bounded.last(),
-            "bounded_f_vector": counts.bounded,
-            "euler": counts.euler(),
-            "visible_facets": null,
-            "method": method.name(),
-            "domain": self.domain,
-            "widths": self.network.widths(),
-            "seconds": self.start.elapsed().as_secs_f64(),
-        })
+    /// A value with the seconds it took.
+    fn timed(&self, mut value: Value) -> Value {
+        value["seconds"] = json!(self.start.elapsed().as_secs_f64());
+        value
     }
 
     fn text(&self, counts: &CellCounts, method: Method) -> String {
         let numbers: Vec<String> = counts.all.iter().map(ToString::to_string).collect();
         let regions = counts.all.last().copied().unwrap_or(0);
         let bounded = counts.bounded.last().copied().unwrap_or(0);
-        let unbounded = if self.domain == Domain::Space && self.slice.is_none() {
+        let unbounded = if self.view.domain == Domain::Space && self.view.axes.is_none() {
             format!(" ({bounded} bounded, {} unbounded)", regions - bounded)
         } else {
             String::new()
@@ -198,7 +165,7 @@ impl Job<'_> {
         };
         format!(
             "{regions} regions on {}{unbounded}\n  cells by dimension   {} (alternating sum {})\n  method               {how}\n",
-            self.place(),
+            self.view.place(),
             numbers.join(", "),
             counts.euler()
         )
@@ -209,7 +176,7 @@ impl Job<'_> {
         if !self.args.count_only {
             let _ = writeln!(text, "  weights              not computed for more than {LISTED} regions");
         }
-        output.result(&text, &self.value(counts, method))?;
+        output.result(&text, &self.timed(complex::counted(&self.view, counts, method)))?;
         Ok(Answer::Yes)
     }
 
@@ -220,25 +187,11 @@ impl Job<'_> {
         breakpoints: &BreakpointComplex,
         output: &Output,
     ) -> anyhow::Result<Answer> {
-        let mut value = self.value(counts, complex.method());
+        let value = self.timed(complex::listed(&self.view, counts, complex, breakpoints));
         let (facets, visible) = (breakpoints.facets.len(), breakpoints.visible_facets());
         let right = breakpoints.recovered_rightly();
-        let hidden: Vec<[usize; 2]> =
-            breakpoints.hidden_neurons(complex).iter().map(|n| [n.layer + 1, n.unit + 1]).collect();
-        value["visible_facets"] = json!(visible);
-        value["facets"] = json!(facets);
-        value["balance"] = json!({
-            "ridges": breakpoints.ridges,
-            "largest_error": breakpoints.imbalance,
-            "formulas_differ_by": breakpoints.disagreement,
-        });
-        value["bending_ridges"] = json!(breakpoints.bending_ridges);
-        value["honest"] = json!(breakpoints.dishonest_ridges == 0);
-        value["cancellation_free"] = json!(breakpoints.cancelling_facets == 0);
+        let hidden = breakpoints.hidden_neurons(complex);
         let several = complex.factor_dimension() > 1;
-        value["layers_recovered"] =
-            if several { json!({"right": right, "of": visible}) } else { Value::Null };
-        value["hidden_neurons"] = json!(hidden);
         let mut text = self.text(counts, complex.method());
         let _ = writeln!(text, "  facets               {facets} between regions, {visible} visible");
         let _ = writeln!(
@@ -260,13 +213,13 @@ impl Job<'_> {
         };
         let _ = writeln!(text, "  layers               {layers}");
         if !hidden.is_empty() {
-            let names: Vec<String> = hidden.iter().map(|[l, u]| format!("{u} of layer {l}")).collect();
+            let names: Vec<String> =
+                hidden.iter().map(|n| format!("{} of layer {}", n.unit + 1, n.layer + 1)).collect();
             let _ = writeln!(text, "  hidden neurons       {}", names.join(", "));
         }
         for path in self.args.plot.iter().chain(&self.args.export) {
             let _ = writeln!(text, "wrote {}", path.display());
         }
-        value["seconds"] = json!(self.start.elapsed().as_secs_f64());
         output.result(&text, &value)?;
         Ok(Answer::Yes)
     }
@@ -278,29 +231,17 @@ impl Job<'_> {
         state: Option<CountState>,
         output: &Output,
     ) -> anyhow::Result<Answer> {
-        let bound = region_bound(self.network);
+        let bound = region_bound(self.view.network);
         let mut text = format!(
             "stopped at a limit: about {regions} regions so far on {} ({:.1} % of its volume); there may be up to {bound:.1e}\n",
-            self.place(),
+            self.view.place(),
             100.0 * explored
         );
         if let (Some(path), Some(state)) = (&self.args.resume, &state) {
             write_state(path, state)?;
             let _ = writeln!(text, "wrote {}; the same command goes on from there", path.display());
         }
-        let value = json!({
-            "regions": null,
-            "partial_regions": regions,
-            "estimate": bound,
-            "explored": explored,
-            "f_vector": null,
-            "bounded_regions": null,
-            "euler": null,
-            "visible_facets": null,
-            "domain": self.domain,
-            "widths": self.network.widths(),
-            "seconds": self.start.elapsed().as_secs_f64(),
-        });
+        let value = self.timed(complex::stopped(&self.view, regions, explored));
         output.result(&text, &value)?;
         Ok(Answer::Undecided)
     }

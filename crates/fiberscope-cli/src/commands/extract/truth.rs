@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::extract::{self, Extraction, Options};
+use fiberscope_answer::equivalence::name;
 use fiberscope_core::{Domain, Network};
 use fiberscope_report::extraction::Comparison;
-
-use crate::commands::equiv;
 
 /// The exact comparison is given up after so long, unless `--time-limit` ends it before.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -60,5 +59,5 @@ fn on_domain(
         Verdict::EquivalentUpToRounding { bound, .. } => Some(bound.to_f64()),
         Verdict::Different { .. } | Verdict::Undecided { .. } => None,
     };
-    Some((equiv::name(&decision.verdict).into(), bound))
+    Some((name(&decision.verdict).into(), bound))
 }

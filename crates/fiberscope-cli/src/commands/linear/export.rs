@@ -1,15 +1,15 @@
 //! The stratum dag as JSON, DOT and SVG.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::bail;
 use fiberscope::linear::StratumDag;
+use fiberscope_answer::linear::write_json;
 use fiberscope_io::write_atomically;
 use fiberscope_report::linear::{DagEdge, DagNode, DagPicture};
-use serde_json::Value;
 
-use super::{joined, omega, power_of_two};
+use super::joined;
 
 /// The most strata in a drawing that can be read.
 const DRAWABLE: usize = 250;
@@ -32,58 +32,6 @@ pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
         _ => bail!("{name}: expected a file name ending in .svg, .dot or .json"),
     }
     Ok(())
-}
-
-/// One JSON object, written stratum by stratum.
-pub fn write_json(dag: &StratumDag, out: &mut impl Write) -> io::Result<()> {
-    let fiber = dag.fiber();
-    writeln!(out, "{{\"widths\":[{}],\"rank\":{},", joined(fiber.widths()), fiber.rank())?;
-    writeln!(
-        out,
-        "\"parameters\":{},\"bias_dimension\":{},",
-        fiber.parameter_count(),
-        fiber.bias_dimension()
-    )?;
-    let counts = (dag.len(), dag.edge_count(), dag.move_count(), dag.maximal_count());
-    writeln!(
-        out,
-        "\"n_strata\":{},\"n_edges\":{},\"n_moves\":{},\"n_maximal\":{},",
-        counts.0, counts.1, counts.2, counts.3
-    )?;
-    let components = power_of_two(fiber.component_exponent());
-    writeln!(out, "\"fiber_dim\":{},\"fiber_components\":{components},", dag.fiber_dimension())?;
-    write!(out, "\"strata\":[")?;
-    for at in 0..dag.len() {
-        let comma = if at == 0 { "" } else { "," };
-        write!(out, "{comma}\n{}", stratum(dag, at))?;
-    }
-    write!(out, "],\n\"edges\":[")?;
-    for (at, edge) in dag.edges().enumerate() {
-        let comma = if at == 0 { "" } else { "," };
-        let (f, e) = (edge.source, edge.target);
-        let kind = edge.kind().name();
-        write!(
-            out,
-            "{comma}\n[{},{},\"{kind}\",[{},{}],[{},{}]]",
-            edge.from, edge.to, f.start, f.end, e.start, e.end
-        )?;
-    }
-    writeln!(out, "]}}")
-}
-
-fn stratum(dag: &StratumDag, at: usize) -> Value {
-    let stratum = dag.stratum(at);
-    serde_json::json!({
-        "r": stratum.ranks().rows(),
-        "omega": omega(stratum.barcode()),
-        "dim": dag.dim(at),
-        "dof": dag.dof(at),
-        "rdof": dag.rdof(at),
-        "components": power_of_two(dag.component_exponent(at)),
-        "maximal": dag.is_maximal(at),
-        "smooth": dag.is_smooth(at),
-        "hidden_orbit_dim": stratum.hidden_orbit_dimension(),
-    })
 }
 
 fn picture(dag: &StratumDag) -> DagPicture {

@@ -2,41 +2,36 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, bail};
-use fiberscope::linear::{
-    ActiveBlock, Conserved, FlowBases, LinearNetwork, NormalKind, RankList, Stratum, TangentSpace,
-    canonical_weights, compress_block, count_strata, exact_rank_list,
-};
-use fiberscope_core::{Domain, Network};
+use anyhow::{Context, anyhow};
+use fiberscope::linear::{LinearError, Stratum, compress_block, count_strata};
+use fiberscope_answer::linear::inspect::{InspectQuestion, Inspection, inspect, value};
 use fiberscope_io::{Precision, ReadOptions, save, write_atomically};
 use fiberscope_report::linear::{FlowBar, FlowPicture};
-use serde_json::{Value, json};
 
 use super::args::InspectArgs;
-use super::{joined, rows, stratum_json};
+use super::joined;
 use crate::Answer;
 use crate::commands::{read_domain, read_model};
 use crate::output::Output;
 
-/// Multiplications of rationals that exact ranks may take.
-const EXACT_WORK: usize = 1 << 23;
-/// The most weights for which tangent and normal bases are written.
-const SPACES: u64 = 2000;
-
-/// What is looked at, and what was found.
-struct Inspection {
-    network: LinearNetwork,
-    block: Option<ActiveBlock>,
-    flow: FlowBases,
-    stratum: Stratum,
-    exact: Option<RankList>,
-    conserved: Conserved,
-}
-
 pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
     let model = read_model(&args.model, &ReadOptions::default(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let found = inspect(args, &model.network, &domain).with_context(|| args.model.clone())?;
+    let question = InspectQuestion {
+        name: args.model.clone(),
+        layers: args.layers,
+        block: args.block,
+        tolerance: args.tolerance.get(),
+        exact: args.exact,
+        bases: args.bases,
+        spaces: args.spaces,
+    };
+    let found = inspect(&question, &model.network, &domain)
+        .map_err(|error| match error {
+            LinearError::NotLinear { .. } => anyhow!("{error} (--block LAYER --box LO,HI)"),
+            other => other.into(),
+        })
+        .with_context(|| args.model.clone())?;
     if let Some(path) = &args.flow {
         let svg = flow_picture(&args.model, &found.stratum).draw().to_document();
         write_atomically(path, |out| std::io::Write::write_all(out, svg.as_bytes()))?;
@@ -45,31 +40,9 @@ pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
         let small = compress_block(&model.network, block, &domain, args.tolerance.tolerance)?;
         save(&small, path, Precision::F64)?;
     }
-    let value = value(args, &found)?;
+    let value = value(&question, &found)?;
     output.result(&text(args, &found)?, &value)?;
     Ok(Answer::Yes)
-}
-
-fn inspect(args: &InspectArgs, network: &Network, domain: &Domain) -> anyhow::Result<Inspection> {
-    let block = match args.block {
-        Some(layer) => Some(ActiveBlock::find(network, layer - 1, domain)?),
-        None => None,
-    };
-    let linear = match (&block, args.layers) {
-        (Some(block), _) => block.network.clone(),
-        (None, Some((first, last))) => LinearNetwork::from_layers(network, first - 1, last - 1)?,
-        (None, None) => LinearNetwork::from_network(network).map_err(|error| match error {
-            fiberscope::linear::LinearError::NotLinear { .. } => {
-                anyhow::anyhow!("{error} (--block LAYER --box LO,HI)")
-            }
-            other => other.into(),
-        })?,
-    };
-    let flow = FlowBases::compute(&linear, args.tolerance.get())?;
-    let stratum = Stratum::new(flow.barcode().rank_list());
-    let exact = if args.exact { Some(exact_rank_list(&linear, EXACT_WORK)?) } else { None };
-    let conserved = Conserved::of(&linear.to_network());
-    Ok(Inspection { network: linear, block, flow, stratum, exact, conserved })
 }
 
 fn flow_picture(model: &str, stratum: &Stratum) -> FlowPicture {
@@ -168,65 +141,4 @@ fn total(found: &Inspection) -> String {
 
 fn number(value: Option<f64>) -> String {
     value.map_or("none".into(), |value| format!("{value:.1e}"))
-}
-
-fn value(args: &InspectArgs, found: &Inspection) -> anyhow::Result<Value> {
-    let Inspection { flow, stratum, .. } = found;
-    let fiber = stratum.fiber();
-    let mut value = stratum_json(stratum);
-    value["model"] = json!(args.model);
-    value["widths"] = json!(fiber.widths());
-    value["rank"] = json!(fiber.rank());
-    value["name"] = json!(stratum.short_name());
-    value["bias_dimension"] = json!(fiber.bias_dimension());
-    value["maximal"] = json!(stratum.rank_increasing_degrees_of_freedom() == 0);
-    value["hidden_orbit_dim"] = json!(stratum.hidden_orbit_dimension());
-    value["strata_of_the_fiber"] = count_strata(fiber).map_or(Value::Null, |count| json!(count.to_string()));
-    value["up"] = super::moves::ups(stratum);
-    value["down"] = super::moves::downs(stratum);
-    value["threshold"] = json!(flow.threshold());
-    value["smallest_kept"] = json!(flow.smallest_kept());
-    value["largest_dropped"] = json!(flow.largest_dropped());
-    value["residual"] = json!(flow.residual());
-    let inertia = found.conserved.inertia(args.tolerance.tolerance)?;
-    value["conserved"] = found
-        .conserved
-        .matrices()
-        .iter()
-        .zip(&inertia)
-        .map(|(matrix, inertia)| {
-            json!({"trace": (0..matrix.rows()).map(|i| matrix[(i, i)]).sum::<f64>(), "positive": inertia.positive, "negative": inertia.negative})
-        })
-        .collect();
-    if let Some(exact) = &found.exact {
-        value["exact_r"] = json!(exact.rows());
-        value["exact_agrees"] = json!(exact == stratum.ranks());
-    }
-    if let Some(block) = &found.block {
-        let active: Vec<usize> = block.active.iter().map(|unit| unit + 1).collect();
-        value["block"] = json!({"layer": block.layer + 1, "active": active, "mixed": block.mixed, "dead": block.dead,
-            "freedom": block.layer_pair_freedom(stratum)});
-    }
-    if args.bases {
-        value["flow_bases"] = (0..=fiber.depth()).map(|layer| rows(&flow.basis(layer))).collect();
-        value["canonical_weights"] = canonical_weights(stratum.barcode()).iter().map(rows).collect();
-        value["product"] = rows(&found.network.product());
-    }
-    if args.spaces {
-        spaces(&mut value, found)?;
-    }
-    Ok(value)
-}
-
-/// Orthonormal bases, one column per vector, weights in the order `W_1, W_2, ...`, row by row.
-fn spaces(value: &mut Value, found: &Inspection) -> anyhow::Result<()> {
-    let parameters = found.stratum.fiber().parameter_count();
-    if parameters > SPACES {
-        bail!("--spaces is for networks of at most {SPACES} weights; this one has {parameters}");
-    }
-    let space = TangentSpace::new(&found.flow);
-    value["tangent"] = rows(&TangentSpace::orthonormal(space.tangents()));
-    value["normal_product"] = rows(&TangentSpace::orthonormal(space.normals(NormalKind::Product)));
-    value["normal_rank"] = rows(&TangentSpace::orthonormal(space.normals(NormalKind::Rank)));
-    Ok(())
 }

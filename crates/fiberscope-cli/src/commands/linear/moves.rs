@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use anyhow::Context;
-use fiberscope::linear::{
-    Barcode, Displacement, DownMove, FlowBases, LinearError, LinearNetwork, Stratum, UpMove, cuts_to_minimum,
-};
+use fiberscope::linear::{FlowBases, Stratum};
+use fiberscope_answer::linear::motion::{StepRequest, common_scale, step};
+use fiberscope_answer::linear::{downs, omega, ups};
 use fiberscope_io::{Precision, save};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::MoveArgs;
-use super::{bar_pair, common_scale, distance, omega, read_linear};
+use super::read_linear;
 use crate::Answer;
 use crate::output::Output;
 
@@ -18,11 +18,12 @@ pub fn run(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Answer> {
     let network = read_linear(&args.model, output)?;
     let flow = FlowBases::compute(&network, args.tolerance.get())?;
     let stratum = Stratum::new(flow.barcode().rank_list());
-    let Some(step) = step(args, &network, &flow).with_context(|| args.model.clone())? else {
+    let Some(request) = request(args) else {
         let value = json!({"model": args.model, "omega": omega(stratum.barcode()), "up": ups(&stratum), "down": downs(&stratum)});
         output.result(&list(&args.model, &stratum), &value)?;
         return Ok(Answer::Yes);
     };
+    let step = step(&network, &flow, request).with_context(|| args.model.clone())?;
     let tolerance = common_scale(&network, &step.end, args.tolerance.get());
     let reached = FlowBases::compute(&step.end, tolerance)?;
     let difference = network.function_difference(&step.end);
@@ -54,37 +55,14 @@ pub fn run(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Answer> {
     Ok(Answer::Yes)
 }
 
-struct Step {
-    end: LinearNetwork,
-    planned: Barcode,
-    distance: f64,
-}
-
-/// The step that the flags ask for, if any.
-fn step(args: &MoveArgs, network: &LinearNetwork, flow: &FlowBases) -> Result<Option<Step>, LinearError> {
-    let barcode = flow.barcode();
-    if args.to_minimum {
-        let end = cuts_to_minimum(network, flow, 1.0)?;
-        let planned = Stratum::new(barcode.rank_list()).fiber().minimum();
-        return Ok(Some(Step { distance: distance(network.weights(), end.weights()), end, planned }));
+/// The move that the flags ask for, if any.
+fn request(args: &MoveArgs) -> Option<StepRequest> {
+    match (args.up, args.down, args.cut) {
+        (Some((source, target)), _, _) => Some(StepRequest::Up(source, target, args.epsilon)),
+        (_, Some((outer, inner)), _) => Some(StepRequest::Down(outer, inner)),
+        (_, _, Some((outer, after))) => Some(StepRequest::Cut(outer, after)),
+        _ => args.to_minimum.then_some(StepRequest::ToMinimum),
     }
-    let (line, t, planned) = if let Some((source, target)) = args.up {
-        let up = UpMove { source, target, covering: false };
-        let planned = up.apply(barcode)?;
-        (Displacement::up(flow, &up)?, args.epsilon, planned)
-    } else {
-        let down = match (args.down, args.cut) {
-            (Some((outer, inner)), _) => {
-                DownMove { outer, inner: Some(inner), after: inner.end, covering: false }
-            }
-            (None, Some((outer, after))) => DownMove { outer, inner: None, after, covering: false },
-            (None, None) => return Ok(None),
-        };
-        let planned = down.apply(barcode)?;
-        (Displacement::down(flow, &down)?, 1.0, planned)
-    };
-    let end = line.at(network, t)?;
-    Ok(Some(Step { distance: distance(network.weights(), end.weights()), end, planned }))
 }
 
 fn list(model: &str, stratum: &Stratum) -> String {
@@ -120,23 +98,4 @@ fn list(model: &str, stratum: &Stratum) -> String {
         text.push_str("no moves: the fiber has one stratum\n");
     }
     text
-}
-
-/// The moves up of a stratum.
-pub fn ups(stratum: &Stratum) -> Value {
-    let up = |up: UpMove| json!({"kind": up.kind().name(), "bars": [bar_pair(up.source), bar_pair(up.target)], "covering": up.covering});
-    stratum.up_moves().into_iter().map(up).collect()
-}
-
-/// The moves down of a stratum.
-pub fn downs(stratum: &Stratum) -> Value {
-    let down = |down: DownMove| match down.inner {
-        Some(inner) => {
-            json!({"kind": "swap", "bars": [bar_pair(down.outer), bar_pair(inner)], "covering": down.covering})
-        }
-        None => {
-            json!({"kind": "cut", "bars": [bar_pair(down.outer)], "after": down.after, "covering": down.covering})
-        }
-    };
-    stratum.down_moves().into_iter().map(down).collect()
 }

@@ -1,11 +1,13 @@
 //! `fiberscope linear sample`
 
 use anyhow::{Context, bail};
-use fiberscope::linear::{Fiber, LinearNetwork, StratumDag, sample_integer, sample_over, sample_stratum};
+use fiberscope::linear::{Fiber, LinearNetwork, StratumDag};
+use fiberscope_answer::linear::motion::{SampleOver, product_difference, sample};
+use fiberscope_answer::linear::stratum_json;
 use serde_json::json;
 
 use super::args::SampleArgs;
-use super::{file_names, read_linear, stratum_json, stratum_limits, write_points};
+use super::{file_names, read_linear, stratum_limits, write_points};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -23,20 +25,16 @@ pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::R
         Some(argument) => Some(read_linear(argument, output)?),
         None => None,
     };
-    let sample = |k: usize| -> anyhow::Result<LinearNetwork> {
-        let seed = global.seed.wrapping_add(k as u64);
-        Ok(match &product {
-            Some(model) => {
-                let product = model.product();
-                let scale = args.tolerance.scale.unwrap_or(largest(model));
-                sample_over(stratum.barcode(), &product, args.tolerance.tolerance * scale, seed)
-                    .with_context(|| args.product.clone().unwrap_or_default())?
-            }
-            None if args.integer => sample_integer(stratum.barcode(), seed)?,
-            None => sample_stratum(stratum.barcode(), seed)?,
-        })
+    let over = match &product {
+        Some(model) => SampleOver::Product(model, args.tolerance.get()),
+        None if args.integer => SampleOver::Integers,
+        None => SampleOver::Anything,
     };
-    let points = (0..args.count).map(sample).collect::<anyhow::Result<Vec<_>>>()?;
+    let draw = |k: usize| -> anyhow::Result<LinearNetwork> {
+        sample(stratum.barcode(), &over, global.seed.wrapping_add(k as u64))
+            .with_context(|| args.product.clone().unwrap_or_default())
+    };
+    let points = (0..args.count).map(draw).collect::<anyhow::Result<Vec<_>>>()?;
     let difference = product
         .as_ref()
         .map(|model| points.iter().map(|point| product_difference(point, model)).fold(0.0, f64::max));
@@ -53,19 +51,4 @@ pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::R
     let value = json!({"files": file_names(&files), "stratum": stratum_json(&stratum), "number": at, "max_difference": difference});
     output.result(&text, &value)?;
     Ok(Answer::Yes)
-}
-
-/// The product of the largest entries of the matrices: a scale for rounding errors of the product.
-fn largest(network: &LinearNetwork) -> f64 {
-    let entry = |weight: &fiberscope_core::Matrix| weight.entries().iter().fold(0f64, |m, x| m.max(x.abs()));
-    network
-        .weights()
-        .iter()
-        .map(|weight| entry(weight).max(f64::MIN_POSITIVE) * weight.cols() as f64)
-        .product()
-}
-
-fn product_difference(a: &LinearNetwork, b: &LinearNetwork) -> f64 {
-    let (a, b) = (a.product(), b.product());
-    a.entries().iter().zip(b.entries()).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }

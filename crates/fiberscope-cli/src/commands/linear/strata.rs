@@ -46,7 +46,7 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     }
     if global.json {
         let mut bytes = Vec::new();
-        export::write_json(&dag, &mut bytes)?;
+        fiberscope_answer::linear::write_json(&dag, &mut bytes)?;
         output.raw(&bytes)?;
     } else {
         output.raw(text(&dag).as_bytes())?;

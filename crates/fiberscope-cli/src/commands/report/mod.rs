@@ -12,7 +12,10 @@ use fiberscope::anatomy::examine;
 use fiberscope::clock::Instant;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::fiber::Ground;
 use fiberscope::limit::Deadline;
+use fiberscope_answer::fiber::{Listing, Subject};
+use fiberscope_answer::{equivalence, fiber};
 use fiberscope_core::{Domain, Network};
 use fiberscope_io::{Model, json as network_json, write_atomically};
 use fiberscope_report::page::{Badge, Page};
@@ -20,7 +23,6 @@ use fiberscope_report::{anatomy, sections};
 use serde_json::{Value, json};
 
 use super::equiv;
-use super::fiber::summary as fiber_summary;
 use super::funcdim::{FuncdimArgs, on_batch};
 use super::{read_domain, read_model};
 use crate::Answer;
@@ -139,8 +141,11 @@ impl Report<'_> {
     }
 
     fn fiber(&mut self, network: &Network, output: &Output) -> anyhow::Result<()> {
-        let limits = (self.deadline, self.seed);
-        let summary = fiber_summary(&self.args.model, network, COMPONENTS, limits, output)?;
+        let (name, network) = (self.args.model.clone(), network.clone());
+        let subject = Subject::new(name, network, Ground::Space, self.deadline, self.seed);
+        let listing = Listing { components: COMPONENTS, classes: None };
+        let summary = fiber::summary(&subject, listing, &|text| output.progress(text))?;
+        output.end_progress();
         self.change(|page| page.section(sections::fiber(&summary)));
         self.claims.push(json!({"about": self.args.model, "claim": "fiber"}));
         self.note("symmetries and fiber");
@@ -199,7 +204,7 @@ impl Report<'_> {
             output.progress(&format!("searched {:.2} % of the joint regions", 100.0 * progress.explored));
         })?;
         output.end_progress();
-        let verdict = equiv::name(&decision.verdict);
+        let verdict = equivalence::name(&decision.verdict);
         let words = verdict.replace('_', " ");
         let badge = match &decision.verdict {
             Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Badge::good(words),
@@ -207,7 +212,7 @@ impl Report<'_> {
             Verdict::Undecided { .. } => Badge::open(words),
         };
         let text = equiv::text(&decision, self.domain);
-        let certificate = equiv::certificate(&decision.verdict);
+        let certificate = equivalence::certificate(&decision.verdict);
         self.note(&format!("verdict on {} and {}: {}", names.0, names.1, verdict.replace('_', " ")));
         let section = match certificate {
             Some(_) => sections::verdict(badge, &text),

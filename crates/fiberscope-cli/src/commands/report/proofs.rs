@@ -5,12 +5,11 @@ use fiberscope::fiber::{Symmetry, symmetries};
 use fiberscope::limit::Deadline;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
 use fiberscope::symmetry::relabel;
+use fiberscope_answer::equivalence::certify;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Move, MoveChain, Network};
 use fiberscope_report::certificate;
 use fiberscope_report::page::Section;
-
-use crate::commands::rewrite::certify;
 
 /// Larger networks are not rewritten for a report: the page would hold each of them several times.
 const LARGEST: usize = 1 << 16;

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, Method, PolyhedralComplex, on_plane};
 use fiberscope::limit::Deadline;
+use fiberscope_answer::complex::ComplexView;
+use fiberscope_answer::picture::plane;
 use fiberscope_core::{Domain, Interval, Network, Rational};
 use fiberscope_report::Svg;
 use fiberscope_report::page::Section;
 use fiberscope_report::sections::{RegionFacts, no_regions, regions};
 
-use crate::commands::complex::picture;
 use crate::output::Output;
 
 /// More regions are not listed.
@@ -83,8 +84,9 @@ fn draw(
     place: &Domain,
     sliced: bool,
 ) -> (Svg, String) {
-    let axes = picture::axes(complex);
-    let svg = picture::plane(name.to_owned(), axes, network, complex, breakpoints, place);
+    let axes = sliced.then(|| ["x1".into(), "x2".into()]);
+    let of = ComplexView { name, network, domain: place.clone(), axes };
+    let svg = plane(&of, complex, breakpoints).draw();
     let on = if sliced { " on the plane of x1 and x2" } else { "" };
     let caption = format!(
         "The linear regions of {name}{on}, shaded by the value of the first output. Lines are the bent hyperplanes, coloured by layer; dashed ones are invisible to the function."

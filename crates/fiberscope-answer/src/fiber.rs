@@ -2,14 +2,15 @@
 
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::fiber::{
-    Class, Existence, Fiber, FiberComponent, GeneralFiber, Ground, LayerFiber, Rest, Symmetry,
-    local_dimension, symmetries,
+    Class, Existence, Fiber, FiberComponent, GeneralFiber, Ground, LayerFiber, Membership, Rest, Symmetry,
+    describe, local_dimension, symmetries,
 };
-use fiberscope_core::{Domain, Neuron};
+use fiberscope::limit::Deadline;
+use fiberscope_core::{Condition, Domain, Network, Neuron};
 use fiberscope_report::fiber::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
+use serde_json::{Value, json};
 
-use super::Subject;
-use crate::output::Output;
+use crate::Say;
 
 /// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
 const SMALL: usize = 8;
@@ -18,19 +19,64 @@ const COUNTED: usize = 16;
 /// The local dimension is computed for at most this many parameters.
 const LOCAL: usize = 6_000;
 
-/// The description, with at most so many components and, if asked for, classes listed.
-pub fn summary(
-    subject: &Subject,
-    components: usize,
-    classes: Option<usize>,
-    output: &Output,
-) -> anyhow::Result<FiberSummary> {
+/// A network, its fiber if the theory covers it, and where it is considered.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The network's name.
+    pub name: String,
+    /// The network.
+    pub network: Network,
+    /// Where it is considered.
+    pub ground: Ground,
+    /// Its fiber, or the conditions of which one fails.
+    pub fiber: Result<Fiber, Vec<Condition>>,
+    /// When to stop.
+    pub deadline: Deadline,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Subject {
+    /// The subject for a network.
+    pub fn new(name: String, network: Network, ground: Ground, deadline: Deadline, seed: u64) -> Self {
+        let fiber = describe(&network.to_exact(), ground);
+        Subject { name, network, ground, fiber, deadline, seed }
+    }
+
+    /// The inputs on which the network is considered.
+    pub fn domain(&self) -> Domain {
+        match self.ground {
+            Ground::Space => Domain::Space,
+            Ground::Orthant => Domain::orthant(self.network.input_width()),
+        }
+    }
+
+    /// The conditions that keep the theory from covering the network, each with what fails.
+    pub fn failing(&self) -> Vec<String> {
+        let conditions = self.fiber.as_ref().err().map_or(&[][..], Vec::as_slice);
+        conditions
+            .iter()
+            .filter(|condition| !condition.holds)
+            .map(|condition| {
+                format!("{}: {}", condition.statement, condition.detail.as_deref().unwrap_or("fails"))
+            })
+            .collect()
+    }
+}
+
+/// What is listed.
+#[derive(Clone, Copy, Debug)]
+pub struct Listing {
+    /// At most this many components.
+    pub components: usize,
+    /// Also so many classes of the fiber without any assumption.
+    pub classes: Option<usize>,
+}
+
+/// Describes a fiber.
+pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<FiberSummary> {
     let network = &subject.network;
-    let domain = match subject.ground {
-        Ground::Space => Domain::Space,
-        Ground::Orthant => Domain::orthant(network.input_width()),
-    };
-    let known = symmetries(&network.to_exact(), &domain);
+    let known = symmetries(&network.to_exact(), &subject.domain());
     let mut summary = FiberSummary {
         name: subject.name.clone(),
         widths: network.widths(),
@@ -41,23 +87,34 @@ pub fn summary(
         ..FiberSummary::default()
     };
     if subject.ground == Ground::Space && network.parameter_count() <= LOCAL && !subject.deadline.is_past() {
-        output.progress("functional dimension");
+        say("functional dimension");
         let options = DimensionOptions { seed: subject.seed, ..DimensionOptions::default() };
         let local = local_dimension(network, 20_000, 10_000, &options);
         summary.local = Some((local.dimension, local.complete));
-        output.end_progress();
     }
     match &subject.fiber {
         Err(conditions) => summary.conditions.clone_from(conditions),
-        Ok(fiber) => covered(subject, fiber, components, output, &mut summary),
+        Ok(fiber) => covered(subject, fiber, listing.components, say, &mut summary),
     }
-    if let Some(count) = classes {
-        summary.classes = first_classes(subject, count)?;
+    if let Some(count) = listing.classes {
+        summary.classes = classes(subject, count)?;
     }
     Ok(summary)
 }
 
-fn covered(subject: &Subject, fiber: &Fiber, components: usize, output: &Output, summary: &mut FiberSummary) {
+/// Whether a network lies in a fiber: `member`, the `orientation` of its component, or the `reason`.
+pub fn membership(found: &Membership) -> Value {
+    match found {
+        Membership::Member(orientation) => {
+            json!({"member": true, "orientation": orientation.to_string(), "reason": null})
+        }
+        Membership::Outside(violation) => {
+            json!({"member": false, "orientation": null, "reason": violation.to_string()})
+        }
+    }
+}
+
+fn covered(subject: &Subject, fiber: &Fiber, listed: usize, say: Say, summary: &mut FiberSummary) {
     summary.case = Some(case(fiber));
     summary.dimension = Some(fiber.dimension());
     summary.conditions = fiber.conditions().to_vec();
@@ -65,21 +122,20 @@ fn covered(subject: &Subject, fiber: &Fiber, components: usize, output: &Output,
     let mut nonempty = 0u64;
     let mut complete = true;
     let hiding = matches!(fiber, Fiber::Bottleneck(inner) if inner.hidden().is_some());
-    let most = if summary.exponent <= COUNTED && !hiding { u64::MAX } else { components as u64 };
+    let most = if summary.exponent <= COUNTED && !hiding { u64::MAX } else { listed as u64 };
     for (seen, component) in (0u64..).zip(fiber.components()) {
         if seen >= most || subject.deadline.is_past() {
             complete = false;
             break;
         }
         nonempty += u64::from(!component.is_empty());
-        if summary.components.len() < components {
+        if summary.components.len() < listed {
             summary.components.push(row(fiber, &component));
         }
         if seen % 4096 == 4095 {
-            output.progress(&format!("{seen} components"));
+            say(&format!("{seen} components"));
         }
     }
-    output.end_progress();
     summary.nonempty = if hiding { fiber.nonempty_components() } else { complete.then_some(nonempty) };
     let layer = match fiber {
         Fiber::OneHiddenLayer(layer) => Some(layer),
@@ -192,7 +248,7 @@ fn row(fiber: &Fiber, component: &FiberComponent) -> ComponentRow {
 }
 
 /// The first classes of the general fiber.
-fn first_classes(subject: &Subject, count: usize) -> anyhow::Result<Vec<ClassRow>> {
+fn classes(subject: &Subject, count: usize) -> anyhow::Result<Vec<ClassRow>> {
     let network = subject.network.to_exact();
     let (hidden, output, ground) = match network.layers() {
         [hidden, output] => (hidden, output, subject.ground),

@@ -1,0 +1,19 @@
+//! Answers: what the library found, as the summaries and JSON values that the command prints, the Python package returns and pages show.
+//!
+//! One module per question. A function here asks the library as the command does, and returns a summary of [`fiberscope_report`] or a JSON value with
+//! the keys of `--json`; it reads no file and prints nothing. What takes long reports through a [`Say`].
+
+pub mod complex;
+pub mod conserve;
+pub mod dimension;
+pub mod equivalence;
+pub mod fiber;
+pub mod folds;
+pub mod linear;
+pub mod picture;
+pub mod points;
+pub mod slice;
+pub mod volume;
+
+/// Where long work says how far it is, in a few words.
+pub type Say<'a> = &'a (dyn Fn(&str) + Sync);

@@ -1,0 +1,231 @@
+//! Moves, paths, samples and walks in the fiber of a linear network.
+
+use anyhow::{Context, bail};
+use fiberscope::linear::{
+    Bar, Barcode, Connection, Displacement, DownMove, FiberPath, FlowBases, LinearError, LinearNetwork,
+    Stratum, StratumPath, TangentSpace, Tolerance, UpMove, Walk, cuts_to_minimum, random_tangent,
+    sample_integer, sample_over, sample_stratum,
+};
+use fiberscope_core::Matrix;
+
+/// How far the velocity of a walk may be from a tangent, relative to its size.
+const TANGENT: f64 = 1e-8;
+
+/// The tolerance for two networks that may be close to zero: the scale is that of the larger.
+pub fn common_scale(a: &LinearNetwork, b: &LinearNetwork, tolerance: Tolerance) -> Tolerance {
+    let largest = |network: &LinearNetwork| {
+        let entries = network.weights().iter().flat_map(Matrix::entries);
+        entries.fold(0f64, |largest, x| largest.max(x.abs()))
+    };
+    Tolerance { scale: tolerance.scale.or(Some(largest(a).max(largest(b)))), ..tolerance }
+}
+
+/// The distance of two lists of matrices of the same shapes.
+pub fn distance(a: &[Matrix], b: &[Matrix]) -> f64 {
+    let pairs = a.iter().zip(b).flat_map(|(x, y)| x.entries().iter().zip(y.entries()));
+    pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+}
+
+/// A move to another stratum.
+#[derive(Clone, Copy, Debug)]
+pub enum StepRequest {
+    /// Connect or swap two bars, by a step of this size.
+    Up(Bar, Bar, f64),
+    /// Swap back a bar and one inside it.
+    Down(Bar, Bar),
+    /// Cut a bar after a layer.
+    Cut(Bar, usize),
+    /// Cut all bars but those from input to output.
+    ToMinimum,
+}
+
+/// A move that was made.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The network after it.
+    pub end: LinearNetwork,
+    /// The bars that it leads to.
+    pub planned: Barcode,
+    /// How far the weights moved.
+    pub distance: f64,
+}
+
+/// Makes a move.
+pub fn step(network: &LinearNetwork, flow: &FlowBases, request: StepRequest) -> Result<Step, LinearError> {
+    let barcode = flow.barcode();
+    let (end, planned) = match request {
+        StepRequest::ToMinimum => {
+            let end = cuts_to_minimum(network, flow, 1.0)?;
+            (end, Stratum::new(barcode.rank_list()).fiber().minimum())
+        }
+        StepRequest::Up(source, target, epsilon) => {
+            let up = UpMove { source, target, covering: false };
+            let planned = up.apply(barcode)?;
+            (Displacement::up(flow, &up)?.at(network, epsilon)?, planned)
+        }
+        StepRequest::Down(outer, inner) => {
+            let down = DownMove { outer, inner: Some(inner), after: inner.end, covering: false };
+            let planned = down.apply(barcode)?;
+            (Displacement::down(flow, &down)?.at(network, 1.0)?, planned)
+        }
+        StepRequest::Cut(outer, after) => {
+            let down = DownMove { outer, inner: None, after, covering: false };
+            let planned = down.apply(barcode)?;
+            (Displacement::down(flow, &down)?.at(network, 1.0)?, planned)
+        }
+    };
+    Ok(Step { distance: distance(network.weights(), end.weights()), end, planned })
+}
+
+/// A curve of networks over `[0, 1]`.
+pub type Curve = Box<dyn Fn(f64) -> Result<LinearNetwork, LinearError>>;
+
+/// The path from one network to another in their stratum, or through the minimal stratum of their fiber; or why there is none.
+pub fn connect(
+    a: &LinearNetwork,
+    b: &LinearNetwork,
+    through_minimum: bool,
+    tolerance: Tolerance,
+) -> Result<Result<Curve, String>, LinearError> {
+    let tolerance = common_scale(a, b, tolerance);
+    if through_minimum {
+        Ok(curve_or_reason(FiberPath::between(a, b, tolerance)?, "fiber", |path: FiberPath| {
+            Box::new(move |t| path.at(t))
+        }))
+    } else {
+        Ok(curve_or_reason(StratumPath::between(a, b, tolerance)?, "stratum", |path: StratumPath| {
+            Box::new(move |t| path.at(t))
+        }))
+    }
+}
+
+fn curve_or_reason<P>(
+    connection: Connection<P>,
+    set: &str,
+    curve: impl Fn(P) -> Curve,
+) -> Result<Curve, String> {
+    match connection {
+        Connection::Path(path) => Ok(curve(path)),
+        Connection::DifferentFunctions { difference, allowed } => Err(format!(
+            "they compute different functions: a difference of {difference:.1e}, more than rounding ({allowed:.1e})"
+        )),
+        Connection::DifferentStrata => {
+            Err("they lie in different strata of the fiber; a path through the minimum leaves the stratum"
+                .into())
+        }
+        Connection::DifferentComponents => Err(format!(
+            "they lie in different connected components of the {set}: signs of determinants differ that no motion in it can change"
+        )),
+    }
+}
+
+/// The path to the canonical point of the stratum, and where it leads.
+pub fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Curve, &'static str), LinearError> {
+    let (path, mirrored) = StratumPath::to_canonical(a, tolerance)?;
+    let note = if mirrored {
+        "to the mirror image of the canonical point, which lies in another component"
+    } else {
+        "to the canonical point of the stratum"
+    };
+    Ok((Box::new(move |t| path.at(t)), note))
+}
+
+/// The `steps + 1` points of a curve, and how much the product changes along it.
+pub fn along(
+    curve: &Curve,
+    start: &LinearNetwork,
+    steps: u32,
+) -> Result<(Vec<LinearNetwork>, f64), LinearError> {
+    let at = |step| curve(f64::from(step) / f64::from(steps));
+    let points = (0..=steps).map(at).collect::<Result<Vec<_>, _>>()?;
+    let difference = points.iter().map(|point| point.function_difference(start)).fold(0.0, f64::max);
+    Ok((points, difference))
+}
+
+/// What random networks of a stratum have in common.
+#[derive(Clone, Debug)]
+pub enum SampleOver<'a> {
+    /// Nothing.
+    Anything,
+    /// Small integers as weights.
+    Integers,
+    /// The product of this network.
+    Product(&'a LinearNetwork, Tolerance),
+}
+
+/// A random network of a stratum.
+pub fn sample(barcode: &Barcode, over: &SampleOver, seed: u64) -> Result<LinearNetwork, LinearError> {
+    match over {
+        SampleOver::Anything => sample_stratum(barcode, seed),
+        SampleOver::Integers => sample_integer(barcode, seed),
+        SampleOver::Product(model, tolerance) => {
+            let scale = tolerance.scale.unwrap_or_else(|| largest(model));
+            sample_over(barcode, &model.product(), tolerance.relative * scale, seed)
+        }
+    }
+}
+
+/// The product of the largest entries of the matrices: a scale for rounding errors of the product.
+fn largest(network: &LinearNetwork) -> f64 {
+    let entry = |weight: &Matrix| weight.entries().iter().fold(0f64, |m, x| m.max(x.abs()));
+    let bound = |weight: &Matrix| entry(weight).max(f64::MIN_POSITIVE) * weight.cols() as f64;
+    network.weights().iter().map(bound).product()
+}
+
+/// The largest difference of the products of two networks.
+pub fn product_difference(a: &LinearNetwork, b: &LinearNetwork) -> f64 {
+    let (a, b) = (a.product(), b.product());
+    a.entries().iter().zip(b.entries()).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+}
+
+/// A walk along a stratum.
+#[derive(Debug)]
+pub struct Walked {
+    /// The points.
+    pub points: Vec<LinearNetwork>,
+    /// The bars at the start and, numerically, at the end.
+    pub bars: [Barcode; 2],
+    /// The speed at the start.
+    pub speed: f64,
+    /// How far the weights moved.
+    pub distance: f64,
+    /// How much the product changed.
+    pub difference: f64,
+}
+
+/// Walks for a time with a velocity (a network whose weights are the derivatives, its tangent part if `project`; random without one).
+pub fn walk(
+    network: &LinearNetwork,
+    velocity: Option<(&LinearNetwork, bool)>,
+    (length, steps): (f64, u32),
+    tolerance: Tolerance,
+    seed: u64,
+) -> anyhow::Result<Walked> {
+    let flow = FlowBases::compute(network, tolerance)?;
+    let space = TangentSpace::new(&flow);
+    let velocity = match velocity {
+        None => random_tangent(&space, seed),
+        Some((given, true)) => space.project(given.weights()).context("the velocity")?,
+        Some((given, false)) => given.weights().to_vec(),
+    };
+    let walk = match Walk::new(network, &flow, &velocity, TANGENT) {
+        Err(error @ LinearError::NotTangent { .. }) => {
+            bail!("{error} of its size; project it to take its tangent part")
+        }
+        walk => walk?,
+    };
+    let at = |step: u32| walk.at(length * f64::from(step) / f64::from(steps));
+    let points: Vec<LinearNetwork> = (0..=steps)
+        .map(at)
+        .collect::<Result<_, _>>()
+        .context("the weights grow too large; a shorter length may help")?;
+    let end = points.last().expect("there is at least one step");
+    let reached = FlowBases::compute(end, common_scale(network, end, tolerance))?;
+    Ok(Walked {
+        bars: [flow.barcode().clone(), reached.barcode().clone()],
+        speed: velocity.iter().flat_map(Matrix::entries).map(|x| x * x).sum::<f64>().sqrt(),
+        distance: distance(network.weights(), end.weights()),
+        difference: points.iter().map(|point| point.function_difference(network)).fold(0.0, f64::max),
+        points,
+    })
+}

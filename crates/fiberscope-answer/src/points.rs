@@ -1,0 +1,115 @@
+//! Points and paths of a fiber, each compared with the given network.
+
+use anyhow::Context;
+use fiberscope::equivalence::{EquivalenceError, EquivalenceOptions, Verdict, decide};
+use fiberscope::fiber::{Fiber, FiberPath, FiberPoint, FiberSampler, Orientation};
+use fiberscope_core::{Network, Rational};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::Say;
+use crate::fiber::Subject;
+
+/// How often an exact point is looked for.
+const TRIES: usize = 2000;
+
+/// The orientation that a text of signs names; without one that of the given parameter.
+pub fn orientation(fiber: &Fiber, text: Option<&str>) -> anyhow::Result<Orientation> {
+    let own = fiber.own();
+    let Some(text) = text else { return Ok(own) };
+    let signs = own.active().len();
+    Orientation::parse(text)
+        .filter(|orientation| orientation.active().len() == signs)
+        .with_context(|| format!("orientation {text}: expected + or - for each of {signs} hyperplanes"))
+}
+
+/// Hands `count` random points of a component to `keep`, fewer if the time is up; with `exact` only such whose doubles lie in the fiber exactly.
+pub fn sample(
+    subject: &Subject,
+    sampler: &FiberSampler,
+    (count, exact): (usize, bool),
+    say: Say,
+    mut keep: impl FnMut(Network) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut rng = ChaCha8Rng::seed_from_u64(subject.seed);
+    let mut draw = || -> anyhow::Result<FiberPoint> {
+        if !exact {
+            return Ok(sampler.sample(&mut rng));
+        }
+        let exact = (0..TRIES).map(|_| sampler.sample(&mut rng)).find(|point| point.exact);
+        exact.with_context(|| {
+            format!(
+                "{}: no point of the component was found whose doubles lie in the fiber exactly; do not ask for exact ones",
+                subject.name
+            )
+        })
+    };
+    for k in 0..count {
+        say(&format!("point {} of {count}", k + 1));
+        if subject.deadline.is_past() {
+            break;
+        }
+        keep(draw()?.network)?;
+    }
+    Ok(())
+}
+
+/// Hands the `steps + 1` points of a path to `keep`, fewer if the time is up.
+pub fn path(
+    subject: &Subject,
+    path: &FiberPath,
+    steps: u32,
+    say: Say,
+    mut keep: impl FnMut(Network) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for k in 0..=steps {
+        say(&format!("point {} of {}", k + 1, steps + 1));
+        if subject.deadline.is_past() {
+            break;
+        }
+        let point = path.at(&(&Rational::from(i64::from(k)) / &Rational::from(i64::from(steps))))?;
+        keep(point.to_f64()?.0)?;
+    }
+    Ok(())
+}
+
+/// How points compare with the given network.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Points that compute the same function exactly.
+    pub exact: usize,
+    /// Points that compute it up to rounding.
+    pub rounded: usize,
+    /// Points for which neither was proved.
+    pub unproved: usize,
+    /// The largest difference of outputs that was proved or seen.
+    pub largest: f64,
+}
+
+impl Comparison {
+    /// Compares a point with the given network.
+    pub fn add(&mut self, subject: &Subject, network: &Network) -> Result<(), EquivalenceError> {
+        let options = EquivalenceOptions {
+            precision: f64::EPSILON,
+            time: subject.deadline.left(),
+            seed: subject.seed,
+            ..EquivalenceOptions::default()
+        };
+        let decision = decide(&subject.network, network, &subject.domain(), &options, &|_| {})?;
+        match decision.verdict {
+            Verdict::Equivalent { .. } => self.exact += 1,
+            Verdict::EquivalentUpToRounding { bound, .. } => {
+                self.rounded += 1;
+                self.largest = self.largest.max(bound.to_f64().next_up());
+            }
+            Verdict::Different { a, b, .. } => {
+                // Rounded parameters differ a little; the certificate for "up to rounding" was not found.
+                let gap = a.iter().zip(&b).map(|(x, y)| (x - y).abs().to_f64()).fold(0.0, f64::max);
+                self.unproved += 1;
+                self.largest = self.largest.max(gap);
+            }
+            Verdict::Undecided { .. } => self.unproved += 1,
+        }
+        Ok(())
+    }
+}

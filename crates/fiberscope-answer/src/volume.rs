@@ -1,0 +1,48 @@
+//! The fraction of parameters that their function identifies.
+
+use fiberscope::fiber::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
+use fiberscope_core::Rational;
+use serde_json::{Value, json};
+
+/// The fraction and an estimate of it.
+pub struct VolumeAnswer {
+    /// The widths.
+    pub widths: Vec<usize>,
+    /// The fraction and its bounds.
+    pub found: Volume,
+    /// The estimate from random parameters.
+    pub estimate: MonteCarlo,
+    /// How many parameters were drawn.
+    pub samples: u64,
+}
+
+impl VolumeAnswer {
+    /// Computes the fraction; without a number of samples as many are drawn as take about a second.
+    pub fn new(widths: &[usize], samples: Option<u64>, seed: u64) -> Result<Self, VolumeError> {
+        let found = volume(widths)?;
+        let bits = ((widths[1] + 1) * widths[2]) as u64;
+        let samples = samples.unwrap_or_else(|| (200_000_000 / bits).clamp(1000, 200_000));
+        let estimate = monte_carlo(widths, samples, seed)?;
+        Ok(VolumeAnswer { widths: widths.to_vec(), found, estimate, samples })
+    }
+
+    /// The fraction of parameters that are not identified.
+    pub fn rest(&self) -> Rational {
+        &Rational::ONE - &self.found.exact
+    }
+
+    /// The facts with the keys of `fiberscope volume --json`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "widths": self.widths,
+            "exact": self.found.exact.to_string(),
+            "decimal": self.found.exact.to_f64(),
+            "complement": self.rest().to_f64(),
+            "lower": self.found.lower.to_f64(),
+            "upper": self.found.upper.to_f64(),
+            "monte_carlo": self.estimate.estimate,
+            "monte_carlo_error": self.estimate.error,
+            "monte_carlo_samples": self.samples,
+        })
+    }
+}

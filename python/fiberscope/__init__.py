@@ -1,0 +1,85 @@
+"""Fiberscope answers, with proof, what people ask about the parameters of ReLU and linear networks.
+
+>>> import fiberscope as fs
+>>> a, b = fs.load("zoo:deep"), fs.load("zoo:deep-shuffled")
+>>> found = fs.equiv(a, b)
+>>> found.verdict, bool(fs.check(found.certificate, a, b))
+('equivalent', True)
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from . import _native, errors, linear
+from ._extract import extract
+from ._questions import align, check, construct, equiv, match_folds, train, volume
+from .errors import (
+    ArgumentError,
+    CertificateError,
+    DomainError,
+    DtypeError,
+    FiberscopeError,
+    InternalError,
+    ModelFileError,
+    OracleError,
+    ShapeError,
+    UndecidedError,
+    UnsupportedLayerError,
+)
+from .fiber import Fiber
+from .network import Network, from_onnx, load
+from .results import Certificate, Witness
+from .tracker import Tracker
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+try:
+    __version__ = version("fiberscope")
+except PackageNotFoundError:
+    __version__ = "0"
+
+
+def from_torch(module: torch.nn.Module) -> Network:
+    """The network of a PyTorch module: a chain of Linear, ReLU, Flatten, Identity, Dropout and BatchNorm1d.
+
+    Sequential, modules with a `forward` of their own and functional ReLUs work. Anything else raises
+    `UnsupportedLayerError` with the name of the layer.
+    """
+    from ._torch import from_torch
+
+    return from_torch(module)
+
+
+def load_data(path: str | os.PathLike[str]) -> np.ndarray:
+    """The points of a .csv (header optional), .npy or .npz file, one per row."""
+    return _native.load_data(os.fspath(path))
+
+
+def zoo() -> dict[str, str]:
+    """The built-in networks: names for `fs.load` and what each shows.
+
+    >>> import fiberscope as fs
+    >>> "zoo:deep" in fs.zoo()
+    True
+    """
+    return {f"zoo:{name}": shows for name, _, shows, _ in _native.zoo()}
+
+
+def save(network: Any, path: str | os.PathLike[str], *, precision: str | None = None) -> None:
+    """Writes a network as .json, .npz, .safetensors or .onnx."""
+    from .network import as_network
+
+    as_network(network).save(path, precision=precision)
+
+
+__all__ = [
+    "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Fiber", "FiberscopeError",
+    "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
+    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "extract", "from_onnx", "from_torch",
+    "linear", "load", "load_data", "match_folds", "save", "train", "volume", "zoo",
+]  # fmt: skip

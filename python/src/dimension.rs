@@ -1,0 +1,260 @@
+//! Functional dimension, the neural tangent kernel, and training.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use fiberscope::dimension::ntk::{Kernel, KernelKind};
+use fiberscope::dimension::{DimensionError, DimensionOptions, NeuronState, Patterns, functional_dimension};
+use fiberscope::train::{
+    Decay, Event, Initialization, Loss, Optimizer, Run, Task, TrackOptions, TrainOptions,
+    train as train_seeds,
+};
+use fiberscope_answer::dimension::{BatchQuestion, RegionQuestion, on_batch, on_regions};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::network::{Net, Place, matrix, read_domain};
+use crate::work::{Terms, Watch, work};
+
+fn options(watch: &Watch, primes: Option<usize>, generic: bool, memory: usize) -> DimensionOptions {
+    DimensionOptions {
+        seed: watch.seed,
+        primes,
+        generic,
+        memory: memory.saturating_mul(1 << 20),
+        deadline: watch.end(),
+        ..DimensionOptions::default()
+    }
+}
+
+/// The functional dimension on a batch: JSON and text.
+#[pyfunction]
+pub fn dimension_on_batch(
+    py: Python,
+    net: &Net,
+    points: PyReadonlyArray2<f64>,
+    spectrum: bool,
+    float32: bool,
+    generic: bool,
+    primes: Option<usize>,
+    memory: usize,
+    terms: Terms,
+) -> PyResult<(String, String, String)> {
+    let (network, name, points) = (Arc::clone(&net.network), net.name.clone(), matrix(&points));
+    work(py, &terms, move |watch| {
+        let question = BatchQuestion {
+            place: "an array".into(),
+            points: &points,
+            columns: None,
+            spectrum,
+            kind: KernelKind::Full,
+            float32,
+        };
+        let options = options(watch, primes, generic, memory);
+        let found = on_batch(&name, &network, &question, &options, &|text| watch.say(text))?;
+        Ok((found.to_json().to_string(), found.to_text(), found.draw().to_document()))
+    })
+}
+
+/// The functional dimension on a decisive set: JSON and text.
+#[pyfunction]
+pub fn dimension_on_regions(
+    py: Python,
+    net: &Net,
+    place: Option<Place>,
+    samples: usize,
+    max_regions: u64,
+    primes: Option<usize>,
+    memory: usize,
+    terms: Terms,
+) -> PyResult<(String, String, String)> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    work(py, &terms, move |watch| {
+        let domain = read_domain(place, network.input_width())?;
+        let question = RegionQuestion { domain: &domain, samples, max_regions };
+        let options = options(watch, primes, false, memory);
+        let found = on_regions(&name, &network, &question, &options, &|text| watch.say(text))?;
+        Ok((found.to_json().to_string(), found.to_text(), found.draw().to_document()))
+    })
+}
+
+/// The empirical neural tangent kernel; with `trace` summed over the outputs.
+#[pyfunction]
+pub fn kernel<'py>(
+    py: Python<'py>,
+    net: &Net,
+    points: PyReadonlyArray2<f64>,
+    trace: bool,
+    memory: usize,
+    terms: Terms,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (network, points) = (Arc::clone(&net.network), matrix(&points));
+    let (size, entries) = work(py, &terms, move |watch| {
+        let kernel = Kernel::new(&network, &points)?;
+        let kind = if trace { KernelKind::Trace } else { KernelKind::Full };
+        let size = kernel.size(kind);
+        let (needed, allowed) = (size.saturating_mul(size) >> 17, memory);
+        if needed > allowed {
+            return Err(DimensionError::Memory { what: "the kernel", needed, allowed }.into());
+        }
+        let mut entries = Vec::with_capacity(size * size);
+        kernel.blocks(kind, memory.saturating_mul(1 << 18), |block| {
+            watch.say(&format!("{} of {size} rows of the kernel", entries.len() / size.max(1)));
+            entries.extend_from_slice(block);
+            Ok::<(), DimensionError>(())
+        })?;
+        Ok((size, entries))
+    })?;
+    entries.into_pyarray(py).reshape([size, size])
+}
+
+/// What training is watched by: regions on a batch, states of neurons by layer, and with `dimension` the rank; JSON.
+#[pyfunction]
+pub fn observe(
+    py: Python,
+    net: &Net,
+    points: PyReadonlyArray2<f64>,
+    dimension: bool,
+    terms: Terms,
+) -> PyResult<String> {
+    let (network, points) = (Arc::clone(&net.network), matrix(&points));
+    work(py, &terms, move |watch| {
+        let options = DimensionOptions { layer_bound: false, ..options(watch, None, false, 12_000) };
+        let (rank, regions, states) = if dimension {
+            let found = functional_dimension(&network, &points, &options, &|_| watch.say("rank"))?;
+            (Some((found.rank.lower, found.rank.upper)), found.regions_sampled, found.states)
+        } else {
+            if points.cols() != network.input_width() {
+                let (expected, found) = (network.input_width(), points.cols());
+                return Err(DimensionError::Columns { expected, found }.into());
+            }
+            let patterns = Patterns::of(&network, &points);
+            (None, patterns.regions().len(), patterns.states())
+        };
+        let layers = states.iter().map(|layer| {
+            let count = |state| layer.count(state);
+            json!({
+                "switching": count(NeuronState::Switching), "active": count(NeuronState::Active),
+                "inactive": count(NeuronState::Inactive),
+            })
+        });
+        Ok(json!({
+            "rank": rank.map(|rank| rank.0), "rank_upper": rank.map(|rank| rank.1), "regions": regions,
+            "layers": layers.collect::<Vec<_>>(),
+        })
+        .to_string())
+    })
+}
+
+/// The inputs and targets of a data set of the paper.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "two arrays")]
+pub fn task_samples<'py>(
+    py: Python<'py>,
+    name: &str,
+) -> PyResult<Option<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)>> {
+    let Some(task) = Task::from_name(name) else { return Ok(None) };
+    let array = |matrix: fiberscope_core::Matrix| {
+        let shape = [matrix.rows(), matrix.cols()];
+        matrix.into_entries().into_pyarray(py).reshape(shape)
+    };
+    let (inputs, targets) = task.samples();
+    Ok(Some((array(inputs)?, array(targets)?)))
+}
+
+/// The settings of a training.
+#[derive(FromPyObject)]
+pub struct Settings {
+    widths: Vec<usize>,
+    epochs: u64,
+    seeds: u64,
+    loss: String,
+    optimizer: String,
+    rate: f64,
+    weight_decay: f64,
+    momentum: f64,
+    batch: usize,
+    init: String,
+    precision: String,
+    every: u64,
+    dimension: bool,
+}
+
+impl Settings {
+    fn options(&self) -> anyhow::Result<TrainOptions> {
+        let (optimizer, decay) = match self.optimizer.as_str() {
+            "adam" => (Optimizer::ADAM, Decay::Coupled),
+            "adamw" => (Optimizer::ADAM, Decay::Decoupled),
+            "sgd" => (Optimizer::Sgd { momentum: self.momentum }, Decay::Coupled),
+            other => bail!("optimizer {other:?}: expected \"adam\", \"adamw\" or \"sgd\""),
+        };
+        Ok(TrainOptions {
+            widths: self.widths.clone(),
+            loss: match self.loss.as_str() {
+                "mse" => Loss::Mse,
+                "cross-entropy" => Loss::CrossEntropy,
+                other => bail!("loss {other:?}: expected \"mse\" or \"cross-entropy\""),
+            },
+            optimizer,
+            rate: self.rate,
+            weight_decay: self.weight_decay,
+            decay,
+            batch: self.batch,
+            epochs: self.epochs,
+            init: match self.init.as_str() {
+                "he" => Initialization::He,
+                "torch" => Initialization::Torch,
+                other => bail!("init {other:?}: expected \"he\" or \"torch\""),
+            },
+        })
+    }
+}
+
+/// Trains networks from several seeds: the networks, and JSON with a list of records per seed.
+#[pyfunction]
+pub fn train(
+    py: Python,
+    inputs: PyReadonlyArray2<f64>,
+    targets: PyReadonlyArray2<f64>,
+    settings: Settings,
+    terms: Terms,
+) -> PyResult<(Vec<Net>, String)> {
+    let (inputs, targets) = (matrix(&inputs), matrix(&targets));
+    let runs = work(py, &terms, move |watch| {
+        let options = settings.options()?;
+        let track = TrackOptions {
+            every: settings.every,
+            dimension: settings.dimension,
+            checkpoint: 0,
+            deadline: watch.end(),
+        };
+        let last = watch.seed.checked_add(settings.seeds).context("seed: too large")?;
+        let starts: Vec<_> = (watch.seed..last).map(Err).collect();
+        let on = |event: Event| -> anyhow::Result<()> {
+            if let Event::Record(record) = event {
+                let (seed, epoch) = (record.seed, record.epoch);
+                watch.say(&format!(
+                    "seed {seed}, epoch {epoch}: loss {:.2e}, dimension {}",
+                    record.loss, record.rank
+                ));
+            }
+            Ok(())
+        };
+        let runs = match settings.precision.as_str() {
+            "f32" => train_seeds::<f32, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?,
+            "f64" => train_seeds::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?,
+            other => bail!("precision {other:?}: expected \"f32\" or \"f64\""),
+        };
+        runs.into_iter().collect::<anyhow::Result<Vec<Run>>>()
+    })?;
+    let value = runs.iter().map(|run| {
+        json!({
+            "seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged,
+            "records": run.state.records,
+        })
+    });
+    let value = json!(value.collect::<Vec<_>>()).to_string();
+    let net = |run: Run| Net::computed(run.network, &format!("trained from seed {}", run.state.seed));
+    Ok((runs.into_iter().map(net).collect(), value))
+}

@@ -1,0 +1,100 @@
+//! Errors of the library as exceptions of `fiberscope.errors`: one class per kind of fault, the sentence unchanged.
+
+use fiberscope::align::AlignError;
+use fiberscope::complex::ComplexError;
+use fiberscope::dimension::DimensionError;
+use fiberscope::equivalence::EquivalenceError;
+use fiberscope::extract::ExtractError;
+use fiberscope::fiber::conserve::FlowError;
+use fiberscope::linear::LinearError;
+use fiberscope::train::TrainError;
+use fiberscope_core::{CertificateError, DomainError, InputError, NetworkError};
+use fiberscope_io::{FormatError, IoError};
+use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError};
+use pyo3::prelude::*;
+
+/// Makes the exception for an error.
+pub fn raise(py: Python, error: &anyhow::Error) -> PyErr {
+    let class = class(error);
+    let sentence = sentence(error);
+    if class == "FileNotFoundError" {
+        return PyFileNotFoundError::new_err(sentence);
+    }
+    named(py, class, &sentence)
+}
+
+/// An exception of `fiberscope.errors`.
+pub fn named(py: Python, class: &str, sentence: &str) -> PyErr {
+    let made = py.import("fiberscope.errors").and_then(|errors| errors.getattr(class)?.call1((sentence,)));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(_) => PyRuntimeError::new_err(sentence.to_owned()),
+    }
+}
+
+/// The causes from the outside in, those left out that the text names already.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
+}
+
+fn class(error: &anyhow::Error) -> &'static str {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<IoError>() {
+            return match error {
+                IoError::File { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                    "FileNotFoundError"
+                }
+                _ => "ModelFileError",
+            };
+        }
+        if cause.is::<FormatError>() {
+            return "ModelFileError";
+        }
+        if let Some(error) = cause.downcast_ref::<ExtractError>() {
+            return match error {
+                ExtractError::Domain { .. } => "DomainError",
+                ExtractError::Widths(_) => "ShapeError",
+                _ => "OracleError",
+            };
+        }
+        if cause.is::<CertificateError>() {
+            return "CertificateError";
+        }
+        if let Some(NetworkError::WeightNotFinite { .. } | NetworkError::BiasNotFinite { .. }) =
+            cause.downcast_ref()
+        {
+            return "ArgumentError";
+        }
+        let shape = cause.is::<NetworkError>()
+            || cause.is::<InputError>()
+            || cause.is::<AlignError>()
+            || matches!(
+                cause.downcast_ref(),
+                Some(DimensionError::Columns { .. } | DimensionError::NoPoints)
+            )
+            || matches!(
+                cause.downcast_ref(),
+                Some(EquivalenceError::Inputs { .. } | EquivalenceError::Outputs { .. })
+            )
+            || matches!(cause.downcast_ref(), Some(DomainError::Length { .. }));
+        if shape {
+            return "ShapeError";
+        }
+        let domain = cause.is::<DomainError>() || cause.is::<ComplexError>();
+        if domain {
+            return "DomainError";
+        }
+        if cause.is::<LinearError>() || cause.is::<TrainError>() || cause.is::<FlowError>() {
+            return "ArgumentError";
+        }
+    }
+    "ArgumentError"
+}

@@ -1,0 +1,204 @@
+//! Fibers: descriptions, points, paths, membership; constructions; volumes; what gradient flow conserves.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use fiberscope::complex::construct_identifiable;
+use fiberscope::fiber::conserve::{FlowOptions, follow};
+use fiberscope::fiber::{
+    Construction, FiberPath, FiberSampler, Ground, construct_hiding, construct_nonlocal,
+};
+use fiberscope::train::Loss;
+use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
+use fiberscope_answer::points::{self, Comparison};
+use fiberscope_answer::volume::VolumeAnswer;
+use fiberscope_answer::{conserve as conserve_answer, folds};
+use fiberscope_core::Network;
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::network::{Net, matrix};
+use crate::work::{Terms, Watch, work};
+
+fn subject(name: String, network: &Network, orthant: bool, watch: &Watch) -> Subject {
+    let ground = if orthant { Ground::Orthant } else { Ground::Space };
+    Subject::new(name, network.clone(), ground, watch.deadline(), watch.seed)
+}
+
+/// The fiber of a network: JSON and text.
+#[pyfunction]
+pub fn fiber(
+    py: Python,
+    net: &Net,
+    orthant: bool,
+    components: usize,
+    classes: Option<usize>,
+    terms: Terms,
+) -> PyResult<(String, String)> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    work(py, &terms, move |watch| {
+        let subject = subject(name, &network, orthant, watch);
+        let found = summary(&subject, Listing { components, classes }, &|text| watch.say(text))?;
+        Ok((found.to_json().to_string(), found.to_text()))
+    })
+}
+
+/// Points of a component: the networks and how they compare; `None` for the networks if the theory does not cover the fiber.
+#[pyfunction]
+pub fn fiber_sample(
+    py: Python,
+    net: &Net,
+    orthant: bool,
+    count: usize,
+    exact: bool,
+    orientation: Option<String>,
+    terms: Terms,
+) -> PyResult<(Option<Vec<Net>>, String)> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (drawn, value) = work(py, &terms, move |watch| {
+        let subject = subject(name, &network, orthant, watch);
+        let Ok(fiber) = &subject.fiber else { return Ok((None, not_covered(&subject))) };
+        let orientation = points::orientation(fiber, orientation.as_deref())?;
+        let Some(sampler) = FiberSampler::new(fiber, &orientation) else {
+            return Ok((Some(Vec::new()), json!({"empty": true})));
+        };
+        let (mut drawn, mut compared) = (Vec::new(), Comparison::default());
+        points::sample(&subject, &sampler, (count, exact), &|text| watch.say(text), |point| {
+            compared.add(&subject, &point)?;
+            drawn.push(point);
+            Ok(())
+        })?;
+        Ok((Some(drawn), comparison(&compared)))
+    })?;
+    Ok((drawn.map(|drawn| named(drawn, &net.name)), value.to_string()))
+}
+
+/// The points of a path between two parameters of a fiber, and how they compare.
+#[pyfunction]
+pub fn fiber_path(
+    py: Python,
+    net: &Net,
+    a: &Net,
+    b: &Net,
+    orthant: bool,
+    steps: u32,
+    terms: Terms,
+) -> PyResult<(Option<Vec<Net>>, String)> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let ends = [Arc::clone(&a.network), Arc::clone(&b.network)];
+    let (found, value) = work(py, &terms, move |watch| {
+        let subject = subject(name, &network, orthant, watch);
+        let Ok(fiber) = &subject.fiber else { return Ok((None, not_covered(&subject))) };
+        for end in &ends {
+            if end.widths() != network.widths() {
+                bail!(
+                    "an end has widths {:?}; expected those of the network, {:?}",
+                    end.widths(),
+                    network.widths()
+                );
+            }
+        }
+        let path = match FiberPath::between(fiber, &ends[0].to_exact(), &ends[1].to_exact()) {
+            Ok(path) => path,
+            Err(error) => {
+                return Ok((Some(Vec::new()), json!({"connected": false, "reason": error.to_string()})));
+            }
+        };
+        let (mut found, mut compared) = (Vec::new(), Comparison::default());
+        points::path(&subject, &path, steps, &|text| watch.say(text), |point| {
+            compared.add(&subject, &point)?;
+            found.push(point);
+            Ok(())
+        })?;
+        Ok((Some(found), comparison(&compared)))
+    })?;
+    Ok((found.map(|found| named(found, &net.name)), value.to_string()))
+}
+
+/// Whether a network lies in the fiber of another: JSON.
+#[pyfunction]
+pub fn fiber_contains(py: Python, net: &Net, other: &Net, orthant: bool, terms: Terms) -> PyResult<String> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let other = Arc::clone(&other.network);
+    work(py, &terms, move |watch| {
+        let subject = subject(name, &network, orthant, watch);
+        let value = match &subject.fiber {
+            Ok(fiber) => membership(&fiber.contains(&other.to_exact())),
+            Err(_) => not_covered(&subject),
+        };
+        Ok(value.to_string())
+    })
+}
+
+fn not_covered(subject: &Subject) -> Value {
+    json!({"undecided": subject.failing()})
+}
+
+fn comparison(found: &Comparison) -> Value {
+    json!({
+        "connected": true, "max_difference": found.largest, "exact": found.exact,
+        "up_to_rounding": found.rounded, "unproved": found.unproved,
+    })
+}
+
+fn named(networks: Vec<Network>, name: &str) -> Vec<Net> {
+    let point = |(k, network)| Net::computed(network, &format!("point {k} of the fiber of {name}"));
+    networks.into_iter().enumerate().map(point).collect()
+}
+
+/// A network with a proved property: the network, a twin with the same function if there is one, the certificate, the claims.
+#[pyfunction]
+pub fn construct(
+    py: Python,
+    kind: String,
+    widths: Vec<usize>,
+    terms: Terms,
+) -> PyResult<(Net, Option<Net>, String, Vec<String>)> {
+    let title = format!("{kind} network");
+    let (network, twin, certificate, claims) = work(py, &terms, move |watch| {
+        let with_twin = |built: Construction| {
+            (built.network, Some(built.twin), built.certificate.to_json(), built.claims)
+        };
+        Ok(match kind.as_str() {
+            "hiding" => with_twin(construct_hiding(&widths, watch.seed)?),
+            "nonlocal" => with_twin(construct_nonlocal(&widths, watch.seed)?),
+            _ => {
+                let built = construct_identifiable(&widths, watch.seed)?;
+                let certificate = folds::constructed(&built, watch.seed).to_string();
+                let claim =
+                    format!("general, transparent, and identified by its function on [-1, 1]^{}", widths[0]);
+                (built.network, None, certificate, vec![claim])
+            }
+        })
+    })?;
+    let twin = twin.map(|twin| Net::computed(twin, &format!("twin of the {title}")));
+    Ok((Net::computed(network, &title), twin, certificate, claims))
+}
+
+/// The fraction of identifiable parameters: JSON.
+#[pyfunction]
+pub fn volume(py: Python, widths: Vec<usize>, samples: Option<u64>, terms: Terms) -> PyResult<String> {
+    work(py, &terms, move |watch| Ok(VolumeAnswer::new(&widths, samples, watch.seed)?.to_json().to_string()))
+}
+
+/// What gradient flow conserves: JSON.
+#[pyfunction]
+pub fn conserve(
+    py: Python,
+    net: &Net,
+    data: PyReadonlyArray2<f64>,
+    cross_entropy: bool,
+    time: f64,
+    steps: usize,
+    halvings: usize,
+    terms: Terms,
+) -> PyResult<String> {
+    let (network, data) = (Arc::clone(&net.network), matrix(&data));
+    let loss = if cross_entropy { Loss::CrossEntropy } else { Loss::Mse };
+    work(py, &terms, move |watch| {
+        let options = FlowOptions { loss, time, steps, halvings };
+        let show = |part: f64| watch.say(&format!("{:3.0} % of the flows", 100.0 * part));
+        Ok(conserve_answer::value(&follow(&network, &data, &options, &show)?).to_string())
+    })
+}

@@ -1,0 +1,39 @@
+//! The native part of the Python package: numpy arrays and plain values in, networks and JSON out.
+//!
+//! Everything here is thin. A function takes `Net`s, arrays and the `Terms` of the work, calls the library or
+//! `fiberscope-answer` on another thread without the interpreter's lock, and hands back JSON with the keys of the command's `--json`; the package
+//! around it (`python/fiberscope`) makes typed results of it.
+#![allow(clippy::too_many_arguments, reason = "functions take what their Python callers pass, one by one")]
+
+mod complex;
+mod dimension;
+mod error;
+mod extract;
+mod fiber;
+mod linear;
+mod network;
+mod rewrite;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The native part of fiberscope.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
+    #[pymodule_export]
+    use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
+    #[pymodule_export]
+    use super::extract::extract;
+    #[pymodule_export]
+    use super::fiber::{conserve, construct, fiber, fiber_contains, fiber_path, fiber_sample, volume};
+    #[pymodule_export]
+    use super::linear::{
+        linear_compress, linear_inspect, linear_move, linear_path, linear_sample, linear_strata, linear_walk,
+    };
+    #[pymodule_export]
+    use super::network::{Net, load_data, zoo};
+    #[pymodule_export]
+    use super::rewrite::{align, canon, check, equiv, info, reduce, relabel};
+}

@@ -1,0 +1,251 @@
+//! Linear networks: strata, moves, paths, samples and walks.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail, ensure};
+use fiberscope::linear::{
+    ActiveBlock, Bar, Fiber, FlowBases, LinearError, LinearNetwork, Stratum, StratumDag, StratumLimits,
+    Tolerance, compress_block, count_strata,
+};
+use fiberscope_answer::linear::inspect::{InspectQuestion, inspect, value};
+use fiberscope_answer::linear::motion::{
+    SampleOver, StepRequest, along, common_scale, connect, product_difference, sample, step, to_canonical,
+    walk,
+};
+use fiberscope_answer::linear::{downs, omega, stratum_json, ups, write_json};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::network::{Net, Place, read_domain};
+use crate::work::{Terms, Watch, work};
+
+/// The relative tolerance and the scale.
+type Zero = (f64, Option<f64>);
+
+fn tolerance((relative, scale): Zero) -> Tolerance {
+    Tolerance { relative, scale }
+}
+
+fn named(networks: Vec<LinearNetwork>, name: &str) -> Vec<Net> {
+    networks.iter().map(|network| Net::computed(network.to_network(), name)).collect()
+}
+
+fn dag(widths: Vec<usize>, rank: usize, strata: usize, watch: &Watch) -> anyhow::Result<StratumDag> {
+    let limits = StratumLimits { strata, deadline: watch.end() };
+    match StratumDag::build_within(&Fiber::new(widths, rank)?, &limits) {
+        Err(error @ LinearError::TooManyStrata { .. }) => {
+            bail!("{error}; raise max_strata, or use count_only=True")
+        }
+        built => Ok(built?),
+    }
+}
+
+/// The strata of a fiber: JSON.
+#[pyfunction]
+pub fn linear_strata(
+    py: Python,
+    widths: Vec<usize>,
+    rank: usize,
+    max_strata: usize,
+    count_only: bool,
+    terms: Terms,
+) -> PyResult<String> {
+    work(py, &terms, move |watch| {
+        if count_only {
+            let fiber = Fiber::new(widths, rank)?;
+            let count = count_strata(&fiber)?.to_string();
+            return Ok(json!({"widths": fiber.widths(), "rank": rank, "count": count}).to_string());
+        }
+        let mut bytes = Vec::new();
+        write_json(&dag(widths, rank, max_strata, watch)?, &mut bytes)?;
+        Ok(String::from_utf8(bytes)?)
+    })
+}
+
+/// The stratum of a network: JSON.
+#[pyfunction]
+pub fn linear_inspect(
+    py: Python,
+    net: &Net,
+    layers: Option<(usize, usize)>,
+    block: Option<usize>,
+    place: Option<Place>,
+    zero: Zero,
+    exact: bool,
+    bases: bool,
+    spaces: bool,
+    terms: Terms,
+) -> PyResult<String> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    work(py, &terms, move |_| {
+        ensure!(block != Some(0), "block: layers count from 1");
+        ensure!(layers.is_none_or(|(first, _)| first > 0), "layers: layers count from 1");
+        let domain = read_domain(place, network.input_width())?;
+        let question =
+            InspectQuestion { name, layers, block, tolerance: tolerance(zero), exact, bases, spaces };
+        let found = inspect(&question, &network, &domain)?;
+        Ok(value(&question, &found)?.to_string())
+    })
+}
+
+/// The network with the always-active neurons of a layer replaced by as few as possible.
+#[pyfunction]
+pub fn linear_compress(
+    py: Python,
+    net: &Net,
+    block: usize,
+    place: Option<Place>,
+    zero: Zero,
+    terms: Terms,
+) -> PyResult<Net> {
+    let network = Arc::clone(&net.network);
+    let small = work(py, &terms, move |_| {
+        ensure!(block > 0, "block: layers count from 1");
+        let domain = read_domain(place, network.input_width())?;
+        let block = ActiveBlock::find(&network, block - 1, &domain)?;
+        Ok(compress_block(&network, &block, &domain, zero.0)?)
+    })?;
+    Ok(Net::computed(small, &format!("{}, compressed", net.name)))
+}
+
+/// A path between two networks, or to the canonical point: the points and JSON.
+#[pyfunction]
+pub fn linear_path(
+    py: Python,
+    a: &Net,
+    b: Option<PyRef<Net>>,
+    steps: u32,
+    through_minimum: bool,
+    zero: Zero,
+    terms: Terms,
+) -> PyResult<(Vec<Net>, String)> {
+    let (first, second) = (Arc::clone(&a.network), b.map(|b| Arc::clone(&b.network)));
+    let (points, value) = work(py, &terms, move |_| {
+        let a = LinearNetwork::from_network(&first).context("the first network")?;
+        let (curve, note) = match &second {
+            None => to_canonical(&a, tolerance(zero))?,
+            Some(b) => {
+                let b = LinearNetwork::from_network(b).context("the second network")?;
+                match connect(&a, &b, through_minimum, tolerance(zero))? {
+                    Ok(curve) if through_minimum => (curve, "through the minimal stratum"),
+                    Ok(curve) => (curve, "in the stratum"),
+                    Err(reason) => return Ok((Vec::new(), json!({"connected": false, "reason": reason}))),
+                }
+            }
+        };
+        let (points, difference) = along(&curve, &a, steps)?;
+        Ok((points, json!({"connected": true, "path": note, "max_difference": difference})))
+    })?;
+    Ok((named(points, "a point of the path"), value.to_string()))
+}
+
+/// The moves of a network (JSON), or the network after one of them.
+#[pyfunction]
+pub fn linear_move(
+    py: Python,
+    net: &Net,
+    kind: Option<String>,
+    numbers: Vec<usize>,
+    epsilon: f64,
+    zero: Zero,
+    terms: Terms,
+) -> PyResult<(Option<Net>, String)> {
+    let network = Arc::clone(&net.network);
+    let (end, value) = work(py, &terms, move |_| {
+        let network = LinearNetwork::from_network(&network)?;
+        let flow = FlowBases::compute(&network, tolerance(zero))?;
+        let stratum = Stratum::new(flow.barcode().rank_list());
+        let bar = |at: usize| Bar { start: numbers[at], end: numbers[at + 1] };
+        let request = match (kind.as_deref(), numbers.len()) {
+            (None, _) => {
+                let value =
+                    json!({"omega": omega(stratum.barcode()), "up": ups(&stratum), "down": downs(&stratum)});
+                return Ok((None, value));
+            }
+            (Some("up"), 4) => StepRequest::Up(bar(0), bar(2), epsilon),
+            (Some("down"), 4) => StepRequest::Down(bar(0), bar(2)),
+            (Some("cut"), 3) => StepRequest::Cut(bar(0), numbers[2]),
+            (Some("minimum"), 0) => StepRequest::ToMinimum,
+            (Some(kind), _) => bail!(
+                "{kind}: expected up=((h, k), (i, l)), down=((h, l), (i, k)), cut=((h, l), k) or to_minimum=True"
+            ),
+        };
+        let step = step(&network, &flow, request)?;
+        let reached = FlowBases::compute(&step.end, common_scale(&network, &step.end, tolerance(zero)))?;
+        let value = json!({
+            "from": omega(stratum.barcode()), "to": omega(&step.planned), "numerical": omega(reached.barcode()),
+            "max_difference": network.function_difference(&step.end), "distance": step.distance,
+        });
+        Ok((Some(step.end), value))
+    })?;
+    let end = end.map(|end| Net::computed(end.to_network(), &format!("{}, moved", net.name)));
+    Ok((end, value.to_string()))
+}
+
+/// Random networks of a stratum: the networks and JSON.
+#[pyfunction]
+pub fn linear_sample(
+    py: Python,
+    widths: Vec<usize>,
+    rank: usize,
+    max_strata: usize,
+    stratum: Option<usize>,
+    product: Option<PyRef<Net>>,
+    integer: bool,
+    count: usize,
+    zero: Zero,
+    terms: Terms,
+) -> PyResult<(Vec<Net>, String)> {
+    let product = product.map(|net| Arc::clone(&net.network));
+    let (points, value) = work(py, &terms, move |watch| {
+        let dag = dag(widths, rank, max_strata, watch)?;
+        let at = match stratum {
+            Some(at) if at < dag.len() => at,
+            Some(at) => bail!("stratum {at}: the strata have numbers 0 to {}", dag.len() - 1),
+            None => (0..dag.len()).find(|&at| dag.dim(at) == dag.fiber_dimension()).unwrap_or(0),
+        };
+        let stratum = dag.stratum(at);
+        let product = product.map(|net| LinearNetwork::from_network(&net)).transpose().context("product")?;
+        let over = match &product {
+            Some(model) => SampleOver::Product(model, tolerance(zero)),
+            None if integer => SampleOver::Integers,
+            None => SampleOver::Anything,
+        };
+        let draw = |k: usize| sample(stratum.barcode(), &over, watch.seed.wrapping_add(k as u64));
+        let points = (0..count).map(draw).collect::<Result<Vec<_>, _>>()?;
+        let difference = product
+            .as_ref()
+            .map(|model| points.iter().map(|point| product_difference(point, model)).fold(0.0, f64::max));
+        Ok((points, json!({"stratum": stratum_json(&stratum), "number": at, "max_difference": difference})))
+    })?;
+    Ok((named(points, "a network of the stratum"), value.to_string()))
+}
+
+/// A walk along a stratum: the points and JSON.
+#[pyfunction]
+pub fn linear_walk(
+    py: Python,
+    net: &Net,
+    velocity: Option<PyRef<Net>>,
+    project: bool,
+    length: f64,
+    steps: u32,
+    zero: Zero,
+    terms: Terms,
+) -> PyResult<(Vec<Net>, String)> {
+    let (network, velocity) = (Arc::clone(&net.network), velocity.map(|net| Arc::clone(&net.network)));
+    let (points, value) = work(py, &terms, move |watch| {
+        ensure!(length.is_finite(), "length: expected a finite number");
+        let network = LinearNetwork::from_network(&network)?;
+        let velocity =
+            velocity.map(|net| LinearNetwork::from_network(&net)).transpose().context("velocity")?;
+        let velocity = velocity.as_ref().map(|velocity| (velocity, project));
+        let walked = walk(&network, velocity, (length, steps), tolerance(zero), watch.seed)?;
+        let value = json!({
+            "omega": omega(&walked.bars[0]), "numerical": omega(&walked.bars[1]), "length": length, "steps": steps,
+            "speed": walked.speed, "distance": walked.distance, "max_difference": walked.difference,
+        });
+        Ok((walked.points, value))
+    })?;
+    Ok((named(points, &format!("{}, walked", net.name)), value.to_string()))
+}

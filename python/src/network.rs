@@ -1,0 +1,224 @@
+//! Networks for Python.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use fiberscope_core::{Activation, Digest, Domain, Layer, Matrix, Network};
+use fiberscope_io::{Model, Normalization, Precision, ReadOptions, domain, json, load, onnx, save};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::raise;
+
+/// A layer as arrays: weight, bias, name of the activation.
+type Arrays<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, &'static str);
+
+/// A network, what its file said of it, and its name.
+#[pyclass(frozen, module = "fiberscope._native")]
+pub struct Net {
+    /// The network.
+    pub network: Arc<Network>,
+    /// The precision in which its parameters were stored.
+    pub precision: Precision,
+    notes: Vec<String>,
+    /// Its name in results.
+    #[pyo3(get)]
+    pub name: String,
+}
+
+impl Net {
+    /// A network that was computed, in double precision.
+    pub fn computed(network: Network, name: &str) -> Self {
+        Net {
+            network: Arc::new(network),
+            precision: Precision::F64,
+            notes: Vec::new(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn read(model: Model, name: String) -> Self {
+        Net { network: Arc::new(model.network), precision: model.precision, notes: model.notes, name }
+    }
+}
+
+#[pymethods]
+impl Net {
+    /// The network of these layers.
+    #[new]
+    fn new(
+        py: Python,
+        layers: Vec<(PyReadonlyArray2<f64>, PyReadonlyArray1<f64>, String)>,
+        precision: &str,
+        name: String,
+    ) -> PyResult<Self> {
+        let layer = |(weight, bias, activation): &(PyReadonlyArray2<f64>, PyReadonlyArray1<f64>, String)| {
+            let activation = Activation::from_name(activation).ok_or_else(|| {
+                anyhow::anyhow!("activation {activation:?}: expected \"relu\" or \"identity\"")
+            })?;
+            Ok(Layer::new(matrix(weight), bias.as_array().to_vec(), activation))
+        };
+        let made = layers
+            .iter()
+            .map(layer)
+            .collect::<anyhow::Result<Vec<_>>>()
+            .and_then(|layers| Ok(Network::new(layers)?))
+            .map_err(|error| raise(py, &error))?;
+        Ok(Net { precision: by_name(precision), ..Net::computed(made, &name) })
+    }
+
+    /// Reads a file, or `zoo:NAME`.
+    #[staticmethod]
+    fn load(py: Python, argument: String, fold: bool) -> PyResult<Self> {
+        let normalization = if fold { Normalization::Fold } else { Normalization::Ignore };
+        let options = ReadOptions { normalization, ..ReadOptions::default() };
+        let model = py.detach(|| load(&argument, &options)).map_err(|error| raise(py, &error.into()))?;
+        Ok(Net::read(model, argument))
+    }
+
+    /// Reads the bytes of an ONNX file or of network JSON.
+    #[staticmethod]
+    fn from_bytes(py: Python, bytes: &[u8], format: &str, name: String) -> PyResult<Self> {
+        let read = if format == "onnx" { onnx::read } else { json::read };
+        let model =
+            py.detach(|| read(bytes, &ReadOptions::default())).map_err(|error| raise(py, &error.into()))?;
+        Ok(Net::read(model, name))
+    }
+
+    /// The network as JSON.
+    fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        py.detach(|| json::write(&self.network, &mut bytes))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes a file; returns the precision, how many parameters were rounded, and the largest change.
+    fn save(
+        &self,
+        py: Python,
+        path: PathBuf,
+        precision: Option<&str>,
+    ) -> PyResult<(&'static str, usize, f64)> {
+        let precision = precision.map_or(self.precision.max(Precision::F32), by_name);
+        let written =
+            py.detach(|| save(&self.network, &path, precision)).map_err(|error| raise(py, &error.into()))?;
+        let (changed, largest) = written.loss.map_or((0, 0.0), |loss| (loss.changed, loss.largest_change));
+        Ok((written.precision.name(), changed, largest))
+    }
+
+    /// The layers as arrays.
+    fn layers<'py>(&self, py: Python<'py>) -> Vec<Arrays<'py>> {
+        let arrays = |layer: &Layer| {
+            let weight = layer.weight();
+            let array = weight.entries().to_vec().into_pyarray(py).reshape([weight.rows(), weight.cols()]);
+            let array = array.expect("a matrix fills its shape");
+            (array, layer.bias().to_vec().into_pyarray(py), layer.activation().name())
+        };
+        self.network.layers().iter().map(arrays).collect()
+    }
+
+    /// `f` at every row.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        points: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let rows = points.shape()[0];
+        let entries = points.as_slice()?;
+        let values =
+            py.detach(|| self.network.evaluate_rows(entries)).map_err(|error| raise(py, &error.into()))?;
+        values.into_pyarray(py).reshape([rows, self.network.output_width()])
+    }
+
+    /// The widths, inputs first.
+    #[getter]
+    fn widths(&self) -> Vec<usize> {
+        self.network.widths()
+    }
+
+    /// The number of parameters.
+    #[getter]
+    fn parameter_count(&self) -> usize {
+        self.network.parameter_count()
+    }
+
+    /// The precision in which the parameters were stored.
+    #[getter]
+    fn precision(&self) -> &'static str {
+        self.precision.name()
+    }
+
+    /// What the reader did beyond copying numbers.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    /// The SHA-256 digest that certificates name the network by.
+    #[getter]
+    fn sha256(&self) -> String {
+        Digest::of(&self.network).to_string()
+    }
+}
+
+/// The built-in networks: name, widths, what each shows, the statement.
+#[pyfunction]
+pub fn zoo() -> Vec<(String, Vec<usize>, String, String)> {
+    let entries = fiberscope_io::zoo::entries();
+    entries
+        .into_iter()
+        .map(|e| (e.name.to_string(), e.widths.clone(), e.shows.to_string(), e.statement.to_string()))
+        .collect()
+}
+
+/// The points of a data file.
+#[pyfunction]
+pub fn load_data<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let data = py.detach(|| fiberscope_io::load_data(&path)).map_err(|error| raise(py, &error.into()))?;
+    let shape = [data.points.rows(), data.points.cols()];
+    data.points.into_entries().into_pyarray(py).reshape(shape)
+}
+
+/// An array as a matrix.
+pub fn matrix(array: &PyReadonlyArray2<f64>) -> Matrix {
+    let view = array.as_array();
+    let (rows, cols) = view.dim();
+    Matrix::from_entries(rows, cols, view.iter().copied().collect()).expect("an array fills its shape")
+}
+
+/// A box.
+#[derive(FromPyObject)]
+pub enum Place {
+    /// `LO,HI` or the name of a file.
+    #[pyo3(transparent)]
+    Named(String),
+    /// One pair for every input.
+    #[pyo3(transparent)]
+    Pair((f64, f64)),
+    /// One pair per input.
+    #[pyo3(transparent)]
+    Sides(Vec<(f64, f64)>),
+}
+
+/// The domain of a network's inputs that a place names.
+pub fn read_domain(place: Option<Place>, inputs: usize) -> anyhow::Result<Domain> {
+    let bounds = match place {
+        None => return Ok(Domain::Space),
+        Some(Place::Named(text)) => domain::parse_box(&text, inputs)?.bounds,
+        Some(Place::Pair(pair)) => vec![pair; inputs],
+        Some(Place::Sides(sides)) => sides,
+    };
+    let domain = Domain::from_bounds(&bounds).context("box: expected finite numbers")?;
+    domain.check(inputs)?;
+    Ok(domain)
+}
+
+fn by_name(name: &str) -> Precision {
+    let all = [Precision::Bf16, Precision::F16, Precision::F32];
+    all.into_iter().find(|precision| precision.name() == name).unwrap_or(Precision::F64)
+}

@@ -1,0 +1,173 @@
+//! What a network is, whether two are equal, and rewritings that keep the function.
+
+use std::sync::Arc;
+
+use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
+use fiberscope::anatomy::examine;
+use fiberscope::canonical::canonicalize;
+use fiberscope::equivalence::{EquivalenceOptions, decide};
+use fiberscope::reduce::{ReduceOptions, reduce_until};
+use fiberscope_answer::equivalence;
+use fiberscope_core::{Certificate, Domain, Network};
+use fiberscope_report::{json, text};
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::error::raise;
+use crate::network::{Net, Place, matrix, read_domain};
+use crate::work::{Terms, work};
+
+/// The anatomy of a network: JSON and text.
+#[pyfunction]
+pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<(String, String)> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let precision = net.precision.name();
+    work(py, &terms, move |_| {
+        let domain = read_domain(place, network.input_width())?;
+        let anatomy = examine(&network, &domain);
+        let mut value = json::anatomy(&anatomy);
+        value["model"] = json!(name);
+        value["precision"] = json!(precision);
+        Ok((value.to_string(), text::anatomy(&name, &anatomy)))
+    })
+}
+
+/// Whether two networks are equal: JSON and the certificate.
+#[pyfunction]
+pub fn equiv(
+    py: Python,
+    a: &Net,
+    b: &Net,
+    place: Option<Place>,
+    exact: bool,
+    tolerance: Option<f64>,
+    terms: Terms,
+) -> PyResult<(String, Option<String>)> {
+    let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
+    let precision = a.precision.min(b.precision).epsilon();
+    work(py, &terms, move |watch| {
+        let (a, b) = networks;
+        let domain = read_domain(place, a.input_width())?;
+        let options = EquivalenceOptions {
+            exact,
+            tolerance,
+            precision,
+            time: watch.time,
+            seed: watch.seed,
+            ..EquivalenceOptions::default()
+        };
+        let decision = decide(&a, &b, &domain, &options, &|progress| {
+            let percent = 100.0 * progress.explored;
+            watch.say(&format!("searched {percent:.2} % of the joint regions, {} agree", progress.leaves));
+        })?;
+        let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);
+        Ok((equivalence::value(&decision, &domain).to_string(), certificate))
+    })
+}
+
+/// What the checker says of a certificate: JSON and text.
+#[pyfunction]
+pub fn check(py: Python, certificate: Vec<u8>, a: &Net, b: &Net, terms: Terms) -> PyResult<(String, String)> {
+    let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
+    let names = (a.name.clone(), b.name.clone());
+    work(py, &terms, move |_| {
+        let certificate = Certificate::from_json(&certificate)?;
+        let outcome = fiberscope_check::check(&certificate, &networks.0, &networks.1);
+        let text = text::certificate((&names.0, &names.1), &certificate, &outcome);
+        Ok((json::certificate(&certificate, &outcome).to_string(), text))
+    })
+}
+
+/// Fewer neurons: the network, JSON, and the certificate if the result is exact.
+#[pyfunction]
+pub fn reduce(
+    py: Python,
+    net: &Net,
+    place: Option<Place>,
+    terms: Terms,
+) -> PyResult<(Net, String, Option<String>)> {
+    let network = Arc::clone(&net.network);
+    let done = work(py, &terms, move |watch| {
+        let domain = read_domain(place, network.input_width())?;
+        let deadline = watch.deadline();
+        let reduction = reduce_until(&network.to_exact(), &domain, &ReduceOptions::default(), deadline)?;
+        let (small, _) = reduction.network.to_f64()?;
+        let certificate =
+            fiberscope_answer::equivalence::certify(&network, &small, &reduction.moves, &domain);
+        let value = json!({
+            "widths_before": network.widths(),
+            "widths_after": small.widths(),
+            "moves": reduction.moves,
+            "certified": certificate.is_some(),
+            "complete": !deadline.is_past(),
+        });
+        Ok((small, value.to_string(), certificate.map(|certificate| certificate.to_json())))
+    });
+    let (small, value, certificate) = done?;
+    Ok((Net::computed(small, &format!("{}, reduced", net.name)), value, certificate))
+}
+
+/// The canonical representative: the network and JSON.
+#[pyfunction]
+pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
+    let network = Arc::clone(&net.network);
+    let done = work(py, &terms, move |_| {
+        let canonical = canonicalize(&network.to_exact(), &Domain::Space)?;
+        let (rounded, lossless) = canonical.network.to_f64()?;
+        let value = json!({
+            "fingerprint": canonical.fingerprint,
+            "class": canonical.class.name(),
+            "moves": canonical.moves,
+            "widths": canonical.network.widths(),
+            "exact": lossless,
+        });
+        Ok((rounded, value.to_string()))
+    });
+    let (rounded, value) = done?;
+    Ok((Net::computed(rounded, &format!("{}, canonical", net.name)), value))
+}
+
+/// The second network close to the first: the network and JSON.
+#[pyfunction]
+pub fn align(
+    py: Python,
+    a: &Net,
+    b: &Net,
+    data: Option<PyReadonlyArray2<f64>>,
+    terms: Terms,
+) -> PyResult<(Net, String)> {
+    let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
+    let points = data.as_ref().map(matrix);
+    let done = work(py, &terms, move |watch| {
+        let (a, b): (Arc<Network>, Arc<Network>) = networks;
+        let options = AlignOptions { seed: watch.seed, ..AlignOptions::default() };
+        let alignment = align_networks(&a, &b, &options)?;
+        let mut value = json!({
+            "distance_before": alignment.distance_before,
+            "distance_after": alignment.distance_after,
+            "moves": alignment.moves,
+            "exact": alignment.exact,
+        });
+        if let Some(points) = points {
+            let height =
+                |b: &Network| interpolation_barrier(&a, b, &points, None, 20).map(|found| found.height);
+            value["barrier_before"] = json!(height(&b)?);
+            value["barrier_after"] = json!(height(&alignment.network)?);
+        }
+        Ok((alignment.network, value.to_string()))
+    });
+    let (network, value) = done?;
+    Ok((Net::computed(network, &format!("{}, aligned", b.name)), value))
+}
+
+/// The network with neurons permuted and scaled at random, and the certificate that it computes the same function.
+#[pyfunction]
+pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
+    if net.network.parameter_count() == 0 {
+        return Err(raise(py, &anyhow::anyhow!("the network has no parameters")));
+    }
+    let network = Arc::clone(&net.network);
+    let twin = work(py, &terms, move |watch| Ok(fiberscope::symmetry::relabel(&network, watch.seed)))?;
+    Ok((Net::computed(twin.network, &format!("{}, relabelled", net.name)), twin.certificate.to_json()))
+}

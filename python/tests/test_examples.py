@@ -1,0 +1,28 @@
+"""The examples run and say what they promise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+EXPECTED = {
+    "same_function.py": ["equivalent", "different", "certificate"],
+    "symmetries.py": ["symmetries", "fiber"],
+    "functional_dimension.py": ["functional dimension", "trajectory.csv"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_an_example_runs(name, tmp_path):
+    environment = os.environ | {"MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name)],
+        capture_output=True, text=True, timeout=300, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for word in EXPECTED[name]:
+        assert word in done.stdout, done.stdout
