@@ -38,7 +38,8 @@ fn seeded(seed: u64) -> Options {
 fn distance(a: &Network, b: &Network) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(99);
     let points = Matrix::from_fn(2_000, a.input_width(), |_, _| rng.random_range(-3.0..3.0));
-    let (p, q) = (a.evaluate_batch(&points).unwrap(), b.evaluate_batch(&points).unwrap());
+    let values = |network: &Network| network.evaluate_batch(&points).expect("points of the right width");
+    let (p, q) = (values(a), values(b));
     p.entries().iter().zip(q.entries()).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 

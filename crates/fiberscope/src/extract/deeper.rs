@@ -80,7 +80,7 @@ impl Layer<'_> {
                 _ => None,
             };
             match found {
-                Some(row) if !is_twin(rows, &row) => rows.push(row),
+                Some(row) if !is_twin(rows, &row, 1e-6) => rows.push(row),
                 Some(_) => {}
                 None => rest.push(open),
             }
@@ -372,11 +372,11 @@ impl Layer<'_> {
     }
 }
 
-/// Whether a row is there already, up to sign.
-fn is_twin(rows: &[Row], (w, b): &Row) -> bool {
+/// Whether a row is there already, up to sign and a tolerance.
+pub(super) fn is_twin(rows: &[Row], (w, b): &Row, tolerance: f64) -> bool {
     rows.iter().any(|(v, c)| {
         let sign = dot(v, w).signum();
-        norm(&along(v, -sign, w)) + (c - sign * b).abs() < 1e-6
+        norm(&along(v, -sign, w)) + (c - sign * b).abs() < tolerance
     })
 }
 

@@ -6,8 +6,8 @@
 
 use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
 
-use super::algebra::{Svd, along, dot, norm, peak};
-use super::deeper::Layer;
+use super::algebra::{Svd, peak};
+use super::deeper::{Layer, is_twin};
 use super::first::{Line, Row, explains, first_layer, first_layer_again, sharpen};
 use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
@@ -269,13 +269,9 @@ impl Recovery {
         let Some(rows) = self.rows.get_mut(index) else { return };
         let tolerance = (1e6 * inquiry.eta).clamp(1e-7, 1e-2);
         let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
-        for (w, b) in rows.drain(..) {
-            let twin = kept.iter().any(|(v, c)| {
-                let sign = dot(v, &w).signum();
-                norm(&along(v, -sign, &w)) + (c - sign * b).abs() < tolerance
-            });
-            if !twin {
-                kept.push((w, b));
+        for row in rows.drain(..) {
+            if !is_twin(&kept, &row, tolerance) {
+                kept.push(row);
             }
         }
         *rows = kept;
