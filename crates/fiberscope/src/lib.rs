@@ -49,6 +49,7 @@ pub mod complex;
 #[cfg(feature = "dense")]
 pub mod dimension;
 pub mod equivalence;
+#[cfg(feature = "dense")]
 pub mod extract;
 pub mod fiber;
 pub mod limit;
