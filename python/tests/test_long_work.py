@@ -13,7 +13,10 @@ from conftest import random_network
 
 import fiberscope as fs
 
+# A process started in the background may ignore interrupts.
 SCRIPT = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, fiberscope as fs
 rng = np.random.default_rng(0)
 widths = [7, 40, 40, 40, 1]
