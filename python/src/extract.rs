@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fiberscope::extract::{Extraction, Options, Oracle, OracleError, Verdict, extract as recover};
+use fiberscope::extract::{Options, Oracle, OracleError, extract as recover};
+use fiberscope_answer::extraction::summary;
 use fiberscope_core::Matrix;
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
 
 use crate::network::{Net, matrix};
 use crate::work::{Terms, Watch, work};
@@ -71,7 +71,8 @@ pub fn extract(
             let (layer, step, neurons) = (now.layer + 1, now.step, now.neurons);
             watch.say(&format!("layer {layer}, {step}: {neurons} neurons found, {} queries", now.queries));
         })?;
-        let value = value(&found).to_string();
+        let name = "a Python function".into();
+        let value = summary(&found, name, (inputs, outputs), domain).to_json().to_string();
         Ok((found.network, value))
     });
     let raised = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -80,37 +81,4 @@ pub fn extract(
         (done, _) => done?,
     };
     Ok((network.map(|network| Net::computed(network, "extracted network")), value))
-}
-
-fn value(found: &Extraction) -> Value {
-    let (verdict, reason, disagreements) = match &found.verdict {
-        Verdict::Verified => ("verified", None, &[][..]),
-        Verdict::Partial { reason, disagreements } => ("partial", Some(reason), disagreements.as_slice()),
-        Verdict::Failed { reason } => ("failed", Some(reason), &[][..]),
-    };
-    let layers = found
-        .layers
-        .iter()
-        .map(|layer| json!({"neurons": layer.neurons, "always_active": layer.always_active}));
-    let spent = found
-        .spent
-        .iter()
-        .map(|(layer, step, queries)| json!({"layer": layer + 1, "step": step.name(), "queries": queries}));
-    let disagreements = disagreements
-        .iter()
-        .map(|each| json!({"x": each.x, "oracle": each.oracle, "recovered": each.recovered}));
-    json!({
-        "verdict": verdict,
-        "reason": reason,
-        "disagreements": disagreements.collect::<Vec<_>>(),
-        "queries": found.queries,
-        "layers": layers.collect::<Vec<_>>(),
-        "spent": spent.collect::<Vec<_>>(),
-        "fidelity": found.fidelity.as_ref().map(|fidelity| json!({
-            "points": fidelity.points, "max_difference": fidelity.max_difference, "epsilon": fidelity.epsilon,
-            "delta": fidelity.delta, "lines": fidelity.lines, "kinks": fidelity.kinks,
-        })),
-        "noise": found.noise,
-        "remarks": found.remarks,
-    })
 }

@@ -7,6 +7,7 @@ pub mod complex;
 pub mod conserve;
 pub mod dimension;
 pub mod equivalence;
+pub mod extraction;
 pub mod fiber;
 pub mod folds;
 pub mod linear;

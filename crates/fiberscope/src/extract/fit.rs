@@ -8,7 +8,7 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{Svd, beside, peak, product, tall_least_squares};
+use super::algebra::{Svd, beside, dot, norm, peak, product, scaled, tall_least_squares};
 use super::first::Row;
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
@@ -139,11 +139,11 @@ pub(super) fn saturate(
                                 .sum::<f64>()
                     })
                     .collect();
-                w[k] += super::algebra::dot(&rest, a) / super::algebra::dot(a, a);
+                w[k] += dot(&rest, a) / dot(a, a);
             }
         }
-        let length = super::algebra::norm(&w);
-        return Some((super::algebra::scaled(&w, 1.0 / length), open.b / length));
+        let length = norm(&w);
+        return Some((scaled(&w, 1.0 / length), open.b / length));
     }
     None
 }
@@ -163,7 +163,7 @@ fn read_signs(rows: &Rows, slopes: &Matrix, linear: &Matrix) -> (Option<Vec<f64>
     let bits = svd.solve(&right, 1e-9);
     let near = |b: f64| b.abs().min((b - 1.0).abs());
     let explained = |bits: &[f64]| -> Vec<f64> {
-        (0..width * outputs).map(|i| right[i] - super::algebra::dot(system.row(i), bits)).collect()
+        (0..width * outputs).map(|i| right[i] - dot(system.row(i), bits)).collect()
     };
     let size = peak(&right).max(1e-300);
     if !svd.s.is_empty() && svd.rank(1e-9) == count && bits.iter().all(|&b| near(b) < 0.1) {

@@ -7,7 +7,7 @@ use fiberscope_core::Matrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::algebra::{direction, peak};
+use super::algebra::{along, direction, peak};
 use super::{ExtractError, Options, Oracle, OracleError, Progress, Step};
 
 /// Why the extraction ends early.
@@ -258,7 +258,7 @@ pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
     for _ in 0..PLACES {
         let (x, u) = (inquiry.point(2.0), inquiry.direction());
         for t in [-far, -near, 0.0, near, far] {
-            questions.push(super::algebra::along(&x, t, &u));
+            questions.push(along(&x, t, &u));
         }
     }
     let answers = inquiry.ask(&questions)?;

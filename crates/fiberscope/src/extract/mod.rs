@@ -219,6 +219,8 @@ pub struct Extraction {
     pub layers: Vec<RecoveredLayer>,
     /// The agreement on fresh queries.
     pub fidelity: Option<Fidelity>,
+    /// Whether queries or time ran out before there was more to say.
+    pub stopped: bool,
     /// All queries.
     pub queries: u64,
     /// Queries by hidden layer (from 0) and step, in the order they were spent.
@@ -314,7 +316,10 @@ pub fn extract(
     match ended {
         Ok(()) => {}
         Err(Halt::Error(error)) => return Err(error),
-        Err(Halt::Limit(reason)) => recovery.reason = reason,
+        Err(Halt::Limit(reason)) => {
+            recovery.reason = reason;
+            return Ok(Extraction { stopped: true, ..conclude(&inquiry, options, recovery) });
+        }
     }
     Ok(conclude(&inquiry, options, recovery))
 }
@@ -348,5 +353,6 @@ fn conclude(inquiry: &Inquiry<'_>, options: &Options, recovery: Recovery) -> Ext
         );
     }
     let (queries, noise) = (inquiry.count(), inquiry.eta);
-    Extraction { verdict, network, layers, fidelity, queries, spent: inquiry.spent.clone(), noise, remarks }
+    let (stopped, spent) = (false, inquiry.spent.clone());
+    Extraction { verdict, network, layers, fidelity, stopped, queries, spent, noise, remarks }
 }

@@ -4,7 +4,7 @@
 //! through the two left and the two right answers meet at `t*`; `t* = 0` up to noise is a hit. If `f` is locally
 //! constant, everything behind the layer is off and nothing can be seen: such places never count as a miss.
 
-use super::algebra::{along, direction, dot, minus, norm, row_times, scaled};
+use super::algebra::{along, direction, dot, least_squares, minus, norm, peak, row_times, scaled, times};
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Local, Prefix, Rows};
 
@@ -113,10 +113,10 @@ impl Boundary {
             let square = dot(&self.w, &self.w);
             return (square > 0.0).then(|| along(&x, -self.value(&x) / square, &self.w));
         }
-        let limit = 60.0 * inquiry.radius.max(super::algebra::peak(start));
+        let limit = 60.0 * inquiry.radius.max(peak(start));
         for _ in 0..60 {
             let local = prefix.local(&x);
-            let size = 1.0 + super::algebra::peak(&local.hidden);
+            let size = 1.0 + peak(&local.hidden);
             let gradient = self.gradient(&local);
             if norm(&gradient) < 1e-9 * norm(&self.w) {
                 return None;
@@ -137,23 +137,23 @@ impl Boundary {
                     }
                 }
             }
-            if free && super::algebra::peak(&right) < 1e-13 * size {
+            if free && peak(&right) < 1e-13 * size {
                 return Some(x);
             }
-            let mut step = super::algebra::least_squares(&rows, &right, 1e-10)?;
+            let mut step = least_squares(&rows, &right, 1e-10)?;
             let length = norm(&step);
             if length > 2.0 * inquiry.radius {
                 step = scaled(&step, 2.0 * inquiry.radius / length);
             }
             x = along(&x, 1.0, &step);
-            if super::algebra::peak(&x) > limit || x.iter().any(|v| !v.is_finite()) {
+            if peak(&x) > limit || x.iter().any(|v| !v.is_finite()) {
                 return None;
             }
         }
         let local = prefix.local(&x);
         let off =
             place.margin.is_none() || self.unknown(place.raise.map(|(k, _)| k)).all(|j| local.pre[j] <= 0.0);
-        let on = self.value(&local.hidden).abs() <= 1e-11 * (1.0 + super::algebra::peak(&local.hidden));
+        let on = self.value(&local.hidden).abs() <= 1e-11 * (1.0 + peak(&local.hidden));
         let raised = place.raise.is_none_or(|(k, level)| (local.pre[k] - level).abs() <= 1e-6 * level.abs());
         (off && on && raised).then_some(x)
     }
@@ -223,7 +223,7 @@ fn look_distance(inquiry: &Inquiry<'_>) -> f64 {
 
 /// How far one may go from `x` along `m` before a known neuron or one of `rows` (but for `own`) flips.
 pub(super) fn room(local: &Local, rows: &Rows, own: usize, m: &[f64]) -> f64 {
-    let slope = super::algebra::times(&local.gradient, m);
+    let slope = times(&local.gradient, m);
     let others = rows.iter().enumerate().filter(|(i, _)| *i != own).map(|(_, (w, b))| {
         let speed = dot(w, &slope).abs();
         if speed > 0.0 { (dot(w, &local.hidden) + b).abs() / speed } else { f64::INFINITY }

@@ -6,7 +6,7 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{minus, norm, product, tall_least_squares};
+use super::algebra::{minus, norm, peak, product, tall_least_squares};
 use super::fit::{FIT_REACH, features, weights};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
@@ -67,8 +67,7 @@ fn robust_residuals(
     for _ in 0..25 {
         let solution = tall_least_squares(&scaled(&matrix, &trust), &scaled(&right, &trust), 1e-12)?;
         let fitted = product(&matrix, &solution);
-        residuals =
-            (0..points.rows()).map(|i| super::algebra::peak(&minus(fitted.row(i), right.row(i)))).collect();
+        residuals = (0..points.rows()).map(|i| peak(&minus(fitted.row(i), right.row(i)))).collect();
         trust = residuals.iter().map(|r: &f64| 1.0 / r.max(1e3 * inquiry.eta).sqrt()).collect();
         let most = trust.iter().copied().fold(0.0, f64::max);
         trust.iter_mut().for_each(|t| *t /= most);

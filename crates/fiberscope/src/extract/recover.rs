@@ -4,7 +4,7 @@
 //! the width is what was found. If a later step fails, an earlier layer may have missed a neuron: the layers are
 //! opened again and more lines are drawn.
 
-use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network};
+use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network, NetworkError};
 
 use super::algebra::{Svd, peak};
 use super::deeper::{Layer, is_twin};
@@ -52,14 +52,17 @@ impl Recovery {
             }
             let Some((mut layers, remarks)) = self.attempt(inquiry, options, attempt)? else { continue };
             self.finish(inquiry, &mut layers)?;
-            let network = to_network(inquiry, &layers)?;
+            let Ok(network) = to_network(inquiry, &layers) else {
+                self.reason = "the parameters that fit the answers are not finite".into();
+                continue;
+            };
             let gate = verify(inquiry, &layers, &network)?;
             let open = gate.disagreements.is_empty();
             let better = self
                 .best
                 .as_ref()
                 .is_none_or(|(_, best)| gate.fidelity.max_difference < best.fidelity.max_difference);
-            if better {
+            if better || open {
                 self.best = Some((network, gate));
                 self.remarks = remarks;
             }
@@ -389,7 +392,7 @@ fn bounds(prefix: &Prefix, radius: f64) -> Vec<(f64, f64)> {
 }
 
 /// The network in the oracle's coordinates.
-pub(super) fn to_network(inquiry: &Inquiry<'_>, layers: &[Rows]) -> Result<Network, Halt> {
+fn to_network(inquiry: &Inquiry<'_>, layers: &[Rows]) -> Result<Network, NetworkError> {
     let count = layers.len();
     let parts = layers.iter().enumerate().map(|(l, layer)| {
         let activation = if l + 1 < count { Activation::Relu } else { Activation::Identity };
@@ -398,5 +401,4 @@ pub(super) fn to_network(inquiry: &Inquiry<'_>, layers: &[Rows]) -> Result<Netwo
         NetworkLayer::new(layer.weight.clone(), bias, activation)
     });
     Network::new(parts.collect())
-        .map_err(|error| Halt::Limit(format!("the recovered parameters make no network: {error}")))
 }

@@ -8,7 +8,7 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{Svd, along, direction, dot, norm, product, row_times, scaled};
+use super::algebra::{Svd, along, direction, dot, minus, norm, product, row_times, scaled, times};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Sweep;
 use super::prefix::{Prefix, Rows};
@@ -162,8 +162,7 @@ fn slopes(
     let mut questions = vec![x.to_vec(), along(x, 1.0, &combined)];
     questions.extend(directions.iter().map(|v| along(x, step, v)));
     let y = inquiry.ask(&questions)?;
-    let slopes: Vec<Vec<f64>> =
-        y[2..].iter().map(|value| scaled(&super::algebra::minus(value, &y[0]), 1.0 / step)).collect();
+    let slopes: Vec<Vec<f64>> = y[2..].iter().map(|value| scaled(&minus(value, &y[0]), 1.0 / step)).collect();
     let linear = (0..inquiry.outputs).all(|o| {
         let predicted = y[0][o] + slopes.iter().map(|slope| slope[o]).sum::<f64>() * step / root;
         (predicted - y[1][o]).abs() <= 60.0 * inquiry.noise_at(x) * root
@@ -348,7 +347,7 @@ fn cross(
             continue;
         }
         let local = prefix.local(&y);
-        let slope = super::algebra::times(&local.gradient, &m);
+        let slope = times(&local.gradient, &m);
         let own: Vec<(usize, f64)> = rows
             .iter()
             .enumerate()

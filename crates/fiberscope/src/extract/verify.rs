@@ -7,7 +7,7 @@
 
 use fiberscope_core::Network;
 
-use super::algebra::{along, peak, row_times, scaled};
+use super::algebra::{along, minus, peak, row_times, scaled};
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};
 use super::{Disagreement, Fidelity, Step};
@@ -126,7 +126,7 @@ fn spread(answers: &[Vec<f64>]) -> f64 {
 /// Kinks of the recovered function on a random line within the domain, and three points of every piece.
 fn line(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> (Vec<Vec<f64>>, usize) {
     let (a, b) = (inquiry.point_of_domain(), inquiry.point_of_domain());
-    let u = super::algebra::minus(&b, &a);
+    let u = minus(&b, &a);
     let hidden = Prefix { layers: layers[..layers.len() - 1].to_vec(), ..Prefix::empty(inquiry.inputs) };
     // From wall to wall of the domain.
     let (mut from, mut to) = (f64::NEG_INFINITY, f64::INFINITY);

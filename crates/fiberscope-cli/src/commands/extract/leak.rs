@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::bail;
 use fiberscope::extract::{NetworkOracle, Options, Precision, extract};
 use fiberscope::limit::Deadline;
+use fiberscope_answer::extraction::judge;
 use fiberscope_core::Network;
 use fiberscope_report::extraction::{Finding, LeakReport, LeakRow};
 use rayon::prelude::*;
 
 use super::args::ExtractArgs;
 use super::open::is_endpoint;
-use super::{judge, options, truth};
+use super::{options, truth};
 use crate::Answer;
 use crate::args::Global;
 use crate::commands::read_model;

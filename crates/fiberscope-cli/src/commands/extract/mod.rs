@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use fiberscope::extract::{
-    Disagreement, ExtractError, Extraction, Options, Progress, Step, Verdict, extract,
-};
+use fiberscope::extract::{ExtractError, Extraction, Options, Progress, Verdict, extract};
 use fiberscope::limit::Deadline;
+use fiberscope_answer::extraction;
 use fiberscope_core::Network;
 use fiberscope_io::{Precision, check_writable, save};
-use fiberscope_report::extraction::{Agreement, ExtractionSummary, Finding};
 
 use super::read_model;
 use crate::Answer;
@@ -55,7 +53,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         Ok(found) => found,
         Err(error) => return stopped(error, log.keep_if(asked > 0), deadline, output),
     };
-    let mut summary = summarize(&found, opened.name, sizes, args.domain);
+    let mut summary = extraction::summary(&found, opened.name, sizes, args.domain);
     (summary.asked, summary.replayed) = (asked, replayed);
     if let Some(network) = &found.network {
         save(network, out, Precision::F64)?;
@@ -85,8 +83,7 @@ fn answer(found: &Extraction, options: &Options) -> Answer {
         Verdict::Verified => Answer::Yes,
         Verdict::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
         Verdict::Partial { .. } => Answer::Undecided,
-        // Both sentences of the library about limits name them.
-        Verdict::Failed { reason } if reason.contains("limit") => Answer::Undecided,
+        Verdict::Failed { .. } if found.stopped => Answer::Undecided,
         Verdict::Failed { .. } => Answer::No,
     }
 }
@@ -154,8 +151,8 @@ fn progress(output: &Output) -> impl FnMut(Progress) {
             return;
         }
         last = Some(Instant::now());
-        let place =
-            place(now.layer, now.step).map_or(String::new(), |layer| format!("layer {}, ", layer + 1));
+        let place = extraction::place(now.layer, now.step)
+            .map_or(String::new(), |layer| format!("layer {}, ", layer + 1));
         output.progress(&format!(
             "{place}{}: {} neurons found, {} kinks in the pool, {} queries",
             now.step, now.neurons, now.kinks, now.queries
@@ -208,61 +205,6 @@ impl LogFile {
         // A log that cannot be removed does no harm.
         let _ = std::fs::remove_file(&self.path);
         None
-    }
-}
-
-fn summarize(
-    found: &Extraction,
-    name: String,
-    sizes: (usize, usize),
-    domain: (f64, f64),
-) -> ExtractionSummary {
-    let (finding, reason, disagreements) = judge(&found.verdict);
-    ExtractionSummary {
-        name,
-        sizes,
-        domain,
-        finding,
-        reason,
-        widths: found.network.as_ref().map(Network::widths),
-        layers: found.layers.iter().map(|layer| (layer.neurons, layer.always_active)).collect(),
-        fidelity: found.fidelity.as_ref().map(|fidelity| Agreement {
-            points: fidelity.points,
-            max_difference: fidelity.max_difference,
-            epsilon: fidelity.epsilon,
-            delta: fidelity.delta,
-            lines: fidelity.lines,
-            kinks: fidelity.kinks,
-        }),
-        queries: found.queries,
-        spent: found
-            .spent
-            .iter()
-            .map(|&(layer, step, n)| (place(layer, step), step.to_string(), n))
-            .collect(),
-        noise: found.noise,
-        remarks: found.remarks.clone(),
-        disagreements: disagreements
-            .iter()
-            .map(|Disagreement { x, oracle, recovered }| [x.clone(), oracle.clone(), recovered.clone()])
-            .collect(),
-        ..ExtractionSummary::default()
-    }
-}
-
-/// The layer of a step, if it belongs to one.
-fn place(layer: usize, step: Step) -> Option<usize> {
-    match step {
-        Step::Noise | Step::Polish | Step::Verification => None,
-        _ => Some(layer),
-    }
-}
-
-fn judge(verdict: &Verdict) -> (Finding, Option<String>, &[Disagreement]) {
-    match verdict {
-        Verdict::Verified => (Finding::Verified, None, &[]),
-        Verdict::Partial { reason, disagreements } => (Finding::Partial, Some(reason.clone()), disagreements),
-        Verdict::Failed { reason } => (Finding::Failed, Some(reason.clone()), &[]),
     }
 }
 
