@@ -23,6 +23,7 @@ mod relaxation;
 mod serde_forms;
 #[cfg(test)]
 mod testing;
+mod twofold;
 
 pub use anatomy::{Anatomy, Condition, FiberFacts, Identifiability, RankBounds};
 pub use certificate::{Certificate, CertificateError, Claim, Evidence, NetworkName};
@@ -45,3 +46,4 @@ pub use range::{Role, preactivation_range};
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
 pub use relaxation::relaxed_bound;
+pub use twofold::{two_product, two_sum};

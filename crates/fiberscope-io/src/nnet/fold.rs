@@ -10,7 +10,7 @@
 //! `r` in its denominator; it is first computed in double-double arithmetic with a bound on the error,
 //! which decides unless the sum is almost the middle of two doubles. Then the fraction decides.
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Matrix, Rational, two_product, two_sum};
 
 use super::Normalizer;
 use crate::FormatError;
@@ -124,19 +124,6 @@ impl Sum<'_> {
         }
         Some((exact(self.scale) * sum + exact(self.shift)).to_f64() + 0.0)
     }
-}
-
-/// `a + b` as a double and the rest, exactly.
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let second = sum - a;
-    (sum, (a - (sum - second)) + (b - second))
-}
-
-/// `a b` as a double and the rest, exactly.
-fn two_product(a: f64, b: f64) -> (f64, f64) {
-    let product = a * b;
-    (product, a.mul_add(b, -product))
 }
 
 #[cfg(test)]

@@ -33,6 +33,24 @@ impl Line {
         Line { x, u, reach: 40.0 * inquiry.radius * scale }
     }
 
+    /// A line between two corners of the domain at which a random combination of the features is large and small:
+    /// neurons that rarely switch elsewhere switch there.
+    pub fn extreme(inquiry: &mut Inquiry<'_>, prefix: &Prefix) -> Line {
+        let goal = inquiry.normals(prefix.width());
+        let (start, radius) = (inquiry.point_of_domain(), inquiry.radius);
+        let high = prefix.climb(&goal, &start, radius);
+        let low = prefix.climb(&scaled(&goal, -1.0), &start, radius);
+        match direction(&minus(&high, &low)) {
+            Some(u) => {
+                let reach = norm(&minus(&high, &low));
+                // Through the inside rather than along a face.
+                let shift = inquiry.point(0.1);
+                Line { x: along(&along(&low, 0.5, &minus(&high, &low)), 1.0, &shift), u, reach }
+            }
+            None => Line::random(inquiry, 1.0),
+        }
+    }
+
     /// The kinks that known layers and the rows found so far do not explain, and where those flip.
     pub fn sweep(
         &self,

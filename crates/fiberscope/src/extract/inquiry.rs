@@ -174,7 +174,7 @@ impl<'a> Inquiry<'a> {
     /// A random direction.
     pub fn direction(&mut self) -> Vec<f64> {
         loop {
-            let v: Vec<f64> = (0..self.inputs).map(|_| self.normal()).collect();
+            let v = self.normals(self.inputs);
             if let Some(unit) = direction(&v) {
                 return unit;
             }
@@ -201,6 +201,11 @@ impl<'a> Inquiry<'a> {
     /// A number below `count`.
     pub fn below(&mut self, count: usize) -> usize {
         self.rng.random_range(0..count)
+    }
+
+    /// Normally distributed numbers.
+    pub fn normals(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| self.normal()).collect()
     }
 
     fn normal(&mut self) -> f64 {

@@ -39,6 +39,7 @@ mod prefix;
 mod probe;
 mod rare;
 mod recover;
+mod refine;
 mod signs;
 mod verify;
 

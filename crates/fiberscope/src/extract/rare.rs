@@ -28,22 +28,37 @@ pub(super) fn counterexamples(
     };
     let bad: Vec<usize> = (0..points.rows()).filter(|&i| residuals[i] > 1e6).collect();
     let good: Vec<usize> = (0..points.rows()).filter(|&i| residuals[i] < 1e4).collect();
+    if good.len() < 2 * unknowns || good.len() < bad.len() {
+        return Ok(Vec::new());
+    }
+    let pick = |kept: &[usize]| kept.iter().map(|&i| points.row(i).to_vec()).collect::<Vec<_>>();
+    kinks_between(inquiry, prefix, &pick(&bad), &pick(&good), 4)
+}
+
+/// Kinks that `known` layers do not have on segments from some of the bad points, at most `most`, to good ones nearby.
+pub(super) fn kinks_between(
+    inquiry: &mut Inquiry<'_>,
+    known: &Prefix,
+    bad: &[Vec<f64>],
+    good: &[Vec<f64>],
+    most: usize,
+) -> Result<Vec<Kink>, Halt> {
     let mut kinks = Vec::new();
-    if bad.is_empty() || good.len() < 2 * unknowns || good.len() < bad.len() {
+    if good.is_empty() {
         return Ok(kinks);
     }
-    for _ in 0..4.min(bad.len()) {
-        let from = points.row(bad[inquiry.below(bad.len())]).to_vec();
+    for _ in 0..most.min(bad.len()) {
+        let from = &bad[inquiry.below(bad.len())];
         let mut near: Vec<(f64, usize)> =
-            good.iter().map(|&i| (norm(&minus(points.row(i), &from)), i)).collect();
+            good.iter().enumerate().map(|(i, x)| (norm(&minus(x, from)), i)).collect();
         near.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (length, to) = near[inquiry.below(4.min(near.len()))];
         if length < 1e-9 * inquiry.radius {
             continue;
         }
-        let u: Vec<f64> = minus(points.row(to), &from).iter().map(|v| v / length).collect();
-        let known = prefix.flips(&from, &u, 0.0, length);
-        let sweep = Sweep { x: &from, u: &u, from: 0.0, to: length, known, grid: Vec::new() };
+        let u: Vec<f64> = minus(&good[to], from).iter().map(|v| v / length).collect();
+        let flips = known.flips(from, &u, 0.0, length);
+        let sweep = Sweep { x: from, u: &u, from: 0.0, to: length, known: flips, grid: Vec::new() };
         kinks.extend(sweep.kinks(inquiry)?);
     }
     Ok(kinks)

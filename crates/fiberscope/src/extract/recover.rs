@@ -14,13 +14,17 @@ use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
 use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
-use super::rare::counterexamples;
+use super::rare::{counterexamples, kinks_between};
+use super::refine::refine_rows;
 use super::signs::signs;
 use super::verify::{Gate, verify};
 use super::{Options, RecoveredLayer, Step};
 
 /// How often all layers are gone through.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 6;
+
+/// The attempt that begins anew.
+const FRESH_START: usize = 3;
 
 /// All layers, the output layer last, and what was noticed.
 type Candidate = (Vec<Rows>, Vec<String>);
@@ -46,7 +50,7 @@ impl Recovery {
     /// Goes on until the gate opens, or nothing new turns up.
     pub fn run(&mut self, inquiry: &mut Inquiry<'_>, options: &Options) -> Result<(), Halt> {
         for attempt in 0..ATTEMPTS {
-            if attempt == ATTEMPTS - 1 {
+            if attempt == FRESH_START {
                 self.rows.clear();
                 self.pool.clear();
             }
@@ -56,7 +60,8 @@ impl Recovery {
                 self.reason = "the parameters that fit the answers are not finite".into();
                 continue;
             };
-            let gate = verify(inquiry, &layers, &network)?;
+            let mut gate = verify(inquiry, &layers, &network)?;
+            let (bad, good) = (std::mem::take(&mut gate.bad), std::mem::take(&mut gate.good));
             let open = gate.disagreements.is_empty();
             let better = self
                 .best
@@ -70,6 +75,11 @@ impl Recovery {
                 return Ok(());
             }
             self.reason = "the recovered network disagrees with the oracle on fresh inputs".into();
+            inquiry.begin(layers.len() - 1, Step::Counterexamples);
+            let hidden =
+                Prefix { layers: layers[..layers.len() - 1].to_vec(), ..Prefix::empty(inquiry.inputs) };
+            let kinks = kinks_between(inquiry, &hidden, &bad, &good, 8)?;
+            self.pool.extend(kinks);
         }
         Ok(())
     }
@@ -88,7 +98,7 @@ impl Recovery {
             let hint = options.widths.as_deref();
             let wanted = hint.and_then(|widths| widths.get(index).copied());
             let before = self.rows.get(index).map_or(0, Vec::len);
-            let fit = if index == 0 {
+            let mut fit = if index == 0 {
                 self.find_first(inquiry, wanted, attempt)?
             } else {
                 self.find_deeper(inquiry, &prefix, index, wanted, attempt)?
@@ -99,6 +109,12 @@ impl Recovery {
                 // Deeper rows rest on this layer.
                 self.rows.truncate(index + 1);
                 self.pool.iter_mut().for_each(|kink| kink.tries = 0);
+            }
+            if attempt > 0 && found > 0 {
+                inquiry.begin(index, Step::Refinement);
+                refine_rows(inquiry, &prefix, &mut self.rows[index])?;
+                self.drop_twins(inquiry, index);
+                fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
             }
             let Some(rows) =
                 self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0)
@@ -240,7 +256,8 @@ impl Recovery {
             }
             inquiry.begin(index, Step::Lines);
             let scale = [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }];
-            let line = Line::random(inquiry, scale);
+            let line =
+                if lines % 2 == 1 { Line::extreme(inquiry, prefix) } else { Line::random(inquiry, scale) };
             let (kinks, _) = line.sweep(inquiry, prefix, &self.rows[index], 13)?;
             self.add(inquiry, prefix, index, kinks);
         }
@@ -331,7 +348,7 @@ fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt>
 fn limit(inquiry: &Inquiry<'_>) -> f64 {
     let (_, answers) = inquiry.recent(4.0, 400);
     let size = peak(answers.entries());
-    (1e-4 * size / inquiry.eta).clamp(200.0, 1e7)
+    (1e-4 * size / inquiry.eta).clamp(200.0, 1e9)
 }
 
 /// Rows times their signs.

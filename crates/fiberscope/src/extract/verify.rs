@@ -3,11 +3,12 @@
 //! If `N` random points of the domain show no difference above `epsilon`, such differences have at most the share
 //! `3 / N` of the domain, with 95 % confidence. On a random line the recovered function is linear between kinks that
 //! are computed from it; the oracle must agree at the kinks and at three points of every piece, so that its slopes
-//! and kinks are the same. Corners of the domain, where neurons take their extremes, are looked at too.
+//! and kinks are the same. Corners of the domain, where neurons take their extremes, are looked at too, and all
+//! earlier answers in it.
 
 use fiberscope_core::Network;
 
-use super::algebra::{along, minus, peak, row_times, scaled};
+use super::algebra::{along, minus, peak, scaled};
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};
 use super::{Disagreement, Fidelity, Step};
@@ -27,6 +28,11 @@ const RANDOM_CORNERS: usize = 40;
 /// Neurons and outputs of a layer whose extremes are looked for.
 const MOST_CLIMBS: usize = 40;
 
+/// Random combinations of the neurons of a layer whose extremes are looked for: at least so many, and in all layers
+/// together this share of the queries that the extraction took.
+const COMBINATIONS: usize = 40;
+const SHARE: f64 = 0.1;
+
 /// The most disagreements that are kept.
 const MOST_DISAGREEMENTS: usize = 20;
 
@@ -34,8 +40,12 @@ const MOST_DISAGREEMENTS: usize = 20;
 pub(super) struct Gate {
     /// The agreement.
     pub fidelity: Fidelity,
-    /// Where the two disagree.
+    /// Where the two disagree, the worst first.
     pub disagreements: Vec<Disagreement>,
+    /// All questions on which they disagree, and those on which they agree.
+    pub bad: Vec<Vec<f64>>,
+    /// See `bad`.
+    pub good: Vec<Vec<f64>>,
 }
 
 /// Compares the network with the oracle on fresh queries.
@@ -55,7 +65,12 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
         questions.extend(places);
         kinks += count;
     }
-    let answers = inquiry.ask(&questions)?;
+    // Earlier answers cost nothing.
+    let (earlier, earlier_answers) = inquiry.stored(1.0, usize::MAX);
+    let mut answers = inquiry.ask(&questions)?;
+    let spread = spread(&answers);
+    questions.extend(earlier.iter_rows().map(<[f64]>::to_vec));
+    answers.extend(earlier_answers.iter_rows().map(<[f64]>::to_vec));
     let center = inquiry.center();
     let (mut worst, mut size) = (0.0f64, 0.0f64);
     let mut differences = Vec::new();
@@ -68,13 +83,19 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
         size = size.max(peak(y));
         differences.push((difference, Disagreement { x, oracle: y.clone(), recovered }));
     }
-    let spread = spread(&answers);
     // Where noise is a good part of what there is to see, agreement within noise says nothing.
     let noise = (5.0 * inquiry.eta * (1.0 + inquiry.radius)).min(1e-2 * spread);
     let allowed = noise.max(1e-9 * spread).max(1e-13 * size);
-    let mut disagreements: Vec<(f64, Disagreement)> =
-        differences.into_iter().filter(|(difference, _)| *difference > allowed).collect();
-    disagreements.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut disagreements, mut bad, mut good) = (Vec::new(), Vec::new(), Vec::new());
+    for (question, (difference, disagreement)) in questions.into_iter().zip(differences) {
+        if difference > allowed {
+            disagreements.push((difference, disagreement));
+            bad.push(question);
+        } else {
+            good.push(question);
+        }
+    }
+    disagreements.sort_by(|a: &(f64, Disagreement), b| b.0.total_cmp(&a.0));
     disagreements.truncate(MOST_DISAGREEMENTS);
     let epsilon = (2.0 * worst).max(inquiry.eta * (1.0 + inquiry.radius));
     Ok(Gate {
@@ -87,27 +108,30 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
             kinks,
         },
         disagreements: disagreements.into_iter().map(|(_, d)| d).collect(),
+        bad,
+        good,
     })
 }
 
-/// Corners of the domain: random ones, and those where pre-activations and outputs are largest and smallest as far as
-/// following their gradients tells. Neurons that switch only in a corner show there.
+/// Corners of the domain: random ones, and those where neurons, outputs and random combinations of neurons are largest
+/// and smallest as far as following their gradients tells. Neurons that switch only in a corner show there.
 fn corners(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> Vec<Vec<f64>> {
     let radius = inquiry.radius;
-    let toward = |direction: &[f64]| -> Vec<f64> { direction.iter().map(|g| radius.copysign(*g)).collect() };
-    let mut places: Vec<Vec<f64>> = (0..RANDOM_CORNERS).map(|_| toward(&inquiry.direction())).collect();
+    let corner = |v: &f64| radius.copysign(*v);
+    let mut places: Vec<Vec<f64>> =
+        (0..RANDOM_CORNERS).map(|_| inquiry.direction().iter().map(corner).collect()).collect();
+    let share = SHARE * inquiry.count() as f64 / (layers.len() - 1).max(1) as f64;
+    let combinations = COMBINATIONS.max(share as usize);
     for depth in 0..layers.len() {
         let prefix = Prefix { layers: layers[..depth].to_vec(), ..Prefix::empty(inquiry.inputs) };
-        for (w, _) in layers[depth].iter().take(MOST_CLIMBS) {
-            for sign in [-1.0, 1.0] {
-                let mut x = inquiry.point_of_domain();
-                for _ in 0..if depth == 0 { 1 } else { 3 } {
-                    let gradient =
-                        if depth == 0 { w.to_vec() } else { row_times(w, &prefix.local(&x).gradient) };
-                    x = toward(&scaled(&gradient, sign));
-                }
-                places.push(x);
-            }
+        let rows = layers[depth].iter().take(MOST_CLIMBS).map(|(w, _)| w.to_vec());
+        let mut goals: Vec<Vec<f64>> = rows.flat_map(|w| [scaled(&w, -1.0), w]).collect();
+        if depth > 0 {
+            goals.extend((0..combinations).map(|_| inquiry.normals(prefix.width())));
+        }
+        for goal in goals {
+            let start = inquiry.point_of_domain();
+            places.push(prefix.climb(&goal, &start, radius));
         }
     }
     places
