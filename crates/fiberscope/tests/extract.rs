@@ -66,6 +66,18 @@ fn shallow_and_deep_networks_come_back() {
     }
 }
 
+/// Three hidden layers fail where rows are known to nine digits only.
+#[test]
+fn three_hidden_layers_come_back() {
+    for seed in [28, 35] {
+        let network = random(&[16, 12, 8, 4, 1], seed);
+        let found = run(&network, &seeded(0));
+        assert_eq!(found.verdict, Verdict::Verified, "seed {seed}");
+        let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
+        assert!(error < 1e-11, "seed {seed}: {error:e}");
+    }
+}
+
 #[test]
 fn more_neurons_than_inputs_are_found() {
     let network = random(&[5, 8, 6, 1], 1);
@@ -127,6 +139,18 @@ fn rounded_answers_are_matched_or_refused() {
             }
         }
     }
+}
+
+/// Eight decimals hide a deeper network no better than a shallow one.
+#[test]
+fn rounded_answers_give_deeper_networks_away() {
+    let network = random(&[10, 8, 6, 1], 3);
+    let precision = Precision { decimals: Some(8), ..Precision::default() };
+    let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
+    let found = extract(&mut oracle, &seeded(0), &mut |_| ()).expect("an oracle without fault");
+    assert_eq!(found.verdict, Verdict::Verified);
+    let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
+    assert!(error < 1e-6, "{error:e}");
 }
 
 #[test]

@@ -282,13 +282,20 @@ impl Layer<'_> {
         kink: &Kink,
         k: usize,
     ) -> Result<Option<f64>, Halt> {
-        const SIGMA: [f64; 6] = [0.05, 0.02, 0.02, 0.005, 0.01, 0.003];
-        const REACH: [f64; 6] = [2.5, 2.5, 8.0, 8.0, 30.0, 30.0];
-        for attempt in 0..6 {
-            let start = if attempt < 2 {
-                kink.x.clone()
-            } else {
-                along(&kink.x, 1.0, &inquiry.point(0.5 * attempt as f64))
+        const SIGMA: [f64; 9] = [0.05, 0.02, 0.02, 0.005, 0.01, 0.003, 0.02, 0.005, 0.001];
+        const REACH: [f64; 9] = [2.5, 2.5, 8.0, 8.0, 30.0, 30.0, 8.0, 30.0, 30.0];
+        let mut places = None;
+        for attempt in 0..SIGMA.len() {
+            let start = match attempt {
+                0 | 1 => kink.x.clone(),
+                2..6 => along(&kink.x, 1.0, &inquiry.point(0.5 * attempt as f64)),
+                _ => {
+                    let places = places.get_or_insert_with(|| self.where_on(inquiry, k));
+                    if places.is_empty() {
+                        break;
+                    }
+                    places[inquiry.below(places.len())].clone()
+                }
             };
             let sigma = SIGMA[attempt] * inquiry.radius;
             let Some((x, m, level)) = self.bend(inquiry, boundary, k, sigma, &start) else { continue };
@@ -312,6 +319,13 @@ impl Layer<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Earlier questions at which feature `k` is on: a feature that rarely is, is hard to reach from elsewhere.
+    fn where_on(&self, inquiry: &Inquiry<'_>, k: usize) -> Vec<Vec<f64>> {
+        let (points, _) = inquiry.recent(4.0, 3_000);
+        let on = |x: &&[f64]| self.prefix.hidden(x)[k] > 0.0;
+        points.iter_rows().filter(on).map(<[f64]>::to_vec).collect()
     }
 
     /// A point of the boundary with feature `k` at `sigma`, and a direction that changes the known part alone.

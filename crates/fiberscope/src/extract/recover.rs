@@ -26,6 +26,12 @@ const ATTEMPTS: usize = 6;
 /// The attempt that begins anew.
 const FRESH_START: usize = 3;
 
+/// The most rows of a layer that are taken for those of neurons further on.
+const MOST_STRANGERS: usize = 2;
+
+/// Coordinates in which a measured row may differ from a guessed one of the same neuron.
+const MOST_GUESSED: usize = 3;
+
 /// All layers, the output layer last, and what was noticed.
 type Candidate = (Vec<Rows>, Vec<String>);
 
@@ -133,7 +139,7 @@ impl Recovery {
             let oriented = if last {
                 orient_last(inquiry, &prefix, rows, fit, &mut remarks)
             } else {
-                signs(inquiry, &prefix, &rows)?.map(|signs| turn(rows, &signs))
+                self.orient(inquiry, &prefix, index, attempt)?
             };
             let Some((oriented, always_active)) = oriented else {
                 self.reason =
@@ -157,6 +163,27 @@ impl Recovery {
         let mut layers = prefix.layers;
         layers.push(output);
         Ok(Some((layers, remarks)))
+    }
+
+    /// Orients the rows of a layer that is not the last one. From the second attempt on, a few rows without an
+    /// orientation are taken for those of neurons further on, and dropped.
+    fn orient(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        prefix: &Prefix,
+        index: usize,
+        attempt: usize,
+    ) -> Result<Option<(Rows, usize)>, Halt> {
+        let Some(rows) = Rows::new(&self.rows[index]) else { return Ok(None) };
+        let signs = signs(inquiry, prefix, &rows)?;
+        let told = signs.iter().filter(|sign| sign.is_some()).count();
+        if told < signs.len() && (attempt == 0 || told == 0 || signs.len() - told > MOST_STRANGERS) {
+            return Ok(None);
+        }
+        let mut kept = signs.iter();
+        self.rows[index].retain(|_| kept.next().is_some_and(Option::is_some));
+        let signs: Vec<f64> = signs.into_iter().flatten().collect();
+        Ok(Rows::new(&self.rows[index]).map(|rows| turn(rows, &signs)))
     }
 
     /// A function without kinks is affine.
@@ -284,15 +311,18 @@ impl Recovery {
         self.pool.len() - before
     }
 
-    /// Drops rows that noise made of one neuron twice.
+    /// Drops rows that noise made of one neuron twice, and rows some of whose weights were guessed if the same neuron
+    /// was measured later.
     fn drop_twins(&mut self, inquiry: &Inquiry<'_>, index: usize) {
         let Some(rows) = self.rows.get_mut(index) else { return };
         let tolerance = (1e6 * inquiry.eta).clamp(1e-7, 1e-2);
         let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
-            if !is_twin(&kept, &row, tolerance) {
-                kept.push(row);
+            if is_twin(&kept, &row, tolerance) {
+                continue;
             }
+            kept.retain(|old| !is_nearly(old, &row, tolerance));
+            kept.push(row);
         }
         *rows = kept;
     }
@@ -349,6 +379,17 @@ fn limit(inquiry: &Inquiry<'_>) -> f64 {
     let (_, answers) = inquiry.recent(4.0, 400);
     let size = peak(answers.entries());
     (1e-4 * size / inquiry.eta).clamp(200.0, 1e9)
+}
+
+/// Whether two rows are the same but for a few weights, up to scale.
+fn is_nearly((v, c): &Row, (w, b): &Row, tolerance: f64) -> bool {
+    let most = MOST_GUESSED.min(w.len() / 3);
+    let close = |x: f64, y: f64| (x - y).abs() <= tolerance * (x.abs() + y.abs());
+    // The scale from one coordinate that both have; a guess may be any other.
+    (0..w.len()).filter(|&k| v[k] != 0.0).any(|k| {
+        let scale = w[k] / v[k];
+        close(scale * c, *b) && v.iter().zip(w).filter(|(x, y)| !close(scale * **x, **y)).count() <= most
+    })
 }
 
 /// Rows times their signs.

@@ -14,16 +14,17 @@ use super::line::Sweep;
 use super::prefix::{Prefix, Rows};
 use super::probe::{meeting, room};
 
-/// Signs of all rows, if they can be told.
+/// Signs of the rows, as far as they can be told.
 pub(super) fn signs(
     inquiry: &mut Inquiry<'_>,
     prefix: &Prefix,
     rows: &Rows,
-) -> Result<Option<Vec<f64>>, Halt> {
-    if let Some(signs) = contractive(inquiry, prefix, rows)? {
-        return Ok(Some(signs));
+) -> Result<Vec<Option<f64>>, Halt> {
+    let seen = contractive(inquiry, prefix, rows)?;
+    if seen.iter().all(Option::is_some) {
+        return Ok(seen);
     }
-    cells(inquiry, prefix, rows)
+    Ok(cells(inquiry, prefix, rows)?.map_or(seen, |signs| signs.into_iter().map(Some).collect()))
 }
 
 /// A place for a gradient: where, how far until something known flips, and the gradients of the rows.
@@ -33,7 +34,7 @@ struct Site {
     quality: f64,
 }
 
-fn contractive(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Option<Vec<f64>>, Halt> {
+fn contractive(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Vec<Option<f64>>, Halt> {
     let count = rows.len();
     let mut sites = Vec::new();
     for _ in 0..400 {
@@ -69,9 +70,6 @@ fn contractive(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Resul
         if vote(inquiry, prefix, rows, &site, &mut votes)? {
             used += 1;
         }
-    }
-    if used == 0 {
-        return Ok(None);
     }
     Ok(votes.iter().map(|v| v.sign().or_else(|| v.weak_sign())).collect())
 }

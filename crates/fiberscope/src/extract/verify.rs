@@ -28,9 +28,9 @@ const RANDOM_CORNERS: usize = 40;
 /// Neurons and outputs of a layer whose extremes are looked for.
 const MOST_CLIMBS: usize = 40;
 
-/// Random combinations of the neurons of a layer whose extremes are looked for: at least so many, and in all layers
-/// together this share of the queries that the extraction took.
-const COMBINATIONS: usize = 40;
+/// Random combinations of the neurons of a layer whose extremes are looked for: at least and at most so many, in all
+/// layers together this share of the queries that the extraction took.
+const COMBINATIONS: (usize, usize) = (40, 3_000);
 const SHARE: f64 = 0.1;
 
 /// The most disagreements that are kept.
@@ -121,7 +121,7 @@ fn corners(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> Vec<Vec<f64>> {
     let mut places: Vec<Vec<f64>> =
         (0..RANDOM_CORNERS).map(|_| inquiry.direction().iter().map(corner).collect()).collect();
     let share = SHARE * inquiry.count() as f64 / (layers.len() - 1).max(1) as f64;
-    let combinations = COMBINATIONS.max(share as usize);
+    let combinations = (share as usize).clamp(COMBINATIONS.0, COMBINATIONS.1);
     for depth in 0..layers.len() {
         let prefix = Prefix { layers: layers[..depth].to_vec(), ..Prefix::empty(inquiry.inputs) };
         let rows = layers[depth].iter().take(MOST_CLIMBS).map(|(w, _)| w.to_vec());
