@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::python;
 use crate::shell::{Failure, cargo, program, root};
+use crate::{TESTED, python};
 
 /// Clicks through the explorer and reports; needs what [`crate::web::build`] made.
 pub fn test() -> Result<(), Failure> {
     install_chromium()?;
     let python = python::environment("web/tests/browser/requirements.txt")?;
-    // The whole workspace, as in the Rust tests: one package alone would be built with other features.
-    cargo(&["build", "--workspace", "--bins"]).run()?;
+    cargo(&[&["build", "--bins"], &TESTED[..]].concat()).run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "web/tests/browser"])
         .env("FIBERSCOPE", target.join("debug/fiberscope"))

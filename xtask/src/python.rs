@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::TESTED;
 use crate::shell::{Failure, cargo, program, root};
 
 const INTEROP: &str = "crates/fiberscope-io/tests/interop";
@@ -11,8 +12,7 @@ const PACKAGE: &str = "python";
 pub fn test() -> Result<(), Failure> {
     environment(&format!("{INTEROP}/requirements.txt"))?;
     let python = environment(&format!("{PACKAGE}/tests/requirements.txt"))?;
-    // The whole workspace, as in the Rust tests: one package alone would be built with other features.
-    cargo(&["build", "--workspace"]).run()?;
+    cargo(&[&["build"], &TESTED[..]].concat()).run()?;
     let built = target().join("debug");
     install(&built)?;
     let binary = built.join("fiberscope");

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// Why a task stopped.
 pub struct Failure(pub String);
@@ -46,7 +47,9 @@ impl Task {
     /// Runs the program, showing the command line first.
     pub fn run(mut self) -> Result<(), Failure> {
         println!("$ {}", self.shown);
+        let begun = Instant::now();
         let status = self.command.status().map_err(|error| Failure(format!("{}: {error}", self.shown)))?;
+        println!("# {} s", begun.elapsed().as_secs());
         if status.success() { Ok(()) } else { Err(Failure(format!("failed: {}", self.shown))) }
     }
 
