@@ -23,6 +23,8 @@ pub mod nnet;
 pub mod npz;
 pub mod onnx;
 pub mod pt;
+#[cfg(feature = "queries")]
+pub mod queries;
 pub mod safetensors;
 mod state_dict;
 pub mod table;
