@@ -14,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from . import _native, errors, linear
-from ._extract import extract
+from ._extract import extract, leak_report
+from ._pages import Explorer, explore, report, reproduce, tour
 from ._questions import align, check, construct, equiv, match_folds, train, volume
 from .errors import (
     ArgumentError,
@@ -78,8 +79,8 @@ def save(network: Any, path: str | os.PathLike[str], *, precision: str | None = 
 
 
 __all__ = [
-    "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Fiber", "FiberscopeError",
+    "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
-    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "extract", "from_onnx", "from_torch",
-    "linear", "load", "load_data", "match_folds", "save", "train", "volume", "zoo",
+    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "explore", "extract", "from_onnx",
+    "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "report", "reproduce", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

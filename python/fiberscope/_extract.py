@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,8 @@ from . import _native
 from ._arrays import doubles
 from ._result import make
 from ._terms import Options, terms
-from .errors import ArgumentError, FiberscopeError, OracleError
-from .results import Extraction
+from .errors import ArgumentError, FiberscopeError, OracleError, ShapeError
+from .results import Extraction, LeakReport
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -27,12 +28,17 @@ def extract(
     domain: tuple[float, float] = (-3.0, 3.0),
     max_queries: int | None = None,
     noise: float | None = None,
+    truth: Any = None,
+    resume: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Extraction:
     """Recovers a ReLU network from a function that takes a batch (one query per row) and returns one row of outputs each.
 
     `widths` are those of all layers, inputs first; without them, `inputs` and `outputs` are needed and the hidden
     widths are found. `domain` is the interval of every input on which the function is wanted. Ask only what you may ask.
+
+    With `truth`, the true network, the result says how close it came. Queries and answers are logged in the file `resume`; if it exists, the
+    extraction goes on with it and asks nothing twice.
 
     >>> import fiberscope as fs
     >>> secret = fs.load("zoo:identifiable")
@@ -56,12 +62,62 @@ def extract(
     def ask(points: np.ndarray) -> np.ndarray:
         return _answers(function, points, outputs)
 
-    low, high = (float(end) for end in domain)
+    known = None if truth is None else _truth(truth, inputs, outputs)
+    low, high = _ends(domain)
+    log = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        net, data = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, given)
+        net, data = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, log, given)
     from .network import Network
 
     return make(Extraction, data, network=None if net is None else Network._of(net))
+
+
+def leak_report(
+    network: Any,
+    *,
+    widths: Sequence[int] | None = None,
+    domain: tuple[float, float] = (-3.0, 3.0),
+    max_queries: int | None = None,
+    noise: float | None = None,
+    **options: Unpack[Options],
+) -> LeakReport:
+    """For the owner of a model: how many digits of its parameters answers of lower and lower precision leak.
+
+    `widths` are the hidden ones if whoever asks knows them.
+
+    >>> import fiberscope as fs
+    >>> rows = fs.leak_report("zoo:duplicate-merged").leak
+    >>> rows[0]["precision"], rows[0]["verdict"], rows[0]["digits"] > 6
+    ('double', 'verified', True)
+    """
+    from .network import as_network
+
+    low, high = _ends(domain)
+    hidden = None if widths is None else [int(width) for width in widths]
+    net = as_network(network, "network")
+    with terms(**options) as given:
+        data, text = _native.leak_report(net._net, hidden, (low, high), max_queries, noise, given)
+    return make(LeakReport, data, text=text)
+
+
+def _ends(domain: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in domain)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"domain: expected (lo, hi), found {domain!r}") from None
+    return low, high
+
+
+def _truth(truth: Any, inputs: int, outputs: int) -> _native.Net:
+    from .network import as_network
+
+    net = as_network(truth, "truth")
+    if (net.widths[0], net.widths[-1]) != (inputs, outputs):
+        raise ShapeError(
+            f"truth: expected {inputs} inputs and {outputs} outputs, as the function has, "
+            f"found {net.widths[0]} and {net.widths[-1]}"
+        )
+    return net._net
 
 
 def _answers(function: Callable[[np.ndarray], Any], points: np.ndarray, outputs: int) -> np.ndarray:

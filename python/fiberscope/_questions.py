@@ -65,11 +65,13 @@ def equiv(
     box: Any = None,
     exact: bool = False,
     tolerance: float | None = None,
+    resume: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Equivalence:
     """Whether two networks (or files, or torch modules) compute the same function, with a proof or a witness.
 
     `exact` refuses "equivalent up to rounding"; `tolerance` is the largest certified difference that counts as rounding.
+    A search that a `time_limit` ends is written to the file `resume`; the next call goes on with it.
 
     >>> import fiberscope as fs
     >>> found = fs.equiv("zoo:hiding-two", "zoo:hiding-two-translated")
@@ -83,8 +85,10 @@ def equiv(
         raise ArgumentError(f"tolerance: expected a positive number, found {tolerance!r}")
     if exact and tolerance is not None:
         raise ArgumentError("exact=True and a tolerance contradict each other")
+    first, second = _network(a, "a")._net, _network(b, "b")._net
+    file = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        data, proof = _native.equiv(_network(a, "a")._net, _network(b, "b")._net, as_box(box), exact, tolerance, given)
+        data, proof = _native.equiv(first, second, as_box(box), exact, tolerance, file, given)
     found = json.loads(data)
     at = found["witness"]
     witness = at and Witness(np.array(at["x"]), np.array(at["a"]), np.array(at["b"]), at["x_exact"])
@@ -121,7 +125,10 @@ def reduce(net: Network, box: Any = None, **options: Unpack[Options]) -> Reduced
 
 def canon(net: Network, **options: Unpack[Options]) -> Canonical:
     with terms(**options) as given:
-        made, data = _native.canon(net._net, given)
+        found = _native.canon(net._net, given)
+    if found is None:
+        raise UndecidedError("the time limit was reached before the canonical form was")
+    made, data = found
     return make(Canonical, data, network=_wrap(made))
 
 

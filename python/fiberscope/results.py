@@ -326,10 +326,72 @@ class Extraction(Result):
     noise: float
     """The error of one answer, measured or given."""
     remarks: list[str]
+    asked: int
+    """Queries that the function was asked; the others were answered by the log."""
+    replayed: int
+    log: str | None
+    """The file of queries and answers."""
+    max_relative_error: float | None
+    """With the truth: the largest error of a parameter after alignment, relative to the largest parameter of its layer."""
+    equiv: dict[str, Any] | None
+    """With the truth: the verdict of the exact comparison on the domain."""
     disagreements: list[dict[str, Any]] = aside()
 
     def __bool__(self) -> bool:
         return self.verdict == "verified"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LeakReport(Result):
+    """What a model leaks to queries, against the precision of its answers."""
+
+    oracle: str
+    parameters: int
+    domain: list[float]
+    leak: list[dict[str, Any]]
+    """One row per precision: verdict, queries, largest difference of outputs, digits of the parameters."""
+    text: str = aside()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ReportPage(Result):
+    """A report that was written."""
+
+    report: Path
+    """The file."""
+    verdict: str | None
+    """The verdict on two networks."""
+    claims: list[dict[str, Any]]
+    """What the page says, and of what."""
+    checker: bool
+    """Whether a button of the page checks its certificates again."""
+    text: str = aside()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TourPage(Result):
+    """The tour that was written."""
+
+    report: Path
+    """The file."""
+    claims: list[dict[str, Any]]
+    """The claims whose certificates were checked."""
+    text: str = aside()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reproduction(Result):
+    """Experiments of the papers, run again."""
+
+    experiments: list[dict[str, Any]]
+    """Per experiment: the paper's claim, the verdict on it, means with standard errors."""
+    files: list[str]
+    """Figures, tables and the page."""
+    page: Path
+    """The page that shows everything."""
+    complete: bool
+    """Whether no time limit cut it short."""
+    text: str = aside()
 
 
 @dataclass(frozen=True, repr=False, eq=False)

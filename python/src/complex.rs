@@ -33,7 +33,8 @@ pub fn regions(
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
-        let limits = ComplexLimits { time: watch.time, regions: Some(max_regions.unwrap_or(COUNTED)) };
+        let limits =
+            ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions.unwrap_or(COUNTED)) };
         let walk = match method.as_deref() {
             None => network.input_width() > EDGES,
             Some("walk") => true,
@@ -110,7 +111,7 @@ pub fn plot(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResu
         );
         let domain = read_domain(place, inputs)?;
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
-        let limits = ComplexLimits { time: watch.time, regions: Some(DRAWN) };
+        let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(DRAWN) };
         let (complex, breakpoints) = build(&of, &limits, watch)?.ok_or_else(|| {
             anyhow::anyhow!("a limit stopped the picture: more than {DRAWN} regions, or out of time")
         })?;
@@ -155,7 +156,7 @@ pub fn folds(
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
-        let limits = ComplexLimits { time: watch.time, regions: Some(max_regions) };
+        let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
         let Some((complex, breakpoints)) = build(&of, &limits, watch)? else {
             return Ok((fold_answer::stopped(&network).to_string(), None));
         };
@@ -187,7 +188,7 @@ pub fn match_folds(
         let [a, b] = networks;
         let domain = read_domain(place, a.input_width())?;
         let of = ComplexView { name: &name, network: &a, domain, axes: None };
-        let limits = ComplexLimits { time: watch.time, regions: Some(max_regions) };
+        let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
         let Some((complex, breakpoints)) = build(&of, &limits, watch)? else { return Ok(None) };
         Ok(Some(relabelling(&complex, &breakpoints, [&a, &b])?.to_json().to_string()))
     })

@@ -23,7 +23,7 @@ fn options(watch: &Watch, primes: Option<usize>, generic: bool, memory: usize) -
         primes,
         generic,
         memory: memory.saturating_mul(1 << 20),
-        deadline: watch.end(),
+        deadline: watch.deadline.clone(),
         ..DimensionOptions::default()
     }
 }
@@ -102,7 +102,8 @@ pub fn kernel<'py>(
         kernel.blocks(kind, memory.saturating_mul(1 << 18), |block| {
             watch.say(&format!("{} of {size} rows of the kernel", entries.len() / size.max(1)));
             entries.extend_from_slice(block);
-            Ok::<(), DimensionError>(())
+            anyhow::ensure!(!watch.is_stopped(), "nobody waits for the kernel");
+            Ok(())
         })?;
         Ok((size, entries))
     })?;
@@ -227,7 +228,7 @@ pub fn train(
             every: settings.every,
             dimension: settings.dimension,
             checkpoint: 0,
-            deadline: watch.end(),
+            deadline: watch.deadline.clone(),
         };
         let last = watch.seed.checked_add(settings.seeds).context("seed: too large")?;
         let starts: Vec<_> = (watch.seed..last).map(Err).collect();

@@ -9,6 +9,7 @@ use fiberscope::fiber::conserve::FlowError;
 use fiberscope::linear::LinearError;
 use fiberscope::train::TrainError;
 use fiberscope_core::{CertificateError, DomainError, InputError, NetworkError};
+use fiberscope_io::queries::LogError;
 use fiberscope_io::{FormatError, IoError};
 use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -55,7 +56,7 @@ fn class(error: &anyhow::Error) -> &'static str {
                 _ => "ModelFileError",
             };
         }
-        if cause.is::<FormatError>() {
+        if cause.is::<FormatError>() || cause.is::<LogError>() {
             return "ModelFileError";
         }
         if let Some(error) = cause.downcast_ref::<ExtractError>() {

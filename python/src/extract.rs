@@ -1,10 +1,12 @@
-//! Extraction: a network from a Python function that stands for it.
+//! Extraction: a network from a Python function that stands for it, and what a network leaks.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fiberscope::extract::{Options, Oracle, OracleError, extract as recover};
-use fiberscope_answer::extraction::summary;
+use fiberscope::extract::{ExtractError, Options, Oracle, OracleError, extract as recover};
+use fiberscope_answer::extraction::{Recorder, compare, leak, place, summary};
 use fiberscope_core::Matrix;
+use fiberscope_io::queries::{Log, Run};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -30,7 +32,9 @@ impl Oracle for Function<'_> {
     }
 
     fn query(&mut self, points: &Matrix) -> Result<Matrix, OracleError> {
-        self.watch.heed();
+        if self.watch.is_stopped() {
+            return Err(OracleError("nobody waits for the answers".into()));
+        }
         let shape = [points.rows(), points.cols()];
         let entries = points.entries().to_vec();
         Python::attach(|py| {
@@ -48,6 +52,9 @@ impl Oracle for Function<'_> {
     }
 }
 
+/// So many queries are asked at once.
+const BATCH: usize = 4096;
+
 /// Recovers a network from the answers of a function: the network, and JSON. An exception of the function is passed on.
 #[pyfunction]
 pub fn extract(
@@ -59,21 +66,33 @@ pub fn extract(
     domain: (f64, f64),
     max_queries: Option<u64>,
     noise: Option<f64>,
+    truth: Option<PyRef<Net>>,
+    log: Option<PathBuf>,
     terms: Terms,
 ) -> PyResult<(Option<Net>, String)> {
+    let truth = truth.map(|truth| Arc::clone(&truth.network));
     let failure = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&failure);
     let done = work(py, &terms, move |watch| {
-        let mut oracle = Function { function: &function, inputs, outputs, watch, failure: &seen };
-        let options =
-            Options { widths, domain, max_queries, noise, seed: watch.seed, deadline: watch.deadline() };
-        let found = recover(&mut oracle, &options, &mut |now| {
-            let (layer, step, neurons) = (now.layer + 1, now.step, now.neurons);
-            watch.say(&format!("layer {layer}, {step}: {neurons} neurons found, {} queries", now.queries));
+        let oracle = Function { function: &function, inputs, outputs, watch, failure: &seen };
+        let (seed, deadline) = (watch.seed, watch.deadline.clone());
+        let opened = log.as_deref().map(|path| {
+            Log::open(path, &Run { inputs, outputs, seed, domain, widths: widths.clone(), noise })
+        });
+        let mut recorder = Recorder::new(Box::new(oracle), opened.transpose()?, BATCH);
+        let options = Options { widths, domain, max_queries, noise, seed, deadline };
+        let found = recover(&mut recorder, &options, &mut |now| {
+            let layer = place(now.layer, now.step).map_or(String::new(), |l| format!("layer {}, ", l + 1));
+            let (step, neurons, queries) = (now.step, now.neurons, now.queries);
+            watch.say(&format!("{layer}{step}: {neurons} neurons found, {queries} queries"));
         })?;
-        let name = "a Python function".into();
-        let value = summary(&found, name, (inputs, outputs), domain).to_json().to_string();
-        Ok((found.network, value))
+        let mut summary = summary(&found, "a Python function".into(), (inputs, outputs), domain);
+        (summary.asked, summary.replayed) = (recorder.asked(), recorder.replayed());
+        summary.log = log.map(|path| path.display().to_string());
+        summary.truth = truth
+            .zip(found.network.as_ref())
+            .map(|(truth, network)| compare(&truth, network, &found, &options));
+        Ok((found.network, summary.to_json().to_string()))
     });
     let raised = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     let (network, value) = match (done, raised) {
@@ -81,4 +100,29 @@ pub fn extract(
         (done, _) => done?,
     };
     Ok((network.map(|network| Net::computed(network, "extracted network")), value))
+}
+
+/// What answers of lower and lower precision leak of a network: JSON and text.
+#[pyfunction]
+pub fn leak_report(
+    py: Python,
+    net: &Net,
+    widths: Option<Vec<usize>>,
+    domain: (f64, f64),
+    max_queries: Option<u64>,
+    noise: Option<f64>,
+    terms: Terms,
+) -> PyResult<(String, String)> {
+    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    work(py, &terms, move |watch| {
+        let (lo, hi) = domain;
+        // Not a number is no end.
+        if lo.partial_cmp(&hi) != Some(std::cmp::Ordering::Less) {
+            return Err(ExtractError::Domain { lo, hi }.into());
+        }
+        let (seed, deadline) = (watch.seed, watch.deadline.clone());
+        let options = Options { widths, domain, max_queries, noise, seed, deadline };
+        let report = leak(&name, &network, &options, &|text| watch.say(text));
+        Ok((report.to_json().to_string(), report.to_text()))
+    })
 }

@@ -23,7 +23,7 @@ use crate::work::{Terms, Watch, work};
 
 fn subject(name: String, network: &Network, orthant: bool, watch: &Watch) -> Subject {
     let ground = if orthant { Ground::Orthant } else { Ground::Space };
-    Subject::new(name, network.clone(), ground, watch.deadline(), watch.seed)
+    Subject::new(name, network.clone(), ground, watch.deadline.clone(), watch.seed)
 }
 
 /// The fiber of a network: JSON and text.
@@ -179,7 +179,10 @@ pub fn construct(
 /// The fraction of identifiable parameters: JSON.
 #[pyfunction]
 pub fn volume(py: Python, widths: Vec<usize>, samples: Option<u64>, terms: Terms) -> PyResult<String> {
-    work(py, &terms, move |watch| Ok(VolumeAnswer::new(&widths, samples, watch.seed)?.to_json().to_string()))
+    work(py, &terms, move |watch| {
+        let answer = VolumeAnswer::new(&widths, samples, watch.seed, &watch.deadline)?;
+        Ok(answer.to_json().to_string())
+    })
 }
 
 /// What gradient flow conserves: JSON.
@@ -197,7 +200,7 @@ pub fn conserve(
     let (network, data) = (Arc::clone(&net.network), matrix(&data));
     let loss = if cross_entropy { Loss::CrossEntropy } else { Loss::Mse };
     work(py, &terms, move |watch| {
-        let options = FlowOptions { loss, time, steps, halvings };
+        let options = FlowOptions { loss, time, steps, halvings, deadline: watch.deadline.clone() };
         let show = |part: f64| watch.say(&format!("{:3.0} % of the flows", 100.0 * part));
         Ok(conserve_answer::value(&follow(&network, &data, &options, &show)?).to_string())
     })

@@ -12,6 +12,7 @@ mod extract;
 mod fiber;
 mod linear;
 mod network;
+mod page;
 mod rewrite;
 mod work;
 
@@ -25,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
     #[pymodule_export]
-    use super::extract::extract;
+    use super::extract::{extract, leak_report};
     #[pymodule_export]
     use super::fiber::{conserve, construct, fiber, fiber_contains, fiber_path, fiber_sample, volume};
     #[pymodule_export]
@@ -34,6 +35,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::network::{Net, load_data, zoo};
+    #[pymodule_export]
+    use super::page::{ExplorerServer, command, report, reproduce, tour, write_explorer};
     #[pymodule_export]
     use super::rewrite::{align, canon, check, equiv, info, reduce, relabel};
 }

@@ -31,7 +31,7 @@ fn named(networks: Vec<LinearNetwork>, name: &str) -> Vec<Net> {
 }
 
 fn dag(widths: Vec<usize>, rank: usize, strata: usize, watch: &Watch) -> anyhow::Result<StratumDag> {
-    let limits = StratumLimits { strata, deadline: watch.end() };
+    let limits = StratumLimits { strata, deadline: watch.deadline.clone() };
     match StratumDag::build_within(&Fiber::new(widths, rank)?, &limits) {
         Err(error @ LinearError::TooManyStrata { .. }) => {
             bail!("{error}; raise max_strata, or use count_only=True")

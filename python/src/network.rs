@@ -25,7 +25,8 @@ pub struct Net {
     pub network: Arc<Network>,
     /// The precision in which its parameters were stored.
     pub precision: Precision,
-    notes: Vec<String>,
+    /// What the reader did beyond copying numbers.
+    pub notes: Vec<String>,
     /// Its name in results.
     #[pyo3(get)]
     pub name: String,

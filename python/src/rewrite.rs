@@ -1,11 +1,12 @@
 //! What a network is, whether two are equal, and rewritings that keep the function.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
 use fiberscope::anatomy::examine;
-use fiberscope::canonical::canonicalize;
-use fiberscope::equivalence::{EquivalenceOptions, decide};
+use fiberscope::canonical::canonicalize_until;
+use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
 use fiberscope_answer::equivalence;
 use fiberscope_core::{Certificate, Domain, Network};
@@ -42,6 +43,7 @@ pub fn equiv(
     place: Option<Place>,
     exact: bool,
     tolerance: Option<f64>,
+    resume: Option<PathBuf>,
     terms: Terms,
 ) -> PyResult<(String, Option<String>)> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
@@ -53,14 +55,12 @@ pub fn equiv(
             exact,
             tolerance,
             precision,
-            time: watch.time,
+            deadline: watch.deadline.clone(),
             seed: watch.seed,
             ..EquivalenceOptions::default()
         };
-        let decision = decide(&a, &b, &domain, &options, &|progress| {
-            let percent = 100.0 * progress.explored;
-            watch.say(&format!("searched {percent:.2} % of the joint regions, {} agree", progress.leaves));
-        })?;
+        let decision =
+            equivalence::search((&a, &b), &domain, options, resume.as_deref(), &|text| watch.say(text))?;
         let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);
         Ok((equivalence::value(&decision, &domain).to_string(), certificate))
     })
@@ -90,8 +90,8 @@ pub fn reduce(
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let deadline = watch.deadline();
-        let reduction = reduce_until(&network.to_exact(), &domain, &ReduceOptions::default(), deadline)?;
+        let reduction =
+            reduce_until(&network.to_exact(), &domain, &ReduceOptions::default(), &watch.deadline)?;
         let (small, _) = reduction.network.to_f64()?;
         let certificate =
             fiberscope_answer::equivalence::certify(&network, &small, &reduction.moves, &domain);
@@ -100,7 +100,7 @@ pub fn reduce(
             "widths_after": small.widths(),
             "moves": reduction.moves,
             "certified": certificate.is_some(),
-            "complete": !deadline.is_past(),
+            "complete": !watch.deadline.is_past(),
         });
         Ok((small, value.to_string(), certificate.map(|certificate| certificate.to_json())))
     });
@@ -108,12 +108,13 @@ pub fn reduce(
     Ok((Net::computed(small, &format!("{}, reduced", net.name)), value, certificate))
 }
 
-/// The canonical representative: the network and JSON.
+/// The canonical representative: the network and JSON; nothing if the time is up before.
 #[pyfunction]
-pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
+pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<(Net, String)>> {
     let network = Arc::clone(&net.network);
-    let done = work(py, &terms, move |_| {
-        let canonical = canonicalize(&network.to_exact(), &Domain::Space)?;
+    let done = work(py, &terms, move |watch| {
+        let found = canonicalize_until(&network.to_exact(), &Domain::Space, &watch.deadline)?;
+        let Some(canonical) = found else { return Ok(None) };
         let (rounded, lossless) = canonical.network.to_f64()?;
         let value = json!({
             "fingerprint": canonical.fingerprint,
@@ -122,10 +123,10 @@ pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
             "widths": canonical.network.widths(),
             "exact": lossless,
         });
-        Ok((rounded, value.to_string()))
+        Ok(Some((rounded, value.to_string())))
     });
-    let (rounded, value) = done?;
-    Ok((Net::computed(rounded, &format!("{}, canonical", net.name)), value))
+    let named = |rounded| Net::computed(rounded, &format!("{}, canonical", net.name));
+    Ok(done?.map(|(rounded, value)| (named(rounded), value)))
 }
 
 /// The second network close to the first: the network and JSON.
@@ -141,7 +142,8 @@ pub fn align(
     let points = data.as_ref().map(matrix);
     let done = work(py, &terms, move |watch| {
         let (a, b): (Arc<Network>, Arc<Network>) = networks;
-        let options = AlignOptions { seed: watch.seed, ..AlignOptions::default() };
+        let options =
+            AlignOptions { seed: watch.seed, deadline: watch.deadline.clone(), ..AlignOptions::default() };
         let alignment = align_networks(&a, &b, &options)?;
         let mut value = json!({
             "distance_before": alignment.distance_before,

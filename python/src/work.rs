@@ -1,16 +1,14 @@
 //! Long work on threads of its own, without the interpreter's lock: progress goes to a Python function, Ctrl-C stops it.
 //!
 //! The calling thread waits and looks at signals a few times a second. When one raises an exception, that exception is passed on at once, and the
-//! work is told to stop: the next time it reports progress it unwinds to the top of its thread. Work between two reports goes on until the next
-//! one, unseen; its result is dropped.
+//! work is stopped as by a time limit: its [`Deadline`] is past. What it still returns is dropped.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fiberscope::limit::Deadline;
+use fiberscope::limit::{Deadline, Stop};
 use pyo3::prelude::*;
 
 use crate::error::{named, raise};
@@ -31,38 +29,21 @@ pub struct Terms {
 pub struct Watch {
     /// The seed.
     pub seed: u64,
-    /// The longest time.
-    pub time: Option<Duration>,
-    begun: Instant,
-    stop: Arc<AtomicBool>,
+    /// When the time is up, or nobody waits any more.
+    pub deadline: Deadline,
+    stop: Stop,
     latest: Arc<Mutex<Option<String>>>,
 }
 
-/// What is thrown to leave work that nobody waits for.
-struct Stopped;
-
 impl Watch {
-    /// Says how far the work is, and leaves it if nobody waits for it any more.
+    /// Says how far the work is.
     pub fn say(&self, text: &str) {
-        self.heed();
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
     }
 
-    /// Leaves the work if nobody waits for it any more.
-    pub fn heed(&self) {
-        if self.stop.load(Ordering::Relaxed) {
-            resume_unwind(Box::new(Stopped));
-        }
-    }
-
-    /// When the time is up.
-    pub fn deadline(&self) -> Deadline {
-        Deadline::after(self.time.map(|time| time.saturating_sub(self.begun.elapsed())))
-    }
-
-    /// The same as a moment.
-    pub fn end(&self) -> Option<Instant> {
-        self.time.and_then(|time| self.begun.checked_add(time))
+    /// Whether nobody waits for the work any more.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_pulled()
     }
 }
 
@@ -76,12 +57,11 @@ pub fn work<T: Send + 'static>(
         .num_threads(terms.threads.unwrap_or(0))
         .build()
         .map_err(|error| raise(py, &error.into()))?;
-    let (stop, latest) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
+    let (stop, latest) = (Stop::default(), Arc::new(Mutex::new(None)));
     let watch = Watch {
         seed: terms.seed,
-        time: terms.time_limit.map(Duration::from_secs_f64),
-        begun: Instant::now(),
-        stop: Arc::clone(&stop),
+        deadline: Deadline::after(terms.time_limit.map(Duration::from_secs_f64)).or(stop.clone()),
+        stop: stop.clone(),
         latest: Arc::clone(&latest),
     };
     let (sender, receiver) = channel();
@@ -104,7 +84,7 @@ pub fn work<T: Send + 'static>(
                     _ => Ok(()),
                 };
                 if let Err(exception) = said.and_then(|()| py.check_signals()) {
-                    stop.store(true, Ordering::Relaxed);
+                    stop.pull();
                     return Err(exception);
                 }
             }

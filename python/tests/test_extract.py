@@ -42,6 +42,31 @@ def test_a_limit_is_an_answer():
     assert not found and found.reason and found.queries <= 200
 
 
+def test_a_log_goes_on_and_the_truth_is_compared(tmp_path):
+    secret = random_network([6, 4, 1], 5)
+    log = tmp_path / "queries.log"
+    asked = 0
+
+    def answer(x):
+        nonlocal asked
+        asked += len(x)
+        if asked > 300:
+            raise Broken("the line is down")
+        return secret(x)
+
+    with pytest.raises(fs.OracleError, match="the line is down"):
+        fs.extract(answer, [6, 4, 1], resume=log)
+    found = fs.extract(secret, [6, 4, 1], resume=log, truth=secret)
+    assert found and found.replayed > 0 and found.asked < found.queries and found.log == str(log)
+    assert found.max_relative_error < 1e-6 and found.equiv["verdict"].startswith("equivalent")
+    alone = fs.extract(secret, [6, 4, 1])
+    assert alone.network == found.network and alone.max_relative_error is None
+    with pytest.raises(fs.ModelFileError, match="another run"):
+        fs.extract(secret, [6, 4, 1], resume=log, seed=1)
+    with pytest.raises(fs.ShapeError, match="as the function has"):
+        fs.extract(secret, [6, 4, 1], truth="zoo:deep")
+
+
 class Broken(Exception):
     pass
 

@@ -14,7 +14,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fiberscope", &["fiberscope-core", "fiberscope-check"]),
     ("fiberscope-io", &["fiberscope-core"]),
     ("fiberscope-report", &["fiberscope-core", "fiberscope-check"]),
-    ("fiberscope-answer", &["fiberscope", "fiberscope-core", "fiberscope-report"]),
+    (
+        "fiberscope-answer",
+        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
+    ),
     (
         "fiberscope-cli",
         &[
@@ -31,6 +34,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "fiberscope",
             "fiberscope-answer",
+            // For the console script, which is the command; see the test below.
+            "fiberscope-cli",
             "fiberscope-core",
             "fiberscope-check",
             "fiberscope-io",
@@ -86,4 +91,13 @@ fn imports_follow_the_layers() {
 #[test]
 fn the_checker_depends_on_core_alone() {
     assert_eq!(dependencies()["fiberscope-check"], ["fiberscope-core"]);
+}
+
+#[test]
+fn python_asks_the_command_for_nothing_but_to_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("python/src");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let text: String = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let uses: Vec<&str> = text.split("fiberscope_cli").skip(1).collect();
+    assert!(uses.len() == 1 && uses[0].starts_with("::run("), "{}", uses.len());
 }

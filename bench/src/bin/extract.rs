@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
 use fiberscope::extract::{self, Extraction, NetworkOracle, Options, Verdict, extract};
+use fiberscope::limit::Deadline;
 use fiberscope_io::{ReadOptions, load};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -218,7 +219,7 @@ fn compare_exactly(truth: &Network, found: &Network, domain: (f64, f64)) -> Resu
     let options = EquivalenceOptions {
         tolerance: Some(TOLERANCE),
         precision: f64::EPSILON,
-        time: Some(COMPARISON),
+        deadline: Deadline::after(Some(COMPARISON)),
         ..EquivalenceOptions::default()
     };
     match decide(truth, found, &domain, &options, &|_| {}).map(|decision| decision.verdict) {

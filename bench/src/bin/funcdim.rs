@@ -15,6 +15,7 @@ use std::time::Instant;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use fiberscope::dimension::{DimensionOptions, functional_dimension};
+use fiberscope::limit::Deadline;
 use fiberscope::train::{
     Event, Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, Trainer, train,
 };
@@ -171,7 +172,7 @@ fn training() -> Result<()> {
     write_npy(&folder.path().join("inputs.npy"), &x)?;
     write_npy(&folder.path().join("targets.npy"), &y)?;
     let options = TrainOptions::paper(&[1, 10, 10, 10, 10, 1], 2000);
-    let track = TrackOptions { every: 50, dimension: true, checkpoint: 0, deadline: None };
+    let track = TrackOptions { every: 50, dimension: true, checkpoint: 0, deadline: Deadline::NEVER };
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     let seeds: Vec<_> = (0..15).map(Err).collect();
     let ours = pool.install(|| -> std::result::Result<f64, TrainError> {

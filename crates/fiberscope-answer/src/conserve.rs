@@ -16,6 +16,7 @@ pub fn value(found: &Conservation) -> Value {
         found.linear.iter().map(|units| units.iter().map(|unit| unit + 1).collect()).collect();
     json!({
         "drift": found.runs.iter().map(run).collect::<Vec<_>>(),
+        "complete": found.complete,
         "series": series,
         "always_active": linear,
         "order_gradient_descent": found.order(Integrator::GradientDescent),

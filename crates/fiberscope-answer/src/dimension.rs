@@ -1,7 +1,5 @@
 //! The functional dimension as data for reports.
 
-use std::time::Instant;
-
 use anyhow::bail;
 use fiberscope::complex::ComplexLimits;
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
@@ -32,6 +30,13 @@ pub struct BatchQuestion<'a> {
     pub kind: KernelKind,
     /// Also the float32 rank where it takes long.
     pub float32: bool,
+}
+
+impl<'a> BatchQuestion<'a> {
+    /// The rank on the points of a place, and no more.
+    pub fn rank(place: String, points: &'a Matrix, columns: Option<&'a [String]>) -> Self {
+        BatchQuestion { place, points, columns, spectrum: false, kind: KernelKind::Full, float32: false }
+    }
 }
 
 /// Where regions are looked for.
@@ -148,8 +153,9 @@ fn find_regions(
     }
     if question.max_regions > 0 {
         // Half of the time is left to sampling and to the rank.
-        let time = options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 2);
-        let limits = ComplexLimits { time, regions: Some(question.max_regions) };
+        let half = options.deadline.left().map(|left| options.deadline.at_most(left / 2));
+        let deadline = half.unwrap_or_else(|| options.deadline.clone());
+        let limits = ComplexLimits { deadline, regions: Some(question.max_regions) };
         let listed = list_regions(network, domain, &limits, &|regions| {
             say(&format!("regions: {regions} so far"));
         })?;

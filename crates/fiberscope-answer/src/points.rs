@@ -91,7 +91,7 @@ impl Comparison {
     pub fn add(&mut self, subject: &Subject, network: &Network) -> Result<(), EquivalenceError> {
         let options = EquivalenceOptions {
             precision: f64::EPSILON,
-            time: subject.deadline.left(),
+            deadline: subject.deadline.clone(),
             seed: subject.seed,
             ..EquivalenceOptions::default()
         };

@@ -1,6 +1,7 @@
 //! The fraction of parameters that their function identifies.
 
 use fiberscope::fiber::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
+use fiberscope::limit::Deadline;
 use fiberscope_core::Rational;
 use serde_json::{Value, json};
 
@@ -12,18 +13,21 @@ pub struct VolumeAnswer {
     pub found: Volume,
     /// The estimate from random parameters.
     pub estimate: MonteCarlo,
-    /// How many parameters were drawn.
-    pub samples: u64,
 }
 
 impl VolumeAnswer {
-    /// Computes the fraction; without a number of samples as many are drawn as take about a second.
-    pub fn new(widths: &[usize], samples: Option<u64>, seed: u64) -> Result<Self, VolumeError> {
+    /// Computes the fraction; without a number of samples as many are drawn as take about a second, and fewer if the time is up.
+    pub fn new(
+        widths: &[usize],
+        samples: Option<u64>,
+        seed: u64,
+        deadline: &Deadline,
+    ) -> Result<Self, VolumeError> {
         let found = volume(widths)?;
         let bits = ((widths[1] + 1) * widths[2]) as u64;
         let samples = samples.unwrap_or_else(|| (200_000_000 / bits).clamp(1000, 200_000));
-        let estimate = monte_carlo(widths, samples, seed)?;
-        Ok(VolumeAnswer { widths: widths.to_vec(), found, estimate, samples })
+        let estimate = monte_carlo(widths, samples, seed, deadline)?;
+        Ok(VolumeAnswer { widths: widths.to_vec(), found, estimate })
     }
 
     /// The fraction of parameters that are not identified.
@@ -33,6 +37,7 @@ impl VolumeAnswer {
 
     /// The facts with the keys of `fiberscope volume --json`.
     pub fn to_json(&self) -> Value {
+        let drawn = self.estimate.samples > 0;
         json!({
             "widths": self.widths,
             "exact": self.found.exact.to_string(),
@@ -40,9 +45,9 @@ impl VolumeAnswer {
             "complement": self.rest().to_f64(),
             "lower": self.found.lower.to_f64(),
             "upper": self.found.upper.to_f64(),
-            "monte_carlo": self.estimate.estimate,
-            "monte_carlo_error": self.estimate.error,
-            "monte_carlo_samples": self.samples,
+            "monte_carlo": drawn.then_some(self.estimate.estimate),
+            "monte_carlo_error": drawn.then_some(self.estimate.error),
+            "monte_carlo_samples": self.estimate.samples,
         })
     }
 }

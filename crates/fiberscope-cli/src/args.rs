@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fiberscope::limit::Deadline;
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::answer::AnswerArgs;
@@ -51,6 +53,13 @@ pub struct Global {
     /// No progress, notes or warnings on standard error
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+impl Global {
+    /// When the time limit is reached, counted from now on.
+    pub fn deadline(&self) -> Deadline {
+        Deadline::after(self.time_limit.map(Duration::from_secs_f64))
+    }
 }
 
 pub fn seconds(text: &str) -> Result<f64, String> {

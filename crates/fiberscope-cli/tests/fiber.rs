@@ -169,3 +169,18 @@ fn the_volume_of_large_widths_is_exact() {
     assert!(complement > 0.0 && complement < 1e-140, "{complement}");
     assert_eq!(large["monte_carlo"], 1.0);
 }
+
+#[test]
+fn time_limits_end_what_would_take_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let volume = json(folder, "volume --widths 9,9,9,1 --samples 1000000000000 --time-limit 0.5", 0);
+    let drawn = volume["monte_carlo_samples"].as_u64().unwrap();
+    assert!(volume["exact"].is_string() && drawn < 1_000_000_000_000);
+    let rows: String = (0..200).map(|i| format!("{},{},{},1\n", i % 7, i % 5, i % 3)).collect();
+    fs::write(folder.join("data.csv"), rows).unwrap();
+    let flow = json(folder, "conserve zoo:hiding-two data.csv --steps 100000000 --time-limit 0.5", 3);
+    assert_eq!((&flow["complete"], &flow["drift"]), (&Value::Bool(false), &serde_json::json!([])));
+    let (code, out, _) = run(folder, "canon zoo:deep --time-limit 0.000000001");
+    assert_eq!((code, out.as_str()), (3, ""));
+}

@@ -6,11 +6,12 @@
 //! the entry ends.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::io::{self, Cursor, Read};
+use std::collections::BTreeMap;
+use std::io::Read;
 
-use zip::read::{ArchiveOffset, Config, ZipFile};
-use zip::{CompressionMethod, ZipArchive};
+use flate2::Crc;
+use flate2::bufread::DeflateDecoder;
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipSliceArchive};
 
 use crate::FormatError;
 use crate::state_dict::{clipped, quoted};
@@ -28,28 +29,36 @@ pub(crate) struct Entry {
     /// Its size when inflated, as the archive declares it.
     pub(crate) size: u64,
     stored: bool,
+    checksum: u32,
+    place: ZipArchiveEntryWayfinder,
 }
 
 /// An opened archive.
 pub(crate) struct Archive<'a> {
-    bytes: &'a [u8],
-    zip: ZipArchive<Cursor<&'a [u8]>>,
+    zip: ZipSliceArchive<&'a [u8]>,
     entries: Vec<Entry>,
+    places: BTreeMap<String, usize>,
 }
 
 impl<'a> Archive<'a> {
     /// Reads and checks the central directory.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        // Guessing the offset, the zip reader mistakes the second record of some archives for the first:
-        // those of PyTorch whose first record is as long as the 76 bytes between directory and end record.
-        let config = Config { archive_offset: ArchiveOffset::Known(0) };
-        let zip = ZipArchive::with_config(config, Cursor::new(bytes))
-            .map_err(|e| FormatError::malformed(format!("no zip archive: {}", clipped(&e.to_string()))))?;
-        if zip.has_duplicate_names() {
-            return Err(duplicate_name(bytes, zip.central_directory_start()));
+        let no_archive = |what: &str| FormatError::malformed(format!("no zip archive: {}", clipped(what)));
+        let zip = ZipArchive::from_slice(bytes).map_err(|e| no_archive(&e.to_string()))?;
+        let (mut entries, mut places) = (Vec::new(), BTreeMap::new());
+        let mut total = 0u64;
+        for record in zip.entries() {
+            let entry = check_entry(&record.map_err(|e| no_archive(&e.to_string()))?)?;
+            total = total.saturating_add(entry.size);
+            if places.insert(entry.name.clone(), entries.len()).is_some() {
+                return Err(broken(&entry.name, "the archive holds it twice"));
+            }
+            entries.push(entry);
         }
-        let entries = (0..zip.len()).map(|i| check_entry(&zip, i)).collect::<Result<Vec<_>, _>>()?;
-        let total = entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
+        if entries.len() as u64 != zip.entries_hint() {
+            let (expected, found) = (zip.entries_hint(), entries.len());
+            return Err(no_archive(&format!("its end announces {expected} entries, found {found}")));
+        }
         if total > inflation_limit(bytes.len()) {
             return Err(FormatError::malformed(format!(
                 "the archive has {} bytes and declares {total} when inflated; at most {} (64 MiB + 32 x the file's \
@@ -58,7 +67,7 @@ impl<'a> Archive<'a> {
                 inflation_limit(bytes.len())
             )));
         }
-        Ok(Archive { bytes, zip, entries })
+        Ok(Archive { zip, entries, places })
     }
 
     /// The entries, in the order of the central directory.
@@ -68,46 +77,83 @@ impl<'a> Archive<'a> {
 
     /// The place of the entry of this name in [`Archive::entries`].
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.zip.index_for_name_raw(name.as_bytes())
+        self.places.get(name).copied()
     }
 
     /// The contents of entry `index` from their beginning.
-    pub(crate) fn reader(&mut self, index: usize) -> Result<EntryReader<'_, 'a>, FormatError> {
-        let Entry { name, size, .. } = self.entries[index].clone();
-        match self.zip.by_index(index) {
-            Ok(file) => Ok(EntryReader { file, name, left: size }),
-            Err(e) => Err(broken(&name, &clipped(&e.to_string()))),
-        }
+    pub(crate) fn reader(&self, index: usize) -> Result<EntryReader<'a>, FormatError> {
+        let entry = &self.entries[index];
+        let packed = self.packed(entry)?;
+        let source = if entry.stored {
+            Source::Stored(packed)
+        } else {
+            Source::Deflated(Box::new(DeflateDecoder::new(packed)))
+        };
+        let (name, checksum, left) = (entry.name.clone(), entry.checksum, entry.size);
+        Ok(EntryReader { source, name, checksum, found: Crc::new(), left })
     }
 
     /// The whole contents of entry `index`: borrowed if stored, inflated otherwise.
-    pub(crate) fn contents(&mut self, index: usize) -> Result<Cow<'a, [u8]>, FormatError> {
-        let (bytes, Entry { name, size, stored }) = (self.bytes, self.entries[index].clone());
-        let size = usize::try_from(size).map_err(|_| broken(&name, "it is too large for this machine"))?;
-        let mut reader = self.reader(index)?;
-        if stored {
-            let start = reader.file.data_start().and_then(|start| usize::try_from(start).ok());
-            io::copy(&mut reader.file, &mut io::sink()).map_err(|e| broken(&name, &e.to_string()))?;
-            let contents = start.and_then(|start| bytes.get(start..start.checked_add(size)?));
-            return contents.map(Cow::Borrowed).ok_or_else(|| broken(&name, "the file ends inside it"));
+    pub(crate) fn contents(&self, index: usize) -> Result<Cow<'a, [u8]>, FormatError> {
+        let entry = &self.entries[index];
+        let size = usize::try_from(entry.size)
+            .map_err(|_| broken(&entry.name, "it is too large for this machine"))?;
+        if entry.stored {
+            let contents = self.packed(entry)?;
+            let mut found = Crc::new();
+            found.update(contents);
+            check_sum(&entry.name, entry.checksum, &found)?;
+            return Ok(Cow::Borrowed(contents));
         }
+        let mut reader = self.reader(index)?;
+        // The declared size is bounded by that of the file, but memory is taken as it is needed.
         let mut contents = Vec::new();
-        let inflated = reader.file.by_ref().take(size as u64).read_to_end(&mut contents);
-        inflated.map_err(|e| broken(&name, &e.to_string()))?;
+        let inflated = reader.source.by_ref().take(size as u64).read_to_end(&mut contents);
+        inflated.map_err(|e| broken(&entry.name, &e.to_string()))?;
+        reader.found.update(&contents);
         reader.left -= contents.len() as u64;
         reader.finish()?;
         Ok(Cow::Owned(contents))
     }
+
+    /// The bytes of an entry as they stand in the archive.
+    fn packed(&self, entry: &Entry) -> Result<&'a [u8], FormatError> {
+        let found =
+            self.zip.get_entry(entry.place).map_err(|e| broken(&entry.name, &clipped(&e.to_string())))?;
+        let (start, end) = found.compressed_data_range();
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let bytes: &'a [u8] = self.zip.get_ref();
+        range
+            .and_then(|(start, end)| bytes.get(start..end))
+            .ok_or_else(|| broken(&entry.name, "the file ends inside it"))
+    }
+}
+
+/// Where the bytes of an entry come from.
+enum Source<'a> {
+    Stored(&'a [u8]),
+    Deflated(Box<DeflateDecoder<&'a [u8]>>),
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Source::Stored(bytes) => bytes.read(buffer),
+            Source::Deflated(decoder) => decoder.read(buffer),
+        }
+    }
 }
 
 /// A reader of one entry that gives exactly the declared number of bytes or fails.
-pub(crate) struct EntryReader<'z, 'a> {
-    file: ZipFile<'z, Cursor<&'a [u8]>>,
+pub(crate) struct EntryReader<'a> {
+    source: Source<'a>,
     name: String,
+    checksum: u32,
+    found: Crc,
     left: u64,
 }
 
-impl EntryReader<'_, '_> {
+impl EntryReader<'_> {
     /// The declared number of bytes that have not been read yet.
     pub(crate) fn left(&self) -> u64 {
         self.left
@@ -119,7 +165,8 @@ impl EntryReader<'_, '_> {
         if length > self.left {
             return Err(broken(&self.name, &format!("expected {length} more bytes, found {}", self.left)));
         }
-        self.file.read_exact(buffer).map_err(|e| broken(&self.name, &e.to_string()))?;
+        self.source.read_exact(buffer).map_err(|e| broken(&self.name, &e.to_string()))?;
+        self.found.update(buffer);
         self.left -= length;
         Ok(())
     }
@@ -129,57 +176,46 @@ impl EntryReader<'_, '_> {
         if self.left > 0 {
             return Err(broken(&self.name, &format!("expected its end, found {} more bytes", self.left)));
         }
-        match self.file.read(&mut [0]) {
-            Ok(0) => Ok(()),
+        match self.source.read(&mut [0]) {
+            Ok(0) => check_sum(&self.name, self.checksum, &self.found),
             Ok(_) => Err(broken(&self.name, "it inflates to more bytes than the archive declares")),
             Err(e) => Err(broken(&self.name, &e.to_string())),
         }
     }
 }
 
-fn check_entry(zip: &ZipArchive<Cursor<&[u8]>>, index: usize) -> Result<Entry, FormatError> {
-    let data = zip.by_index_data(index).map_err(|e| FormatError::malformed(clipped(&e.to_string())))?;
-    let name = std::str::from_utf8(data.name_raw()).map_err(|_| {
-        let lossy = String::from_utf8_lossy(data.name_raw());
+fn check_sum(name: &str, expected: u32, found: &Crc) -> Result<(), FormatError> {
+    if found.sum() == expected { Ok(()) } else { Err(broken(name, "its checksum is wrong")) }
+}
+
+fn check_entry(record: &ZipFileHeaderRecord) -> Result<Entry, FormatError> {
+    let path = record.file_path();
+    let raw: &[u8] = path.as_ref();
+    let name = std::str::from_utf8(raw).map_err(|_| {
+        let lossy = String::from_utf8_lossy(raw);
         FormatError::malformed(format!("entry {}: its name is not UTF-8", quoted(&lossy)))
     })?;
-    if data.encrypted() {
+    if record.flags().is_encrypted() {
         return Err(FormatError::unsupported(format!("entry {}: it is encrypted", quoted(name))));
     }
-    let (stored, packed, size) = match data.compression() {
-        CompressionMethod::Stored => (true, data.compressed_size(), data.size()),
-        CompressionMethod::Deflated => (false, data.compressed_size(), data.size()),
+    let stored = match record.compression_method() {
+        CompressionMethod::STORE => true,
+        CompressionMethod::DEFLATE => false,
         other => {
             let message =
                 format!("entry {}: expected stored or deflated data, found {other:?}", quoted(name));
             return Err(FormatError::unsupported(message));
         }
     };
+    let (packed, size) = (record.compressed_size_hint(), record.uncompressed_size_hint());
     if stored && packed != size {
         let message = format!("entry {}: {packed} stored bytes are declared to be {size}", quoted(name));
         return Err(FormatError::malformed(message));
     }
-    Ok(Entry { name: name.to_owned(), size, stored })
+    let (checksum, place) = (record.crc32(), record.wayfinder());
+    Ok(Entry { name: name.to_owned(), size, stored, checksum, place })
 }
 
 fn broken(entry: &str, what: &str) -> FormatError {
     FormatError::malformed(format!("entry {}: {what}", quoted(entry)))
-}
-
-/// Walks the central directory (46 bytes, name, extra field, comment per entry) for the name that
-/// occurs twice; the zip reader only knows that there is one.
-fn duplicate_name(bytes: &[u8], directory: u64) -> FormatError {
-    let mut names = BTreeSet::new();
-    let mut rest = usize::try_from(directory).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
-    while let Some(record) = rest.get(..46).filter(|record| record.starts_with(b"PK\x01\x02")) {
-        let length = |at: usize| usize::from(u16::from_le_bytes([record[at], record[at + 1]]));
-        let end = 46 + length(28);
-        let Some(name) = rest.get(46..end) else { break };
-        if !names.insert(name) {
-            let name = String::from_utf8_lossy(name);
-            return FormatError::malformed(format!("entry {}: the archive holds it twice", quoted(&name)));
-        }
-        rest = rest.get(end + length(30) + length(32)..).unwrap_or_default();
-    }
-    FormatError::malformed("two entries of the archive share a name")
 }

@@ -35,7 +35,6 @@ pub(crate) enum ByteOrder {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
-    #[cfg_attr(not(feature = "archives"), allow(dead_code, reason = "only npy files are big-endian"))]
     Big,
 }
 

@@ -4,7 +4,6 @@
 //! Readers treat their input as hostile: they never panic, never run code from the file, and never
 //! allocate more than a small multiple of its size.
 
-#[cfg(feature = "archives")]
 mod archive;
 mod element;
 mod ending;
@@ -21,11 +20,11 @@ pub mod csv;
 pub mod domain;
 pub mod json;
 pub mod nnet;
-#[cfg(feature = "archives")]
 pub mod npz;
 pub mod onnx;
-#[cfg(feature = "archives")]
 pub mod pt;
+#[cfg(feature = "queries")]
+pub mod queries;
 pub mod safetensors;
 mod state_dict;
 pub mod table;

@@ -9,8 +9,7 @@ mod npy;
 use std::io::{self, Write};
 
 use fiberscope_core::{Activation, Matrix, Network};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
+use rawzip::ZipArchiveWriter;
 
 use crate::archive::Archive;
 use crate::element::{check_writable, encode};
@@ -20,13 +19,13 @@ use npy::{Contents, Header};
 
 /// Reads a network from the bytes of a npz file.
 pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> {
-    let mut archive = Archive::open(bytes)?;
+    let archive = Archive::open(bytes)?;
     let mut activations = None;
     let (mut tensors, mut arrays) = (Vec::new(), Vec::new());
     for index in 0..archive.entries().len() {
         let name = key(&archive.entries()[index].name)?.to_owned();
         if name == ACTIVATIONS_KEY {
-            activations = Some(read_activations(&mut archive, index).map_err(|e| in_array(&name, e))?);
+            activations = Some(read_activations(&archive, index).map_err(|e| in_array(&name, e))?);
             continue;
         }
         let header = array::read_header(&mut archive.reader(index)?).map_err(|e| in_array(&name, e))?;
@@ -40,7 +39,7 @@ pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> 
         arrays.push(index);
     }
     state_dict::network(&tensors, activations.as_deref(), |i| {
-        let read = read_array(&mut archive, arrays[i]).map(|(_, numbers)| numbers);
+        let read = read_array(&archive, arrays[i]).map(|(_, numbers)| numbers);
         read.map_err(|e| in_array(&tensors[i].name, e))
     })
 }
@@ -49,23 +48,25 @@ pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> 
 /// `numpy.savez` does; with the key `activations` if a hidden layer has no relu.
 pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
     check_writable(network, precision)?;
-    let (descr, size) = if precision == Precision::F32 { ("<f4", 4) } else { ("<f8", 8) };
-    let mut zip = ZipWriter::new_stream(out);
+    let descr = if precision == Precision::F32 { "<f4" } else { "<f8" };
+    let mut zip = ZipArchiveWriter::new(out);
     for (layer, l) in network.layers().iter().zip(1..) {
         let (rows, cols) = (layer.width(), layer.input_width());
-        start_array(&mut zip, &format!("W{l}"), descr, &[rows, cols], rows * cols * size)?;
-        encode(layer.weight().entries(), precision, &mut zip)?;
-        start_array(&mut zip, &format!("b{l}"), descr, &[rows], rows * size)?;
-        encode(layer.bias(), precision, &mut zip)?;
+        write_array(&mut zip, &format!("W{l}"), descr, &[rows, cols], |out| {
+            encode(layer.weight().entries(), precision, out)
+        })?;
+        write_array(&mut zip, &format!("b{l}"), descr, &[rows], |out| encode(layer.bias(), precision, out))?;
     }
     if network.hidden_layers().iter().any(|layer| layer.activation() != Activation::Relu) {
-        start_array(&mut zip, ACTIVATIONS_KEY, "<U8", &[network.depth()], network.depth() * 32)?;
-        for layer in network.layers() {
-            let codes = layer.activation().name().chars().map(u32::from).chain(std::iter::repeat(0)).take(8);
-            zip.write_all(&codes.flat_map(u32::to_le_bytes).collect::<Vec<u8>>())?;
-        }
+        write_array(&mut zip, ACTIVATIONS_KEY, "<U8", &[network.depth()], |out| {
+            network.layers().iter().try_for_each(|layer| {
+                let name = layer.activation().name().chars().map(u32::from);
+                let codes = name.chain(std::iter::repeat(0)).take(8).flat_map(u32::to_le_bytes);
+                out.write_all(&codes.collect::<Vec<u8>>())
+            })
+        })?;
     }
-    zip.finish()?;
+    zip.finish().map_err(io::Error::other)?;
     Ok(())
 }
 
@@ -89,7 +90,7 @@ pub fn read_npy_data(bytes: &[u8]) -> Result<Data, FormatError> {
 
 /// Reads data from the bytes of a npz file that holds one array, or one of the name `X`.
 pub fn read_npz_data(bytes: &[u8]) -> Result<Data, FormatError> {
-    let mut archive = Archive::open(bytes)?;
+    let archive = Archive::open(bytes)?;
     let keys = archive.entries().iter().map(|entry| key(&entry.name)).collect::<Result<Vec<_>, _>>()?;
     let index = match keys.as_slice() {
         [_] => 0,
@@ -101,7 +102,7 @@ pub fn read_npz_data(bytes: &[u8]) -> Result<Data, FormatError> {
         })?,
     };
     let name = keys[index].to_owned();
-    let read = read_array(&mut archive, index).and_then(|(header, numbers)| data(&header, numbers));
+    let read = read_array(&archive, index).and_then(|(header, numbers)| data(&header, numbers));
     read.map_err(|e| in_array(&name, e))
 }
 
@@ -128,7 +129,7 @@ fn in_array(name: &str, error: FormatError) -> FormatError {
     }
 }
 
-fn read_array(archive: &mut Archive, index: usize) -> Result<(Header, Vec<f64>), FormatError> {
+fn read_array(archive: &Archive, index: usize) -> Result<(Header, Vec<f64>), FormatError> {
     let mut stream = archive.reader(index)?;
     let header = array::read_header(&mut stream)?;
     let numbers = read_entries(&mut stream, &header)?;
@@ -143,7 +144,7 @@ fn read_entries(stream: &mut impl array::Stream, header: &Header) -> Result<Vec<
     }
 }
 
-fn read_activations(archive: &mut Archive, index: usize) -> Result<Vec<String>, FormatError> {
+fn read_activations(archive: &Archive, index: usize) -> Result<Vec<String>, FormatError> {
     let mut stream = archive.reader(index)?;
     let header = array::read_header(&mut stream)?;
     let (Contents::Text(characters, order), [_]) = (header.contents, header.shape.as_slice()) else {
@@ -179,18 +180,19 @@ fn data(header: &Header, numbers: Vec<f64>) -> Result<Data, FormatError> {
     Ok(Data { points, columns: None })
 }
 
-fn start_array<W: Write + io::Seek>(
-    zip: &mut ZipWriter<W>,
+/// Writes one array, not compressed, as an entry of the archive.
+fn write_array(
+    zip: &mut ZipArchiveWriter<&mut dyn Write>,
     key: &str,
     descr: &str,
     shape: &[usize],
-    size: usize,
+    numbers: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let header = npy::format_header(descr, shape);
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Stored)
-        .last_modified_time(DateTime::default())
-        .large_file(u32::try_from(header.len() + size).is_err());
-    zip.start_file(format!("{key}.npy"), options)?;
-    zip.write_all(&header)
+    let (mut entry, config) = zip.new_file(format!("{key}.npy")).start().map_err(io::Error::other)?;
+    let mut out = config.wrap(&mut entry);
+    out.write_all(&npy::format_header(descr, shape))?;
+    numbers(&mut out)?;
+    let (_, end) = out.finish().map_err(io::Error::other)?;
+    entry.finish(end).map_err(io::Error::other)?;
+    Ok(())
 }

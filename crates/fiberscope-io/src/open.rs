@@ -7,21 +7,14 @@ use std::path::{Path, PathBuf};
 use fiberscope_core::Network;
 
 use crate::{
-    Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, onnx,
+    Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, npz, onnx, pt,
     round_to_f32, safetensors, write, write_atomically, zoo,
 };
-#[cfg(feature = "archives")]
-use crate::{npz, pt};
 
-#[cfg(feature = "archives")]
+const FORMATS: &str = ".onnx, .safetensors, .npz, .nnet, .json, .pt or .pth";
 const READABLE: &str = ".onnx, .safetensors, .npz, .nnet, .json, .pt or .pth (or zoo:NAME, or - for JSON on \
                         standard input)";
-#[cfg(not(feature = "archives"))]
-const READABLE: &str = ".onnx, .safetensors, .nnet or .json (`fiberscope convert` makes them of other files)";
-#[cfg(feature = "archives")]
 const WRITABLE: [&str; 4] = ["json", "npz", "safetensors", "onnx"];
-#[cfg(not(feature = "archives"))]
-const WRITABLE: [&str; 3] = ["json", "safetensors", "onnx"];
 const WRITABLE_NAMES: &str = ".json, .npz, .safetensors or .onnx";
 const DATA: &str = ".csv, .npy or .npz";
 
@@ -45,29 +38,28 @@ fn load_file(path: &Path, options: &ReadOptions) -> Result<Model, IoError> {
         let file = File::open(path).map_err(|source| file_error(path, source))?;
         return safetensors::read_file(&file).map_err(|source| format_error(path, source));
     }
-    let read = reader(path)?;
+    let read = reader(path, READABLE)?;
     let bytes = std::fs::read(path).map_err(|source| file_error(path, source))?;
     read(&bytes, options).map_err(|source| format_error(path, source))
 }
 
 /// Reads a network from the contents of a file with this name, where there are no files.
 pub fn load_bytes(name: &Path, bytes: &[u8], options: &ReadOptions) -> Result<Model, IoError> {
-    reader(name)?(bytes, options).map_err(|source| format_error(name, source))
+    reader(name, FORMATS)?(bytes, options).map_err(|source| format_error(name, source))
 }
 
 type Reader = fn(&[u8], &ReadOptions) -> Result<Model, FormatError>;
 
-fn reader(path: &Path) -> Result<Reader, IoError> {
+/// The reader for a file's ending; the error names what was expected.
+fn reader(path: &Path, expected: &'static str) -> Result<Reader, IoError> {
     Ok(match extension(path).as_str() {
         "safetensors" => safetensors::read,
         "onnx" => onnx::read,
         "nnet" => nnet::read,
         "json" => json::read,
-        #[cfg(feature = "archives")]
         "npz" => npz::read,
-        #[cfg(feature = "archives")]
         "pt" | "pth" => pt::read,
-        _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: READABLE }),
+        _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected }),
     })
 }
 
@@ -75,9 +67,7 @@ fn reader(path: &Path) -> Result<Reader, IoError> {
 pub fn load_data(path: &Path) -> Result<Data, IoError> {
     let read: fn(&[u8]) -> Result<Data, FormatError> = match extension(path).as_str() {
         "csv" => csv::read,
-        #[cfg(feature = "archives")]
         "npy" => npz::read_npy_data,
-        #[cfg(feature = "archives")]
         "npz" => npz::read_npz_data,
         _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected: DATA }),
     };
@@ -110,7 +100,6 @@ pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Writ
     };
     write_atomically(path, |out| match extension.as_str() {
         "json" => json::write(&network, out),
-        #[cfg(feature = "archives")]
         "npz" => npz::write(&network, precision, out),
         "safetensors" => safetensors::write(&network, precision, out),
         _ => onnx::write(&network, precision, out),

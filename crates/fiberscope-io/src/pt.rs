@@ -22,10 +22,10 @@ use value::{Id, Value, View};
 /// Reads a network from the bytes of a PyTorch file.
 pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> {
     check_container(bytes)?;
-    let mut archive = Archive::open(bytes)?;
+    let archive = Archive::open(bytes)?;
     let pickle = find_pickle(&archive)?;
     let folder = archive.entries()[pickle].name.strip_suffix("data.pkl").unwrap_or_default().to_owned();
-    let order = byte_order(&mut archive, &folder)?;
+    let order = byte_order(&archive, &folder)?;
     if archive.entries()[pickle].size > pickle::MAX_PICKLE {
         return Err(FormatError::unsupported(format!(
             "entry {}: expected a pickle of at most {} bytes, found {}",
@@ -81,7 +81,7 @@ fn find_pickle(archive: &Archive) -> Result<usize, FormatError> {
     }
 }
 
-fn byte_order(archive: &mut Archive, folder: &str) -> Result<ByteOrder, FormatError> {
+fn byte_order(archive: &Archive, folder: &str) -> Result<ByteOrder, FormatError> {
     let Some(index) = archive.position(&format!("{folder}byteorder")) else { return Ok(ByteOrder::Little) };
     match archive.contents(index)?.as_ref() {
         b"little" => Ok(ByteOrder::Little),

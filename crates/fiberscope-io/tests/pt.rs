@@ -271,7 +271,7 @@ fn tensors_that_lie() {
 fn a_wrong_checksum_is_found() {
     let mut bytes = archive(&dict(&[("W1", tensor("0", 2, 0, &[1, 2], &[2, 1]))]));
     replace(&mut bytes, &2f32.to_le_bytes(), &3f32.to_le_bytes());
-    refused(&bytes, "entry `x/data/0`: Invalid checksum");
+    refused(&bytes, "entry `x/data/0`: its checksum is wrong");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn one_layer_is_aligned_by_the_best_permutation() {
                 let columns = output.weight().select_columns(&order);
                 let output = Layer::new(columns, output.bias().to_vec(), output.activation());
                 let permuted = Network::new(vec![hidden, output]).unwrap();
-                let none = AlignOptions { starts: 0, ..options };
+                let none = AlignOptions { starts: 0, ..options.clone() };
                 best = best.min(align(&a, &permuted, &none).unwrap().distance_before);
             }
         }

@@ -8,6 +8,7 @@ use fiberscope::dimension::{
     Coverage, DimensionOptions, FunctionalDimension, RegionSample, full_functional_dimension,
     functional_dimension, list_regions, sample_regions,
 };
+use fiberscope::limit::Deadline;
 use fiberscope::rank::rank_at_most;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -260,7 +261,7 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
 #[test]
 fn the_complex_gives_a_decisive_set() {
     let mut rng = ChaCha8Rng::seed_from_u64(21);
-    let limits = ComplexLimits { time: None, regions: Some(500) };
+    let limits = ComplexLimits { regions: Some(500), ..ComplexLimits::default() };
     for (widths, domain) in [
         (&[1, 4, 3, 1][..], Domain::Space),
         (&[2, 3, 2, 1], Domain::Space),
@@ -354,7 +355,10 @@ fn time_and_memory_limits_leave_a_certified_interval() {
     let found = functional_dimension(&net, &points, &limited, &|_| ()).unwrap();
     assert_eq!((found.rank.value(), found.rank.lower), (None, 256));
     assert!(found.rank.upper >= full && found.deficit.is_none());
-    let late = DimensionOptions { deadline: Some(std::time::Instant::now()), ..DimensionOptions::default() };
+    let late = DimensionOptions {
+        deadline: Deadline::after(Some(std::time::Duration::ZERO)),
+        ..DimensionOptions::default()
+    };
     let tight = DimensionOptions { memory: 1 << 20, ..DimensionOptions::default() };
     // The rank of the second network is near the number of rows: its kernel is eliminated.
     let wide = network(&[3, 40, 40, 1], || uniform(&mut rng));

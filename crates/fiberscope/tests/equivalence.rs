@@ -15,6 +15,7 @@ use fiberscope::core::{
 };
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope::equivalence::{Decision, EquivalenceOptions, Verdict, decide};
+use fiberscope::limit::Deadline;
 use fiberscope_io::json;
 use serde_json::Value;
 
@@ -65,7 +66,10 @@ fn golden_pairs() {
 #[test]
 fn without_time_there_is_no_verdict() {
     let (a, b) = (network("translate_00.a"), network("translate_00.b"));
-    let options = EquivalenceOptions { time: Some(Duration::ZERO), ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions {
+        deadline: Deadline::after(Some(Duration::ZERO)),
+        ..EquivalenceOptions::default()
+    };
     let decision = decide(&a, &b, &Domain::Space, &options, &|_| ()).unwrap();
     assert!(matches!(decision.verdict, Verdict::Undecided { state: None, .. }));
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use fiberscope::core::Domain;
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
 use fiberscope::extract::{NetworkOracle, Options, Verdict, extract};
+use fiberscope::limit::Deadline;
 use fiberscope_io::zoo;
 
 #[test]
@@ -25,7 +26,7 @@ fn no_wrong_network_is_called_verified() {
         let asked = EquivalenceOptions {
             tolerance: Some(1e-6),
             precision: f64::EPSILON,
-            time: Some(Duration::from_secs(20)),
+            deadline: Deadline::after(Some(Duration::from_secs(20))),
             ..EquivalenceOptions::default()
         };
         let decision = decide(&truth, found.network.as_ref().unwrap(), &domain, &asked, &|_| {}).unwrap();

@@ -244,7 +244,7 @@ fn reductions_on_boxes_keep_the_function() {
 #[test]
 fn without_time_nothing_is_reduced() {
     let network = split(&mut rng(1), &random_network(&mut rng(2), &[3, 4, 2]), 0);
-    let past = Deadline::after(Some(std::time::Duration::ZERO));
+    let past = &Deadline::after(Some(std::time::Duration::ZERO));
     let reduction = reduce_until(&network, &Domain::Space, &ReduceOptions::default(), past).unwrap();
     assert_eq!(reduction.network, network);
     assert!(reduction.moves.is_empty());

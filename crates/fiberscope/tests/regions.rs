@@ -15,6 +15,7 @@ use fiberscope::equivalence::falsify::{FalsifyBudget, falsify};
 use fiberscope::equivalence::regions::{
     SearchError, SearchLimits, SearchOutcome, SearchState, resume, search,
 };
+use fiberscope::limit::Deadline;
 use fiberscope::symmetry::relabel;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -150,7 +151,9 @@ fn search_agrees_with_brute_force() {
         if round % 5 >= 2 {
             assert!(equal, "round {round}");
         }
-        if let Some(x) = falsify(&a, &b, &domain, round, &FalsifyBudget { points: 512, time: None }) {
+        if let Some(x) =
+            falsify(&a, &b, &domain, round, &FalsifyBudget { points: 512, ..FalsifyBudget::default() })
+        {
             assert!(!equal && domain.contains(&x));
         }
     }
@@ -278,7 +281,7 @@ fn an_interrupted_search_goes_on() {
     let SearchOutcome::Equal { leaves: all, .. } = unlimited(&a, &b, &domain) else { panic!("equal") };
     assert!(all > 40, "{all}");
     let (exact_a, exact_b) = (a.to_exact(), b.to_exact());
-    let limits = |leaves: u64| SearchLimits { time: None, leaves: Some(leaves) };
+    let limits = |leaves: u64| SearchLimits { leaves: Some(leaves), ..SearchLimits::default() };
     let mut outcome = search(&exact_a, &exact_b, &domain, &limits(5), &|_| ()).unwrap();
     let (mut rounds, mut before) = (0, 0.0);
     let (tree, leaves) = loop {
@@ -306,7 +309,7 @@ fn a_state_is_bound_to_its_search() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let a = random_network(&mut rng, &[2, 4, 3, 1], false).to_exact();
     let b = random_network(&mut rng, &[2, 4, 3, 1], false).to_exact();
-    let limits = SearchLimits { time: Some(Duration::ZERO), leaves: None };
+    let limits = SearchLimits { deadline: Deadline::after(Some(Duration::ZERO)), leaves: None };
     let SearchOutcome::Undecided { state, explored, leaves } =
         search(&a, &a, &Domain::Space, &limits, &|_| ()).unwrap()
     else {

@@ -4,6 +4,7 @@
 use std::sync::Mutex;
 
 use fiberscope::core::Matrix;
+use fiberscope::limit::Deadline;
 use fiberscope::train::{
     Decay, Estimate, Event, Initialization, Loss, Optimizer, Real, Record, Run, Samples, Task, TrackOptions,
     TrainError, TrainOptions, TrainState, Trainer, train,
@@ -79,7 +80,7 @@ fn run<T: Real>(
     starts: &[Result<TrainState, u64>],
     task: (Matrix, Matrix),
 ) -> Vec<Run> {
-    let track = TrackOptions { every, dimension: true, checkpoint: 0, deadline: None };
+    let track = TrackOptions { every, dimension: true, checkpoint: 0, deadline: Deadline::NEVER };
     let on = |_: Event| Ok::<(), TrainError>(());
     let runs = train::<T, TrainError>(options, &track, &task.0, &task.1, starts, &on).unwrap();
     runs.into_iter().map(Result::unwrap).collect()
@@ -105,7 +106,7 @@ fn a_resumed_training_is_the_same_bit_by_bit() {
     }
     assert_ne!(straight[0].network, straight[1].network, "seeds differ");
     let wrong = TrainOptions { widths: vec![1, 5, 1], ..whole };
-    let track = TrackOptions { every: 0, dimension: false, checkpoint: 0, deadline: None };
+    let track = TrackOptions { every: 0, dimension: false, checkpoint: 0, deadline: Deadline::NEVER };
     let (x, y) = task();
     let on = |_: Event| Ok::<(), TrainError>(());
     let refused = train::<f32, TrainError>(&wrong, &track, &x, &y, &states, &on).unwrap();
@@ -139,7 +140,7 @@ fn a_diverging_seed_stops_and_the_others_go_on() {
     };
     let told = Mutex::new(Vec::new());
     let (x, y) = Task::Univariate(1).samples();
-    let track = TrackOptions { every: 10, dimension: true, checkpoint: 5, deadline: None };
+    let track = TrackOptions { every: 10, dimension: true, checkpoint: 5, deadline: Deadline::NEVER };
     let on = |event: Event| {
         if let Event::Diverged { seed, epoch } = event {
             told.lock().unwrap().push((seed, epoch));
@@ -159,7 +160,7 @@ fn a_diverging_seed_stops_and_the_others_go_on() {
 fn an_error_of_the_listener_ends_its_seed_only() {
     let options = TrainOptions::paper(&[1, 4, 1], 6);
     let (x, y) = Task::Univariate(1).samples();
-    let track = TrackOptions { every: 0, dimension: false, checkpoint: 2, deadline: None };
+    let track = TrackOptions { every: 0, dimension: false, checkpoint: 2, deadline: Deadline::NEVER };
     let on = |event: Event| match event {
         Event::Checkpoint(state) if state.seed == 1 => Err(TrainError::State("the disk is full".into())),
         _ => Ok(()),

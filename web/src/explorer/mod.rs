@@ -132,6 +132,10 @@ pub(crate) mod tests {
         fiberscope_io::onnx::write(&deep, fiberscope_io::Precision::F64, &mut onnx).unwrap();
         let hex: String = onnx.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(ask(&json!({"op": "open", "name": "a.onnx", "hex": hex}))["network"], json!(network));
+        let mut npz = Vec::new();
+        fiberscope_io::npz::write(&deep, fiberscope_io::Precision::F64, &mut npz).unwrap();
+        let zipped: String = npz.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(ask(&json!({"op": "open", "name": "a.npz", "hex": zipped}))["network"], json!(network));
         let damaged = refusal(&json!({"op": "open", "name": "a.onnx", "hex": &hex[..99]}));
         assert_eq!(damaged, "\"hex\": expected pairs of hexadecimal digits");
         assert!(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::limit::Deadline;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
 use serde_json::{Value, json};
@@ -21,8 +22,11 @@ pub fn verdict(request: &Request) -> Result<Value, String> {
     }
     let seconds: f64 = request.optional("seconds")?.unwrap_or(2.0);
     let time = Duration::try_from_secs_f64(seconds).map_err(|_| "\"seconds\": expected a positive number")?;
-    let options =
-        EquivalenceOptions { precision: 2f64.powi(-52), time: Some(time), ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions {
+        precision: 2f64.powi(-52),
+        deadline: Deadline::after(Some(time)),
+        ..EquivalenceOptions::default()
+    };
     let decision = decide(&a, &b, &domain, &options, &|_| ()).map_err(|error| error.to_string())?;
     Ok(match &decision.verdict {
         Verdict::Equivalent { certificate } => answer("equivalent", decision.method, Some(certificate)),

@@ -2,9 +2,11 @@
 
 import json
 import math
+import pathlib
 
 from conftest import settle
 
+DATA = pathlib.Path(__file__).resolve().parents[3] / "crates/fiberscope-io/tests/data"
 FOLD = "[...window.explorer.view.picture.folds]"
 
 
@@ -319,7 +321,7 @@ def test_bad_files_are_refused_in_sentences(explorer, fiberscope, tmp_path):
         "later.json": ('{"format": "fiberscope-explorer", "version": 9}', "version 9"),
         "model.onnx": ("this is no protobuf", "model.onnx"),
         "model.txt": ("1 2 3", "model.txt"),
-        "model.npz": ("PK", "fiberscope convert"),
+        "model.npz": ("PK", "no zip archive"),
     }
     for name, (text, expected) in cases.items():
         path = tmp_path / name
@@ -329,12 +331,18 @@ def test_bad_files_are_refused_in_sentences(explorer, fiberscope, tmp_path):
         explorer.wait("document.getElementById('message').textContent !== ''")
         assert expected in explorer.text("#message"), (name, explorer.text("#message"))
     assert verdict(explorer) == "✓ yes" and "hiding-plane" in explorer.text("#title")
-    for ending in ["onnx", "safetensors"]:
+    for ending in ["onnx", "safetensors", "npz"]:
         model = tmp_path / f"deep.{ending}"
         fiberscope("convert", "zoo:deep", model, "--precision", "f64")
         explorer.upload("#file", model)
         explorer.wait(f"window.explorer.app.name === 'deep.{ending}'")
         assert verdict(explorer) == "✓ yes" and "2-3-3-3-1" in explorer.text("#title")
+    # Files of numpy.savez_compressed and torch.save.
+    for name in ["npz/f32_compressed.npz", "pt/f32.pt", "pt/natural_order.pth"]:
+        model = DATA / name
+        explorer.upload("#file", model)
+        explorer.wait(f"window.explorer.app.name === '{model.name}'")
+        assert verdict(explorer) == "✓ yes"
 
 
 def test_slices_of_more_inputs(explorer, shots):

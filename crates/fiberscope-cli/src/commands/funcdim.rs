@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -72,31 +71,8 @@ pub struct FuncdimArgs {
     pub read: ReadArgs,
 }
 
-impl FuncdimArgs {
-    /// The arguments with nothing asked for but the rank on a batch.
-    pub fn plain(model: &str, inputs: Option<usize>) -> Self {
-        FuncdimArgs {
-            model: model.into(),
-            data: None,
-            inputs,
-            domain: None,
-            samples: 10_000,
-            max_regions: 10_000,
-            generic: false,
-            spectrum: false,
-            float32: false,
-            ntk: None,
-            trace: false,
-            plot: None,
-            primes: None,
-            memory: 12_000,
-            read: ReadArgs::default(),
-        }
-    }
-}
-
 pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let deadline = global.time_limit.map(|limit| Instant::now() + Duration::from_secs_f64(limit));
+    let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let options = DimensionOptions {
         seed: global.seed,
@@ -118,7 +94,7 @@ pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::
 }
 
 /// The functional dimension on the batch of a data file.
-pub fn on_batch(
+fn on_batch(
     args: &FuncdimArgs,
     network: &Network,
     path: &Path,
@@ -170,7 +146,7 @@ fn on_regions(
 }
 
 /// The columns of a data file that are the network's inputs.
-fn read_inputs(path: &Path, inputs: Option<usize>, network: &Network) -> anyhow::Result<Data> {
+pub fn read_inputs(path: &Path, inputs: Option<usize>, network: &Network) -> anyhow::Result<Data> {
     let mut data = load_data(path)?;
     let (expected, found) = (network.input_width(), data.points.cols());
     match inputs {

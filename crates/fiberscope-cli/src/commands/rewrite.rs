@@ -2,11 +2,9 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 
 use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
-use fiberscope::canonical::canonicalize;
-use fiberscope::limit::Deadline;
+use fiberscope::canonical::canonicalize_until;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
 use fiberscope_answer::equivalence::certify;
 use fiberscope_core::{Domain, ExactNetwork, Network};
@@ -19,10 +17,10 @@ use crate::args::{AlignArgs, CanonArgs, Global, ReduceArgs};
 use crate::output::Output;
 
 pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let deadline = Deadline::after(global.time_limit.map(Duration::from_secs_f64));
+    let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let reduction = reduce_until(&model.network.to_exact(), &domain, &ReduceOptions::default(), deadline)?;
+    let reduction = reduce_until(&model.network.to_exact(), &domain, &ReduceOptions::default(), &deadline)?;
     if deadline.is_past() {
         output.note("the time limit was reached; more neurons might go");
     }
@@ -55,9 +53,13 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
     Ok(Answer::Yes)
 }
 
-pub fn canon(args: &CanonArgs, output: &mut Output) -> anyhow::Result<Answer> {
+pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let model = read_model(&args.model, &args.read.options(), output)?;
-    let canonical = canonicalize(&model.network.to_exact(), &Domain::Space)?;
+    let exact = model.network.to_exact();
+    let Some(canonical) = canonicalize_until(&exact, &Domain::Space, &global.deadline())? else {
+        output.note("the time limit was reached before the canonical form was");
+        return Ok(Answer::Undecided);
+    };
     let mut text = format!("fingerprint {}\nclass {}\n", canonical.fingerprint, canonical.class.name());
     if let Some(path) = &args.output {
         let written = write_network(&canonical.network, path, output)?;
@@ -76,7 +78,7 @@ pub fn canon(args: &CanonArgs, output: &mut Output) -> anyhow::Result<Answer> {
 pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let read = args.read.options();
     let (a, b) = (read_model(&args.a, &read, output)?.network, read_model(&args.b, &read, output)?.network);
-    let options = AlignOptions { seed: global.seed, ..AlignOptions::default() };
+    let options = AlignOptions { seed: global.seed, deadline: global.deadline(), ..AlignOptions::default() };
     let alignment = align_networks(&a, &b, &options)?;
     save(&alignment.network, &args.output, Precision::F64)?;
     let mut text = format!(

@@ -1,25 +1,21 @@
-//! Oracles outside the library: child processes, HTTP endpoints, and the log of their answers.
+//! Oracles outside the library: child processes and HTTP endpoints.
 //!
-//! `docs/formats/oracle-v1.md` has the messages and the log in words.
+//! `docs/formats/oracle-v1.md` has the messages in words.
 
 mod http;
-mod log;
 mod message;
 mod process;
-mod recorder;
 
 use std::time::Duration;
 
 use fiberscope::limit::Deadline;
 
 pub use http::{HttpOptions, HttpOracle};
-pub use log::{Log, Run};
 pub use message::{hello, read_request};
 pub use process::ProcessOracle;
-pub use recorder::Recorder;
 
 /// How long to wait for an answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Patience {
     /// For one batch.
     pub timeout: Duration,

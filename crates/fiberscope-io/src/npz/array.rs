@@ -13,7 +13,7 @@ pub(super) trait Stream {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), FormatError>;
 }
 
-impl Stream for EntryReader<'_, '_> {
+impl Stream for EntryReader<'_> {
     fn left(&self) -> u64 {
         EntryReader::left(self)
     }

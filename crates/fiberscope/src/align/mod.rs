@@ -28,6 +28,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::limit::Deadline;
+
 /// Which positive scalings may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scaling {
@@ -41,7 +43,7 @@ pub enum Scaling {
 }
 
 /// How [`align`] goes about its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct AlignOptions {
     /// The scalings.
     pub scaling: Scaling,
@@ -52,11 +54,19 @@ pub struct AlignOptions {
     pub rounds: usize,
     /// The seed of the random starts.
     pub seed: u64,
+    /// When to stop with the best that is known by then.
+    pub deadline: Deadline,
 }
 
 impl Default for AlignOptions {
     fn default() -> Self {
-        AlignOptions { scaling: Scaling::PowersOfTwo, starts: 1, rounds: 50, seed: 0 }
+        AlignOptions {
+            scaling: Scaling::PowersOfTwo,
+            starts: 1,
+            rounds: 50,
+            seed: 0,
+            deadline: Deadline::NEVER,
+        }
     }
 }
 
@@ -110,10 +120,10 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let mut best = Rewriting::new(b);
     let mut least = distance_before;
-    for start in 0..options.starts {
+    for start in (0..options.starts).take_while(|_| !options.deadline.is_past()) {
         let mut rewriting = Rewriting::new(b);
         match start {
-            0 => (0..a.hidden_depth()).for_each(|layer| rewriting.improve(a, layer, options.scaling, false)),
+            0 => rewriting.improve_all(a, options, false),
             1 => {}
             _ => rewriting.shuffle(&mut rng),
         }
@@ -179,15 +189,22 @@ impl Rewriting {
     /// Improves the layers in turn until none changes.
     fn descend(&mut self, a: &Network, options: &AlignOptions) {
         let mut least = distance(a, &self.network);
-        for _ in 0..options.rounds {
+        for _ in (0..options.rounds).take_while(|_| !options.deadline.is_past()) {
             let before = self.clone();
-            (0..self.orders.len()).for_each(|layer| self.improve(a, layer, options.scaling, true));
+            self.improve_all(a, options, true);
             let now = distance(a, &self.network);
             if now >= least {
                 *self = before;
                 return;
             }
             least = now;
+        }
+    }
+
+    /// Improves every layer once, as long as there is time.
+    fn improve_all(&mut self, a: &Network, options: &AlignOptions, both: bool) {
+        for layer in (0..self.orders.len()).take_while(|_| !options.deadline.is_past()) {
+            self.improve(a, layer, options.scaling, both);
         }
     }
 

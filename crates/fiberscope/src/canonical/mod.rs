@@ -14,8 +14,9 @@ pub(crate) mod hidden;
 
 use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational, content};
 
+use crate::limit::Deadline;
 use crate::lines::entries;
-use crate::reduce::{Folding, ReduceOptions, Reduction, reduce};
+use crate::reduce::{Folding, ReduceOptions, Reduction, reduce_until};
 
 /// What a fingerprint says about networks with another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,16 +73,30 @@ pub struct Canonical {
 /// assert_eq!(canonicalize(&twin.to_exact(), &Domain::Space).unwrap().fingerprint, canonical.fingerprint);
 /// ```
 pub fn canonicalize(network: &ExactNetwork, domain: &Domain) -> Result<Canonical, DomainError> {
+    let found = canonicalize_until(network, domain, &Deadline::NEVER)?;
+    Ok(found.expect("there is no end that could be past"))
+}
+
+/// The same, or `None` if the time is up before the form is reached.
+pub fn canonicalize_until(
+    network: &ExactNetwork,
+    domain: &Domain,
+    deadline: &Deadline,
+) -> Result<Option<Canonical>, DomainError> {
     let options = ReduceOptions { folding: Folding::Always };
-    let mut form = reduce(network, domain, &options)?;
+    let mut form = reduce_until(network, domain, &options, deadline)?;
     // Every round but the last one removes neurons.
     while settle_hidden(&mut form, domain) {
-        let again = reduce(&form.network, domain, &options)?;
+        let again = reduce_until(&form.network, domain, &options, deadline)?;
         let settled = again.moves.is_empty();
         form = Reduction { network: again.network, moves: form.moves.compose(again.moves) };
         if settled {
             break;
         }
+    }
+    // What a reduction left undone is no canonical form.
+    if deadline.is_past() {
+        return Ok(None);
     }
     let (mut network, mut moves) = (form.network, form.moves);
     for layer in 0..network.hidden_depth() {
@@ -93,7 +108,7 @@ pub fn canonicalize(network: &ExactNetwork, domain: &Domain) -> Result<Canonical
         }
     }
     let (fingerprint, class) = fingerprint::fingerprint(&network, domain);
-    Ok(Canonical { network, moves, fingerprint, class })
+    Ok(Some(Canonical { network, moves, fingerprint, class }))
 }
 
 /// Brings hidden hyperplanes into normal form, from the last layer to the first; whether there were any

@@ -11,7 +11,6 @@ use super::listing::list_cells;
 use super::skeleton::{Stop, subdivide};
 use super::stream::{ComplexLimits, Method};
 use super::{ComplexError, CountProgress};
-use crate::clock::Instant;
 
 /// The canonical polyhedral complex of a network on a domain, all cells listed.
 ///
@@ -72,11 +71,10 @@ impl PolyhedralComplex {
         if frame.dimension() > 12 {
             return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: 12 });
         }
-        let deadline = limits.time.and_then(|limit| Instant::now().checked_add(limit));
         let most = limits.regions.unwrap_or(u64::MAX);
         let go_on = |regions: usize| {
             progress(CountProgress { explored: 0.0, regions: regions as u64 });
-            regions as u64 <= most && deadline.is_none_or(|deadline| Instant::now() < deadline)
+            regions as u64 <= most && !limits.deadline.is_past()
         };
         let d = frame.dimension();
         loop {

@@ -5,7 +5,6 @@
 //! a count can be stopped, or killed, and taken up again. The tiles do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use fiberscope_core::{Digest, Domain, Network};
 use rayon::prelude::*;
@@ -18,13 +17,13 @@ use super::lattice::Lattice;
 use super::oracle::Oracle;
 use super::skeleton::{Skeleton, Stop, subdivide};
 use super::tile::{Tile, is_box};
-use crate::clock::Instant;
+use crate::limit::Deadline;
 
 /// When a computation gives up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ComplexLimits {
-    /// The longest time.
-    pub time: Option<Duration>,
+    /// When to stop.
+    pub deadline: Deadline,
     /// The most regions.
     pub regions: Option<u64>,
 }
@@ -215,7 +214,6 @@ enum Tiled {
 
 struct Run<'a> {
     limits: &'a ComplexLimits,
-    deadline: Option<Instant>,
     progress: &'a (dyn Fn(CountProgress) + Sync),
     stopped: AtomicBool,
     /// Regions of finished tiles, and of tiles that were stopped.
@@ -234,7 +232,6 @@ impl<'a> Run<'a> {
         Run {
             most,
             limits,
-            deadline: limits.time.and_then(|limit| Instant::now().checked_add(limit)),
             progress,
             stopped: AtomicBool::new(false),
             regions: AtomicU64::new(0),
@@ -244,7 +241,7 @@ impl<'a> Run<'a> {
 
     /// Whether to go on, with so many regions in hand.
     fn go_on(&self, regions: u64) -> bool {
-        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let late = self.limits.deadline.is_past();
         let full = self
             .limits
             .regions

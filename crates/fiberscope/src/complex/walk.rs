@@ -14,7 +14,6 @@ use super::ComplexError;
 use super::filter::FloatPolytope;
 use super::lp::{Cone, Side, product};
 use super::stream::ComplexLimits;
-use crate::clock::Instant;
 
 /// What a walk found.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +58,6 @@ pub fn walk_regions(
 ) -> Result<Walked, ComplexError> {
     domain.check(network.input_width())?;
     let walk = Walk::new(network, domain)?;
-    let deadline = limits.time.and_then(|limit| Instant::now().checked_add(limit));
     let most = limits.regions.unwrap_or(u64::MAX) as usize;
     let mut walked = Walked::default();
     let start = walk.start();
@@ -67,7 +65,7 @@ pub fn walk_regions(
     let mut queue = VecDeque::from([start]);
     let mut pairs = 0usize;
     while let Some((signs, inside)) = queue.pop_front() {
-        if seen.len() > most || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if seen.len() > most || limits.deadline.is_past() {
             walked.regions = seen.len().min(most);
             return Ok(walked);
         }

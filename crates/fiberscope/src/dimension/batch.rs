@@ -11,7 +11,7 @@ use super::jacobian::{At, Factors, Vectors};
 use super::modular::{Modular, sketched_rank, symmetric_rank};
 use super::pattern::{LayerStates, Patterns};
 use super::{DimensionError, check_points};
-use crate::clock::Instant;
+use crate::limit::Deadline;
 
 /// Further primes are tried until the rank is too low with at most this probability.
 const DOUBT: f64 = 1e-6;
@@ -34,7 +34,7 @@ pub struct DimensionOptions {
     /// Bytes that the elimination may use.
     pub memory: usize,
     /// When to stop with what is known by then.
-    pub deadline: Option<Instant>,
+    pub deadline: Deadline,
 }
 
 impl Default for DimensionOptions {
@@ -45,7 +45,7 @@ impl Default for DimensionOptions {
             generic: false,
             layer_bound: true,
             memory: 12 << 30,
-            deadline: None,
+            deadline: Deadline::NEVER,
         }
     }
 }
@@ -309,7 +309,7 @@ impl<'a> Batch<'a> {
         }
         let go_on = |done: usize, bytes: usize| {
             progress(Progress { done, total: upper });
-            bytes <= options.memory && options.deadline.is_none_or(|deadline| Instant::now() < deadline)
+            bytes <= options.memory && !options.deadline.is_past()
         };
         let only = self.ample_layer(upper);
         let (symmetric, plain) = self.costs(factors.rows(), upper);

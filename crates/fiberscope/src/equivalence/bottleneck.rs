@@ -34,7 +34,7 @@ pub enum Finding {
 
 /// Compares two reduced networks with two hidden ReLU layers and first weights of full row rank on
 /// all of `R^n`.
-pub fn compare(a: &ExactNetwork, b: &ExactNetwork, seed: u64, deadline: Deadline) -> Finding {
+pub fn compare(a: &ExactNetwork, b: &ExactNetwork, seed: u64, deadline: &Deadline) -> Finding {
     let (mut a, mut b) = (a.clone(), b.clone());
     let moves_a = fix_hidden(&mut a);
     let mut moves_b = fix_hidden(&mut b);

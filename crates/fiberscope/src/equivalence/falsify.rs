@@ -7,13 +7,11 @@
 
 mod boundary;
 
-use std::time::Duration;
-
 use fiberscope_core::{Domain, ExactEvaluator, Interval, Matrix, Network, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::clock::Instant;
+use crate::limit::Deadline;
 use boundary::Boundaries;
 
 /// How many points are evaluated together.
@@ -30,14 +28,14 @@ const WALK: usize = 400_000;
 pub struct FalsifyBudget {
     /// The most points.
     pub points: usize,
-    /// The longest time.
-    pub time: Option<Duration>,
+    /// When to stop.
+    pub deadline: Deadline,
 }
 
 impl Default for FalsifyBudget {
     /// 16,384 points, no limit in time.
     fn default() -> Self {
-        FalsifyBudget { points: 16_384, time: None }
+        FalsifyBudget { points: 16_384, deadline: Deadline::NEVER }
     }
 }
 
@@ -69,11 +67,10 @@ pub fn falsify(
     {
         return None;
     }
-    let start = Instant::now();
     let mut points = Points::new(a, b, domain, seed);
     let evaluators = [ExactEvaluator::new(a), ExactEvaluator::new(b)];
     let mut left = budget.points;
-    while left > 0 && budget.time.is_none_or(|limit| start.elapsed() < limit) {
+    while left > 0 && !budget.deadline.is_past() {
         let batch = points.batch(BATCH.min(left));
         left -= BATCH.min(left);
         for place in promising(a, b, &batch, &mut points.rng) {
@@ -249,7 +246,7 @@ mod tests {
     fn equal_networks_and_other_shapes_give_nothing() {
         let one = network(&[(&[&[1.0], &[-2.0]], &[0.5, 1.0]), (&[&[1.0, 1.0]], &[0.0])]);
         let other = network(&[(&[&[1.0, 2.0]], &[0.5])]);
-        let budget = FalsifyBudget { points: 1000, time: None };
+        let budget = FalsifyBudget { points: 1000, ..FalsifyBudget::default() };
         assert_eq!(falsify(&one, &one, &Domain::Space, 3, &budget), None);
         assert_eq!(falsify(&one, &other, &Domain::Space, 3, &budget), None);
         let point = Domain::from_bounds(&[(0.25, 0.25)]).unwrap();

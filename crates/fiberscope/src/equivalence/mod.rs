@@ -27,8 +27,6 @@ mod rounding;
 pub(crate) mod solve;
 mod tail;
 
-use std::time::Duration;
-
 use fiberscope_check::{LineOutcome, Outcome, check, compare_on_line};
 use fiberscope_core::{
     Activation, Certificate, Domain, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkName, Rational,
@@ -60,8 +58,8 @@ pub struct EquivalenceOptions {
     pub tolerance: Option<f64>,
     /// The distance from 1 to the next number of the format in which the parameters were stored.
     pub precision: f64,
-    /// The longest time. When it is up, the step at hand is finished and the answer is "undecided".
-    pub time: Option<Duration>,
+    /// When it is past, the step at hand is finished and the answer is "undecided".
+    pub deadline: Deadline,
     /// The seed of random points.
     pub seed: u64,
     /// Where to go on with an earlier search.
@@ -186,14 +184,13 @@ struct Question<'a> {
     names: (NetworkName, NetworkName),
     domain: &'a Domain,
     seed: u64,
-    deadline: Deadline,
+    deadline: &'a Deadline,
 }
 
 impl<'a> Question<'a> {
-    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, options: &EquivalenceOptions) -> Self {
-        let deadline = Deadline::after(options.time);
+    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, options: &'a EquivalenceOptions) -> Self {
         let names = rayon::join(|| NetworkName::of(a), || NetworkName::of(b));
-        Question { a, b, names, domain, seed: options.seed, deadline }
+        Question { a, b, names, domain, seed: options.seed, deadline: &options.deadline }
     }
 
     fn identical(&self) -> Option<Decision> {
@@ -258,7 +255,7 @@ impl<'a> Question<'a> {
         if let Some(decision) = self.rounding(options) {
             return Some(decision);
         }
-        let budget = FalsifyBudget { time: self.deadline.left(), ..FalsifyBudget::default() };
+        let budget = FalsifyBudget { deadline: self.deadline.clone(), ..FalsifyBudget::default() };
         let x = falsify(self.a, self.b, self.domain, self.seed, &budget)?;
         self.different([x], "falsification")
     }
@@ -345,7 +342,7 @@ impl<'a> Question<'a> {
         };
         let bound = bound.clone();
         let certificate = self.proved(evidence, domain)?;
-        let budget = FalsifyBudget { time: self.deadline.left(), points: DIFFERENCE_POINTS };
+        let budget = FalsifyBudget { deadline: self.deadline.clone(), points: DIFFERENCE_POINTS };
         let differ_at = falsify(self.a, self.b, &certificate.domain, self.seed, &budget);
         let verdict = Verdict::EquivalentUpToRounding { bound, certificate, differ_at };
         Some(Decision { verdict, method: "rounding" })
@@ -358,7 +355,7 @@ impl<'a> Question<'a> {
         options: &EquivalenceOptions,
         progress: &(dyn Fn(SearchProgress) + Sync),
     ) -> Result<Decision, EquivalenceError> {
-        let limits = SearchLimits { time: self.deadline.left(), leaves: None };
+        let limits = SearchLimits { deadline: self.deadline.clone(), leaves: None };
         let (net_a, net_b) = (&a.network, &b.network);
         let outcome = match options.resume.clone() {
             Some(state) => regions::resume(net_a, net_b, self.domain, state, &limits, progress)?,

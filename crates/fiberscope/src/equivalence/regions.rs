@@ -18,12 +18,11 @@ mod simplex;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Rational};
 use rayon::prelude::*;
 
-use crate::clock::Instant;
+use crate::limit::Deadline;
 use exact::Interior;
 use integer::Form;
 use node::{Decision, Kind, Node};
@@ -43,8 +42,8 @@ const WHOLE: u32 = 60;
 /// When a search gives up.
 #[derive(Clone, Debug, Default)]
 pub struct SearchLimits {
-    /// The longest time.
-    pub time: Option<Duration>,
+    /// When to stop.
+    pub deadline: Deadline,
     /// The most leaves (regions).
     pub leaves: Option<u64>,
 }
@@ -109,7 +108,7 @@ pub fn search(
     progress: &(dyn Fn(SearchProgress) + Sync),
 ) -> Result<SearchOutcome, SearchError> {
     check_shapes(a, b, domain)?;
-    let problem = Problem::new(a, b, domain, deadline(limits));
+    let problem = Problem::new(a, b, domain, limits.deadline.clone());
     let start = vec![Stretch::Open(Box::new(Node::root(&problem)))];
     Ok(Search::new((a, b, domain), &problem, limits, progress, 0).run(start))
 }
@@ -124,14 +123,10 @@ pub fn resume(
     progress: &(dyn Fn(SearchProgress) + Sync),
 ) -> Result<SearchOutcome, SearchError> {
     check_shapes(a, b, domain)?;
-    let problem = Problem::new(a, b, domain, deadline(limits));
+    let problem = Problem::new(a, b, domain, limits.deadline.clone());
     let leaves = state.leaves();
     let stretches = state.restore((a, b, domain), &problem)?;
     Ok(Search::new((a, b, domain), &problem, limits, progress, leaves).run(stretches))
-}
-
-fn deadline(limits: &SearchLimits) -> Option<Instant> {
-    limits.time.and_then(|limit| Instant::now().checked_add(limit))
 }
 
 fn check_shapes(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<(), SearchError> {

@@ -32,7 +32,7 @@ pub fn align(
     b: &Network,
     domain: &Domain,
     options: &EquivalenceOptions,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<(Evidence, Domain)> {
     let closeness = match options.tolerance {
         Some(tolerance) => tolerance.max(UNITS * options.precision),
@@ -81,7 +81,7 @@ fn match_closely(
     b: &ExactNetwork,
     domain: &Domain,
     closeness: f64,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<(MoveChain, Rational)> {
     if a.widths() != b.widths() {
         return None;

@@ -17,6 +17,7 @@ use fiberscope_core::{Activation, Matrix, Network, Neuron};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::limit::Deadline;
 use crate::linear::Conserved;
 use crate::train::{FlowField, Loss};
 
@@ -41,7 +42,7 @@ impl Integrator {
 }
 
 /// What is followed, for how long.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FlowOptions {
     /// The loss.
     pub loss: Loss,
@@ -51,6 +52,8 @@ pub struct FlowOptions {
     pub steps: usize,
     /// How often the step is halved.
     pub halvings: usize,
+    /// When to stop with the runs that are finished by then.
+    pub deadline: Deadline,
 }
 
 /// One run.
@@ -85,6 +88,8 @@ pub struct Conservation {
     pub along_translation: Option<f64>,
     /// The runs, coarse to fine, gradient descent first.
     pub runs: Vec<FlowRun>,
+    /// Whether these are all of them; otherwise the time was up.
+    pub complete: bool,
 }
 
 impl Conservation {
@@ -130,11 +135,16 @@ pub fn follow(
     let mut traces = Vec::new();
     let work: f64 = (0..=options.halvings).map(|k| 5.0 * 2f64.powi(k as i32)).sum();
     let mut done = 0.0;
+    let mut complete = true;
     for integrator in [Integrator::GradientDescent, Integrator::RungeKutta] {
         let cost = if integrator == Integrator::GradientDescent { 1.0 } else { 4.0 };
         for k in 0..=options.halvings {
             let steps = options.steps << k;
-            traces.push(trace(&mut field, network, integrator, options.time / steps as f64, steps, hidden)?);
+            let step = options.time / steps as f64;
+            match trace(&mut field, network, (integrator, step, steps), hidden, &options.deadline)? {
+                Some(trace) => traces.push(trace),
+                None => complete = false,
+            }
             done += cost * 2f64.powi(k as i32);
             progress(done / work);
         }
@@ -142,13 +152,13 @@ pub fn follow(
     let linear: Vec<Vec<usize>> = (0..network.hidden_depth())
         .map(|l| {
             (0..network.layers()[l].width())
-                .filter(|&unit| traces.iter().all(|trace| trace.active[l][unit]))
+                .filter(|&unit| !traces.is_empty() && traces.iter().all(|trace| trace.active[l][unit]))
                 .collect()
         })
         .collect();
     let along_translation = hidden.map(|neuron| along(&mut field, network, neuron));
     let runs = traces.into_iter().map(|trace| trace.finish(&linear, options.time)).collect();
-    Ok(Conservation { linear, hidden, along_translation, runs })
+    Ok(Conservation { linear, hidden, along_translation, runs, complete })
 }
 
 fn check(network: &Network, data: &Matrix, options: &FlowOptions) -> Result<(), FlowError> {
@@ -198,14 +208,14 @@ struct Trace {
 /// How many times are looked at.
 const LOOKS: usize = 64;
 
+/// One run; `None` if the time is up before its end.
 fn trace(
     field: &mut FlowField,
     network: &Network,
-    integrator: Integrator,
-    step: f64,
-    steps: usize,
+    (integrator, step, steps): (Integrator, f64, usize),
     hidden: Option<Neuron>,
-) -> Result<Trace, FlowError> {
+    deadline: &Deadline,
+) -> Result<Option<Trace>, FlowError> {
     let mut parameters = field.parameters(network);
     let first_loss = field.loss(&parameters);
     let mut active: Vec<Vec<bool>> =
@@ -214,6 +224,9 @@ fn trace(
     let every = steps.div_ceil(LOOKS).max(1);
     let diverged = || FlowError::Diverged { integrator: integrator.name(), step };
     for k in 1..=steps {
+        if deadline.is_past() {
+            return Ok(None);
+        }
         field.advance(&mut parameters, step, integrator == Integrator::RungeKutta);
         if parameters.iter().any(|x| !x.is_finite()) {
             return Err(diverged());
@@ -226,7 +239,7 @@ fn trace(
     let end = field.network(&parameters).ok_or_else(diverged)?;
     let translation = hidden.map(|neuron| (potential(&end, neuron) - potential(network, neuron)).abs());
     let loss = (first_loss, field.loss(&parameters));
-    Ok(Trace { integrator, step, loss, active, matrices, steps, translation })
+    Ok(Some(Trace { integrator, step, loss, active, matrices, steps, translation }))
 }
 
 impl Trace {
@@ -323,7 +336,8 @@ mod tests {
         (network, data)
     }
 
-    const OPTIONS: FlowOptions = FlowOptions { loss: Loss::Mse, time: 0.5, steps: 8, halvings: 3 };
+    const OPTIONS: FlowOptions =
+        FlowOptions { loss: Loss::Mse, time: 0.5, steps: 8, halvings: 3, deadline: Deadline::NEVER };
 
     #[test]
     fn linear_neurons_conserve_the_whole_matrix() {

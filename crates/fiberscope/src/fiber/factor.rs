@@ -113,13 +113,13 @@ fn pointed(matrix: &Matrix<Rational>, functional: &[Rational]) -> Option<Factors
     let right = Matrix::from_fn(m, d, |i, j| {
         if i == p { along[j].clone() } else { &matrix[(i, j)] + &(&multiples[i] * &along[j]) }
     });
-    Some(Factors { left: inverse(turn, Deadline::NEVER)?, right, loose: 0, used: m })
+    Some(Factors { left: inverse(turn, &Deadline::NEVER)?, right, loose: 0, used: m })
 }
 
 /// Any exact factorisation, filled up with free rows.
 fn rational(matrix: &Matrix<Rational>, l: usize) -> Option<Factors> {
     let allowed = vec![Allowed::Sign(1); matrix.cols()];
-    let found = allowed_factorization(matrix, &allowed, Deadline::NEVER)?;
+    let found = allowed_factorization(matrix, &allowed, &Deadline::NEVER)?;
     let used = found.rows.rows();
     if used > l {
         return None;

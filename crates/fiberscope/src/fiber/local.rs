@@ -3,10 +3,15 @@
 //! The directions in which the function does not change to first order are the kernel of the Jacobian on a decisive set [grigsby2022functional, Section 3]; where the fiber is smooth with this tangent space, that is its
 //! dimension.
 
+use std::time::Duration;
+
 use fiberscope_core::{Domain, Network};
 
 use crate::complex::{ComplexLimits, walk_regions};
 use crate::dimension::{DimensionOptions, RegionSample, full_functional_dimension, sample_regions};
+
+/// Regions are not listed for longer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The dimension of the fiber near a parameter by the rank of the parameter Jacobian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +32,7 @@ pub fn local_dimension(
     if network.hidden_depth() == 0 {
         return LocalDimension { dimension: 0, complete: true };
     }
-    let limits = ComplexLimits { regions: Some(regions), time: Some(std::time::Duration::from_secs(2)) };
+    let limits = ComplexLimits { regions: Some(regions), deadline: options.deadline.at_most(PATIENCE) };
     let widths = network.widths();
     let neurons: usize = widths[1..widths.len() - 1].iter().sum();
     let walked =
@@ -42,8 +47,9 @@ pub fn local_dimension(
         None => (sample_regions(network, &Domain::Space, samples, options.seed), false),
     };
     let found = full_functional_dimension(network, &sample, options, &|_| {});
+    let exhausted = found.regions == found.regions_used && !options.deadline.is_past();
     LocalDimension {
         dimension: network.parameter_count() - found.rank.lower,
-        complete: complete && (found.regions == found.regions_used || found.rank.lower == found.rank.upper),
+        complete: complete && (exhausted || found.rank.lower == found.rank.upper),
     }
 }

@@ -44,7 +44,7 @@ impl Segment {
             Segment::Turn { at, from, to } => {
                 let turn = mix(from, to, s);
                 let right = Scalar::product(&turn, &at.right)?;
-                let left = Scalar::product(&at.left, &inverse(turn, Deadline::NEVER)?)?;
+                let left = Scalar::product(&at.left, &inverse(turn, &Deadline::NEVER)?)?;
                 Some(Pair { left, right })
             }
             Segment::Slide { product, from, to, pivots, raise } => {
@@ -57,7 +57,8 @@ impl Segment {
                 let rest = Scalar::product(&left, &right)?;
                 let open =
                     Matrix::from_fn(product.rows(), product.cols(), |i, j| &product[(i, j)] - &rest[(i, j)]);
-                let solved = Scalar::product(&inverse(left.select_columns(pivots), Deadline::NEVER)?, &open)?;
+                let solved =
+                    Scalar::product(&inverse(left.select_columns(pivots), &Deadline::NEVER)?, &open)?;
                 for (row, &k) in pivots.iter().enumerate() {
                     right.row_mut(k).clone_from_slice(solved.row(row));
                 }
@@ -91,7 +92,7 @@ fn injective(a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
     const TRIES: usize = 300;
     let l = a.right.rows();
     let mut order: Vec<usize> = (0..l).collect();
-    let mut turn = coordinates(&a.right, &b.right, Deadline::NEVER)?;
+    let mut turn = coordinates(&a.right, &b.right, &Deadline::NEVER)?;
     if determinant(&turn).is_negative() {
         if l < 2 {
             return None;
@@ -142,7 +143,7 @@ fn balance(point: &Pair) -> Option<Balanced> {
     let alpha = coordinates(
         &point.left.select_columns(&pivots).transpose(),
         &point.left.select_columns(&[other]).transpose(),
-        Deadline::NEVER,
+        &Deadline::NEVER,
     )?;
     let mut shares = vec![Rational::ONE; l];
     let mut kernel = vec![Rational::ONE; l];
@@ -246,7 +247,7 @@ fn station(product: &Matrix<Rational>, pivots: &[usize], l: usize, rng: &mut Cha
         left[(i, last)] = Rational::ZERO;
         left[(i, last)] = -left.row(i).iter().cloned().sum::<Rational>();
     }
-    let solved = Scalar::product(&inverse(left.select_columns(pivots), Deadline::NEVER)?, product)?;
+    let solved = Scalar::product(&inverse(left.select_columns(pivots), &Deadline::NEVER)?, product)?;
     let mut right = Matrix::from_fn(l, d, |_, _| Rational::ZERO);
     for (row, &k) in pivots.iter().enumerate() {
         right.row_mut(k).clone_from_slice(solved.row(row));
@@ -337,7 +338,7 @@ fn never_singular(from: &Matrix<Rational>, to: &Matrix<Rational>) -> bool {
     let values = Matrix::from_fn(n + 1, 1, |k, _| determinant(&mix(from, to, &node(k))));
     let collocation = Matrix::from_fn(n + 1, n + 1, |k, i| bernstein(n, i, &node(k)));
     let Some(coefficients) =
-        inverse(collocation, Deadline::NEVER).and_then(|inverse| Scalar::product(&inverse, &values))
+        inverse(collocation, &Deadline::NEVER).and_then(|inverse| Scalar::product(&inverse, &values))
     else {
         return false;
     };

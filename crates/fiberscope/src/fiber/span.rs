@@ -15,7 +15,7 @@ pub(super) fn kernel(matrix: &Matrix<Rational>) -> Vec<Vec<Rational>> {
     let pivots = independent_rows(&columns);
     let others: Vec<usize> = (0..columns.rows()).filter(|k| !pivots.contains(k)).collect();
     let Some(shares) =
-        coordinates(&columns.select_rows(&pivots), &columns.select_rows(&others), Deadline::NEVER)
+        coordinates(&columns.select_rows(&pivots), &columns.select_rows(&others), &Deadline::NEVER)
     else {
         return Vec::new();
     };

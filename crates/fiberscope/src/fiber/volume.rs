@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::identifiable::{SignVerdict, by_signs};
+use crate::limit::Deadline;
 
 /// The fraction of identifiable parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +78,14 @@ pub fn volume(widths: &[usize]) -> Result<Volume, VolumeError> {
     })
 }
 
-/// Draws the signs of `[W_2 | b_2]` at random and looks at each whether they make the parameter identifiable.
-pub fn monte_carlo(widths: &[usize], samples: u64, seed: u64) -> Result<MonteCarlo, VolumeError> {
+/// Draws the signs of `[W_2 | b_2]` at random and looks at each whether they make the parameter identifiable; fewer than asked for
+/// if the time is up.
+pub fn monte_carlo(
+    widths: &[usize],
+    samples: u64,
+    seed: u64,
+    deadline: &Deadline,
+) -> Result<MonteCarlo, VolumeError> {
     const BLOCK: u64 = 1024;
     let (n1, n2) = check(widths)?;
     let block = |number: u64| {
@@ -86,9 +93,12 @@ pub fn monte_carlo(widths: &[usize], samples: u64, seed: u64) -> Result<MonteCar
         rng.set_stream(number + 1);
         let mut signs = vec![false; (n1 + 1) * n2];
         let count = BLOCK.min(samples - number * BLOCK);
-        (0..count).filter(|_| is_identifiable(&mut signs, n1 + 1, &mut rng)).count() as u64
+        let hits = (0..count).filter(|_| is_identifiable(&mut signs, n1 + 1, &mut rng)).count() as u64;
+        (hits, count)
     };
-    let hits: u64 = (0..samples.div_ceil(BLOCK)).into_par_iter().map(block).sum();
+    let add = |(hits, count): (u64, u64), (more, further): (u64, u64)| (hits + more, count + further);
+    let blocks = (0..samples.div_ceil(BLOCK)).into_par_iter().take_any_while(|_| !deadline.is_past());
+    let (hits, samples) = blocks.map(block).reduce(|| (0, 0), add);
     let estimate = hits as f64 / samples.max(1) as f64;
     let error = (estimate * (1.0 - estimate) / samples.max(1) as f64).sqrt();
     Ok(MonteCarlo { estimate, error, samples })
@@ -168,8 +178,8 @@ mod tests {
 
     #[test]
     fn random_signs_agree() {
-        let estimate = monte_carlo(&[3, 3, 2, 1], 20_000, 1).unwrap();
+        let estimate = monte_carlo(&[3, 3, 2, 1], 20_000, 1, &Deadline::NEVER).unwrap();
         assert!((estimate.estimate - 193.0 / 256.0).abs() < 5.0 * estimate.error);
-        assert_eq!(estimate, monte_carlo(&[3, 3, 2, 1], 20_000, 1).unwrap());
+        assert_eq!(estimate, monte_carlo(&[3, 3, 2, 1], 20_000, 1, &Deadline::NEVER).unwrap());
     }
 }

@@ -9,6 +9,7 @@
 mod build;
 
 use super::{Bar, Fiber, LinearError, MoveKind, RankList, Stratum, StratumLimits, StratumTable};
+use crate::limit::Deadline;
 use build::Chunk;
 
 /// The strata of a fiber in the order of [`StratumTable`], with dimensions and covering edges.
@@ -56,7 +57,7 @@ impl Edge {
 impl StratumDag {
     /// The dag of a fiber; fails with the number of strata if there are more than `limit`.
     pub fn build(fiber: &Fiber, limit: usize) -> Result<Self, LinearError> {
-        Self::build_within(fiber, &StratumLimits { strata: limit, deadline: None })
+        Self::build_within(fiber, &StratumLimits { strata: limit, deadline: Deadline::NEVER })
     }
 
     /// The dag of a fiber, within limits.

@@ -11,24 +11,21 @@
 //! list is an odometer without dead ends.
 
 use super::{Fiber, LinearError, RankList, Stratum, count_strata};
-use crate::clock::Instant;
+use crate::limit::Deadline;
 
 /// When to stop listing strata.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StratumLimits {
     /// The most strata.
     pub strata: usize,
     /// When the time is up.
-    pub deadline: Option<Instant>,
+    pub deadline: Deadline,
 }
 
 impl StratumLimits {
     /// Fails if the time is up, with the number of strata listed so far.
     pub(super) fn check_time(&self, listed: usize) -> Result<(), LinearError> {
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(LinearError::OutOfTime { listed }),
-            _ => Ok(()),
-        }
+        if self.deadline.is_past() { Err(LinearError::OutOfTime { listed }) } else { Ok(()) }
     }
 }
 
@@ -157,7 +154,7 @@ mod tests {
     use super::*;
 
     fn enumerate(fiber: &Fiber, strata: usize) -> Result<StratumTable, LinearError> {
-        StratumTable::enumerate(fiber, &StratumLimits { strata, deadline: None })
+        StratumTable::enumerate(fiber, &StratumLimits { strata, deadline: Deadline::NEVER })
     }
 
     #[test]
@@ -200,7 +197,8 @@ mod tests {
     #[test]
     fn the_time_limit_names_what_was_listed() {
         let fiber = Fiber::new(vec![6, 6, 6, 6], 0).unwrap();
-        let limits = StratumLimits { strata: 1000, deadline: Some(Instant::now()) };
+        let limits =
+            StratumLimits { strata: 1000, deadline: Deadline::after(Some(std::time::Duration::ZERO)) };
         let error = StratumTable::enumerate(&fiber, &limits).unwrap_err();
         assert_eq!(error.to_string(), "the time is up after listing 0 strata");
     }

@@ -98,9 +98,9 @@ impl RankList {
     fn try_barcode(&self) -> Result<Barcode, LinearError> {
         let depth = self.depth();
         // r_{k~i-1}, zero beyond the borders; ranks above every width are as wrong when cut off.
-        let rank = |k: usize, i: usize| {
-            if k > depth || i == 0 { 0 } else { self.get(k, i - 1).min(1 << 32) as i64 }
-        };
+        let cut_off = |rank: usize| u32::try_from(rank).unwrap_or(u32::MAX);
+        let rank =
+            |k: usize, i: usize| if k > depth || i == 0 { 0 } else { i64::from(cut_off(self.get(k, i - 1))) };
         let mut barcode = Barcode::empty(depth);
         for end in 0..=depth {
             for start in 0..=end {

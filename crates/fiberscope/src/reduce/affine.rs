@@ -32,7 +32,7 @@ pub fn settle(
     network: &ExactNetwork,
     domain: &Domain,
     layer: usize,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<Vec<Move>> {
     let roles = roles::of_layer(network, domain, layer);
     let linear: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Linear).collect();
@@ -157,7 +157,7 @@ struct Context<'a> {
     linear: Vec<usize>,
     sides: Vec<Interval>,
     allowed: Vec<Allowed>,
-    deadline: Deadline,
+    deadline: &'a Deadline,
 }
 
 impl<'a> Context<'a> {
@@ -166,7 +166,7 @@ impl<'a> Context<'a> {
         domain: &Domain,
         layer: usize,
         linear: Vec<usize>,
-        deadline: Deadline,
+        deadline: &'a Deadline,
     ) -> Option<Self> {
         let sides = network.activation_ranges(domain).nth(layer)?;
         let allowed = match network.layers()[layer].activation() {
@@ -265,7 +265,7 @@ impl<'a> Context<'a> {
 fn product(
     left: &Matrix<Rational>,
     right: &Matrix<Rational>,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<Matrix<Rational>> {
     let mut result = Matrix::from_fn(left.rows(), right.cols(), |_, _| Rational::ZERO);
     for i in 0..left.rows() {

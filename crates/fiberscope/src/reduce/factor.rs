@@ -64,7 +64,7 @@ impl Allowed {
 pub fn allowed_factorization(
     matrix: &Matrix<Rational>,
     allowed: &[Allowed],
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<Factorization> {
     let basis = independent_rows(matrix);
     let rows = matrix.select_rows(&basis);
@@ -200,7 +200,7 @@ fn dot<'a>(x: &[Rational], y: impl Iterator<Item = &'a Rational>) -> Rational {
 pub fn coordinates(
     basis: &Matrix<Rational>,
     rows: &Matrix<Rational>,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<Matrix<Rational>> {
     let r = basis.rows();
     // The numbers of the inverse grow in length with r, too.
@@ -218,7 +218,7 @@ pub fn coordinates(
 }
 
 /// The inverse of a square matrix, by elimination, if it is finished in time.
-pub fn inverse(mut matrix: Matrix<Rational>, deadline: Deadline) -> Option<Matrix<Rational>> {
+pub fn inverse(mut matrix: Matrix<Rational>, deadline: &Deadline) -> Option<Matrix<Rational>> {
     let n = matrix.rows();
     let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
     let mut inverse = Matrix::from_fn(n, n, unit);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     fn check(matrix: &Matrix<Rational>, allowed: &[Allowed]) -> usize {
-        let found = allowed_factorization(matrix, allowed, Deadline::NEVER).unwrap();
+        let found = allowed_factorization(matrix, allowed, &Deadline::NEVER).unwrap();
         for (i, row) in matrix.iter_rows().enumerate() {
             for (j, x) in row.iter().enumerate() {
                 assert_eq!(&dot(found.coefficients.row(i), found.rows.column(j)), x);
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(check(&matrix(&[&[1, -1, -1]]), &[Any, Sign(-1), Any]), 1);
         assert_eq!(check(&matrix(&[&[1, 0, -1]]), &[Any, Zero, Sign(-1)]), 1);
         assert_eq!(check(&matrix(&[&[0, 0, 0]]), &[Zero; 3]), 0);
-        assert_eq!(allowed_factorization(&matrix(&[&[1, 0, 0]]), &[Zero; 3], Deadline::NEVER), None);
+        assert_eq!(allowed_factorization(&matrix(&[&[1, 0, 0]]), &[Zero; 3], &Deadline::NEVER), None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn reduce(
     domain: &Domain,
     options: &ReduceOptions,
 ) -> Result<Reduction, DomainError> {
-    reduce_until(network, domain, options, Deadline::NEVER)
+    reduce_until(network, domain, options, &Deadline::NEVER)
 }
 
 /// Reduces a network as far as the time allows.
@@ -93,7 +93,7 @@ pub fn reduce_until(
     network: &ExactNetwork,
     domain: &Domain,
     options: &ReduceOptions,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Result<Reduction, DomainError> {
     domain.check(network.input_width())?;
     let mut state =
@@ -114,7 +114,7 @@ struct State<'a> {
     network: ExactNetwork,
     domain: &'a Domain,
     options: &'a ReduceOptions,
-    deadline: Deadline,
+    deadline: &'a Deadline,
     moves: MoveChain,
 }
 

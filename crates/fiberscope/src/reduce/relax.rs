@@ -30,7 +30,7 @@ pub fn shifts(
     domain: &Domain,
     layer: usize,
     units: &[usize],
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Vec<BiasShift> {
     let bounded = domain.sides(network.input_width()).iter().all(|side| side.magnitude().is_some());
     let parameters: usize =

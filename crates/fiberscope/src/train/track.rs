@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::real::Real;
 use super::trainer::{Samples, TrainOptions, Trainer};
 use super::{TrainError, TrainState};
-use crate::clock::Instant;
 use crate::dimension::ntk::Kernel;
 use crate::dimension::{DimensionOptions, NeuronState, functional_dimension};
+use crate::limit::Deadline;
 use crate::linear::Conserved;
 
 /// What is recorded and when.
@@ -22,7 +22,7 @@ pub struct TrackOptions {
     /// A state is handed over every so many epochs, and at the end.
     pub checkpoint: u64,
     /// When to stop, at the end of an epoch.
-    pub deadline: Option<Instant>,
+    pub deadline: Deadline,
 }
 
 /// A network in training, at the end of an epoch.
@@ -132,7 +132,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         record(&trainer, &network, &mut records)?;
     }
     while trainer.epoch() < options.epochs && state.diverged.is_none() {
-        if track.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if track.deadline.is_past() {
             break;
         }
         let loss = trainer.run_epoch();

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::time::Duration;
 
 use anyhow::bail;
 use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, region_bound};
@@ -28,10 +27,7 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let other = args.other.as_ref().map(|other| read_model(other, &args.read.options(), output));
     let other = other.transpose()?.map(|model| model.network);
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
-    let limits = ComplexLimits {
-        time: global.time_limit.map(Duration::from_secs_f64),
-        regions: Some(args.max_regions),
-    };
+    let limits = ComplexLimits { deadline: global.deadline(), regions: Some(args.max_regions) };
     let shown: &Output = output;
     let built = PolyhedralComplex::build(&network, &domain, &limits, &|progress| {
         shown.progress(&format!("{} regions", progress.regions));

@@ -36,10 +36,8 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
         _ => read_domain(args.domain.as_deref(), network.input_width())?,
     };
     picture::check(args, network.input_width())?;
-    let limits = ComplexLimits {
-        time: global.time_limit.map(Duration::from_secs_f64),
-        regions: Some(args.max_regions.unwrap_or(COUNTED)),
-    };
+    let limits =
+        ComplexLimits { deadline: global.deadline(), regions: Some(args.max_regions.unwrap_or(COUNTED)) };
     let axes = sliced.as_ref().map(|(slice, _)| slice.axes.clone());
     let view = ComplexView { name: &args.model, network, domain, axes };
     let job = Job { args, view, limits, start };

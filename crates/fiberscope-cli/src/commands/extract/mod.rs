@@ -3,7 +3,6 @@
 pub mod args;
 mod leak;
 mod open;
-mod truth;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,14 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use fiberscope::extract::{ExtractError, Extraction, Options, Progress, Verdict, extract};
 use fiberscope::limit::Deadline;
-use fiberscope_answer::extraction;
+use fiberscope_answer::extraction::{self, Recorder};
 use fiberscope_core::Network;
+use fiberscope_io::queries::{Log, Run};
 use fiberscope_io::{Precision, check_writable, save};
 
 use super::read_model;
 use crate::Answer;
 use crate::args::Global;
-use crate::oracle::{Log, Recorder, Run};
 use crate::output::{Output, check_picture, write_picture};
 use args::ExtractArgs;
 
@@ -26,22 +25,22 @@ use args::ExtractArgs;
 const SHOWN: Duration = Duration::from_millis(100);
 
 pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let deadline = Deadline::after(global.time_limit.map(Duration::from_secs_f64));
+    let deadline = global.deadline();
     check_domain(args.domain)?;
     if args.leak_report {
-        return leak::run(args, global, deadline, output);
+        return leak::run(args, global, &deadline, output);
     }
     let out = args.output.as_deref().expect("the command line requires it without --leak-report");
     check_writable(out)?;
     args.plot.as_deref().map_or(Ok(()), check_picture)?;
     let truth = args.truth.as_ref().map(|name| read_model(name, &args.read.options(), output)).transpose()?;
-    let opened = open::open(args, deadline, output)?;
+    let opened = open::open(args, &deadline, output)?;
     let sizes = (opened.oracle.inputs(), opened.oracle.outputs());
     let truth = truth.map(|truth| truth.network);
     if let (Some(truth), Some(name)) = (&truth, &args.truth) {
         check_sizes(name, truth, sizes)?;
     }
-    let options = options(args, global, deadline, sizes);
+    let options = options(args, global, &deadline, sizes);
     let log = LogFile::choose(args, out, output);
     let mut recorder = Recorder::new(opened.oracle, Some(log.open(&options, sizes)?), opened.batch);
     let found = extract(&mut recorder, &options, &mut progress(output));
@@ -51,14 +50,14 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     drop(recorder);
     let found = match found {
         Ok(found) => found,
-        Err(error) => return stopped(error, log.keep_if(asked > 0), deadline, output),
+        Err(error) => return stopped(error, log.keep_if(asked > 0), &deadline, output),
     };
     let mut summary = extraction::summary(&found, opened.name, sizes, args.domain);
     (summary.asked, summary.replayed) = (asked, replayed);
     if let Some(network) = &found.network {
         save(network, out, Precision::F64)?;
         summary.output = Some(out.display().to_string());
-        summary.truth = truth.map(|truth| truth::compare(&truth, network, &found, &options));
+        summary.truth = truth.map(|truth| extraction::compare(&truth, network, &found, &options));
     }
     // Only now: where the network could not be written, its queries are not lost.
     let kept = log.keep_if(found.verdict != Verdict::Verified);
@@ -92,7 +91,7 @@ fn answer(found: &Extraction, options: &Options) -> Answer {
 fn stopped(
     error: ExtractError,
     log: Option<&Path>,
-    deadline: Deadline,
+    deadline: &Deadline,
     output: &Output,
 ) -> anyhow::Result<Answer> {
     let late = matches!(error, ExtractError::Oracle(_)) && deadline.is_past();
@@ -124,14 +123,14 @@ fn check_sizes(name: &str, truth: &Network, (inputs, outputs): (usize, usize)) -
     Ok(())
 }
 
-fn options(args: &ExtractArgs, global: &Global, deadline: Deadline, sizes: (usize, usize)) -> Options {
+fn options(args: &ExtractArgs, global: &Global, deadline: &Deadline, sizes: (usize, usize)) -> Options {
     Options {
         widths: args.widths.as_deref().map(|widths| hidden(widths, sizes)),
         domain: args.domain,
         max_queries: args.max_queries,
         noise: args.noise.0,
         seed: global.seed,
-        deadline,
+        deadline: deadline.clone(),
     }
 }
 

@@ -27,8 +27,9 @@ pub struct Opened {
 }
 
 /// Opens the oracle that the command line names.
-pub fn open(args: &ExtractArgs, deadline: Deadline, output: &Output) -> anyhow::Result<Opened> {
-    let patience = Patience { timeout: Duration::from_secs_f64(args.remote.timeout), deadline };
+pub fn open(args: &ExtractArgs, deadline: &Deadline, output: &Output) -> anyhow::Result<Opened> {
+    let patience =
+        Patience { timeout: Duration::from_secs_f64(args.remote.timeout), deadline: deadline.clone() };
     let Some(name) = args.oracle.clone() else {
         only_endpoints(args, "a command")?;
         let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();

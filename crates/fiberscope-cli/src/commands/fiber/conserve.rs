@@ -10,16 +10,18 @@ use fiberscope_report::graph::{Curve, Graph};
 use super::args::{ConserveArgs, FlowLoss};
 use super::read_model;
 use crate::Answer;
+use crate::args::Global;
 use crate::output::{Output, write_picture};
 
-pub fn run(args: &ConserveArgs, output: &Output) -> anyhow::Result<Answer> {
+pub fn run(args: &ConserveArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
     let network = read_model(&args.model, &args.read.options(), output)?.network;
     let data = load_data(&args.data)?.points;
     let loss = match args.loss {
         FlowLoss::Mse => Loss::Mse,
         FlowLoss::CrossEntropy => Loss::CrossEntropy,
     };
-    let options = FlowOptions { loss, time: args.time, steps: args.steps, halvings: args.halvings };
+    let (time, steps, halvings) = (args.time, args.steps, args.halvings);
+    let options = FlowOptions { loss, time, steps, halvings, deadline: global.deadline() };
     let show = |part: f64| output.progress(&format!("{:3.0} % of the flows", 100.0 * part));
     let found = follow(&network, &data, &options, &show).with_context(|| args.data.display().to_string());
     output.end_progress();
@@ -27,8 +29,11 @@ pub fn run(args: &ConserveArgs, output: &Output) -> anyhow::Result<Answer> {
     if let Some(path) = &args.plot {
         write_picture(path, &plot(&args.model, &found).draw())?;
     }
+    if !found.complete {
+        output.note(&format!("the time limit was reached after {} runs", found.runs.len()));
+    }
     output.result(&text(args, &found), &value(&found))?;
-    Ok(Answer::Yes)
+    Ok(if found.complete { Answer::Yes } else { Answer::Undecided })
 }
 
 const INTEGRATORS: [Integrator; 2] = [Integrator::GradientDescent, Integrator::RungeKutta];

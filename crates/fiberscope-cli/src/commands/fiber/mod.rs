@@ -7,11 +7,9 @@ mod points;
 pub mod volume;
 
 use std::io::Write;
-use std::time::Duration;
 
 use anyhow::Context;
 use fiberscope::fiber::{Ground, Membership};
-use fiberscope::limit::Deadline;
 use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
 use fiberscope_io::write_atomically;
 use serde_json::json;
@@ -27,7 +25,7 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let name = args.model.clone().or(first_end).context("expected a network")?;
     let network = read_model(&name, &args.read.options(), output)?.network;
     let ground = if args.orthant { Ground::Orthant } else { Ground::Space };
-    let deadline = Deadline::after(global.time_limit.map(Duration::from_secs_f64));
+    let deadline = global.deadline();
     let subject = Subject::new(name, network, ground, deadline, global.seed);
     if let Some(other) = &args.member {
         return member(&subject, other, args, output);

@@ -12,23 +12,25 @@ use crate::output::Output;
 const SHORT: usize = 72;
 
 pub fn run(args: &VolumeArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
-    let answer = VolumeAnswer::new(&args.widths, args.samples, global.seed)?;
-    let VolumeAnswer { found, estimate, samples, .. } = &answer;
+    let answer = VolumeAnswer::new(&args.widths, args.samples, global.seed, &global.deadline())?;
+    let VolumeAnswer { found, estimate, .. } = &answer;
     let fraction = found.exact.to_string();
     let shown = if fraction.len() <= SHORT {
         fraction
     } else {
         format!("a fraction of {} digits (--json prints it)", fraction.len() - 1)
     };
+    let estimate = match estimate.samples {
+        0 => "none: the time limit was reached".into(),
+        samples => format!("{} +- {:.1e} ({samples} parameters)", estimate.estimate, estimate.error),
+    };
     let names = args.widths.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let text = format!(
-        "identifiable parameters of widths {names}\n  formula       (1 - 2^-n_1)^n_2 - n_1 2^(-(n_1 + 1) n_2)\n  exact         {shown}\n  decimal       {}\n  1 - decimal   {:.6e}\n  bounds        {} to {}\n  Monte Carlo   {} +- {:.1e} ({samples} parameters)\n",
+        "identifiable parameters of widths {names}\n  formula       (1 - 2^-n_1)^n_2 - n_1 2^(-(n_1 + 1) n_2)\n  exact         {shown}\n  decimal       {}\n  1 - decimal   {:.6e}\n  bounds        {} to {}\n  Monte Carlo   {estimate}\n",
         found.exact.to_f64(),
         answer.rest().to_f64(),
         near_one(&found.lower),
         near_one(&found.upper),
-        estimate.estimate,
-        estimate.error,
     );
     output.result(&text, &answer.to_json())?;
     Ok(Answer::Yes)

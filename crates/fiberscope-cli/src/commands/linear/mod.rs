@@ -12,7 +12,6 @@ mod walk;
 pub use args::LinearArgs;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fiberscope::linear::{LinearError, LinearNetwork, StratumLimits};
@@ -50,8 +49,7 @@ fn read_linear(argument: &str, output: &Output) -> anyhow::Result<LinearNetwork>
 
 /// The limits on listing strata that the flags set.
 fn stratum_limits(args: &FiberArgs, global: &Global) -> StratumLimits {
-    let deadline = global.time_limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
-    StratumLimits { strata: args.max_strata, deadline }
+    StratumLimits { strata: args.max_strata, deadline: global.deadline() }
 }
 
 /// Writes networks as `point-000.json`, `point-001.json`, ... into a folder; returns the names.

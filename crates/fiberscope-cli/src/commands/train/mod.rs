@@ -4,17 +4,16 @@ mod args;
 mod files;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use fiberscope::train::{Event, Record, Run, TrackOptions, TrainState, train};
+use fiberscope_answer::files::write_tables;
 use fiberscope_io::{Precision, save};
 use fiberscope_report::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
 use serde_json::{Value, json};
 
 pub use args::TrainArgs;
 use args::{PrecisionName, Settings};
-pub use files::write_tables;
 
 use crate::Answer;
 use crate::args::Global;
@@ -30,7 +29,7 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
         every: settings.every.unwrap_or(50),
         dimension: !settings.no_dimension,
         checkpoint: settings.checkpoint.unwrap_or(500),
-        deadline: global.time_limit.map(|limit| Instant::now() + Duration::from_secs_f64(limit)),
+        deadline: global.deadline(),
     };
     let folder = files::Folder::open(&args.output, &settings, &options, args.resume)?;
     let seeds = global.seed..global.seed + settings.seeds.unwrap_or(1).max(1);

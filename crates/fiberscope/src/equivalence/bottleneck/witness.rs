@@ -42,7 +42,7 @@ struct Bend {
 }
 
 /// A point where the networks differ, if one of the constructions gives one.
-pub fn find(a: &ExactNetwork, b: &ExactNetwork, deadline: Deadline) -> Option<Vec<Rational>> {
+pub fn find(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> Option<Vec<Rational>> {
     let kinds = [unpartnered, inside, axes];
     let both = [(a, b), (b, a)];
     kinds.into_iter().flat_map(|kind| both.map(|(of, other)| (kind, of, other))).find_map(

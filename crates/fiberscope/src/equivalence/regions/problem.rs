@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::farkas::{Side, Sides};
 use super::integer::{Form, IntegerLayer, IntegerNetwork, common_denominator, is_fixed, times};
 use super::simplex::Polytope;
-use crate::clock::Instant;
+use crate::limit::Deadline;
 
 /// How far the artificial sides of an unbounded domain lie, relative to the hyperplanes of the first
 /// layers. They only start the float computations; proofs never use them.
@@ -55,12 +55,12 @@ pub struct Problem {
     /// Per network, layer and unit: a neuron that is proportional at a few points.
     hints: [Vec<Vec<Option<Unit>>>; 2],
     intervals: Vec<Interval>,
-    deadline: Option<Instant>,
+    deadline: Deadline,
 }
 
 impl Problem {
     /// The comparison of two networks on a domain, until some time.
-    pub fn new(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, deadline: Option<Instant>) -> Self {
+    pub fn new(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, deadline: Deadline) -> Self {
         let intervals = domain.sides(a.input_width());
         let networks = [a, b].map(|network| IntegerNetwork::new(network, &intervals));
         let free: Vec<&Interval> = intervals.iter().filter(|side| !is_fixed(side)).collect();
@@ -80,7 +80,7 @@ impl Problem {
 
     /// Whether the time is up.
     pub fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline.is_past()
     }
 
     /// The operand and the layer of the network that a unit belongs to.

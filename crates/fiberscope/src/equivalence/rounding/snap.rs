@@ -32,7 +32,7 @@ pub fn snap(
     (reduced_on, bounded): (&Domain, &Domain),
     closeness: f64,
     precision: f64,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> Option<Snapped> {
     let mut state = Snapped { network, steps: Vec::new(), change: Rational::ZERO };
     state.reduce(reduced_on, deadline)?;
@@ -61,7 +61,7 @@ pub fn snap(
 }
 
 impl Snapped {
-    fn reduce(&mut self, domain: &Domain, deadline: Deadline) -> Option<()> {
+    fn reduce(&mut self, domain: &Domain, deadline: &Deadline) -> Option<()> {
         let reduction = reduce_until(&self.network, domain, &ReduceOptions::default(), deadline).ok()?;
         self.network = reduction.network;
         self.push(reduction.moves);

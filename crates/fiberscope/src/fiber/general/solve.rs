@@ -44,7 +44,7 @@ impl GeneralFiber {
         let basis: Vec<Vec<Rational>> = chosen.iter().map(|&k| all[k].clone()).collect();
         let solved = match Matrix::from_rows(&basis) {
             Some(basis) if !chosen.is_empty() => {
-                coordinates(&basis, &base, Deadline::NEVER).ok_or(TooMuchWork)?
+                coordinates(&basis, &base, &Deadline::NEVER).ok_or(TooMuchWork)?
             }
             _ => Matrix::from_fn(m, 0, |_, _| Rational::ZERO),
         };
@@ -169,7 +169,7 @@ fn vanishing(matrix: &Matrix<Rational>, columns: &[usize]) -> Result<Vec<Vec<Rat
     let shares = if pivots.is_empty() {
         Matrix::from_fn(others.len(), 0, |_, _| Rational::ZERO)
     } else {
-        coordinates(&selected.select_rows(&pivots), &selected.select_rows(&others), Deadline::NEVER)
+        coordinates(&selected.select_rows(&pivots), &selected.select_rows(&others), &Deadline::NEVER)
             .ok_or(TooMuchWork)?
     };
     let combined = Scalar::product(&shares, &matrix.select_rows(&pivots)).ok_or(TooMuchWork)?;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use fiberscope::limit::Deadline;
 
 use super::request::{LONGEST, Wanted, is_complete, read};
 
@@ -40,9 +41,7 @@ impl Server {
         let listener = match TcpListener::bind((address, port)) {
             Ok(listener) => listener,
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                bail!(
-                    "port {port} of {address} is in use; choose another with --port, or leave it out for one that is free"
-                )
+                bail!("port {port} of {address} is in use; choose another one, or none for one that is free")
             }
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot listen at {address}, port {port}"));
@@ -70,9 +69,8 @@ impl Server {
     }
 
     /// Serves until the time is up, or for ever.
-    pub fn serve(&self, time: Option<Duration>) {
-        let end = time.and_then(|time| Instant::now().checked_add(time));
-        while end.is_none_or(|end| Instant::now() < end) {
+    pub fn serve(&self, deadline: &Deadline) {
+        while !deadline.is_past() {
             // Whatever a client does to its connection, the next one is served.
             match self.listener.accept() {
                 Ok((stream, from)) => self.take(stream, from),
@@ -230,7 +228,7 @@ mod tests {
         let server = Server::bind(HERE, 0, b"hello".to_vec()).unwrap();
         let (at, path) = (server.at, server.site.path.clone());
         std::thread::scope(|scope| {
-            scope.spawn(|| server.serve(Some(Duration::from_secs(3))));
+            scope.spawn(|| server.serve(&Deadline::after(Some(Duration::from_secs(3)))));
             client(at, &path);
         });
     }

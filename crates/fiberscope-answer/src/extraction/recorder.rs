@@ -7,11 +7,11 @@
 use fiberscope::extract::{Oracle, OracleError};
 use fiberscope_core::Matrix;
 
-use super::log::{Log, LogError, Record};
+use fiberscope_io::queries::{Log, LogError, Record};
 
 /// An oracle with a log.
-pub struct Recorder {
-    oracle: Box<dyn Oracle>,
+pub struct Recorder<'a> {
+    oracle: Box<dyn Oracle + 'a>,
     log: Option<Log>,
     /// The most queries asked at once.
     batch: usize,
@@ -23,8 +23,9 @@ pub struct Recorder {
     replayed: u64,
 }
 
-impl Recorder {
-    pub fn new(oracle: Box<dyn Oracle>, log: Option<Log>, batch: usize) -> Self {
+impl<'a> Recorder<'a> {
+    /// The oracle with a log, asked at most `batch` queries at once.
+    pub fn new(oracle: Box<dyn Oracle + 'a>, log: Option<Log>, batch: usize) -> Self {
         Recorder { oracle, log, batch: batch.max(1), known: None, last: None, asked: 0, replayed: 0 }
     }
 
@@ -42,7 +43,7 @@ impl Recorder {
     fn replay(&mut self, x: &[f64]) -> Result<Option<Vec<f64>>, OracleError> {
         let Some(log) = &mut self.log else { return Ok(None) };
         while self.known.as_ref().is_none_or(|(record, row)| *row == record.points.rows()) {
-            match log.next().map_err(in_words)? {
+            match log.next_batch().map_err(in_words)? {
                 Some(record) => self.known = Some((record, 0)),
                 None => return Ok(None),
             }
@@ -98,7 +99,7 @@ impl Recorder {
     }
 }
 
-impl Oracle for Recorder {
+impl Oracle for Recorder<'_> {
     fn inputs(&self) -> usize {
         self.oracle.inputs()
     }
@@ -139,7 +140,7 @@ fn in_words(error: LogError) -> OracleError {
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
-    use crate::oracle::Run;
+    use fiberscope_io::queries::Run;
     use std::path::Path;
 
     /// `x -> factor |x|`, which stops answering after so many queries.
@@ -164,7 +165,7 @@ mod tests {
         }
     }
 
-    fn recorder(path: &Path, factor: f64, left: usize) -> Recorder {
+    fn recorder(path: &Path, factor: f64, left: usize) -> Recorder<'static> {
         let run = Run { inputs: 2, outputs: 1, seed: 0, domain: (-1.0, 1.0), widths: None, noise: None };
         Recorder::new(Box::new(Absolute { factor, left }), Some(Log::open(path, &run).unwrap()), 4)
     }

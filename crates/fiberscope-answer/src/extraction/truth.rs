@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::extract::{self, Extraction, Options};
-use fiberscope_answer::equivalence::name;
 use fiberscope_core::{Domain, Network};
 use fiberscope_report::extraction::Comparison;
 
-/// The exact comparison is given up after so long, unless `--time-limit` ends it before.
+use crate::equivalence::name;
+
+/// The exact comparison is given up after so long, unless the time is up before.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Aligns the recovered network with the truth and compares the two on the domain.
@@ -45,11 +46,10 @@ fn on_domain(
     // Parameters with the error of many answers are still equal up to rounding.
     let size = options.domain.0.abs().max(options.domain.1.abs());
     let tolerance = 1e-6f64.max(1e6 * extraction.noise * (1.0 + size));
-    let time = options.deadline.left().map_or(LONGEST, |left| left.min(LONGEST));
     let asked = EquivalenceOptions {
         tolerance: Some(tolerance),
         precision: f64::EPSILON,
-        time: Some(time),
+        deadline: options.deadline.at_most(LONGEST),
         seed: options.seed,
         ..EquivalenceOptions::default()
     };

@@ -24,11 +24,17 @@ const LONGEST_RECORD: u32 = 1 << 30;
 /// What decides which queries a run asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
+    /// The number of inputs.
     pub inputs: usize,
+    /// The number of outputs.
     pub outputs: usize,
+    /// The seed.
     pub seed: u64,
+    /// The interval of every input.
     pub domain: (f64, f64),
+    /// The hidden widths, if they are given.
     pub widths: Option<Vec<usize>>,
+    /// The noise of an answer, if it is given.
     pub noise: Option<f64>,
 }
 
@@ -43,6 +49,7 @@ struct Header {
 
 /// Why a log cannot be used.
 #[derive(Debug, Error)]
+#[allow(missing_docs)]
 pub enum LogError {
     #[error("{path}: {source}", path = .path.display())]
     File { path: PathBuf, source: io::Error },
@@ -72,7 +79,9 @@ pub struct Log {
 /// A batch of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
+    /// The queries, one per row.
     pub points: Matrix,
+    /// The answers, one per row.
     pub answers: Matrix,
 }
 
@@ -129,7 +138,7 @@ impl Log {
     }
 
     /// The next batch; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Record>, LogError> {
+    pub fn next_batch(&mut self) -> Result<Option<Record>, LogError> {
         if self.at >= self.end {
             return Ok(None);
         }
@@ -320,7 +329,7 @@ mod tests {
 
     fn rows(path: &Path) -> Vec<usize> {
         let mut log = Log::open(path, &run()).unwrap();
-        std::iter::from_fn(|| log.next().unwrap().map(|record| record.points.rows())).collect()
+        std::iter::from_fn(|| log.next_batch().unwrap().map(|record| record.points.rows())).collect()
     }
 
     #[test]
@@ -330,9 +339,9 @@ mod tests {
         written(&path);
         let mut log = Log::open(&path, &run()).unwrap();
         for rows in [3, 1, 20] {
-            assert_eq!(log.next().unwrap(), Some(batch(rows)));
+            assert_eq!(log.next_batch().unwrap(), Some(batch(rows)));
         }
-        assert_eq!(log.next().unwrap(), None);
+        assert_eq!(log.next_batch().unwrap(), None);
     }
 
     #[test]

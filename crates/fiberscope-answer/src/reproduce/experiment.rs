@@ -1,7 +1,6 @@
 //! The experiments of "Empirical NTK tracks task complexity": what is run, and what the paper says.
 
-use std::time::Instant;
-
+use fiberscope::limit::Deadline;
 use fiberscope::train::{Event, Record, Task, TrackOptions, TrainError, TrainOptions, train};
 
 /// A run counts if it fits the data so well.
@@ -166,7 +165,7 @@ impl Experiment {
     pub fn run(
         &self,
         first_seed: u64,
-        deadline: Option<Instant>,
+        deadline: &Deadline,
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Vec<Vec<Record>>>, TrainError> {
         self.groups.iter().map(|group| self.run_group(group, first_seed, deadline, progress)).collect()
@@ -176,14 +175,15 @@ impl Experiment {
         &self,
         group: &Group,
         first_seed: u64,
-        deadline: Option<Instant>,
+        deadline: &Deadline,
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Vec<Record>>, TrainError> {
         let (inputs, targets) = group.task.samples();
         let widths = [inputs.cols(), 10, 10, 10, 10, 1];
         let options =
             TrainOptions { weight_decay: group.weight_decay, ..TrainOptions::paper(&widths, self.epochs) };
-        let track = TrackOptions { every: self.every, dimension: true, checkpoint: 0, deadline };
+        let track =
+            TrackOptions { every: self.every, dimension: true, checkpoint: 0, deadline: deadline.clone() };
         let seeds = group.seeds.unwrap_or(self.seeds);
         let starts: Vec<_> = (first_seed..first_seed + seeds).map(Err).collect();
         let on = |event: Event| {

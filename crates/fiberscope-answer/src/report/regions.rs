@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, Method, PolyhedralComplex, on_plane};
 use fiberscope::limit::Deadline;
-use fiberscope_answer::complex::ComplexView;
-use fiberscope_answer::picture::plane;
 use fiberscope_core::{Domain, Interval, Network, Rational};
 use fiberscope_report::Svg;
 use fiberscope_report::page::Section;
 use fiberscope_report::sections::{RegionFacts, no_regions, regions};
 
-use crate::output::Output;
+use crate::Say;
+use crate::complex::ComplexView;
+use crate::picture::svg;
 
 /// More regions are not listed.
 const MOST: u64 = 50_000;
@@ -25,17 +25,15 @@ pub fn section(
     name: &str,
     network: &Network,
     domain: &Domain,
-    deadline: Deadline,
-    output: &Output,
+    deadline: &Deadline,
+    say: Say,
 ) -> anyhow::Result<Section> {
-    let time = deadline.left().map_or(PATIENCE, |left| left.min(PATIENCE));
-    let limits = ComplexLimits { time: Some(time), regions: Some(MOST) };
+    let limits = ComplexLimits { deadline: deadline.at_most(PATIENCE), regions: Some(MOST) };
     let sliced = network.input_width() > 2;
     let (shown, place) = if sliced { slice(network, domain)? } else { (network.clone(), domain.clone()) };
     let built = PolyhedralComplex::build(&shown, &place, &limits, &|progress| {
-        output.progress(&format!("{} regions", progress.regions));
+        say(&format!("{} regions", progress.regions));
     });
-    output.end_progress();
     let complex = match built {
         Ok(Built::Complete(complex)) => complex,
         Ok(Built::Stopped { .. }) => {
@@ -66,9 +64,7 @@ pub fn section(
         }
         .into(),
     };
-    let drawn =
-        (complex.factor_dimension() == 2).then(|| draw(name, &shown, &complex, &breakpoints, &place, sliced));
-    Ok(regions(&facts, drawn))
+    Ok(regions(&facts, draw(name, &shown, &complex, &breakpoints, &place, sliced)))
 }
 
 fn words(inputs: usize) -> String {
@@ -83,15 +79,18 @@ fn draw(
     breakpoints: &BreakpointComplex,
     place: &Domain,
     sliced: bool,
-) -> (Svg, String) {
+) -> Option<(Svg, String)> {
     let axes = sliced.then(|| ["x1".into(), "x2".into()]);
     let of = ComplexView { name, network, domain: place.clone(), axes };
-    let svg = plane(&of, complex, breakpoints).draw();
     let on = if sliced { " on the plane of x1 and x2" } else { "" };
-    let caption = format!(
-        "The linear regions of {name}{on}, shaded by the value of the first output. Lines are the bent hyperplanes, coloured by layer; dashed ones are invisible to the function."
-    );
-    (svg, caption)
+    let caption = if complex.factor_dimension() == 1 {
+        format!("The function of {name}. Points are where it bends, coloured by the layer of the neuron.")
+    } else {
+        format!(
+            "The linear regions of {name}{on}, shaded by the value of the first output. Lines are the bent hyperplanes, coloured by layer; dashed ones are invisible to the function."
+        )
+    };
+    svg(&of, complex, breakpoints).map(|svg| (svg, caption))
 }
 
 /// The network on the plane of the first two inputs through the middle of the domain, and the part of the plane that is shown.

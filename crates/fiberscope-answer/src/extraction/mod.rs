@@ -1,8 +1,16 @@
-//! An extraction as a summary.
+//! Extraction: its log, its summary, the comparison with the truth, and what a model leaks.
+
+mod leak;
+mod recorder;
+mod truth;
 
 use fiberscope::extract::{Disagreement, Extraction, Step, Verdict};
 use fiberscope_core::Network;
 use fiberscope_report::extraction::{Agreement, ExtractionSummary, Finding};
+
+pub use leak::leak;
+pub use recorder::Recorder;
+pub use truth::compare;
 
 /// What an extraction from the oracle of this name, with so many inputs and outputs, found on a domain.
 pub fn summary(

@@ -5,11 +5,12 @@ use fiberscope::fiber::{Symmetry, symmetries};
 use fiberscope::limit::Deadline;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
 use fiberscope::symmetry::relabel;
-use fiberscope_answer::equivalence::certify;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Move, MoveChain, Network};
 use fiberscope_report::certificate;
 use fiberscope_report::page::Section;
+
+use crate::equivalence::certify;
 
 /// Larger networks are not rewritten for a report: the page would hold each of them several times.
 const LARGEST: usize = 1 << 16;
@@ -35,7 +36,7 @@ impl<'a> Proofs<'a> {
         network: &'a Network,
         domain: &Domain,
         seed: u64,
-        deadline: Deadline,
+        deadline: &Deadline,
     ) -> anyhow::Result<Vec<Proof>> {
         let mut proofs = Proofs { name, network, found: Vec::new() };
         if network.parameter_count() > LARGEST {
@@ -50,7 +51,7 @@ impl<'a> Proofs<'a> {
         Ok(proofs.found)
     }
 
-    fn reduced(&mut self, domain: &Domain, deadline: Deadline) -> anyhow::Result<()> {
+    fn reduced(&mut self, domain: &Domain, deadline: &Deadline) -> anyhow::Result<()> {
         let reduction = reduce_until(&self.network.to_exact(), domain, &ReduceOptions::default(), deadline)?;
         let smaller = reduction.network.parameter_count() < self.network.parameter_count();
         if !smaller {

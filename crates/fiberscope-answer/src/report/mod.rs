@@ -1,0 +1,227 @@
+//! A report on a network, or on two: one page on which every claim stands with the statement that it rests on, and every certificate with the networks that it is about.
+
+mod proofs;
+mod regions;
+
+use std::path::Path;
+
+use fiberscope::anatomy::examine;
+use fiberscope::dimension::DimensionOptions;
+use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::fiber::Ground;
+use fiberscope::limit::Deadline;
+use fiberscope_core::{Domain, Network};
+use fiberscope_io::{Precision, json as network_json};
+use fiberscope_report::page::{Badge, Page, Section};
+use fiberscope_report::{anatomy, sections};
+use serde_json::{Value, json};
+
+use crate::Say;
+use crate::dimension::{BatchQuestion, on_batch};
+use crate::fiber::{Listing, Subject};
+use crate::web::CHECKER;
+use crate::{equivalence, fiber};
+use proofs::Proofs;
+
+/// At most so many components are listed.
+const COMPONENTS: usize = 16;
+
+/// A network with its name and the precision in which it was stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The network.
+    pub network: &'a Network,
+    /// The precision.
+    pub precision: Precision,
+}
+
+/// What a report is asked for.
+pub struct ReportQuestion<'a> {
+    /// The network.
+    pub a: Named<'a>,
+    /// A second one to compare with.
+    pub b: Option<Named<'a>>,
+    /// Where they are judged and compared.
+    pub domain: &'a Domain,
+    /// Inputs for the functional dimension.
+    pub batch: Option<BatchQuestion<'a>>,
+    /// The seed.
+    pub seed: u64,
+    /// When to stop; what is not known by then is said so.
+    pub deadline: Deadline,
+}
+
+/// A finished report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The page.
+    pub html: String,
+    /// The verdict on two networks, as `fiberscope equiv` names it.
+    pub verdict: Option<&'static str>,
+    title: String,
+    notes: String,
+    claims: Vec<Value>,
+}
+
+impl Report {
+    /// What the page has in it, which was written to a file.
+    pub fn to_text(&self, path: &Path) -> String {
+        format!("{}\n{}wrote {}: open it in a browser\n", self.title, self.notes, path.display())
+    }
+
+    /// The same with the keys of `fiberscope report --json`.
+    pub fn to_json(&self, path: &Path) -> Value {
+        json!({
+            "report": path.display().to_string(),
+            "claims": self.claims,
+            "verdict": self.verdict,
+            "checker": CHECKER.is_some(),
+        })
+    }
+}
+
+/// Writes a report.
+pub fn report(question: &ReportQuestion, say: Say) -> anyhow::Result<Report> {
+    let title = match &question.b {
+        Some(b) => format!("Report on {} and {}", question.a.name, b.name),
+        None => format!("Report on {}", question.a.name),
+    };
+    let page = Page::new(&title).introduce(
+        "What this network is, which other parameters compute its function, and why. Numbers are those of the file, taken exactly; \
+         what was not decided says so.",
+    );
+    let mut draft = Draft { question, say, page, claims: Vec::new(), notes: String::new() };
+    // The verdict comes first: a report on two networks is read for it.
+    let verdict = question.b.map(|b| draft.compare(b)).transpose()?;
+    draft.describe(question.a);
+    question.b.into_iter().for_each(|b| draft.describe(b));
+    draft.fiber()?;
+    draft.regions()?;
+    draft.dimension()?;
+    draft.prove()?;
+    draft.change(|page| page.section(sections::references()));
+    if let Some(checker) = CHECKER {
+        draft.change(|page| page.checker(checker));
+    }
+    let Draft { page, claims, notes, .. } = draft;
+    Ok(Report { html: page.to_html(), verdict, title, notes, claims })
+}
+
+struct Draft<'a> {
+    question: &'a ReportQuestion<'a>,
+    say: Say<'a>,
+    page: Page,
+    claims: Vec<Value>,
+    notes: String,
+}
+
+impl Draft<'_> {
+    fn change(&mut self, work: impl FnOnce(Page) -> Page) {
+        let page = std::mem::replace(&mut self.page, Page::new(""));
+        self.page = work(page);
+    }
+
+    fn note(&mut self, line: &str) {
+        self.notes += &format!("  {line}\n");
+    }
+
+    fn describe(&mut self, Named { name, network, .. }: Named) {
+        let facts = examine(network, self.question.domain);
+        let section = anatomy::section(name, network, &facts).statement(sections::ANATOMY);
+        self.change(|page| page.section(section));
+        self.claims.push(json!({"about": name, "claim": "anatomy"}));
+        self.note(&format!("what {name} is"));
+    }
+
+    fn fiber(&mut self) -> anyhow::Result<()> {
+        let Named { name, network, .. } = self.question.a;
+        let (deadline, seed) = (self.question.deadline.clone(), self.question.seed);
+        let subject = Subject::new(name.into(), network.clone(), Ground::Space, deadline, seed);
+        let listing = Listing { components: COMPONENTS, classes: None };
+        let summary = fiber::summary(&subject, listing, self.say)?;
+        self.change(|page| page.section(sections::fiber(&summary)));
+        self.claims.push(json!({"about": name, "claim": "fiber"}));
+        self.note("symmetries and fiber");
+        Ok(())
+    }
+
+    fn regions(&mut self) -> anyhow::Result<()> {
+        let Named { name, network, .. } = self.question.a;
+        let section =
+            regions::section(name, network, self.question.domain, &self.question.deadline, self.say)?;
+        self.change(|page| page.section(section));
+        self.claims.push(json!({"about": name, "claim": "regions"}));
+        self.note("linear regions");
+        Ok(())
+    }
+
+    fn dimension(&mut self) -> anyhow::Result<()> {
+        let Some(batch) = &self.question.batch else { return Ok(()) };
+        let Named { name, network, .. } = self.question.a;
+        let (deadline, seed) = (self.question.deadline.clone(), self.question.seed);
+        let options = DimensionOptions { seed, deadline, ..DimensionOptions::default() };
+        let summary = on_batch(name, network, batch, &options, self.say)?;
+        self.change(|page| page.section(sections::dimension(&summary)));
+        self.claims.push(json!({"about": name, "claim": "functional_dimension", "rank": summary.rank}));
+        self.note(&format!("functional dimension on {}", batch.place));
+        Ok(())
+    }
+
+    fn prove(&mut self) -> anyhow::Result<()> {
+        let Named { name, network, .. } = self.question.a;
+        let ReportQuestion { domain, seed, deadline, .. } = self.question;
+        for proof in Proofs::of(name, network, domain, *seed, deadline)? {
+            self.claims.push(json!({"a": name, "b": proof.name, "claim": "equivalent", "valid": true}));
+            self.note(&format!("certificate: {name} and {}", proof.name));
+            let (own, other) = (network_text(network)?, network_text(&proof.network)?);
+            self.change(|page| page.section(proof.section).network(name, own).network(&proof.name, other));
+        }
+        Ok(())
+    }
+
+    /// The verdict on two networks with its certificate.
+    fn compare(&mut self, b: Named) -> anyhow::Result<&'static str> {
+        let a = self.question.a;
+        let (domain, say, names) = (self.question.domain, self.say, (a.name, b.name));
+        let options = EquivalenceOptions {
+            precision: a.precision.min(b.precision).epsilon(),
+            deadline: self.question.deadline.clone(),
+            seed: self.question.seed,
+            ..EquivalenceOptions::default()
+        };
+        let decision = decide(a.network, b.network, domain, &options, &|progress| {
+            say(&format!("searched {:.2} % of the joint regions", 100.0 * progress.explored));
+        })?;
+        let verdict = equivalence::name(&decision.verdict);
+        let words = verdict.replace('_', " ");
+        self.note(&format!("verdict on {} and {}: {words}", names.0, names.1));
+        let badge = match &decision.verdict {
+            Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Badge::good(words),
+            Verdict::Different { .. } => Badge::bad(words),
+            Verdict::Undecided { .. } => Badge::open(words),
+        };
+        let text = equivalence::text(&decision, domain);
+        let certificate = equivalence::certificate(&decision.verdict);
+        let section = match certificate {
+            Some(_) => sections::verdict(badge, &text),
+            None => Section::new("Verdict").badge(badge).paragraph(text.trim()),
+        };
+        self.change(|page| page.section(section));
+        if let Some(certificate) = certificate {
+            let section = proofs::checked(names, certificate, a.network, b.network)?;
+            let (text_a, text_b) = (network_text(a.network)?, network_text(b.network)?);
+            self.change(|page| page.section(section).network(names.0, text_a).network(names.1, text_b));
+            self.claims.push(json!({"a": names.0, "b": names.1, "claim": verdict, "valid": true}));
+        }
+        Ok(verdict)
+    }
+}
+
+/// A network as the text of a file, for the data of a page.
+pub fn network_text(network: &Network) -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    network_json::write(network, &mut text)?;
+    Ok(String::from_utf8(text)?)
+}

@@ -1,0 +1,76 @@
+//! `fiberscope report`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use fiberscope_answer::dimension::BatchQuestion;
+use fiberscope_answer::report::{Named, ReportQuestion, report};
+use fiberscope_io::{Model, write_atomically};
+
+use super::funcdim::read_inputs;
+use super::{read_domain, read_model};
+use crate::Answer;
+use crate::args::{Global, ReadArgs};
+use crate::output::Output;
+
+/// Write a page about a network, or about two: what they are, with proof
+///
+/// One self-contained HTML file: roles of neurons, symmetries and fiber, identifiability, linear regions with a picture, the functional dimension on given data, and
+/// for two networks the verdict. Every claim stands with the statement it rests on; certificates are embedded, and a button of the page checks them again in the reader's
+/// browser (if the command was built with `cargo xtask web`).
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope report zoo:hiding-two --output report.html\n  fiberscope report before.onnx after.onnx --box -1,1 --data inputs.csv -o report.html"
+)]
+pub struct ReportArgs {
+    /// The network
+    pub model: String,
+    /// A second network to compare with
+    #[arg(value_name = "B")]
+    pub b: Option<String>,
+    /// Inputs for the functional dimension (.csv, .npy, .npz)
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Use the first N columns of the data as inputs (the others may be targets)
+    #[arg(long, value_name = "N", requires = "data")]
+    pub inputs: Option<usize>,
+    /// Judge and compare on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
+    pub domain: Option<String>,
+    /// Where to write the page
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let deadline = global.deadline();
+    let read = args.read.options();
+    let a = read_model(&args.model, &read, output)?;
+    let b = args.b.as_deref().map(|name| read_model(name, &read, output)).transpose()?;
+    let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
+    let data = args.data.as_deref().map(|path| read_inputs(path, args.inputs, &a.network)).transpose()?;
+    let question = ReportQuestion {
+        a: named(&args.model, &a),
+        b: args.b.as_deref().zip(b.as_ref()).map(|(name, model)| named(name, model)),
+        domain: &domain,
+        batch: args.data.as_deref().zip(data.as_ref()).map(|(path, data)| {
+            BatchQuestion::rank(path.display().to_string(), &data.points, data.columns.as_deref())
+        }),
+        seed: global.seed,
+        deadline,
+    };
+    let shown: &Output = output;
+    let made = report(&question, &|text| shown.progress(text));
+    output.end_progress();
+    let made = made?;
+    write_atomically(&args.output, |file| file.write_all(made.html.as_bytes()))?;
+    output.result(&made.to_text(&args.output), &made.to_json(&args.output))?;
+    Ok(Answer::Yes)
+}
+
+fn named<'a>(name: &'a str, model: &'a Model) -> Named<'a> {
+    Named { name, network: &model.network, precision: model.precision }
+}

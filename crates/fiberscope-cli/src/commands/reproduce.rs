@@ -1,0 +1,54 @@
+//! `fiberscope reproduce`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fiberscope_answer::reproduce::{ReproduceQuestion, reproduce};
+
+use crate::Answer;
+use crate::args::Global;
+use crate::output::Output;
+
+/// Run an experiment of the papers again and compare
+///
+/// NAME is ntk-init, ntk-univariate, ntk-bivariate, ntk-energy, ntk-weight-decay, ntk-regions, or all. Trains the networks, draws the paper's figures (SVG and PNG), writes the records
+/// (CSV and Parquet) and one HTML page, and prints our numbers beside the paper's claim, with standard errors and paired t-values, whether
+/// or not they agree.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope reproduce ntk-univariate --output figures\n  fiberscope reproduce all --quick --output figures"
+)]
+pub struct ReproduceArgs {
+    /// The experiment
+    pub name: String,
+    /// Seeds per group [default: as in the paper, or more]
+    #[arg(long, value_name = "N")]
+    pub seeds: Option<u64>,
+    /// Epochs of training
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u64>,
+    /// A tenth of the epochs and a third of the seeds
+    #[arg(long)]
+    pub quick: bool,
+    /// The folder to write to
+    #[arg(long, short, value_name = "DIR", default_value = "reproduce")]
+    pub output: PathBuf,
+}
+
+pub fn run(args: &ReproduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let question = ReproduceQuestion {
+        name: args.name.clone(),
+        seeds: args.seeds,
+        epochs: args.epochs,
+        quick: args.quick,
+        seed: global.seed,
+        folder: args.output.clone(),
+        deadline: global.deadline(),
+    };
+    let shown: &Output = output;
+    let found = reproduce(&question, &|text| shown.progress(text));
+    output.end_progress();
+    let found = found?;
+    output.result(&found.text, &found.to_json())?;
+    Ok(if found.complete { Answer::Yes } else { Answer::Undecided })
+}

@@ -1,0 +1,92 @@
+//! The `fiberscope` command: flags to meaning, meaning to library, results to text or JSON.
+//!
+//! Exit codes: 0 yes or done, 1 no (different, rejected), 2 error, 3 undecided within the limits.
+
+mod args;
+mod commands;
+mod oracle;
+mod output;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use output::Output;
+
+/// Runs the command with its arguments, the name of the program first: prints what there is to print and returns the exit code.
+///
+/// It talks to standard input, output and error of the process; the binary and the console script of the Python package call it.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output with code 0; usage errors to standard error.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return code;
+        }
+    };
+    let mut output = Output::new(cli.global.json, cli.global.quiet);
+    match dispatch(cli, &mut output) {
+        Ok(answer) => answer.exit_code(),
+        Err(error) if output::is_broken_pipe(&error) => 0,
+        Err(error) => {
+            output.error(&error);
+            2
+        }
+    }
+}
+
+/// What a command answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Yes, or done.
+    Yes,
+    /// No: different, rejected.
+    No,
+    /// Undecided within the limits.
+    Undecided,
+}
+
+impl Answer {
+    fn exit_code(self) -> u8 {
+        match self {
+            Answer::Yes => 0,
+            Answer::No => 1,
+            Answer::Undecided => 3,
+        }
+    }
+}
+
+fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
+    let global = cli.global;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(global.threads.map_or(0, usize::from)).build()?;
+    pool.install(|| match cli.command {
+        Command::Tour(args) => commands::tour::run(&args, &global, output),
+        Command::Info(args) => commands::info::run(&args, output),
+        Command::Convert(args) => commands::convert::run(&args, output),
+        Command::Equiv(args) => commands::equiv::run(&args, &global, output),
+        Command::Reduce(args) => commands::rewrite::reduce(&args, &global, output),
+        Command::Canon(args) => commands::rewrite::canon(&args, &global, output),
+        Command::Align(args) => commands::rewrite::align(&args, &global, output),
+        Command::Check(args) => commands::check::run(&args, output),
+        Command::Regions(args) => commands::complex::regions::run(&args, &global, output),
+        Command::Folds(args) => commands::complex::folds::run(&args, &global, output),
+        Command::Construct(args) => commands::complex::construct::run(&args, &global, output),
+        Command::Fiber(args) => commands::fiber::run(&args, &global, output),
+        Command::Volume(args) => commands::fiber::volume::run(&args, &global, output),
+        Command::Conserve(args) => commands::fiber::conserve::run(&args, &global, output),
+        Command::Funcdim(args) => commands::funcdim::run(&args, &global, output),
+        Command::Extract(args) => commands::extract::run(&args, &global, output),
+        Command::Answer(args) => commands::answer::run(&args, output),
+        Command::Train(args) => commands::train::run(&args, &global, output),
+        Command::Reproduce(args) => commands::reproduce::run(&args, &global, output),
+        Command::Linear(args) => commands::linear::run(&args, &global, output),
+        Command::Report(args) => commands::report::run(&args, &global, output),
+        Command::Explore(args) => commands::explore::run(&args, &global, output),
+        Command::Zoo(args) => commands::zoo::run(&args, output),
+        Command::Completions(args) => commands::completions::run(&args, output),
+        Command::Man(args) => commands::man::run(&args, output),
+    })
+}

@@ -1,3 +1,0 @@
-//! What `cargo xtask web` built, if it was there when this command was compiled.
-
-include!(concat!(env!("OUT_DIR"), "/web.rs"));

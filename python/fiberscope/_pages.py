@@ -1,0 +1,170 @@
+"""Pages: reports, the tour, the experiments of the papers, and the explorer."""
+
+from __future__ import annotations
+
+import html
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._arrays import box as as_box
+from ._arrays import points as as_points
+from ._result import make
+from ._terms import Options, terms
+from .errors import ArgumentError
+from .results import ReportPage, Reproduction, TourPage
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .network import Network
+
+FileName = str | os.PathLike[str]
+
+
+def _network(value: Any, what: str) -> Network:
+    from .network import as_network
+
+    return as_network(value, what)
+
+
+def report(
+    a: Any,
+    b: Any = None,
+    *,
+    path: FileName = "report.html",
+    data: Any = None,
+    box: Any = None,
+    **options: Unpack[Options],
+) -> ReportPage:
+    """Writes a self-contained HTML page about a network, or about two: what they are, with proof.
+
+    `data` are inputs for the functional dimension: an array, or a file; `box` is where the networks are judged and compared.
+
+    >>> import os, tempfile, fiberscope as fs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = fs.report("zoo:hiding-two", "zoo:hiding-two-too-far", path=os.path.join(folder, "report.html"))
+    ...     made.verdict, made.report.stat().st_size > 10_000
+    ('different', True)
+    """
+    first = _network(a, "a")
+    second = None if b is None else _network(b, "b")
+    names = first.name, "" if second is None else second.name
+    if names[0] == names[1]:
+        names = f"{names[0]} (A)", f"{names[1]} (B)"
+    if isinstance(data, (str, os.PathLike)):
+        data = _native.load_data(os.fspath(data))
+    given_points = None if data is None else as_points(data, "data", first.widths[0])
+    other = None if second is None else second._net
+    with terms(**options) as given:
+        found, text = _native.report(first._net, other, names, as_box(box), given_points, os.fspath(path), given)
+    return make(ReportPage, found, text=text, report=Path(path))
+
+
+def tour(path: FileName = "report.html", **options: Unpack[Options]) -> TourPage:
+    """Shows the main results on built-in networks: the text, and a page with the certificates.
+
+    >>> import os, tempfile, fiberscope as fs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shown = fs.tour(os.path.join(folder, "tour.html"))
+    >>> len(shown.claims), "hidden hyperplane" in shown.text
+    (5, True)
+    """
+    with terms(**options) as given:
+        found, text = _native.tour(os.fspath(path), given)
+    return make(TourPage, found, text=text, report=Path(path))
+
+
+def reproduce(
+    name: str,
+    folder: FileName = "reproduce",
+    *,
+    seeds: int | None = None,
+    epochs: int | None = None,
+    quick: bool = False,
+    **options: Unpack[Options],
+) -> Reproduction:
+    """Runs an experiment of the papers again: figures, tables and a page in `folder`, our numbers beside the paper's.
+
+    `name` is ntk-init, ntk-univariate, ntk-bivariate, ntk-energy, ntk-weight-decay, ntk-regions, or all; `quick` takes a tenth of the epochs
+    and a third of the seeds.
+
+    >>> import tempfile, fiberscope as fs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = fs.reproduce("ntk-univariate", folder, seeds=2, epochs=4)
+    >>> [group["group"] for group in found.experiments[0]["groups"]], found.page.name
+    (['f1', 'f2', 'f3'], 'ntk-univariate.html')
+    """
+    with terms(**options) as given:
+        found, text, page, complete = _native.reproduce(name, os.fspath(folder), seeds, epochs, quick, given)
+    return make(Reproduction, found, text=text, page=Path(page), complete=complete)
+
+
+class Explorer:
+    """The explorer page on this machine. It is served until `close`, or until the process ends; in a `with` block, until its end."""
+
+    def __init__(self, server: _native.ExplorerServer) -> None:
+        self._server = server
+
+    @property
+    def url(self) -> str:
+        """The address to open in a browser. Nobody can guess it."""
+        return self._server.url
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return self._server.port
+
+    @property
+    def closed(self) -> bool:
+        """Whether the page is served no more."""
+        return self._server.closed
+
+    def close(self) -> None:
+        """Stops serving."""
+        self._server.close()
+
+    def wait(self) -> None:
+        """Serves until Ctrl-C."""
+        try:
+            while not self.closed:
+                time.sleep(0.1)
+        finally:
+            self.close()
+
+    def __enter__(self) -> Explorer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Explorer({self.url!r}{', closed' if self.closed else ''})"
+
+    def _repr_html_(self) -> str:
+        address = html.escape(self.url)
+        return f"<a href='{address}' target='_blank' rel='noopener'>{address}</a>"
+
+
+def explore(
+    network: Any = None, *, port: int = 0, address: str = "127.0.0.1", path: FileName | None = None
+) -> Explorer | Path:
+    """Serves the explorer page with a network in it, on this machine only; with `path` it is written to that file instead.
+
+    Scripts call `.wait()` on the result, which serves until Ctrl-C. Port 0 is one that is free.
+
+        fs.explore(net).wait()
+    """
+    net = None if network is None else _network(network, "network")._net
+    if path is not None:
+        _native.write_explorer(net, os.fspath(path))
+        return Path(path)
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
+        raise ArgumentError(f"port: expected a number from 0 to 65535, found {port!r}")
+    return Explorer(_native.ExplorerServer(net, address, port))

@@ -1,0 +1,1 @@
+../../../web/page/engine.js
