@@ -6,7 +6,7 @@
 //! facets, [`FoldSet`] and [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
 //! [`construct_identifiable`] builds networks that their function determines.
 //!
-//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `faces`, `vertex`, `settle`), and all cells
+//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `rows`, `faces`, `vertex`, `settle`), and all cells
 //! are counted or listed from the vertices (`count`, `listing`); where the complex is not simple, all cells are
 //! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
@@ -28,6 +28,7 @@ mod lp;
 mod oracle;
 mod polyhedral;
 mod relabelling;
+mod rows;
 mod settle;
 mod skeleton;
 mod slice;

@@ -13,8 +13,9 @@ use fiberscope_core::Rational;
 use super::flat::FlatNetwork;
 use super::lp::invert;
 use super::oracle::apply;
+use super::rows::{Rows, largest};
 use super::skeleton::{Stop, Work};
-use super::vertex::{SAFE, TINY, coefficient, largest, sure_sign};
+use super::vertex::{SAFE, TINY, coefficient, sure_sign};
 
 impl Work<'_> {
     /// The positive ones among the neurons `bits` of a word at vertex `v`, whose point and row of values get better.
@@ -23,7 +24,7 @@ impl Work<'_> {
         &mut self,
         l: usize,
         v: usize,
-        row: &mut [f64],
+        rows: &mut Rows,
         word: usize,
         bits: u64,
     ) -> Result<u64, Stop> {
@@ -36,7 +37,7 @@ impl Work<'_> {
         let error = (rounding + layer.lipschitz * self.skeleton.distance[v]) * SAFE;
         if error < self.error[v] {
             self.error[v] = error;
-            row.copy_from_slice(&values);
+            rows.replace(v, &values);
         }
         let mut exact: Option<Vec<Rational>> = None;
         let (mut positive, mut rest) = (0, bits);
@@ -44,7 +45,7 @@ impl Work<'_> {
             let bit = rest.trailing_zeros();
             rest &= rest - 1;
             let unit = 64 * word + bit as usize;
-            if sure_sign(row[unit], self.error[v]).is_none() {
+            if sure_sign(rows.value(v, unit), self.error[v]).is_none() {
                 let signs = self.skeleton.signs_of(v);
                 let active = |neuron: usize| is_positive(flat, signs, neuron);
                 if exact.is_none() {
@@ -56,9 +57,10 @@ impl Work<'_> {
                     return Err(Stop::Irregular);
                 }
                 let float = value.to_f64();
-                row[unit] = if float == 0.0 { f64::from(value.signum()) * f64::MIN_POSITIVE } else { float };
+                let float = if float == 0.0 { f64::from(value.signum()) * f64::MIN_POSITIVE } else { float };
+                rows.set(v, unit, float);
             }
-            positive |= u64::from(row[unit] > 0.0) << bit;
+            positive |= u64::from(rows.value(v, unit) > 0.0) << bit;
         }
         Ok(positive)
     }
