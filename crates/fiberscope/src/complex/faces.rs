@@ -173,14 +173,14 @@ impl Work<'_> {
         keys.clear();
         codes.clear();
         words.clear();
-        for v in first..self.skeleton.len() {
+        for (v, &finished) in hash.iter().enumerate().skip(first) {
             words.extend_from_slice(&self.skeleton.signs_of(v)[..layer.word]);
             let start = words.len();
             words.extend(self.signs[v * own..v * own + part + 1].iter().map(|signs| signs.positive));
             words[start + part] &= (1 << (k % 64)) - 1;
             let current = words[start..].iter().zip(&weights[layer.word..]);
             let mut base =
-                current.fold(hash[v], |sum, (&signs, &weights)| sum.wrapping_add(count(weights, signs)));
+                current.fold(finished, |sum, (&signs, &weights)| sum.wrapping_add(count(weights, signs)));
             let zeros = &self.skeleton.zeros[v * d..v * d + d - 1];
             for &h in zeros {
                 base = base.wrapping_sub(leave[h as usize][0]);

@@ -202,7 +202,7 @@ impl<'a> Work<'a> {
     /// Whether there are too many vertices, or will be: it saves time to know early.
     fn is_too_large(&self, guess: f64, most: usize) -> bool {
         let found = self.skeleton.len() - (1 << self.skeleton.dimension);
-        self.skeleton.len() > most || found > most / 8 && guess > 2.0 * most as f64
+        self.skeleton.len() > most || found > most / 8 && guess > 1.25 * most as f64
     }
 
     /// The signs of a layer at the vertices of the layers before.
