@@ -28,12 +28,14 @@ mod lp;
 mod oracle;
 mod polyhedral;
 mod relabelling;
+mod relaxed;
 mod rows;
 mod settle;
 mod skeleton;
 mod slice;
 mod stream;
 mod tile;
+mod transparency;
 mod vertex;
 mod walk;
 mod weights;
@@ -53,6 +55,7 @@ pub use slice::on_plane;
 pub use stream::{
     ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
 };
+pub use transparency::{LayerTransparency, Transparency, TransparencyLimits};
 pub use walk::{Walked, region_bound, walk_regions};
 pub use weights::{WeightedFacet, weigh_by_paths};
 
