@@ -218,6 +218,9 @@ class Folds(Result):
     pieces: list[dict[str, Any]] | None
     edges: list[list[int]] | None
     transparent: bool | None
+    """Whether every hidden layer has a neuron that is not off, everywhere; None if a limit came first."""
+    opaque_at: dict[str, Any] | None
+    """A layer that is off somewhere, with a point where it is."""
     general: bool | None
     certified_identifiable: bool | None
     """Whether the function determines the parameters among general networks."""

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells, walk_regions,
+    BreakpointComplex, Built, ComplexLimits, CountOutcome, PolyhedralComplex, Transparency,
+    TransparencyLimits, count_cells, walk_regions,
 };
 use fiberscope_answer::complex::{self as answer, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
 use fiberscope_answer::folds::{self as fold_answer, FoldAnswer, relabelling};
@@ -158,7 +159,9 @@ pub fn folds(
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
         let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
         let Some((complex, breakpoints)) = build(&of, &limits, watch)? else {
-            return Ok((fold_answer::stopped(&network).to_string(), None));
+            let programs = TransparencyLimits { time: watch.time, ..TransparencyLimits::default() };
+            let transparency = Transparency::new(&network, &of.domain, programs)?;
+            return Ok((fold_answer::stopped(&network, &transparency).to_string(), None));
         };
         let found = FoldAnswer::new(&network, &complex, &breakpoints, watch.seed);
         let picture = FoldPicture {

@@ -9,6 +9,7 @@
 use std::env;
 use std::error::Error;
 use std::hint::black_box;
+use std::process::Command;
 use std::time::Instant;
 
 use fiberscope::complex::{Built, CellCounts, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells};
@@ -92,33 +93,73 @@ fn growth(one: &ThreadPool) -> Result<()> {
     println!(
         "One thread; `cells` are all cells of all dimensions. Peak memory is that of the process so far.\n"
     );
-    println!("| net | regions | cells | CPU ms | ns per cell | peak memory, MiB |");
-    println!("|---|---|---|---|---|---|");
+    let head = "regions | cells | CPU ms | ns per cell | peak memory, MiB |\n|---|---|---|---|---|---|";
+    println!("One network, 3-80-80-1, on growing boxes `[-s, s]^3`:\n\n| s | {head}");
+    let network = random_network(&[3, 80, 80, 1])?;
+    for s in [0.002, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0] {
+        println!("{}", growth_row(one, &s.to_string(), &network, s)?);
+    }
+    println!("\nGrowing depth, width 16, on `[-1, 1]^3`:\n\n| net | {head}");
+    for depth in [1, 2, 3, 5, 8, 12] {
+        let widths: Vec<usize> = [3].into_iter().chain(vec![16; depth]).chain([1]).collect();
+        println!("{}", growth_row(one, &name_of(&widths), &random_network(&widths)?, 1.0)?);
+    }
+    println!("\nGrowing width, on `[-1, 1]^d`:\n\n| net | {head}");
     for (d, n) in [(2, 4), (2, 12), (2, 40), (2, 120), (3, 6), (3, 14), (3, 40), (3, 80), (3, 130)] {
-        println!("{}", growth_row(one, d, n)?);
+        let widths = [d, n, n, 1];
+        println!("{}", growth_row(one, &name_of(&widths), &random_network(&widths)?, 1.0)?);
     }
     Ok(())
 }
 
+fn name_of(widths: &[usize]) -> String {
+    widths.iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
+}
+
 fn stored(one: &ThreadPool) -> Result<()> {
     println!("## All cells in memory\n");
-    println!("`PolyhedralComplex`: every cell of every dimension with its sign vector and its facets.\n");
-    println!("| net | regions | cells | CPU ms | bytes per region |\n|---|---|---|---|---|");
+    println!(
+        "`PolyhedralComplex`: every cell of every dimension with its sign vector and its facets. One process per net; bytes per region are what its resident memory grew by, at the peak and at the end.\n"
+    );
+    println!(
+        "| net | regions | cells | CPU ms | peak bytes per region | bytes per region |\n|---|---|---|---|---|---|"
+    );
+    // A process of its own for every net, so that no memory is used again.
+    if let Ok(name) = env::var(STORED) {
+        println!("{}", stored_row(one, &name)?);
+        return Ok(());
+    }
     for name in NETS {
-        let network = load(name)?;
-        let cube = cube(&network)?;
-        let (memory, before) = (resident_memory().unwrap_or(0.0), one.install(thread_seconds)?);
-        let built =
-            one.install(|| PolyhedralComplex::build(&network, &cube, &ComplexLimits::default(), &|_| ()))?;
-        let time = one.install(thread_seconds)? - before;
-        let Built::Complete(complex) = built else { return Err("there is no limit".into()) };
-        let counts = complex.counts();
-        let regions = counts.all[network.input_width()];
-        let bytes = (resident_memory().unwrap_or(0.0) - memory).max(0.0) * 1048576.0 / regions as f64;
-        let cells: u64 = counts.all.iter().sum();
-        println!("| {name} | {regions} | {cells} | {} | {bytes:.0} |", milliseconds(time));
+        let row = Command::new(env::current_exe()?).arg("stored").env(STORED, name).output()?;
+        let text = String::from_utf8(row.stdout)?;
+        println!("{}", text.lines().rfind(|line| !line.is_empty()).ok_or("no row")?);
     }
     Ok(())
+}
+
+/// Names the only net of a process.
+const STORED: &str = "FIBERSCOPE_BENCH_STORED";
+
+fn stored_row(one: &ThreadPool, name: &str) -> Result<String> {
+    let network = load(name)?;
+    let cube = cube(&network)?;
+    let memory = || Ok::<_, Box<dyn Error>>([status_line("VmRSS:")?, status_line("VmHWM:")?]);
+    let ([start, _], before) = (memory()?, one.install(thread_seconds)?);
+    let built =
+        one.install(|| PolyhedralComplex::build(&network, &cube, &ComplexLimits::default(), &|_| ()))?;
+    let time = one.install(thread_seconds)? - before;
+    let [end, peak] = memory()?;
+    let Built::Complete(complex) = built else { return Err("there is no limit".into()) };
+    let counts = complex.counts();
+    let regions = counts.all[network.input_width()];
+    let cells: u64 = counts.all.iter().sum();
+    let bytes = |mib: f64| (mib - start) * 1048576.0 / regions as f64;
+    Ok(format!(
+        "| {name} | {regions} | {cells} | {} | {:.0} | {:.0} |",
+        milliseconds(time),
+        bytes(peak),
+        bytes(end)
+    ))
 }
 
 fn threads(one: &ThreadPool) -> Result<()> {
@@ -136,15 +177,15 @@ fn stream(_: &ThreadPool) -> Result<()> {
     println!("Two threads, wall time; run alone (`-- stream`) for the peak of memory.\n");
     println!("| net | regions | cells | seconds | peak memory, MiB |\n|---|---|---|---|---|");
     let two = ThreadPoolBuilder::new().num_threads(2).build()?;
-    let network = random_network(&[3, 240, 240, 1])?;
+    let network = random_network(&[3, 250, 250, 1])?;
     let start = Instant::now();
     let counts = count(&two, &network)?;
     let cells: u64 = counts.all.iter().sum();
     println!(
-        "| 3-240-240-1 | {} | {cells} | {:.1} | {:.0} |",
+        "| 3-250-250-1 | {} | {cells} | {:.1} | {:.0} |",
         counts.all[3],
         start.elapsed().as_secs_f64(),
-        status_line("VmHWM:").unwrap_or(0.0)
+        status_line("VmHWM:")?
     );
     Ok(())
 }
@@ -211,8 +252,12 @@ fn peer_row(pool: &ThreadPool, name: &str) -> Result<String> {
 
 /// CPU seconds of one count, on the pool's only thread.
 fn cpu_time(pool: &ThreadPool, network: &Network) -> Result<f64> {
+    cpu_time_on(pool, network, &cube(network)?)
+}
+
+fn cpu_time_on(pool: &ThreadPool, network: &Network, domain: &Domain) -> Result<f64> {
     let before = pool.install(thread_seconds)?;
-    black_box(count(pool, black_box(network))?);
+    black_box(count_on(pool, black_box(network), domain)?);
     Ok(pool.install(thread_seconds)? - before)
 }
 
@@ -224,21 +269,22 @@ fn thread_seconds() -> std::result::Result<f64, String> {
     Ok(nanoseconds * 1e-9)
 }
 
-fn growth_row(pool: &ThreadPool, d: usize, n: usize) -> Result<String> {
-    let network = random_network(&[d, n, n, 1])?;
-    let counts = count(pool, &network)?;
+fn growth_row(pool: &ThreadPool, name: &str, network: &Network, reach: f64) -> Result<String> {
+    let d = network.input_width();
+    let domain = Domain::from_bounds(&vec![(-reach, reach); d]).ok_or("finite bounds")?;
+    let counts = count_on(pool, network, &domain)?;
     let mut times: Vec<f64> = Vec::new();
     let cells: u64 = counts.all.iter().sum();
     for _ in 0..if cells < 1_000_000 { 5 } else { 1 } {
-        times.push(cpu_time(pool, &network)?);
+        times.push(cpu_time_on(pool, network, &domain)?);
     }
     let time = median(&mut times);
     Ok(format!(
-        "| {d}-{n}-{n}-1 | {} | {cells} | {} | {:.0} | {} |",
+        "| {name} | {} | {cells} | {} | {:.0} | {:.0} |",
         counts.all[d],
         milliseconds(time),
         time * 1e9 / cells as f64,
-        status_line("VmHWM:").map_or("unknown".into(), |mib| format!("{mib:.0}"))
+        status_line("VmHWM:")?
     ))
 }
 
@@ -258,16 +304,11 @@ fn thread_row(one: &ThreadPool, d: usize, n: usize) -> Result<String> {
     Ok(format!("| {d}-{n}-{n}-1 | {regions} | {single:.2} | {double:.2} | {:.2} |", single / double))
 }
 
-/// Resident memory in MiB.
-fn resident_memory() -> Option<f64> {
-    status_line("VmRSS:")
-}
-
 /// A line of the process's status, in MiB.
-fn status_line(name: &str) -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with(name))?;
-    line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kib| kib / 1024.0)
+fn status_line(name: &str) -> Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find(|line| line.starts_with(name)).ok_or("no such line of the status")?;
+    Ok(line.split_whitespace().nth(1).ok_or("an empty line of the status")?.parse::<f64>()? / 1024.0)
 }
 
 fn median(times: &mut [f64]) -> f64 {

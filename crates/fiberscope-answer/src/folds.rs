@@ -3,7 +3,8 @@
 use anyhow::ensure;
 use fiberscope::complex::{
     BreakpointComplex, Constructed, DependencyGraph, FoldMatch, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, find_relabelling, match_folds, region_bound,
+    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, Transparency, find_relabelling, match_folds,
+    region_bound,
 };
 use fiberscope_core::{Digest, Network, Rational};
 use serde_json::{Value, json};
@@ -58,7 +59,8 @@ impl FoldAnswer {
             "edges": graph.edges.iter().map(|&(a, b)| [a, b]).collect::<Vec<_>>(),
             "left_over": folds.left_over,
             "transparent": genericity.is_transparent(),
-            "opaque_at": genericity.opaque.as_ref().map(|(layer, x)| json!({"layer": layer + 1, "x": x})),
+            "opaque_at": genericity.opaque.as_ref().map(|(layer, x)| opaque_at(*layer, x)),
+            "linear_programs": genericity.programs,
             "general": genericity.is_general(),
             "supertransversal": genericity.is_supertransversal(),
             "masks": {"checked": genericity.masks_checked, "complete": genericity.masks_complete, "deficient": genericity.rank_violations},
@@ -71,9 +73,28 @@ impl FoldAnswer {
     }
 }
 
-/// The same keys for a complex that a limit stopped.
-pub fn stopped(network: &Network) -> Value {
-    json!({"order": null, "pieces": null, "edges": null, "transparent": null, "general": null, "certified_identifiable": null, "estimate": region_bound(network)})
+/// A layer (from 0) that is off at a point: the point in doubles, and exactly.
+fn opaque_at(layer: usize, x: &[Rational]) -> Value {
+    let near: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+    let exact: Vec<String> = x.iter().map(ToString::to_string).collect();
+    json!({"layer": layer + 1, "x": near, "exact": exact})
+}
+
+/// The same keys for a complex that a limit stopped; linear programs may still know whether the network is transparent.
+pub fn stopped(network: &Network, transparency: &Transparency) -> Value {
+    let unknown: Vec<usize> = transparency.unknown().iter().map(|l| l + 1).collect();
+    json!({
+        "order": null,
+        "pieces": null,
+        "edges": null,
+        "transparent": transparency.is_transparent(),
+        "opaque_at": transparency.opaque().map(|(layer, x)| opaque_at(layer, x)),
+        "unknown_layers": unknown,
+        "linear_programs": transparency.programs,
+        "general": null,
+        "certified_identifiable": null,
+        "estimate": region_bound(network),
+    })
 }
 
 /// The paths of every layer.

@@ -384,7 +384,7 @@ fn genericity_tells_what_is_wrong() {
     let report = Genericity::new(&build(&network, &cube(2)), 0);
     let (layer, x) = report.opaque.clone().unwrap();
     assert_eq!(layer, 0);
-    assert!(x[0] + 0.25 * x[1] < 0.0 && !report.is_transparent());
+    assert!(x[0].to_f64() + 0.25 * x[1].to_f64() < 0.0 && !report.is_transparent());
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! The multipliers come from the dual simplex method, which starts at the corner of the box where `c` is least; however they were found, the
 //! bound holds once the rounding of `r` is added.
 
+use fiberscope_core::Rational;
+
 /// Rows of a polytope in a box, each entry the nearest double of an exact one.
 pub(crate) struct FloatPolytope {
     rows: Vec<Vec<f64>>,
@@ -11,11 +13,12 @@ pub(crate) struct FloatPolytope {
     upper: Vec<f64>,
 }
 
-/// A lower bound of the least value, and the point where doubles found it.
+/// A lower bound of the least value, the point where doubles found it, and the multipliers of rows behind the bound.
 pub(crate) struct Least {
     pub bound: f64,
     pub value: f64,
     pub point: Vec<f64>,
+    pub multipliers: Vec<(usize, f64)>,
 }
 
 /// Rows violated by more than this enter the basis.
@@ -105,10 +108,10 @@ impl FloatPolytope {
 
     fn finish(&self, c: &[f64], basis: &[usize], inverse: &[Vec<f64>], point: Vec<f64>) -> Least {
         let d = self.lower.len();
-        let multipliers = times(c, inverse);
-        let used = basis.iter().zip(&multipliers).filter(|(i, m)| **i < self.rows.len() && **m > 0.0);
+        let used = basis.iter().copied().zip(times(c, inverse));
+        let multipliers: Vec<(usize, f64)> = used.filter(|(i, m)| *i < self.rows.len() && *m > 0.0).collect();
         let (mut rest, mut size) = (c.to_vec(), c.iter().map(|x| x.abs()).collect::<Vec<_>>());
-        for (&i, m) in used {
+        for &(i, m) in &multipliers {
             for ((r, s), a) in rest.iter_mut().zip(&mut size).zip(&self.rows[i]) {
                 *r -= m * a;
                 *s += m * a.abs();
@@ -123,8 +126,30 @@ impl FloatPolytope {
             bound += (rest[j] * self.lower[j]).min(rest[j] * self.upper[j]) - rounding * size[j] * most;
             scale += size[j] * most;
         }
-        Least { bound: bound - rounding * scale, value: value(c, &point), point }
+        Least { bound: bound - rounding * scale, value: value(c, &point), point, multipliers }
     }
+}
+
+/// Whether multipliers of rows show, in rational numbers, that `c` is not negative on the polytope of the rows in the box: the lemma of this module without rounding.
+pub(crate) fn is_proved(
+    c: &[Rational],
+    rows: &[Vec<Rational>],
+    multipliers: &[(usize, f64)],
+    lower: &[f64],
+    upper: &[f64],
+) -> bool {
+    let mut rest = c.to_vec();
+    for &(i, m) in multipliers {
+        let Some(m) = Rational::from_f64(m).filter(|m| !m.is_negative()) else { return false };
+        let entries = rest.iter_mut().zip(&rows[i]).filter(|(_, a)| !a.is_zero());
+        entries.for_each(|(r, a)| *r -= &(&m * a));
+    }
+    let mut bound = rest[lower.len()].clone();
+    for ((r, &low), &high) in rest.iter().zip(lower).zip(upper) {
+        let Some(end) = Rational::from_f64(if r.is_negative() { high } else { low }) else { return false };
+        bound += &(r * &end);
+    }
+    !bound.is_negative()
 }
 
 /// The row vector times a matrix given by rows.
@@ -155,5 +180,20 @@ mod tests {
         check([-2.0, -1.0, 0.0], [true; 3], -2.0);
         check([-2.0, -1.0, 0.0], [false; 3], -9.0);
         check([1.0, 0.0, 0.0], [false, true, true], -2.0);
+    }
+
+    /// On the triangle `x + y + 1/2 >= 1/2`; the box alone does not show that it is not negative, and nothing shows that `x + y - 1/2` is not.
+    #[test]
+    fn multipliers_are_checked() {
+        let exact = |row: &[f64]| row.iter().map(|&x| Rational::from_f64(x).unwrap()).collect::<Vec<_>>();
+        let rows = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, -1.0, 1.0]].map(|row| exact(&row));
+        let check = |c: [f64; 3], multipliers: &[(usize, f64)]| {
+            is_proved(&exact(&c), &rows, multipliers, &[-2.0; 2], &[3.0; 2])
+        };
+        assert!(check([1.0, 1.0, 0.5], &[(0, 1.0), (1, 1.0)]));
+        assert!(check([1.0, 1.0, 0.0], &[(0, 1.0), (1, 1.0)]));
+        assert!(!check([1.0, 1.0, 0.5], &[]));
+        assert!(!check([1.0, 1.0, -0.5], &[(0, 1.0), (1, 1.0)]));
+        assert!(!check([-1.0, -1.0, 0.5], &[(2, 1.0), (0, -1.0)]));
     }
 }

@@ -52,6 +52,47 @@ impl FlatLayer {
     }
 }
 
+/// Numbers that are known up to errors.
+#[derive(Clone, Default)]
+pub(crate) struct Bounded {
+    pub values: Vec<f64>,
+    pub errors: Vec<f64>,
+}
+
+impl Bounded {
+    /// The pre-activations of a layer with these activations: `e_i = sum_j |w_ij| e_j` and the rounding, which may be much less than norms say.
+    pub fn forward(&self, layer: &FlatLayer) -> Bounded {
+        let rounding = (layer.inputs as f64 + 3.0) * f64::EPSILON;
+        let mut next = Bounded::default();
+        for (row, b) in layer.weight.chunks_exact(layer.inputs).zip(&layer.bias) {
+            let (mut value, mut size, mut error) = (*b, b.abs(), 0.0);
+            for ((w, a), e) in row.iter().zip(&self.values).zip(&self.errors) {
+                value += w * a;
+                size += (w * a).abs();
+                error += w.abs() * e;
+            }
+            next.values.push(value);
+            next.errors.push((error + rounding * size) * (1.0 + 1e-9) + f64::MIN_POSITIVE);
+        }
+        next
+    }
+
+    /// The activations of a ReLU layer: what is negative for certain is zero.
+    pub fn rectify(&mut self) {
+        for (value, error) in self.values.iter_mut().zip(&mut self.errors) {
+            if *value < -*error {
+                (*value, *error) = (0.0, 0.0);
+            }
+            *value = value.max(0.0);
+        }
+    }
+
+    /// The largest error.
+    pub fn error(&self) -> f64 {
+        self.errors.iter().fold(0.0, |m, &e| if e <= m { m } else { e })
+    }
+}
+
 /// The hidden layers of a network.
 pub(crate) struct FlatNetwork {
     pub layers: Vec<FlatLayer>,
@@ -128,4 +169,32 @@ fn norms(layer: &Layer) -> (f64, f64) {
     let norm = layer.weight().iter_rows().map(sum).fold(0.0, f64::max);
     let bias = layer.bias().iter().fold(0.0f64, |m, b| m.max(b.abs()));
     (norm * (1.0 + 1e-9), bias)
+}
+
+#[cfg(test)]
+mod tests {
+    use fiberscope_core::Matrix;
+
+    use super::*;
+
+    /// Errors go through active neurons only, with the weights on the way.
+    #[test]
+    fn errors_follow_the_weights() {
+        let layer = |rows: &[[f64; 2]], bias: Vec<f64>| {
+            Layer::new(Matrix::from_rows(rows).unwrap(), bias, Activation::Relu)
+        };
+        let network = Network::new(vec![
+            layer(&[[1.0, -2.0], [0.5, 0.5]], vec![0.0, -9.0]),
+            layer(&[[3.0, 100.0]], vec![1.0]),
+            Layer::new(Matrix::from_rows(&[[1.0]]).unwrap(), vec![0.0], Activation::Identity),
+        ]);
+        let flat = FlatNetwork::new(&network.unwrap());
+        let close = |x: f64, y: f64| (x - y).abs() < 1e-8;
+        let mut a = Bounded { values: vec![3.0, 1.0], errors: vec![1e-3, 1e-3] }.forward(&flat.layers[0]);
+        assert!(a.values == [1.0, -7.0] && close(a.errors[0], 3e-3) && close(a.errors[1], 1e-3));
+        a.rectify();
+        assert_eq!((a.values[1], a.errors[1]), (0.0, 0.0));
+        let a = a.forward(&flat.layers[1]);
+        assert!(a.values == [4.0] && close(a.error(), 9e-3));
+    }
 }

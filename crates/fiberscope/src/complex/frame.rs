@@ -10,14 +10,14 @@
 //!
 //! An edge from `w` through the side of the box at `v` goes on for ever iff no neuron comes closer to zero from `w` to `v`.
 
-use fiberscope_core::{Domain, Layer, Network, Rational, Scalar};
+use fiberscope_core::{Domain, Layer, Matrix, Network, Rational, Scalar};
 
 use super::ComplexError;
 use super::count::SideKind;
-use super::flat::FlatNetwork;
+use super::flat::{Bounded, FlatNetwork};
 use super::oracle::Oracle;
 use super::skeleton::Skeleton;
-use crate::rank::independent_rows;
+use crate::rank::{independent_rows, rank_at_most};
 
 /// A network on a bounded box.
 pub(crate) struct Frame {
@@ -145,21 +145,19 @@ impl Frame {
     /// Where the line from `w` through `v` is cut next, in the largest coordinate.
     #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
     fn crossing(&self, skeleton: &Skeleton, oracle: &Oracle, v: usize, w: usize) -> Option<f64> {
-        let (at_v, error_v) = self.values(skeleton.point(v), skeleton.distance[v]);
-        let (at_w, error_w) = self.values(skeleton.point(w), skeleton.distance[w]);
-        let mut exact: Option<[Vec<Rational>; 2]> = None;
+        let [at_v, at_w] = [v, w].map(|v| self.values(skeleton.point(v), skeleton.distance[v]));
+        let mut exact: Option<[(Vec<Rational>, Rational); 2]> = None;
         let mut varying: Option<Vec<bool>> = None;
         let mut least = f64::INFINITY;
         for neuron in 0..self.flat.neurons {
-            let error =
-                error_v[self.flat.layer_of[neuron] as usize] + error_w[self.flat.layer_of[neuron] as usize];
+            let error = (at_v.errors[neuron] + at_w.errors[neuron]) * (1.0 + 1e-9);
             let shared = |v: usize| skeleton.zeros_of(v).contains(&(neuron as u32));
             if shared(v) || shared(w) {
                 // Zero on the edge, or at its inner end.
                 continue;
             }
-            let sign = if at_v[neuron] > 0.0 { 1.0 } else { -1.0 };
-            let growth = sign * (at_v[neuron] - at_w[neuron]);
+            let sign = if at_v.values[neuron] > 0.0 { 1.0 } else { -1.0 };
+            let growth = sign * (at_v.values[neuron] - at_w.values[neuron]);
             if growth > error {
                 continue;
             }
@@ -167,21 +165,21 @@ impl Frame {
                 if !varying.get_or_insert_with(|| self.varying(skeleton, v, w))[neuron] {
                     continue;
                 }
-                let [x, y] = exact.get_or_insert_with(|| {
+                let [(x, p), (y, q)] = exact.get_or_insert_with(|| {
                     [v, w].map(|v| {
                         let x = oracle
                             .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
                             .expect("the hyperplanes of a vertex are independent");
-                        oracle.values(&self.flat, &x)
+                        oracle.scaled_values(&self.flat, &x)
                     })
                 });
-                let growth = &x[neuron] - &y[neuron];
+                let growth = &(&x[neuron] * &*q) - &(&y[neuron] * &*p);
                 let growth = if sign > 0.0 { growth } else { -growth };
                 if !growth.is_negative() {
                     continue;
                 }
             }
-            least = least.min(at_v[neuron].abs() / growth.abs().max(f64::MIN_POSITIVE));
+            least = least.min(at_v.values[neuron].abs() / growth.abs().max(f64::MIN_POSITIVE));
         }
         let far = |(x, y): (&f64, &f64)| (x + least * (x - y)).abs();
         least
@@ -189,14 +187,51 @@ impl Frame {
             .then(|| skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(1e300))
     }
 
-    /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies.
+    /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies, nor if the zeros of the edge leave it no choice.
+    ///
+    /// Let `s` be the slopes along the edge of the neurons of a layer that are on and may vary. A neuron of the next layer that does not vary has slope 0, a linear equation for `s`; if such
+    /// equations have full rank, then `s = 0`. On rays this is usual where few neurons are on.
     fn varying(&self, skeleton: &Skeleton, v: usize, w: usize) -> Vec<bool> {
+        let zeros = |h: usize| [v, w].iter().all(|&v| skeleton.zeros_of(v).contains(&(h as u32)));
+        let mut constant: Vec<bool> = (0..self.flat.neurons).map(zeros).collect();
+        let varying = self.reached(skeleton, v, w, &constant);
+        for pair in self.flat.layers.windows(2).rev() {
+            let [below, layer] = pair else { continue };
+            if !below.relu || !layer.relu {
+                continue;
+            }
+            let is_on = |&unit: &usize| {
+                let (word, bit) = self.flat.place(below.first + unit);
+                (skeleton.signs_of(v)[word] | skeleton.signs_of(w)[word]) & bit != 0
+            };
+            let inputs: Vec<usize> =
+                (0..below.width).filter(is_on).filter(|unit| varying[below.first + unit]).collect();
+            let rows: Vec<usize> = (0..layer.width).filter(|unit| constant[layer.first + unit]).collect();
+            if inputs.is_empty() || rows.len() < inputs.len() {
+                continue;
+            }
+            let entry =
+                |i: usize, j: usize| Rational::from_f64(layer.weight[rows[i] * layer.inputs + inputs[j]]);
+            let equations =
+                Matrix::from_fn(rows.len(), inputs.len(), |i, j| entry(i, j).expect("weights are finite"));
+            if rank_at_most(&equations, inputs.len()) == inputs.len() {
+                inputs.iter().for_each(|unit| constant[below.first + unit] = true);
+            }
+        }
+        self.reached(skeleton, v, w, &constant)
+    }
+
+    /// For every ReLU neuron whether it has an input that is on and varies, and is not known to be constant itself.
+    fn reached(&self, skeleton: &Skeleton, v: usize, w: usize, constant: &[bool]) -> Vec<bool> {
         let mut varying = Vec::with_capacity(self.flat.neurons);
         let mut below = vec![true; self.dimension()];
         for layer in &self.flat.layers {
             let depends =
                 |row: &[f64]| row.iter().zip(&below).any(|(weight, varies)| *weight != 0.0 && *varies);
-            let own: Vec<bool> = layer.weight.chunks_exact(layer.inputs).map(depends).collect();
+            let mut own: Vec<bool> = layer.weight.chunks_exact(layer.inputs).map(depends).collect();
+            if layer.relu {
+                own.iter_mut().zip(&constant[layer.first..]).for_each(|(own, constant)| *own &= !constant);
+            }
             below.clone_from(&own);
             if layer.relu {
                 for (unit, varies) in below.iter_mut().enumerate() {
@@ -209,23 +244,19 @@ impl Frame {
         varying
     }
 
-    /// All pre-activations of ReLU neurons in doubles, and per layer a bound on their errors.
-    fn values(&self, x: &[f64], distance: f64) -> (Vec<f64>, Vec<f64>) {
-        let size = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        let mut values = Vec::with_capacity(self.flat.neurons);
-        let mut errors = Vec::with_capacity(self.flat.layers.len());
-        let mut a = x.to_vec();
+    /// All pre-activations of ReLU neurons near a point.
+    fn values(&self, x: &[f64], distance: f64) -> Bounded {
+        let mut all = Bounded::default();
+        let mut a = Bounded { values: x.to_vec(), errors: vec![distance; x.len()] };
         for layer in &self.flat.layers {
-            let mut z = vec![0.0; layer.width];
-            layer.forward(1, &a, &mut z);
+            a = a.forward(layer);
             if layer.relu {
-                values.extend_from_slice(&z);
-                z.iter_mut().for_each(|z| *z = z.max(0.0));
+                all.values.extend_from_slice(&a.values);
+                all.errors.extend_from_slice(&a.errors);
+                a.rectify();
             }
-            errors.push(layer.error[0] + layer.error[1] * size + layer.lipschitz * distance);
-            a = z;
         }
-        (values, errors)
+        all
     }
 }
 

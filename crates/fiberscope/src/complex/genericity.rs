@@ -3,7 +3,8 @@
 //! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes [threelayer2026, Definition 8].
 //! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank `min(n_{j-1}, rank D_j, ..., rank D_k)`; all masks of small networks are tried, else
 //!   random ones, and the number is said.
-//! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. If not, a region has a layer that is off, and a point inside it is the witness.
+//! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. Linear programs decide ([`super::transparency`]), with a point where a layer is off if there is one; what they
+//!   leave open the signs of the regions tell.
 //! - *General*: (a) no local optimum of any `z_{l,i}` is exactly 0; (b) maximal rank; (c) no two pairs of a neuron and an activation pattern of the layers below it carry proportional affine
 //!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3 and Lemma 1].
 //!
@@ -11,15 +12,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fiberscope_core::{Activation, Matrix, Neuron, Rational, Scalar, Sign};
+use fiberscope_core::{Activation, Domain, Matrix, Neuron, Rational, Scalar, Sign};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::polyhedral::{PolyhedralComplex, Region};
+use super::transparency::{Transparency, TransparencyLimits};
 use crate::rank::rank_at_most;
 
 /// How many masks are tried, at most.
 const MASKS: usize = 512;
+/// How many linear programs a layer gets before the regions are asked.
+const PROGRAMS: usize = 500;
 
 /// The genericity of a parameter on a domain.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +37,9 @@ pub struct Genericity {
     /// How many of them have less than maximal rank.
     pub rank_violations: usize,
     /// A point at which a hidden layer is off, with the layer (from 0), if there is one.
-    pub opaque: Option<(usize, Vec<f64>)>,
+    pub opaque: Option<(usize, Vec<Rational>)>,
+    /// How many linear programs looked for it.
+    pub programs: usize,
     /// Neurons with a local optimum of exactly 0.
     pub zero_optima: Vec<Neuron>,
     /// Pairs of neurons with proportional functions on some regions.
@@ -44,12 +50,14 @@ impl Genericity {
     /// Checks a complex; the seed picks the masks of large networks.
     pub fn new(complex: &PolyhedralComplex, seed: u64) -> Self {
         let (masks_checked, masks_complete, rank_violations) = masked_ranks(complex, seed);
+        let (opaque, programs) = opaque(complex);
         Genericity {
             transversality_violations: transversality(complex),
             masks_checked,
             masks_complete,
             rank_violations,
-            opaque: opaque(complex),
+            opaque,
+            programs,
             zero_optima: zero_optima(complex),
             proportional: proportional(complex),
         }
@@ -80,26 +88,43 @@ fn transversality(complex: &PolyhedralComplex) -> usize {
         .count()
 }
 
+/// A layer that is off somewhere, with a point where it is, and the number of linear programs that looked for it.
+fn opaque(complex: &PolyhedralComplex) -> (Option<(usize, Vec<Rational>)>, usize) {
+    let frame = &complex.frame;
+    let sides: Vec<(f64, f64)> = frame.sides.iter().map(|&[lower, upper]| (lower, upper)).collect();
+    let domain = match frame.whole {
+        true => Domain::Space,
+        false => Domain::from_bounds(&sides).expect("the sides of a box are finite"),
+    };
+    let limits = TransparencyLimits { time: None, programs: PROGRAMS };
+    let found = Transparency::new(&frame.network, &domain, limits).expect("the box is not flat");
+    let by_programs = found.opaque().map(|(layer, x)| (layer, x.to_vec()));
+    let off =
+        by_programs.or_else(|| found.unknown().into_iter().find_map(|layer| off_region(complex, layer)));
+    let in_space = |(layer, x): (usize, Vec<Rational>)| {
+        let mut point = vec![Rational::ZERO; complex.dimension()];
+        frame.kept.iter().zip(x).for_each(|(&i, value)| point[i] = value);
+        (layer, point)
+    };
+    (off.map(in_space), found.programs)
+}
+
 /// A layer that is off on some region, with a point of doubles where it is, exactly, if the middle of one such region is that.
-fn opaque(complex: &PolyhedralComplex) -> Option<(usize, Vec<f64>)> {
-    let d = complex.factor_dimension();
-    let flat = &complex.frame.flat;
+fn off_region(complex: &PolyhedralComplex, layer: usize) -> Option<(usize, Vec<Rational>)> {
+    let (d, flat) = (complex.factor_dimension(), &complex.frame.flat);
+    let units = flat.layers[layer].first..flat.layers[layer].first + flat.layers[layer].width;
+    let is_off = |x: &[Rational]| {
+        complex.frame.oracle.values(flat, x)[units.clone()].iter().all(Rational::is_negative)
+    };
     let mut found = None;
     for (number, cell) in complex.cells[d].iter().enumerate() {
-        for (l, layer) in flat.layers.iter().enumerate().filter(|(_, layer)| layer.relu) {
-            let units = layer.first..layer.first + layer.width;
-            if cell.signs[units.clone()].iter().all(|&sign| sign == Sign::Negative) {
-                let center = Region::of(complex.cell(d, number)).center();
-                let exact: Option<Vec<Rational>> = center.iter().map(|&x| Rational::from_f64(x)).collect();
-                let is_off = |x: &Vec<Rational>| {
-                    complex.frame.oracle.values(flat, x)[units].iter().all(Rational::is_negative)
-                };
-                let certain = exact.as_ref().is_some_and(is_off);
-                found.get_or_insert((l, complex.in_space(&center)));
-                if certain {
-                    return Some((l, complex.in_space(&center)));
-                }
+        if cell.signs[units.clone()].iter().all(|&sign| sign == Sign::Negative) {
+            let center = Region::of(complex.cell(d, number)).center();
+            let center: Vec<Rational> = center.iter().filter_map(|&x| Rational::from_f64(x)).collect();
+            if is_off(&center) {
+                return Some((layer, center));
             }
+            found.get_or_insert((layer, center));
         }
     }
     found

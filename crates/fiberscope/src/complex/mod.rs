@@ -6,7 +6,7 @@
 //! facets, [`FoldSet`] and [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
 //! [`construct_identifiable`] builds networks that their function determines.
 //!
-//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `faces`, `vertex`, `settle`), and all cells
+//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `rows`, `faces`, `vertex`, `settle`), and all cells
 //! are counted or listed from the vertices (`count`, `listing`); where the complex is not simple, all cells are
 //! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
@@ -28,11 +28,14 @@ mod lp;
 mod oracle;
 mod polyhedral;
 mod relabelling;
+mod relaxed;
+mod rows;
 mod settle;
 mod skeleton;
 mod slice;
 mod stream;
 mod tile;
+mod transparency;
 mod vertex;
 mod walk;
 mod weights;
@@ -52,6 +55,7 @@ pub use slice::on_plane;
 pub use stream::{
     ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
 };
+pub use transparency::{LayerTransparency, Transparency, TransparencyLimits};
 pub use walk::{Walked, region_bound, walk_regions};
 pub use weights::{WeightedFacet, weigh_by_paths};
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use dashu_int::UBig;
 use fiberscope_core::{Activation, ExactNetwork, Network, Rational};
 
 use super::flat::FlatNetwork;
@@ -33,11 +34,24 @@ impl Oracle {
 
     /// The pre-activations of all ReLU neurons at a point.
     pub fn values(&self, flat: &FlatNetwork, x: &[Rational]) -> Vec<Rational> {
+        let (values, scale) = self.scaled_values(flat, x);
+        let inverse = scale.recip().expect("a denominator is not zero");
+        values.iter().map(|value| value * &inverse).collect()
+    }
+
+    /// The pre-activations of all ReLU neurons at a point, times a positive number, and that number: without fractions, which are slow.
+    pub fn scaled_values(&self, flat: &FlatNetwork, x: &[Rational]) -> (Vec<Rational>, Rational) {
+        let scale = x.iter().fold(Rational::ONE, |scale, x| {
+            // What is left of the denominator after those so far.
+            let rest = (x * &scale).to_big_parts().1;
+            &scale * &Rational::from_big_parts(rest.into(), UBig::ONE, 0)
+        });
         let mut values = Vec::with_capacity(flat.neurons);
-        let mut a = x.to_vec();
+        let mut a: Vec<Rational> = x.iter().map(|x| x * &scale).collect();
         for layer in self.network().hidden_layers() {
             let dot = |(row, b): (&[Rational], &Rational)| -> Rational {
-                row.iter().zip(&a).filter(|(_, a)| !a.is_zero()).map(|(w, a)| w * a).sum::<Rational>() + b
+                let terms = row.iter().zip(&a).filter(|(_, a)| !a.is_zero()).map(|(w, a)| w * a);
+                terms.sum::<Rational>() + b * &scale
             };
             let mut z: Vec<Rational> = layer.weight().iter_rows().zip(layer.bias()).map(dot).collect();
             if layer.activation() == Activation::Relu {
@@ -46,7 +60,7 @@ impl Oracle {
             }
             a = z;
         }
-        values
+        (values, scale)
     }
 
     /// The gradient and the constant of a neuron where exactly the neurons with `active` are on.

@@ -10,11 +10,12 @@
 
 use fiberscope_core::Rational;
 
-use super::flat::FlatNetwork;
+use super::flat::{Bounded, FlatNetwork};
 use super::lp::invert;
 use super::oracle::apply;
+use super::rows::{Rows, largest};
 use super::skeleton::{Stop, Work};
-use super::vertex::{SAFE, TINY, coefficient, largest, sure_sign};
+use super::vertex::{SAFE, TINY, coefficient, sure_sign};
 
 impl Work<'_> {
     /// The positive ones among the neurons `bits` of a word at vertex `v`, whose point and row of values get better.
@@ -23,7 +24,7 @@ impl Work<'_> {
         &mut self,
         l: usize,
         v: usize,
-        row: &mut [f64],
+        rows: &mut Rows,
         word: usize,
         bits: u64,
     ) -> Result<u64, Stop> {
@@ -31,12 +32,10 @@ impl Work<'_> {
         let layer = &flat.layers[l];
         self.refine(v);
         let point = self.skeleton.point(v);
-        let values = forward(flat, l, point);
-        let rounding = layer.error[0] + layer.error[1] * largest(point);
-        let error = (rounding + layer.lipschitz * self.skeleton.distance[v]) * SAFE;
-        if error < self.error[v] {
-            self.error[v] = error;
-            row.copy_from_slice(&values);
+        let better = values(flat, l, point, self.skeleton.distance[v]);
+        if better.error() < self.error[v] {
+            self.error[v] = better.error();
+            rows.replace(v, &better.values);
         }
         let mut exact: Option<Vec<Rational>> = None;
         let (mut positive, mut rest) = (0, bits);
@@ -44,7 +43,7 @@ impl Work<'_> {
             let bit = rest.trailing_zeros();
             rest &= rest - 1;
             let unit = 64 * word + bit as usize;
-            if sure_sign(row[unit], self.error[v]).is_none() {
+            if sure_sign(rows.value(v, unit), self.error[v]).is_none() {
                 let signs = self.skeleton.signs_of(v);
                 let active = |neuron: usize| is_positive(flat, signs, neuron);
                 if exact.is_none() {
@@ -56,9 +55,10 @@ impl Work<'_> {
                     return Err(Stop::Irregular);
                 }
                 let float = value.to_f64();
-                row[unit] = if float == 0.0 { f64::from(value.signum()) * f64::MIN_POSITIVE } else { float };
+                let float = if float == 0.0 { f64::from(value.signum()) * f64::MIN_POSITIVE } else { float };
+                rows.set(v, unit, float);
             }
-            positive |= u64::from(row[unit] > 0.0) << bit;
+            positive |= u64::from(rows.value(v, unit) > 0.0) << bit;
         }
         Ok(positive)
     }
@@ -154,40 +154,37 @@ impl System {
             system.rows[k] = (0..d).map(|j| f64::from(u8::from(j == side / 2))).collect();
         }
         // The point, and the unit vectors without biases, through the network with its neurons off or on as signs say.
-        let mut a: Vec<Vec<f64>> = (0..=d)
-            .map(|j| if j < d { (0..d).map(|i| f64::from(u8::from(i == j))).collect() } else { x.to_vec() })
-            .collect();
+        let mut point = Bounded { values: x.to_vec(), errors: vec![0.0; d] };
+        let unit = |j: usize| (0..d).map(|i| f64::from(u8::from(i == j))).collect();
+        let mut a: Vec<Vec<f64>> = (0..d).map(unit).collect();
         let top = zeros.iter().filter_map(|&h| flat.layer_of.get(h as usize)).max().copied();
         let layers = top.map_or(0, |top| top as usize + 1);
         for (l, layer) in flat.layers.iter().enumerate().take(layers) {
             // Of the last layer, the values of the zeros are enough.
             let wanted = |unit: usize| l + 1 < layers || zeros.contains(&((layer.first + unit) as u32));
-            for (j, a) in a.iter_mut().enumerate() {
-                let dot = |(unit, (row, b)): (usize, (&[f64], &f64))| {
-                    if !wanted(unit) {
-                        return 0.0;
-                    }
-                    let product: f64 = row.iter().zip(a.iter()).map(|(w, a)| w * a).sum();
-                    if j < d { product } else { product + b }
+            for a in &mut a {
+                let dot = |(unit, row): (usize, &[f64])| match wanted(unit) {
+                    true => row.iter().zip(a.iter()).map(|(w, a)| w * a).sum(),
+                    false => 0.0,
                 };
-                let rows = layer.weight.chunks_exact(layer.inputs).zip(&layer.bias);
-                *a = rows.enumerate().map(dot).collect();
+                *a = layer.weight.chunks_exact(layer.inputs).enumerate().map(dot).collect();
             }
+            point = point.forward(layer);
             let rounding = (l as f64 + 1.0) * (flat.widest as f64 + 3.0) * f64::EPSILON * SAFE;
             for (k, &h) in zeros.iter().enumerate() {
                 let own =
                     (h as usize).checked_sub(layer.first).filter(|unit| layer.relu && *unit < layer.width);
                 if let Some(unit) = own.filter(|_| (h as usize) < flat.neurons) {
-                    system.values[k] = a[d][unit];
+                    system.values[k] = point.values[unit];
                     system.rows[k] = (0..d).map(|j| a[j][unit]).collect();
-                    system.value_error =
-                        system.value_error.max((layer.error[0] + layer.error[1] * size) * SAFE);
+                    system.value_error = system.value_error.max(point.errors[unit]);
                     system.row_error = system.row_error.max(rounding * layer.lipschitz);
                 }
             }
             if layer.relu {
                 for unit in (0..layer.width).filter(|unit| !is_positive(flat, signs, layer.first + unit)) {
                     a.iter_mut().for_each(|a| a[unit] = 0.0);
+                    (point.values[unit], point.errors[unit]) = (0.0, 0.0);
                 }
             }
         }
@@ -222,16 +219,14 @@ fn is_positive(flat: &FlatNetwork, signs: &[u64], neuron: usize) -> bool {
     signs[word] & bit != 0
 }
 
-/// The pre-activations of a layer at a point, in doubles.
-fn forward(flat: &FlatNetwork, l: usize, x: &[f64]) -> Vec<f64> {
-    let mut a = x.to_vec();
+/// The pre-activations of a layer near a point.
+fn values(flat: &FlatNetwork, l: usize, x: &[f64], distance: f64) -> Bounded {
+    let mut a = Bounded { values: x.to_vec(), errors: vec![distance; x.len()] };
     for (i, layer) in flat.layers[..=l].iter().enumerate() {
-        let mut z = vec![0.0; layer.width];
-        layer.forward(1, &a, &mut z);
+        a = a.forward(layer);
         if i < l && layer.relu {
-            z.iter_mut().for_each(|z| *z = z.max(0.0));
+            a.rectify();
         }
-        a = z;
     }
     a
 }

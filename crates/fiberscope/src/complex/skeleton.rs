@@ -19,7 +19,8 @@
 use super::faces::Faces;
 use super::flat::{FlatLayer, FlatNetwork};
 use super::oracle::Oracle;
-use super::vertex::{coefficient, layer_errors, sign_words};
+use super::rows::Rows;
+use super::vertex::{Place, coefficient, layer_errors, sign_words};
 
 /// An edge; hyperplanes are numbered: neurons first, then the lower and the upper side of every input.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ pub(crate) struct Skeleton {
     pub points: Vec<f64>,
     /// Bounds on the distance of the points from the exact vertices.
     pub distance: Vec<f64>,
-    /// The `dimension` hyperplanes through every vertex.
+    /// The `dimension` hyperplanes through every vertex: sides first, then neurons, in their order.
     pub zeros: Vec<u32>,
     /// For each of them the number of edges that leave it, and no other, upwards.
     pub up: Vec<u8>,
@@ -85,18 +86,14 @@ pub(crate) fn subdivide(
 ) -> Result<Skeleton, Stop> {
     let mut work = Work::new(network, oracle, sides);
     let mut a = work.skeleton.points.clone();
-    let mut z = Vec::new();
+    let mut rows = Rows::default();
     for (l, layer) in network.layers.iter().enumerate() {
-        let count = work.skeleton.len();
         layer_errors(layer, &a, &mut work.error);
-        z.clear();
-        z.resize(count * layer.width, 0.0);
-        layer.forward(count, &a, &mut z);
+        rows.fill(layer, &a);
         if layer.relu {
-            work.layer(l, &mut z, most, go_on)?;
-            z.iter_mut().for_each(|x| *x = x.max(0.0));
+            work.layer(l, &mut rows, most, go_on)?;
         }
-        std::mem::swap(&mut a, &mut z);
+        rows.rectify(layer, &mut a);
     }
     Ok(work.skeleton)
 }
@@ -113,14 +110,30 @@ pub(crate) struct Work<'a> {
     /// The linear function along which edges are directed, with bounds on its errors.
     pub height: Vec<(f64, f64)>,
     pub coefficients: Vec<f64>,
-    /// Positive neurons and zeros of the current layer, per vertex.
-    pub signs: Vec<u64>,
-    pub zeros: Vec<u64>,
+    /// The current layer at every vertex.
+    pub signs: Vec<Signs>,
     /// The next edge of the same bucket.
     next: Vec<u32>,
     /// The ends of whole edges of the current layer, before they were cut, and the whole edge of every edge.
-    whole: Vec<[u32; 2]>,
-    whole_of: Vec<u32>,
+    pub whole: Vec<[u32; 2]>,
+    pub whole_of: Vec<u32>,
+    /// Where the edges of the current neuron are cut.
+    pub places: Vec<Place>,
+}
+
+/// A word of signs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Signs {
+    pub positive: u64,
+    pub zero: u64,
+}
+
+impl Signs {
+    /// The neurons with opposite signs at two vertices.
+    #[inline]
+    pub fn apart(self, other: Signs) -> u64 {
+        (self.positive ^ other.positive) & !(self.zero | other.zero)
+    }
 }
 
 impl<'a> Work<'a> {
@@ -134,28 +147,26 @@ impl<'a> Work<'a> {
             height: Vec::new(),
             coefficients: (0..sides.len()).map(coefficient).collect(),
             signs: Vec::new(),
-            zeros: Vec::new(),
             next: Vec::new(),
             whole: Vec::new(),
             whole_of: Vec::new(),
+            places: Vec::new(),
             skeleton,
         };
         work.height = (0..work.skeleton.len()).map(|v| work.height_of(v)).collect();
         work
     }
 
-    /// Cuts by all neurons of a layer; `z` has their values at the vertices and gets those at new ones.
+    /// Cuts by all neurons of a layer; the rows have their values at the vertices and get those at new ones.
     fn layer(
         &mut self,
         l: usize,
-        z: &mut Vec<f64>,
+        rows: &mut Rows,
         most: usize,
         go_on: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<(), Stop> {
         let layer = &self.network.layers[l];
-        self.first_signs(l, z)?;
-        self.zeros.clear();
-        self.zeros.resize(self.signs.len(), 0);
+        self.first_signs(l, rows)?;
         let mut heads = vec![NONE; layer.width];
         self.next.clear();
         self.next.resize(self.skeleton.edges.len(), NONE);
@@ -177,11 +188,10 @@ impl<'a> Work<'a> {
             if cut.is_empty() {
                 continue;
             }
-            self.cut(l, k, &cut, z, &mut heads)?;
-            if self.skeleton.len() > most || !go_on(self.skeleton.len()) {
-                let done = (layer.first + k + 1) as f64 / self.network.neurons as f64;
-                let d = self.skeleton.dimension as i32;
-                let guess = self.skeleton.len() as f64 / done.powi(d);
+            self.cut(l, k, &cut, rows, &mut heads)?;
+            let done = (layer.first + k + 1) as f64 / self.network.neurons as f64;
+            let guess = self.skeleton.len() as f64 / done.powi(self.skeleton.dimension as i32);
+            if self.is_too_large(guess, most) || !go_on(self.skeleton.len()) {
                 return Err(Stop::TooMany(guess, std::mem::take(&mut self.skeleton.points)));
             }
         }
@@ -189,18 +199,24 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
+    /// Whether there are too many vertices, or will be: it saves time to know early.
+    fn is_too_large(&self, guess: f64, most: usize) -> bool {
+        let found = self.skeleton.len() - (1 << self.skeleton.dimension);
+        self.skeleton.len() > most || found > most / 8 && guess > 1.25 * most as f64
+    }
+
     /// The signs of a layer at the vertices of the layers before.
-    fn first_signs(&mut self, l: usize, z: &mut [f64]) -> Result<(), Stop> {
+    fn first_signs(&mut self, l: usize, rows: &mut Rows) -> Result<(), Stop> {
         let layer = &self.network.layers[l];
         let words = layer.words();
         self.signs.clear();
-        self.signs.resize(self.skeleton.len() * words, 0);
+        self.signs.resize(self.skeleton.len() * words, Signs::default());
         let mut doubtful = Vec::new();
-        sign_words(z, layer.width, &self.error, &mut self.signs, &mut doubtful);
+        sign_words(rows.values(), layer.width, &self.error, &mut self.signs, &mut doubtful);
         for (v, word, bits) in doubtful {
-            let row = &mut z[v * layer.width..(v + 1) * layer.width];
-            let positive = self.settle(l, v, row, word, bits)?;
-            self.signs[v * words + word] = self.signs[v * words + word] & !bits | positive;
+            let positive = self.settle(l, v, rows, word, bits)?;
+            let signs = &mut self.signs[v * words + word];
+            signs.positive = signs.positive & !bits | positive;
         }
         Ok(())
     }
@@ -217,8 +233,7 @@ impl<'a> Work<'a> {
     fn wait(&mut self, edge: usize, words: usize, heads: &mut [u32]) {
         let [a, b] = self.skeleton.edges[edge].ends.map(|v| v as usize * words);
         for word in 0..words {
-            let apart = (self.signs[a + word] ^ self.signs[b + word])
-                & !(self.zeros[a + word] | self.zeros[b + word]);
+            let apart = self.signs[a + word].apart(self.signs[b + word]);
             if apart != 0 {
                 let k = 64 * word + apart.trailing_zeros() as usize;
                 self.next[edge] = heads[k];
@@ -233,7 +248,7 @@ impl<'a> Work<'a> {
         l: usize,
         k: usize,
         cut: &[u32],
-        z: &mut Vec<f64>,
+        rows: &mut Rows,
         heads: &mut [u32],
     ) -> Result<(), Stop> {
         let layer = &self.network.layers[l];
@@ -241,22 +256,17 @@ impl<'a> Work<'a> {
         let first_new = self.skeleton.len();
         let first_edge = self.skeleton.edges.len();
         let id = 2 * (layer.first + k) as u32;
-        self.faces.begin((self.skeleton.dimension - 1) * cut.len());
-        for (i, &e) in cut.iter().enumerate() {
+        self.new_vertices(l, k, cut, rows)?;
+        for (v, &e) in (first_new as u32..).zip(cut) {
             let edge = self.skeleton.edges[e as usize];
-            let v = (first_new + i) as u32;
             let whole = self.whole_of[e as usize];
-            self.new_vertex(l, k, edge, self.whole[whole as usize], z)?;
             let [a, b] = edge.ends;
-            let side = (self.signs[b as usize * words + k / 64] >> (k % 64) & 1) as u32;
+            let side = (self.signs[b as usize * words + k / 64].positive >> (k % 64) & 1) as u32;
             self.skeleton.edges[e as usize] = Edge { ends: [a, v], left: [edge.left[0], id + 1 - side] };
             self.skeleton.edges.push(Edge { ends: [v, b], left: [id + side, edge.left[1]] });
             self.whole_of.push(whole);
-            self.join_faces(layer, k, v)?;
         }
-        if !self.faces.are_all_paired() {
-            return Err(Stop::Irregular);
-        }
+        self.join_faces(layer, k, first_new)?;
         self.next.resize(self.skeleton.edges.len(), NONE);
         for &e in cut {
             self.wait(e as usize, words, heads);
@@ -272,9 +282,10 @@ impl<'a> Work<'a> {
         let words = layer.words();
         for v in 0..self.skeleton.len() {
             let at = v * self.skeleton.words + layer.word;
-            let own = &self.signs[v * words..(v + 1) * words];
-            self.skeleton.signs[at..at + words].copy_from_slice(own);
-            self.faces.finish(v, layer.word, own);
+            for (word, own) in self.signs[v * words..(v + 1) * words].iter().enumerate() {
+                self.skeleton.signs[at + word] = own.positive;
+            }
+            self.faces.finish(v, layer.word, &self.skeleton.signs[at..at + words]);
         }
     }
 }

@@ -92,9 +92,11 @@ pub struct CountState {
 }
 
 /// The most vertices of the first, undivided attempt.
-const FIRST: usize = 1 << 15;
-/// About the bytes that a tile may take.
-const TILE: usize = 1 << 27;
+const FIRST: usize = 1 << 17;
+/// The fewest vertices that a tile has room for.
+const SMALLEST: usize = 1 << 13;
+/// About the bytes that a tile may take: little more than fits into a cache.
+const TILE: usize = 1 << 24;
 /// How many tiles there are at least after the first attempt.
 const TILES: usize = 16;
 /// How many tiles are counted between two savings of the state.
@@ -149,8 +151,8 @@ pub fn count_cells_saving(
         start = Some(state);
     }
     let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
-    let tile = TILE / (8 * widest + 64 * frame.dimension());
-    let run = Run::new(limits, progress, [FIRST, tile.max(FIRST)]);
+    let tile = (TILE / (8 * widest + 64 * frame.dimension())).max(SMALLEST);
+    let run = Run::new(limits, progress, [FIRST.min(2 * tile), tile]);
     loop {
         let mut state = start.take().unwrap_or_else(|| CountState {
             network: digest.clone(),

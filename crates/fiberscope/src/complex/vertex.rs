@@ -17,7 +17,8 @@
 //! error; [`super::settle`] looks at the others.
 
 use super::flat::FlatLayer;
-use super::skeleton::{Edge, Stop, Work};
+use super::rows::{Rows, larger, largest};
+use super::skeleton::{Signs, Stop, Work};
 
 /// Room for the rounding of the bounds themselves.
 pub(crate) const SAFE: f64 = 1.0 + 1e-9;
@@ -41,7 +42,7 @@ pub(crate) fn sign_words(
     z: &[f64],
     width: usize,
     error: &[f64],
-    signs: &mut [u64],
+    signs: &mut [Signs],
     doubtful: &mut Vec<(usize, usize, u64)>,
 ) {
     let words = width.div_ceil(64);
@@ -52,7 +53,7 @@ pub(crate) fn sign_words(
                 positive |= u64::from(value > error) << bit;
                 certain |= u64::from(value.abs() > error) << bit;
             }
-            signs[v * words + word] = positive;
+            signs[v * words + word] = Signs { positive, zero: 0 };
             let open = !certain & (u64::MAX >> (64 - part.len()));
             if open != 0 {
                 doubtful.push((v, word, open));
@@ -61,130 +62,155 @@ pub(crate) fn sign_words(
     }
 }
 
-const LANES: usize = 8;
-
-#[inline(always)]
-fn larger(m: f64, x: f64) -> f64 {
-    if x > m { x } else { m }
-}
-
-/// The largest absolute value.
-#[inline(always)]
-pub(crate) fn largest(row: &[f64]) -> f64 {
-    let mut size = [0.0f64; LANES];
-    let chunks = row.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        (0..LANES).for_each(|i| size[i] = larger(size[i], chunk[i].abs()));
-    }
-    rest.iter().map(|x| x.abs()).chain(size).fold(0.0, larger)
+/// Where an edge is cut: the ends of the whole edge, the place between them, and how wrong it may be.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    ends: [usize; 2],
+    t: f64,
+    dt: f64,
 }
 
 impl Work<'_> {
-    /// The vertex where neuron `k` of layer `l` is zero on an edge, a part of the whole edge between two other vertices.
-    pub(super) fn new_vertex(
+    /// The vertices where neuron `k` of layer `l` is zero on edges.
+    pub(super) fn new_vertices(
         &mut self,
         l: usize,
         k: usize,
-        edge: Edge,
-        whole: [u32; 2],
-        z: &mut Vec<f64>,
+        cut: &[u32],
+        rows: &mut Rows,
     ) -> Result<(), Stop> {
-        let network = self.network;
-        let layer = &network.layers[l];
-        let [a, b] = edge.ends.map(|v| v as usize);
-        let v = self.skeleton.len();
-        let whole = whole.map(|v| v as usize);
-        let (t, dt) = self.place_of_cut(layer.width, k, whole, z);
-        self.new_point(whole, t, dt);
-        self.new_zeros(a, edge.left[0], (layer.first + k) as u32);
-        self.new_row(l, k, whole, (t, dt), z);
-        self.inherit_finished(layer, a, edge.left[0]);
+        let layer = &self.network.layers[l];
+        let first = self.skeleton.len();
+        self.reserve(cut.len(), layer.words());
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        for &e in cut {
+            let edge = self.skeleton.edges[e as usize];
+            let ends = self.whole[self.whole_of[e as usize] as usize].map(|v| v as usize);
+            let place = self.place_of_cut(k, ends, rows);
+            self.new_point(place);
+            self.new_zeros(edge.ends[0] as usize, edge.left[0], (layer.first + k) as u32);
+            self.inherit_finished(layer, edge.ends[0] as usize, edge.left[0]);
+            places.push(place);
+        }
+        self.new_rows(l, k, &places, rows);
+        self.places = places;
+        for (v, &e) in (first..).zip(cut) {
+            self.new_signs(l, k, self.skeleton.edges[e as usize].ends, v, rows)?;
+            self.height.push(self.height_of(v));
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, count: usize, words: usize) {
+        let d = self.skeleton.dimension;
+        self.skeleton.points.reserve(d * count);
+        self.skeleton.zeros.reserve(d * count);
+        self.skeleton.up.reserve(d * count);
+        self.skeleton.distance.reserve(count);
+        self.skeleton.signs.reserve(self.skeleton.words * count);
+        self.signs.reserve(words * count);
+    }
+
+    /// The signs of the layer at a new vertex on an edge.
+    fn new_signs(
+        &mut self,
+        l: usize,
+        k: usize,
+        [a, b]: [u32; 2],
+        v: usize,
+        rows: &mut Rows,
+    ) -> Result<(), Stop> {
+        let layer = &self.network.layers[l];
         let words = layer.words();
+        let (a, b) = (a as usize * words, b as usize * words);
         for word in 0..words {
-            let (pa, pb) = (self.signs[a * words + word], self.signs[b * words + word]);
-            let (na, nb) = (self.zeros[a * words + word], self.zeros[b * words + word]);
-            let mut apart = (pa ^ pb) & !(na | nb);
-            let mut positive = (pa | pb) & !apart;
-            let mut zero = na & nb;
+            let (from, to) = (self.signs[a + word], self.signs[b + word]);
+            let mut apart = from.apart(to);
+            let mut own =
+                Signs { positive: (from.positive | to.positive) & !apart, zero: from.zero & to.zero };
             if word == k / 64 {
                 apart &= !(1 << (k % 64));
-                zero |= 1 << (k % 64);
+                own.zero |= 1 << (k % 64);
             }
-            self.zeros.push(zero);
-            let row = &z[v * layer.width..];
             let (mut rest, mut open) = (apart, 0);
             while rest != 0 {
                 let bit = rest.trailing_zeros();
-                match sure_sign(row[64 * word + bit as usize], self.error[v]) {
-                    Some(true) => positive |= 1 << bit,
+                match sure_sign(rows.value(v, 64 * word + bit as usize), self.error[v]) {
+                    Some(true) => own.positive |= 1 << bit,
                     Some(false) => {}
                     None => open |= 1 << bit,
                 }
                 rest &= rest - 1;
             }
             if open != 0 {
-                let row = &mut z[v * layer.width..(v + 1) * layer.width];
-                positive |= self.settle(l, v, row, word, open)?;
-                row[k] = 0.0;
+                own.positive |= self.settle(l, v, rows, word, open)?;
+                rows.set(v, k, 0.0);
             }
-            self.signs.push(positive);
+            self.signs.push(own);
         }
-        self.height.push(self.height_of(v));
         Ok(())
     }
 
     /// Where a neuron is zero between two vertices, and how wrong that may be.
-    fn place_of_cut(&self, width: usize, k: usize, [a, b]: [usize; 2], z: &[f64]) -> (f64, f64) {
-        let (za, zb) = (z[a * width + k], z[b * width + k]);
-        let (ea, eb) = (self.error[a], self.error[b]);
+    fn place_of_cut(&self, k: usize, ends: [usize; 2], rows: &Rows) -> Place {
+        let [za, zb] = ends.map(|v| rows.value(v, k));
+        let [ea, eb] = ends.map(|v| self.error[v]);
         let t = za / (za - zb);
         let room = (za - zb).abs() - ea - eb;
         let dt = ((1.0 - t).abs() * ea + t.abs() * eb) / room * SAFE + 2.0 * f64::EPSILON;
         match room > 0.0 && t.is_finite() {
-            true => (t.clamp(0.0, 1.0), dt.min(1.0)),
-            false => (0.5, 1.0),
+            true => Place { ends, t: t.clamp(0.0, 1.0), dt: dt.min(1.0) },
+            false => Place { ends, t: 0.5, dt: 1.0 },
         }
     }
 
-    fn new_point(&mut self, [a, b]: [usize; 2], t: f64, dt: f64) {
+    fn new_point(&mut self, place: Place) {
         let d = self.skeleton.dimension;
         let (mut size, mut length) = (0.0f64, 0.0f64);
+        let [a, b] = place.ends.map(|v| v * d);
         for i in 0..d {
-            let (from, to) = (self.skeleton.points[a * d + i], self.skeleton.points[b * d + i]);
-            self.skeleton.points.push(from + t * (to - from));
-            size = size.max(from.abs());
-            length = length.max((to - from).abs());
+            let (from, to) = (self.skeleton.points[a + i], self.skeleton.points[b + i]);
+            self.skeleton.points.push(from + place.t * (to - from));
+            size = larger(size, from.abs());
+            length = larger(length, (to - from).abs());
         }
-        let (da, db) = (self.skeleton.distance[a], self.skeleton.distance[b]);
-        self.skeleton.distance.push(bound([da, db], t, dt, size, length));
+        let distance = bound(place.ends.map(|v| self.skeleton.distance[v]), place, size, length);
+        self.skeleton.distance.push(distance);
     }
 
-    /// The row of values at the new vertex, and their error.
-    fn new_row(&mut self, l: usize, k: usize, [a, b]: [usize; 2], (t, dt): (f64, f64), z: &mut Vec<f64>) {
-        let (width, last) = (self.network.layers[l].width, l + 1 == self.network.layers.len());
-        let start = z.len();
-        z.resize(start + width, 0.0);
-        let (old, new) = z.split_at_mut(start);
-        // No layer asks for the values of neurons that are done, if this is the last.
-        let first = if last { k } else { 0 };
-        let (from, to) = (&old[a * width + first..(a + 1) * width], &old[b * width + first..(b + 1) * width]);
-        let (size, length) = pulp::Arch::new().dispatch(
+    /// The rows of values at the new vertices, and their errors.
+    fn new_rows(&mut self, l: usize, k: usize, places: &[Place], rows: &mut Rows) {
+        let first = if l + 1 == self.network.layers.len() { k } else { 0 };
+        rows.reserve(places.len(), first);
+        let (error, from) = (&mut self.error, self.skeleton.len() - places.len());
+        pulp::Arch::new().dispatch(
             #[inline(always)]
-            || interpolate(from, to, t, &mut new[first..]),
+            || {
+                for (v, &place) in (from..).zip(places) {
+                    let (size, length) = rows.push_between(place.ends, place.t, first);
+                    rows.set(v, k, 0.0);
+                    let own = bound(place.ends.map(|v| error[v]), place, size, length);
+                    error.push(own);
+                }
+            },
         );
-        new[k] = 0.0;
-        self.error.push(bound([self.error[a], self.error[b]], t, dt, size, length));
     }
 
+    /// The hyperplanes of the edge, then the one that cuts it: sides first, then neurons, in their order.
     fn new_zeros(&mut self, a: usize, left: u32, id: u32) {
         let d = self.skeleton.dimension;
         for i in 0..d {
             let h = self.skeleton.zeros[a * d + i];
-            let gone = h == left >> 1;
-            self.skeleton.zeros.push(if gone { id } else { h });
-            // One half of the cut edge goes up.
-            self.skeleton.up.push(gone.into());
+            if h != left >> 1 {
+                self.skeleton.zeros.push(h);
+            }
+        }
+        self.skeleton.zeros.push(id);
+        self.skeleton.up.resize(self.skeleton.zeros.len(), 0);
+        // One half of the cut edge goes up.
+        if let Some(last) = self.skeleton.up.last_mut() {
+            *last = 1;
         }
     }
 
@@ -194,13 +220,12 @@ impl Work<'_> {
         let start = self.skeleton.signs.len();
         self.skeleton.signs.extend_from_within(a * words..(a + 1) * words);
         let gone = (left >> 1) as usize;
-        let mut change = None;
-        if left & 1 == 1 && gone < layer.first {
+        let positive = Some(gone).filter(|&gone| left & 1 == 1 && gone < layer.first);
+        if let Some(gone) = positive {
             let (word, bit) = self.network.place(gone);
-            change = Some((word, self.skeleton.signs[start + word], bit));
             self.skeleton.signs[start + word] |= bit;
         }
-        self.faces.inherit(a, change);
+        self.faces.inherit(a, positive);
     }
 
     /// The function along which edges are directed, and a bound on its error.
@@ -229,33 +254,10 @@ pub(crate) fn sure_sign(value: f64, error: f64) -> Option<bool> {
 }
 
 /// The error at a point between two others: values up to `size` that differ by up to `length`.
-fn bound([ea, eb]: [f64; 2], t: f64, dt: f64, size: f64, length: f64) -> f64 {
+#[inline(always)]
+fn bound([ea, eb]: [f64; 2], Place { t, dt, .. }: Place, size: f64, length: f64) -> f64 {
     let mean = (1.0 - t) * ea + t * eb;
     (mean + dt * (ea + eb + length) + 4.0 * f64::EPSILON * (size + length)) * SAFE + TINY
-}
-
-/// `from + t (to - from)`; the largest of `from` and of the differences, in absolute value.
-#[inline(always)]
-fn interpolate(from: &[f64], to: &[f64], t: f64, new: &mut [f64]) -> (f64, f64) {
-    let (mut size, mut length) = ([0.0f64; LANES], [0.0f64; LANES]);
-    let mut chunks = new.chunks_exact_mut(LANES);
-    for ((new, from), to) in (&mut chunks).zip(from.chunks_exact(LANES)).zip(to.chunks_exact(LANES)) {
-        for i in 0..LANES {
-            let step = to[i] - from[i];
-            new[i] = from[i] + t * step;
-            size[i] = larger(size[i], from[i].abs());
-            length[i] = larger(length[i], step.abs());
-        }
-    }
-    let rest = chunks.into_remainder();
-    let at = from.len() - rest.len();
-    for (i, new) in rest.iter_mut().enumerate() {
-        let step = to[at + i] - from[at + i];
-        *new = from[at + i] + t * step;
-        size[i] = larger(size[i], from[at + i].abs());
-        length[i] = larger(length[i], step.abs());
-    }
-    (size.into_iter().fold(0.0, larger), length.into_iter().fold(0.0, larger))
 }
 
 /// A coefficient of the function along which edges are directed, between 0.5 and 1.5.

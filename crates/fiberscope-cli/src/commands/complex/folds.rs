@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use anyhow::bail;
-use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, region_bound};
+use fiberscope::complex::{
+    BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Transparency, TransparencyLimits,
+    region_bound,
+};
 use fiberscope_answer::folds::{self, FoldAnswer, Matched, relabelling};
-use fiberscope_core::Network;
+use fiberscope_core::{Network, Rational};
 use fiberscope_io::write_atomically;
 use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
 
@@ -33,7 +36,11 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
         shown.progress(&format!("{} regions", progress.regions));
     })?;
     output.end_progress();
-    let Built::Complete(complex) = built else { return stopped(args, &network, output) };
+    let Built::Complete(complex) = built else {
+        let programs = TransparencyLimits { time: limits.time, ..TransparencyLimits::default() };
+        let transparency = Transparency::new(&network, &domain, programs)?;
+        return stopped(args, &network, &transparency, output);
+    };
     let breakpoints = BreakpointComplex::new(&complex);
     if let Some(other) = &other {
         return matched(&relabelling(&complex, &breakpoints, [&network, other])?, output);
@@ -54,13 +61,26 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     Ok(Answer::Yes)
 }
 
-fn stopped(args: &FoldsArgs, network: &Network, output: &Output) -> anyhow::Result<Answer> {
+fn stopped(
+    args: &FoldsArgs,
+    network: &Network,
+    transparency: &Transparency,
+    output: &Output,
+) -> anyhow::Result<Answer> {
     let bound = region_bound(network);
+    let transparent = match (transparency.opaque(), &transparency.unknown()[..]) {
+        (None, []) => format!("yes ({} linear programs)", transparency.programs),
+        (None, open) => {
+            let layers: Vec<String> = open.iter().map(|l| (l + 1).to_string()).collect();
+            format!("unknown for layer {} after {} linear programs", layers.join(", "), transparency.programs)
+        }
+        (Some((layer, x)), _) => off(layer, x),
+    };
     let text = format!(
-        "stopped at a limit: more than {} regions or out of time; there may be up to {bound:.1e}\n",
+        "stopped at a limit: more than {} regions or out of time; there may be up to {bound:.1e}\n  transparent            {transparent}\n",
         args.max_regions
     );
-    output.result(&text, &folds::stopped(network))?;
+    output.result(&text, &folds::stopped(network, transparency))?;
     Ok(Answer::Undecided)
 }
 
@@ -74,6 +94,12 @@ fn picture(args: &FoldsArgs, found: &FoldAnswer) -> FoldPicture {
         nodes: found.folds.pieces.iter().enumerate().map(node).collect(),
         edges: found.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
     }
+}
+
+/// Where a layer (from 0) is off.
+fn off(layer: usize, x: &[Rational]) -> String {
+    let near: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+    format!("no: layer {} is off at x = {near:?}", layer + 1)
 }
 
 fn yes(is: bool) -> &'static str {
@@ -116,9 +142,11 @@ fn text(found: &FoldAnswer) -> String {
     );
     let _ = writeln!(text, "  general                {}", yes(genericity.is_general()));
     match &genericity.opaque {
-        None => text.push_str("  transparent            yes\n"),
+        None => {
+            let _ = writeln!(text, "  transparent            yes ({} linear programs)", genericity.programs);
+        }
         Some((layer, x)) => {
-            let _ = writeln!(text, "  transparent            no: layer {} is off at x = {x:?}", layer + 1);
+            let _ = writeln!(text, "  transparent            {}", off(*layer, x));
         }
     }
     match certificate.reason() {
