@@ -159,8 +159,9 @@ pub fn folds(
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
         let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
         let Some((complex, breakpoints)) = build(&of, &limits, watch)? else {
-            let programs = TransparencyLimits { time: watch.time, ..TransparencyLimits::default() };
-            let transparency = Transparency::new(&network, &of.domain, programs)?;
+            let programs =
+                TransparencyLimits { deadline: watch.deadline.clone(), ..TransparencyLimits::default() };
+            let transparency = Transparency::new(&network, &of.domain, &programs)?;
             return Ok((fold_answer::stopped(&network, &transparency).to_string(), None));
         };
         let found = FoldAnswer::new(&network, &complex, &breakpoints, watch.seed);

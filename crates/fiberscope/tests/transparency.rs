@@ -34,7 +34,7 @@ fn interval(lower: f64, upper: f64, inputs: usize) -> Domain {
 }
 
 fn decide(network: &Network, domain: &Domain) -> Transparency {
-    Transparency::new(network, domain, TransparencyLimits::default()).unwrap()
+    Transparency::new(network, domain, &TransparencyLimits::default()).unwrap()
 }
 
 /// A point that is claimed to be opaque is inside, and its layer is off there in rational numbers.
@@ -126,10 +126,10 @@ fn large_networks_are_settled_where_few_decisions_are_enough() {
 fn limits_and_bad_domains_are_said() {
     let network = random(&[4, 8, 3], 1);
     let none = TransparencyLimits { programs: 0, ..TransparencyLimits::default() };
-    let found = Transparency::new(&network, &interval(-1.0, 1.0, 4), none).unwrap();
+    let found = Transparency::new(&network, &interval(-1.0, 1.0, 4), &none).unwrap();
     assert_eq!((found.is_transparent(), found.unknown(), found.programs), (None, vec![0, 1], 0));
     assert!(found.layers.iter().all(|(_, known)| *known == LayerTransparency::Unknown));
-    let error = Transparency::new(&network, &interval(1.0, 1.0, 4), none).unwrap_err().to_string();
+    let error = Transparency::new(&network, &interval(1.0, 1.0, 4), &none).unwrap_err().to_string();
     assert_eq!(error, "input 1: the box is flat, from 1 to 1; expected lo < hi");
-    assert!(Transparency::new(&network, &interval(0.0, 1.0, 3), none).is_err());
+    assert!(Transparency::new(&network, &interval(0.0, 1.0, 3), &none).is_err());
 }

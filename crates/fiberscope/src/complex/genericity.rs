@@ -96,8 +96,8 @@ fn opaque(complex: &PolyhedralComplex) -> (Option<(usize, Vec<Rational>)>, usize
         true => Domain::Space,
         false => Domain::from_bounds(&sides).expect("the sides of a box are finite"),
     };
-    let limits = TransparencyLimits { time: None, programs: PROGRAMS };
-    let found = Transparency::new(&frame.network, &domain, limits).expect("the box is not flat");
+    let limits = TransparencyLimits { programs: PROGRAMS, ..TransparencyLimits::default() };
+    let found = Transparency::new(&frame.network, &domain, &limits).expect("the box is not flat");
     let by_programs = found.opaque().map(|(layer, x)| (layer, x.to_vec()));
     let off =
         by_programs.or_else(|| found.unknown().into_iter().find_map(|layer| off_region(complex, layer)));

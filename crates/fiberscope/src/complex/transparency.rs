@@ -4,8 +4,6 @@
 //! that there is none, or proposes a point, which is tried in exact arithmetic; if it is no such point, a neuron of an earlier layer whose activation the program got wrong is decided, on and off,
 //! and both cases are programs of their own. When all neurons are decided the program is exact, so that the search ends. It does not need the complex, and large networks are settled where few decisions are enough.
 
-use std::time::Duration;
-
 use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
 
 use super::ComplexError;
@@ -34,17 +32,17 @@ pub struct Transparency {
 }
 
 /// When the search gives up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TransparencyLimits {
-    /// The longest time.
-    pub time: Option<Duration>,
+    /// When to stop.
+    pub deadline: Deadline,
     /// The most linear programs per layer.
     pub programs: usize,
 }
 
 impl Default for TransparencyLimits {
     fn default() -> Self {
-        TransparencyLimits { time: None, programs: 20_000 }
+        TransparencyLimits { deadline: Deadline::NEVER, programs: 20_000 }
     }
 }
 
@@ -65,11 +63,15 @@ impl Transparency {
     /// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, -0.5], Activation::Relu);
     /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
     /// let network = Network::new(vec![hidden, output]).unwrap();
-    /// let found = Transparency::new(&network, &Domain::Space, TransparencyLimits::default()).unwrap();
+    /// let found = Transparency::new(&network, &Domain::Space, &TransparencyLimits::default()).unwrap();
     /// let Some((0, LayerTransparency::Opaque(x))) = found.layers.last() else { panic!() };
     /// assert!(-0.5 < x[0].to_f64() && x[0].to_f64() < 0.0);
     /// ```
-    pub fn new(network: &Network, domain: &Domain, limits: TransparencyLimits) -> Result<Self, ComplexError> {
+    pub fn new(
+        network: &Network,
+        domain: &Domain,
+        limits: &TransparencyLimits,
+    ) -> Result<Self, ComplexError> {
         domain.check(network.input_width())?;
         for (i, side) in domain.sides(network.input_width()).iter().enumerate() {
             if let (Some(lower), Some(upper)) = (&side.lower, &side.upper)
@@ -79,7 +81,7 @@ impl Transparency {
                 return Err(ComplexError::Flat { input: i + 1, lower, upper });
             }
         }
-        let (exact, deadline) = (network.to_exact(), Deadline::after(limits.time));
+        let exact = network.to_exact();
         let mut found = Transparency { layers: Vec::new(), programs: 0 };
         for (layer, rows) in exact.hidden_layers().iter().enumerate() {
             if rows.activation() != Activation::Relu {
@@ -87,7 +89,7 @@ impl Transparency {
             }
             let search =
                 Search { network: &exact, domain, layer, program: Program::new(&exact, domain, layer) };
-            let known = search.run(deadline, limits.programs, &mut found.programs);
+            let known = search.run(&limits.deadline, limits.programs, &mut found.programs);
             let is_opaque = matches!(known, LayerTransparency::Opaque(_));
             found.layers.push((layer, known));
             if is_opaque {
@@ -141,7 +143,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&self, deadline: Deadline, most: usize, programs: &mut usize) -> LayerTransparency {
+    fn run(&self, deadline: &Deadline, most: usize, programs: &mut usize) -> LayerTransparency {
         let end = programs.saturating_add(most);
         let mut stack: Vec<Decisions> = vec![vec![None; self.program.splits()]];
         let mut is_lost = false;

@@ -44,6 +44,8 @@ pub(super) struct Recovery {
     pool: Vec<Kink>,
     /// The hidden layers that are finished.
     pub layers: Vec<RecoveredLayer>,
+    /// Weights that were guessed in this attempt: sentences.
+    guesses: Vec<String>,
     /// The best network so far and what the gate said of it.
     pub best: Option<(Network, Gate)>,
     /// Why there is no better one: a sentence.
@@ -100,6 +102,7 @@ impl Recovery {
         let mut prefix = Prefix::empty(inquiry.inputs);
         let mut remarks = Vec::new();
         self.layers.clear();
+        self.guesses.clear();
         for index in 0.. {
             let hint = options.widths.as_deref();
             let wanted = hint.and_then(|widths| widths.get(index).copied());
@@ -162,6 +165,7 @@ impl Recovery {
         };
         let mut layers = prefix.layers;
         layers.push(output);
+        remarks.append(&mut self.guesses);
         Ok(Some((layers, remarks)))
     }
 
@@ -296,6 +300,13 @@ impl Recovery {
         let limit = limit(inquiry);
         for open in std::mem::take(&mut layer.open) {
             if let Some(row) = saturate(inquiry, layer.prefix, &self.rows[layer.index], &open, limit) {
+                let count = open.unknown(None).count();
+                self.guesses.push(format!(
+                    "{count} weight{} of a neuron of hidden layer {} could not be seen: wherever the neuron before is active, this one was seen in one \
+                     state only, and a weight that keeps it there was taken",
+                    if count == 1 { "" } else { "s" },
+                    layer.index + 1
+                ));
                 self.rows[layer.index].push(row);
                 return true;
             }

@@ -37,8 +37,8 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     })?;
     output.end_progress();
     let Built::Complete(complex) = built else {
-        let programs = TransparencyLimits { time: limits.time, ..TransparencyLimits::default() };
-        let transparency = Transparency::new(&network, &domain, programs)?;
+        let programs = TransparencyLimits { deadline: limits.deadline, ..TransparencyLimits::default() };
+        let transparency = Transparency::new(&network, &domain, &programs)?;
         return stopped(args, &network, &transparency, output);
     };
     let breakpoints = BreakpointComplex::new(&complex);
