@@ -283,7 +283,7 @@ fn limits_stop_and_states_resume() {
 /// A count that was killed goes on from any state that it handed out.
 #[test]
 fn killed_counts_go_on() {
-    let network = random(&[3, 40, 30, 1], 1);
+    let network = random(&[3, 70, 50, 1], 1);
     let mut states = Vec::new();
     let all =
         count_cells_saving(&network, &cube(3), &ComplexLimits::default(), None, &|_| (), &mut |state| {

@@ -8,7 +8,7 @@ use super::count::CellCounts;
 use super::frame::Frame;
 use super::lattice::{Lattice, LatticeCell};
 use super::listing::list_cells;
-use super::skeleton::{Stop, subdivide};
+use super::skeleton::{Room, Stop, subdivide};
 use super::stream::{ComplexLimits, Method};
 use super::{ComplexError, CountProgress};
 
@@ -79,7 +79,13 @@ impl PolyhedralComplex {
         let d = frame.dimension();
         loop {
             let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
-            match subdivide(&frame.flat, &frame.oracle, &frame.sides, u32::MAX as usize / 4, &vertices) {
+            match subdivide(
+                &frame.flat,
+                &frame.oracle,
+                &frame.sides,
+                Room::up_to(u32::MAX as usize / 4),
+                &vertices,
+            ) {
                 Err(Stop::TooMany(..)) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
                 Err(Stop::Irregular) => break,
                 Ok(skeleton) => {

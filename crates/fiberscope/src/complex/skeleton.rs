@@ -76,12 +76,30 @@ pub(crate) enum Stop {
     TooMany(f64, Vec<f64>),
 }
 
+/// How many vertices there may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// The most of them.
+    pub most: usize,
+    /// The most that a guess may expect once an eighth of `most` are found: it saves time to know early. Guesses are
+    /// far too high where a box is cut by few neurons, so that they must not decide about tiles, or cutting might
+    /// never end.
+    pub expected: f64,
+}
+
+impl Room {
+    /// Room for so many, however many are expected.
+    pub fn up_to(most: usize) -> Self {
+        Room { most, expected: f64::INFINITY }
+    }
+}
+
 /// The vertices and edges on the box with these sides.
 pub(crate) fn subdivide(
     network: &FlatNetwork,
     oracle: &Oracle,
     sides: &[[f64; 2]],
-    most: usize,
+    room: Room,
     go_on: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Skeleton, Stop> {
     let mut work = Work::new(network, oracle, sides);
@@ -91,7 +109,7 @@ pub(crate) fn subdivide(
         layer_errors(layer, &a, &mut work.error);
         rows.fill(layer, &a);
         if layer.relu {
-            work.layer(l, &mut rows, most, go_on)?;
+            work.layer(l, &mut rows, room, go_on)?;
         }
         rows.rectify(layer, &mut a);
     }
@@ -162,7 +180,7 @@ impl<'a> Work<'a> {
         &mut self,
         l: usize,
         rows: &mut Rows,
-        most: usize,
+        room: Room,
         go_on: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<(), Stop> {
         let layer = &self.network.layers[l];
@@ -191,7 +209,7 @@ impl<'a> Work<'a> {
             self.cut(l, k, &cut, rows, &mut heads)?;
             let done = (layer.first + k + 1) as f64 / self.network.neurons as f64;
             let guess = self.skeleton.len() as f64 / done.powi(self.skeleton.dimension as i32);
-            if self.is_too_large(guess, most) || !go_on(self.skeleton.len()) {
+            if self.is_too_large(guess, room) || !go_on(self.skeleton.len()) {
                 return Err(Stop::TooMany(guess, std::mem::take(&mut self.skeleton.points)));
             }
         }
@@ -199,10 +217,10 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Whether there are too many vertices, or will be: it saves time to know early.
-    fn is_too_large(&self, guess: f64, most: usize) -> bool {
+    /// Whether there are too many vertices, or will be.
+    fn is_too_large(&self, guess: f64, room: Room) -> bool {
         let found = self.skeleton.len() - (1 << self.skeleton.dimension);
-        self.skeleton.len() > most || found > most / 8 && guess > 1.25 * most as f64
+        self.skeleton.len() > room.most || found > room.most / 8 && guess > room.expected
     }
 
     /// The signs of a layer at the vertices of the layers before.

@@ -15,7 +15,7 @@ use super::count::{CellCounts, Tally, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
 use super::oracle::Oracle;
-use super::skeleton::{Skeleton, Stop, subdivide};
+use super::skeleton::{Room, Skeleton, Stop, subdivide};
 use super::tile::{Tile, is_box};
 use crate::limit::Deadline;
 
@@ -296,7 +296,8 @@ impl<'a> Run<'a> {
             self.go_on(regions)
         };
         let oracle = frame.oracle.with_sides(&tile.sides);
-        match subdivide(&frame.flat, &oracle, &tile.sides, most, &go_on) {
+        let room = if first { Room { most, expected: 1.25 * most as f64 } } else { Room::up_to(most) };
+        match subdivide(&frame.flat, &oracle, &tile.sides, room, &go_on) {
             Err(Stop::Irregular) => TileEnd::Irregular,
             Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
