@@ -41,7 +41,7 @@ def extract(
     extraction goes on with it and asks nothing twice.
 
     >>> import fiberscope as fs
-    >>> secret = fs.load("zoo:identifiable")
+    >>> secret = fs.load("zoo:duplicate-merged")
     >>> found = fs.extract(secret, secret.widths)
     >>> found.verdict, found.network.widths == secret.widths
     ('verified', True)
