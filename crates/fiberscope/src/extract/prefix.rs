@@ -73,6 +73,11 @@ impl Prefix {
         Prefix { inputs, layers: Vec::new() }
     }
 
+    /// These layers.
+    pub fn of(inputs: usize, layers: &[Rows]) -> Self {
+        Prefix { inputs, layers: layers.to_vec() }
+    }
+
     /// With one layer more.
     #[must_use]
     pub fn extended(&self, rows: Rows) -> Self {

@@ -84,8 +84,7 @@ impl Recovery {
             }
             self.reason = "the recovered network disagrees with the oracle on fresh inputs".into();
             inquiry.begin(layers.len() - 1, Step::Counterexamples);
-            let hidden =
-                Prefix { layers: layers[..layers.len() - 1].to_vec(), ..Prefix::empty(inquiry.inputs) };
+            let hidden = Prefix::of(inquiry.inputs, &layers[..layers.len() - 1]);
             let kinks = kinks_between(inquiry, &hidden, &bad, &good, 8)?;
             self.pool.extend(kinks);
         }
@@ -112,22 +111,17 @@ impl Recovery {
             } else {
                 self.find_deeper(inquiry, &prefix, index, wanted, attempt)?
             };
-            self.drop_twins(inquiry, index);
-            let found = self.rows.get(index).map_or(0, Vec::len);
-            if found > before {
-                // Deeper rows rest on this layer.
-                self.rows.truncate(index + 1);
-                self.pool.iter_mut().for_each(|kink| kink.tries = 0);
+            if self.rows[index].len() > before {
+                self.forget_deeper(index);
             }
-            if attempt > 0 && found > 0 {
+            self.drop_twins(inquiry, index);
+            if attempt > 0 && !self.rows[index].is_empty() {
                 inquiry.begin(index, Step::Refinement);
                 refine_rows(inquiry, &prefix, &mut self.rows[index])?;
                 self.drop_twins(inquiry, index);
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
             }
-            let Some(rows) =
-                self.rows.get(index).and_then(|rows| Rows::new(rows)).filter(|rows| rows.len() > 0)
-            else {
+            let Some(rows) = Rows::new(&self.rows[index]).filter(|rows| rows.len() > 0) else {
                 if index == 0 && self.pool.is_empty() {
                     return Ok(self.affine(inquiry, &mut remarks).map(|layers| (layers, remarks)));
                 }
@@ -184,8 +178,11 @@ impl Recovery {
         if told < signs.len() && (attempt == 0 || told == 0 || signs.len() - told > MOST_STRANGERS) {
             return Ok(None);
         }
-        let mut kept = signs.iter();
-        self.rows[index].retain(|_| kept.next().is_some_and(Option::is_some));
+        if told < signs.len() {
+            let mut kept = signs.iter();
+            self.rows[index].retain(|_| kept.next().is_some_and(Option::is_some));
+            self.forget_deeper(index);
+        }
         let signs: Vec<f64> = signs.into_iter().flatten().collect();
         Ok(Rows::new(&self.rows[index]).map(|rows| turn(rows, &signs)))
     }
@@ -325,17 +322,28 @@ impl Recovery {
     /// Drops rows that noise made of one neuron twice, and rows some of whose weights were guessed if the same neuron
     /// was measured later.
     fn drop_twins(&mut self, inquiry: &Inquiry<'_>, index: usize) {
-        let Some(rows) = self.rows.get_mut(index) else { return };
         let tolerance = (1e6 * inquiry.eta).clamp(1e-7, 1e-2);
-        let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
-        for row in rows.drain(..) {
+        let rows = std::mem::take(&mut self.rows[index]);
+        let before = rows.len();
+        let mut kept: Vec<Row> = Vec::with_capacity(before);
+        for row in rows {
             if is_twin(&kept, &row, tolerance) {
                 continue;
             }
             kept.retain(|old| !is_nearly(old, &row, tolerance));
             kept.push(row);
         }
-        *rows = kept;
+        let dropped = kept.len() < before;
+        self.rows[index] = kept;
+        if dropped {
+            self.forget_deeper(index);
+        }
+    }
+
+    /// Forgets what rests on the rows of a layer: others were found, or some dropped.
+    fn forget_deeper(&mut self, index: usize) {
+        self.rows.truncate(index + 1);
+        self.pool.iter_mut().for_each(|kink| kink.tries = 0);
     }
 
     fn forget_explained(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize) {
@@ -370,7 +378,7 @@ fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt>
     if layers.len() != 2 {
         return Ok(());
     }
-    let mut hidden = Prefix { layers: layers[..1].to_vec(), ..Prefix::empty(inquiry.inputs) };
+    let mut hidden = Prefix::of(inquiry.inputs, &layers[..1]);
     for j in 0..layers[0].len() {
         if let Some((w, b)) = sharpen(inquiry, &hidden, j)? {
             let rows = &mut hidden.layers[0];

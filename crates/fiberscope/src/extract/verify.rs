@@ -123,7 +123,7 @@ fn corners(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> Vec<Vec<f64>> {
     let share = SHARE * inquiry.count() as f64 / (layers.len() - 1).max(1) as f64;
     let combinations = (share as usize).clamp(COMBINATIONS.0, COMBINATIONS.1);
     for depth in 0..layers.len() {
-        let prefix = Prefix { layers: layers[..depth].to_vec(), ..Prefix::empty(inquiry.inputs) };
+        let prefix = Prefix::of(inquiry.inputs, &layers[..depth]);
         let rows = layers[depth].iter().take(MOST_CLIMBS).map(|(w, _)| w.to_vec());
         let mut goals: Vec<Vec<f64>> = rows.flat_map(|w| [scaled(&w, -1.0), w]).collect();
         if depth > 0 {
@@ -151,7 +151,7 @@ fn spread(answers: &[Vec<f64>]) -> f64 {
 fn line(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> (Vec<Vec<f64>>, usize) {
     let (a, b) = (inquiry.point_of_domain(), inquiry.point_of_domain());
     let u = minus(&b, &a);
-    let hidden = Prefix { layers: layers[..layers.len() - 1].to_vec(), ..Prefix::empty(inquiry.inputs) };
+    let hidden = Prefix::of(inquiry.inputs, &layers[..layers.len() - 1]);
     // From wall to wall of the domain.
     let (mut from, mut to) = (f64::NEG_INFINITY, f64::INFINITY);
     for (x, v) in a.iter().zip(&u).filter(|(_, v)| **v != 0.0) {
