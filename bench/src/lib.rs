@@ -1,4 +1,6 @@
-//! What the benchmarks share: peers in Python that take turns with us.
+//! What the benchmarks share: peers in Python that take turns with us, and a search for differences.
+
+pub mod adversary;
 
 use std::env;
 use std::ffi::OsStr;

@@ -1,9 +1,9 @@
 //! Extraction: queries, error and time on named networks beside what others needed, and success rates on random ones.
 //!
 //! `extract table` runs the first part, `extract rates` the second, `extract 10-8-1` what there is of one architecture. A network is
-//! extracted on one thread; several run at once. A result that is called verified is compared with the truth in three ways: its parameters after
-//! alignment, the exact comparison on the whole domain, and outputs at many random inputs. The verdict claims a share of the domain;
-//! a result for which that claim is wrong is the worst outcome.
+//! extracted on one thread; several run at once. A result that is called verified is compared with the truth in four ways: its parameters after
+//! alignment, the exact comparison on the whole domain, outputs where neurons of the truth are extreme, and outputs at many random inputs. The
+//! verdict claims a share of the domain; a result for which that claim is wrong is the worst outcome.
 
 #![allow(clippy::print_stdout)]
 
@@ -19,12 +19,11 @@ use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
 use fiberscope::extract::{self, Extraction, NetworkOracle, Options, Verdict, extract};
 use fiberscope::limit::Deadline;
+use fiberscope_bench::adversary::largest_difference;
 use fiberscope_io::{ReadOptions, load};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Parameters are right if their error is below this, relative to the largest of the layer.
-const RIGHT: f64 = 1e-6;
 /// The bound of the difference of outputs below which two functions count as equal up to rounding.
 const TOLERANCE: f64 = 1e-6;
 /// The longest time of an exact comparison.
@@ -134,10 +133,20 @@ struct Trial {
     found: Result<Extraction, String>,
     seconds: f64,
     error: Option<extract::Comparison>,
-    /// The certified bound of the difference of outputs on the domain, or what the comparison said instead.
-    exact: Option<Result<f64, &'static str>>,
+    compared: Option<Compared>,
     /// The share of random inputs at which the outputs differ by more than [`TOLERANCE`].
     share: f64,
+}
+
+/// What comparing outputs on the whole domain said.
+#[derive(Clone, Copy)]
+enum Compared {
+    /// They differ by at most this, which is proved.
+    Proved(f64),
+    /// They differ by this at some input.
+    Differ(f64),
+    /// No input was found at which they differ by more than [`TOLERANCE`].
+    Agree,
 }
 
 impl Trial {
@@ -145,14 +154,9 @@ impl Trial {
         self.found.as_ref().is_ok_and(|found| found.verdict == Verdict::Verified)
     }
 
-    /// Whether the result is the function on all of the domain, certified, or by its parameters where that was not decided.
+    /// Whether the outputs are the same on all of the domain, as far as is known.
     fn equal(&self) -> bool {
-        let near = self.error.as_ref().is_some_and(|error| error.max_relative_error < RIGHT);
-        match self.exact {
-            Some(Ok(_)) => true,
-            Some(Err("different")) => false,
-            _ => near,
-        }
+        matches!(self.compared, Some(Compared::Proved(_) | Compared::Agree))
     }
 
     /// Whether the outputs differ on more of the domain than the verdict says.
@@ -173,15 +177,14 @@ impl Trial {
             Ok(Verdict::Verified) => {
                 let widths =
                     self.found.as_ref().ok().and_then(|found| found.network.as_ref()).map(Network::widths);
-                let error = self
-                    .error
-                    .as_ref()
-                    .map_or("not aligned".into(), |error| format!("error 2^{:.1}", error.max_error.log2()));
+                let difference = match self.compared {
+                    Some(Compared::Differ(difference)) => difference,
+                    _ => 0.0,
+                };
                 format!(
-                    "verified{}: widths {}, {error}, exact comparison: {}, outputs differ at {} of {POINTS} random inputs",
+                    "verified{}: widths {}, outputs differ by {difference:.1e} at an input, and at {} of {POINTS} random inputs",
                     if self.refuted() { ", but **wrong**" } else { "" },
                     name(&widths.unwrap_or_default()),
-                    self.exact.as_ref().map_or("none", |exact| exact.as_ref().err().unwrap_or(&"equal")),
                     (self.share * POINTS as f64).round()
                 )
             }
@@ -200,9 +203,9 @@ fn attempt(network: &Network) -> Trial {
     let seconds = cpu_time() - start;
     let recovered = found.as_ref().ok().and_then(|found| found.network.as_ref());
     let error = recovered.and_then(|recovered| extract::compare(network, recovered));
-    let exact = recovered.map(|recovered| compare_exactly(network, recovered, options.domain));
+    let compared = recovered.map(|recovered| compare(network, recovered, options.domain));
     let share = recovered.map_or(0.0, |recovered| disagreement(network, recovered, options.domain));
-    Trial { seconds, error, exact, share, found }
+    Trial { seconds, error, compared, share, found }
 }
 
 /// The share of random inputs at which the outputs differ.
@@ -214,20 +217,27 @@ fn disagreement(truth: &Network, found: &Network, (lo, hi): (f64, f64)) -> f64 {
     a.iter_rows().zip(b.iter_rows()).filter(differ).count() as f64 / POINTS as f64
 }
 
-fn compare_exactly(truth: &Network, found: &Network, domain: (f64, f64)) -> Result<f64, &'static str> {
-    let domain = Domain::from_bounds(&vec![domain; truth.input_width()]).expect("a bounded interval");
+fn compare(truth: &Network, found: &Network, domain: (f64, f64)) -> Compared {
+    let bounds = Domain::from_bounds(&vec![domain; truth.input_width()]).expect("a bounded interval");
     let options = EquivalenceOptions {
         tolerance: Some(TOLERANCE),
         precision: f64::EPSILON,
         deadline: Deadline::after(Some(COMPARISON)),
         ..EquivalenceOptions::default()
     };
-    match decide(truth, found, &domain, &options, &|_| {}).map(|decision| decision.verdict) {
-        Ok(equivalence::Verdict::Equivalent { .. }) => Ok(0.0),
-        Ok(equivalence::Verdict::EquivalentUpToRounding { bound, .. }) => Ok(bound.to_f64()),
-        Ok(equivalence::Verdict::Different { .. }) => Err("different"),
-        Ok(equivalence::Verdict::Undecided { .. }) | Err(_) => Err("undecided"),
+    let mut difference = 0.0;
+    match decide(truth, found, &bounds, &options, &|_| {}).map(|decision| decision.verdict) {
+        Ok(equivalence::Verdict::Equivalent { .. }) => return Compared::Proved(0.0),
+        Ok(equivalence::Verdict::EquivalentUpToRounding { bound, .. }) => {
+            return Compared::Proved(bound.to_f64());
+        }
+        Ok(equivalence::Verdict::Different { a, b, .. }) => {
+            difference = a.iter().zip(&b).map(|(a, b)| (a - b).to_f64().abs()).fold(0.0, f64::max);
+        }
+        Ok(equivalence::Verdict::Undecided { .. }) | Err(_) => {}
     }
+    difference = largest_difference(truth, found, domain).max(difference);
+    if difference > TOLERANCE { Compared::Differ(difference) } else { Compared::Agree }
 }
 
 fn table(cases: &[&Case]) -> Result<(), Box<dyn Error>> {
@@ -245,9 +255,10 @@ fn table(cases: &[&Case]) -> Result<(), Box<dyn Error>> {
     for (case, trial) in cases.iter().zip(&trials) {
         let queries = (trial.queries() as f64).log2();
         let error = trial.error.as_ref().map(|error| error.max_error.log2());
-        let exact = match trial.exact {
-            Some(Ok(bound)) => format!("{bound:.1e}"),
-            Some(Err(verdict)) => verdict.into(),
+        let exact = match trial.compared {
+            Some(Compared::Proved(bound)) => format!("{bound:.1e}"),
+            Some(Compared::Differ(difference)) => format!("differ by {difference:.1e}"),
+            Some(Compared::Agree) => "not proved".into(),
             None => "-".into(),
         };
         let asked = case.asked.map_or("-".into(), |(q, e, s)| format!("2^{q}, 2^{e}, {s} s"));
@@ -284,15 +295,16 @@ fn success(rates: &[&(&[usize], u32)]) {
     println!("## Success rates\n");
     println!(
         "{NETWORKS} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). The architecture is not given. \
-         *Verified* counts results with that verdict. Of them, *proved* are those for which the exact comparison on the domain proves that outputs differ by at most {TOLERANCE:e}, \
-         *tiny set* those for which it finds an input where they differ more, though at no more of {POINTS} random inputs than the verdict says (a neuron that switches only in a corner of the box), and \
-         *wrong* those that differ at more. Counted strictly, a tiny set is wrong too: the parameters are not those of the network, and an input shows it.\n",
+         *Verified* counts results with that verdict. Of them, *proved* are those for which the exact comparison proves that outputs differ by at most {TOLERANCE:e} on the whole domain, \
+         *agree* those that cannot be aligned (a neuron that never switches on the domain, or a weight that is never felt there) and for which no input with a larger difference was found, neither by the exact comparison nor \
+         where neurons of the truth are extreme, *tiny set* those for which one was found, though outputs differ at no more of {POINTS} random inputs than the verdict says, and \
+         *wrong* those that differ at more. Counted strictly, a tiny set is wrong too.\n",
         NETWORKS - 1
     );
     println!(
-        "| architecture | verified | asked | proved | tiny set | wrong | partial | failed | queries (median) | largest error | seconds (median) |"
+        "| architecture | verified | asked | proved | agree | tiny set | wrong | partial | failed | queries (median) | largest error | seconds (median) |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     let mut failures = Vec::new();
     for (widths, asked) in rates {
         let networks: Vec<Network> = (0..NETWORKS).map(|seed| random(widths, seed)).collect();
@@ -302,13 +314,15 @@ fn success(rates: &[&(&[usize], u32)]) {
             |trial: &Trial| matches!(&trial.found, Ok(Extraction { verdict: Verdict::Partial { .. }, .. }));
         let equal = |trial: &Trial| trial.verified() && trial.equal();
         let verified = count(&Trial::verified);
-        let errors = trials.iter().filter(|trial| equal(trial)).filter_map(|trial| trial.error.as_ref());
+        let proved = |trial: &&Trial| trial.verified() && matches!(trial.compared, Some(Compared::Proved(_)));
+        let errors = trials.iter().filter(proved).filter_map(|trial| trial.error.as_ref());
         let worst = errors.map(|error| error.max_error).fold(0.0, f64::max);
         println!(
-            "| {} | {verified} ({} %) | {asked} % | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
+            "| {} | {verified} ({} %) | {asked} % | {} | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
             name(widths),
             100 * verified / trials.len(),
-            count(&|trial| trial.verified() && matches!(trial.exact, Some(Ok(_)))),
+            count(&|trial| trial.verified() && matches!(trial.compared, Some(Compared::Proved(_)))),
+            count(&|trial| trial.verified() && matches!(trial.compared, Some(Compared::Agree))),
             count(&|trial| trial.verified() && !trial.equal() && !trial.refuted()),
             count(&Trial::refuted),
             count(&partial),

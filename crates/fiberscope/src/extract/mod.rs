@@ -29,6 +29,7 @@
 mod algebra;
 mod compare;
 mod deeper;
+mod extremes;
 mod first;
 mod fit;
 mod inquiry;

@@ -5,10 +5,7 @@
 
 use fiberscope_core::Matrix;
 
-use super::algebra::{along, dot, product, row_times, times};
-
-/// Steps from corner to corner.
-const MOST_STEPS: usize = 8;
+use super::algebra::{along, dot, product, times};
 
 /// Rows `z_j = w_j . h + b_j` of one layer.
 #[derive(Clone, Debug)]
@@ -131,22 +128,6 @@ impl Prefix {
             }
         }
         local
-    }
-
-    /// A corner of the box of this radius where `v . h` is large, by following its gradient from `start` while it grows.
-    pub fn climb(&self, v: &[f64], start: &[f64], radius: f64) -> Vec<f64> {
-        let (mut x, mut height) = (start.to_vec(), f64::NEG_INFINITY);
-        for _ in 0..MOST_STEPS {
-            let gradient =
-                if self.layers.is_empty() { v.to_vec() } else { row_times(v, &self.local(&x).gradient) };
-            let next: Vec<f64> = gradient.iter().map(|g| radius.copysign(*g)).collect();
-            let reached = dot(v, &self.hidden(&next));
-            if reached <= height {
-                break;
-            }
-            (x, height) = (next, reached);
-        }
-        x
     }
 
     /// Where known neurons flip on `x + t u`, `from < t < to`.

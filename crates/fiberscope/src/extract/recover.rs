@@ -15,7 +15,7 @@ use super::line::Kink;
 use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
 use super::rare::{counterexamples, kinks_between};
-use super::refine::refine_rows;
+use super::refine::{refine_rows, strangers};
 use super::signs::signs;
 use super::verify::{Gate, verify};
 use super::{Options, RecoveredLayer, Step};
@@ -115,9 +115,10 @@ impl Recovery {
                 self.forget_deeper(index);
             }
             self.drop_twins(inquiry, index);
+            let mut seen = Vec::new();
             if attempt > 0 && !self.rows[index].is_empty() {
                 inquiry.begin(index, Step::Refinement);
-                refine_rows(inquiry, &prefix, &mut self.rows[index])?;
+                seen = refine_rows(inquiry, &prefix, &mut self.rows[index])?;
                 self.drop_twins(inquiry, index);
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
             }
@@ -136,7 +137,7 @@ impl Recovery {
             let oriented = if last {
                 orient_last(inquiry, &prefix, rows, fit, &mut remarks)
             } else {
-                self.orient(inquiry, &prefix, index, attempt)?
+                self.orient(inquiry, &prefix, index, attempt, &seen)?
             };
             let Some((oriented, always_active)) = oriented else {
                 self.reason =
@@ -163,28 +164,44 @@ impl Recovery {
         Ok(Some((layers, remarks)))
     }
 
-    /// Orients the rows of a layer that is not the last one. From the second attempt on, a few rows without an
-    /// orientation are taken for those of neurons further on, and dropped.
+    /// Orients the rows of a layer that is not the last one. From the second attempt on, rows that stand in the way are
+    /// taken for those of neurons further on, and dropped: those that are `seen` at another share of their boundaries
+    /// than the others, or a few without an orientation.
     fn orient(
         &mut self,
         inquiry: &mut Inquiry<'_>,
         prefix: &Prefix,
         index: usize,
         attempt: usize,
+        seen: &[f64],
     ) -> Result<Option<(Rows, usize)>, Halt> {
         let Some(rows) = Rows::new(&self.rows[index]) else { return Ok(None) };
-        let signs = signs(inquiry, prefix, &rows)?;
-        let told = signs.iter().filter(|sign| sign.is_some()).count();
-        if told < signs.len() && (attempt == 0 || told == 0 || signs.len() - told > MOST_STRANGERS) {
+        let mut found = signs(inquiry, prefix, &rows)?;
+        let untold = |signs: &[Option<f64>]| signs.iter().filter(|sign| sign.is_none()).count();
+        let strange = if seen.len() == rows.len() { strangers(seen) } else { Vec::new() };
+        if untold(&found) > 0 && strange.contains(&true) {
+            self.keep(index, strange.iter().map(|strange| !strange));
+            let Some(rows) = Rows::new(&self.rows[index]).filter(|rows| rows.len() > 0) else {
+                return Ok(None);
+            };
+            found = signs(inquiry, prefix, &rows)?;
+        }
+        let missing = untold(&found);
+        if missing > 0 && (attempt == 0 || missing == found.len() || missing > MOST_STRANGERS) {
             return Ok(None);
         }
-        if told < signs.len() {
-            let mut kept = signs.iter();
-            self.rows[index].retain(|_| kept.next().is_some_and(Option::is_some));
-            self.forget_deeper(index);
+        if missing > 0 {
+            self.keep(index, found.iter().map(Option::is_some));
         }
-        let signs: Vec<f64> = signs.into_iter().flatten().collect();
+        let signs: Vec<f64> = found.into_iter().flatten().collect();
         Ok(Rows::new(&self.rows[index]).map(|rows| turn(rows, &signs)))
+    }
+
+    /// Keeps some rows of a layer, and forgets what rests on the others.
+    fn keep(&mut self, index: usize, which: impl Iterator<Item = bool>) {
+        let mut kept = which;
+        self.rows[index].retain(|_| kept.next() == Some(true));
+        self.forget_deeper(index);
     }
 
     /// A function without kinks is affine.

@@ -13,6 +13,9 @@ use super::probe::{Boundary, Place, meeting, room};
 /// Points beyond one per weight.
 const MORE_POINTS: usize = 6;
 
+/// Shares whose ratio is larger than this are unlike.
+const UNLIKE: f64 = 3.0;
+
 /// One equation of a row: the features at a point of its boundary, and how exactly the point is known.
 struct Equation {
     hidden: Vec<f64>,
@@ -21,16 +24,33 @@ struct Equation {
     shift: f64,
 }
 
-/// Makes every row of a layer as precise as its boundary can be located.
-pub(super) fn refine_rows(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &mut [Row]) -> Result<(), Halt> {
-    let Some(all) = Rows::new(rows) else { return Ok(()) };
+/// Makes every row of a layer as precise as its boundary can be located; says at which share of the places where the
+/// row puts its boundary one was seen.
+pub(super) fn refine_rows(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    rows: &mut [Row],
+) -> Result<Vec<f64>, Halt> {
+    let Some(all) = Rows::new(rows) else { return Ok(Vec::new()) };
+    let mut shares = Vec::with_capacity(rows.len());
     for (own, row) in rows.iter_mut().enumerate() {
-        let equations = equations(inquiry, prefix, &all, own)?;
+        let (equations, share) = equations(inquiry, prefix, &all, own)?;
         if let Some(better) = solve(row, equations) {
             *row = better;
         }
+        shares.push(share);
     }
-    Ok(())
+    Ok(shares)
+}
+
+/// Rows that may belong to neurons further on. Those of one layer are seen through the same neurons behind them, so at
+/// about the same share of their boundaries; a boundary further on that was taken for a hyperplane of this layer is
+/// seen in one cell only, or, where it is the border of a region in which nothing is seen, everywhere.
+pub(super) fn strangers(shares: &[f64]) -> Vec<bool> {
+    let mut sorted = shares.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+    shares.iter().map(|&share| share < median / UNLIKE || share > UNLIKE * median).collect()
 }
 
 fn equations(
@@ -38,10 +58,11 @@ fn equations(
     prefix: &Prefix,
     all: &Rows,
     own: usize,
-) -> Result<Vec<Equation>, Halt> {
+) -> Result<(Vec<Equation>, f64), Halt> {
     let boundary = Boundary::whole(all.weight.row(own).to_vec(), all.bias[own]);
     let wanted = prefix.width() + MORE_POINTS;
     let mut found: Vec<Equation> = Vec::new();
+    let (mut looked, mut met) = (0u32, 0u32);
     for _ in 0..4 * wanted {
         if found.len() >= wanted {
             drop_outliers(&mut found);
@@ -60,12 +81,14 @@ fn equations(
             continue;
         }
         let seen = meeting(inquiry, &x, &m, a)?;
+        looked += 1;
         let Some(t) = seen.t.filter(|t| t.abs() < 1e-3 * a) else { continue };
+        met += 1;
         let hidden = prefix.hidden(&along(&x, t, &m));
         found.push(Equation { hidden, error: seen.error * norm(&gradient), shift: t.abs() });
     }
     drop_outliers(&mut found);
-    Ok(found)
+    Ok((found, f64::from(met) / f64::from(looked.max(1))))
 }
 
 /// The row is nearly right, so where its boundary seems far off, another one was in the way.
@@ -108,4 +131,21 @@ fn solve((w, b): &Row, mut equations: Vec<Equation>) -> Option<Row> {
     let length = norm(&w);
     let all_finite = b.is_finite() && length.is_finite() && length > 0.0;
     all_finite.then(|| (w.iter().map(|v| v / length).collect(), b / length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strangers;
+
+    #[test]
+    fn rows_seen_unlike_the_others_are_strangers() {
+        let check = |shares: &[f64], expected: &[usize]| {
+            let found: Vec<usize> = (0..shares.len()).filter(|&i| strangers(shares)[i]).collect();
+            assert_eq!(found, expected, "{shares:?}");
+        };
+        check(&[], &[]);
+        check(&[0.9, 0.5, 1.0, 0.7], &[]);
+        check(&[0.9, 0.0, 1.0, 0.7], &[1]);
+        check(&[0.2, 0.15, 1.0, 0.3, 0.2], &[2]);
+    }
 }

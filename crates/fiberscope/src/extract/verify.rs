@@ -3,12 +3,13 @@
 //! If `N` random points of the domain show no difference above `epsilon`, such differences have at most the share
 //! `3 / N` of the domain, with 95 % confidence. On a random line the recovered function is linear between kinks that
 //! are computed from it; the oracle must agree at the kinks and at three points of every piece, so that its slopes
-//! and kinks are the same. Corners of the domain, where neurons take their extremes, are looked at too, and all
-//! earlier answers in it.
+//! and kinks are the same. Corners of the domain and points where neurons may be extreme are looked at too, and all earlier
+//! answers in it.
 
 use fiberscope_core::Network;
 
 use super::algebra::{along, minus, peak, scaled};
+use super::extremes::extremes;
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};
 use super::{Disagreement, Fidelity, Step};
@@ -22,16 +23,10 @@ const SCALED_POINTS: usize = 40;
 /// Fresh lines.
 const LINES: usize = 2;
 
-/// Random corners of the domain.
-const RANDOM_CORNERS: usize = 40;
-
-/// Neurons and outputs of a layer whose extremes are looked for.
-const MOST_CLIMBS: usize = 40;
-
-/// Random combinations of the neurons of a layer whose extremes are looked for: at least and at most so many, in all
-/// layers together this share of the queries that the extraction took.
-const COMBINATIONS: (usize, usize) = (40, 3_000);
+/// Corners, and points where combinations of neurons are extreme: this share of the queries that the extraction took, at
+/// least and at most so many.
 const SHARE: f64 = 0.1;
+const FAR_POINTS: (usize, usize) = (120, 3_000);
 
 /// The most disagreements that are kept.
 const MOST_DISAGREEMENTS: usize = 20;
@@ -58,7 +53,12 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
             questions.push(scaled(&x, scale));
         }
     }
-    questions.extend(corners(inquiry, layers));
+    let share = (SHARE * inquiry.count() as f64) as usize;
+    let budget = share.clamp(FAR_POINTS.0, FAR_POINTS.1);
+    let radius = inquiry.radius;
+    let corner = |v: &f64| radius.copysign(*v);
+    questions.extend((0..budget / 3).map(|_| inquiry.direction().iter().map(corner).collect()));
+    questions.extend(extremes(inquiry, layers, budget - budget / 3));
     let mut kinks = 0;
     for _ in 0..LINES {
         let (places, count) = line(inquiry, layers);
@@ -111,30 +111,6 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
         bad,
         good,
     })
-}
-
-/// Corners of the domain: random ones, and those where neurons, outputs and random combinations of neurons are largest
-/// and smallest as far as following their gradients tells. Neurons that switch only in a corner show there.
-fn corners(inquiry: &mut Inquiry<'_>, layers: &[Rows]) -> Vec<Vec<f64>> {
-    let radius = inquiry.radius;
-    let corner = |v: &f64| radius.copysign(*v);
-    let mut places: Vec<Vec<f64>> =
-        (0..RANDOM_CORNERS).map(|_| inquiry.direction().iter().map(corner).collect()).collect();
-    let share = SHARE * inquiry.count() as f64 / (layers.len() - 1).max(1) as f64;
-    let combinations = (share as usize).clamp(COMBINATIONS.0, COMBINATIONS.1);
-    for depth in 0..layers.len() {
-        let prefix = Prefix::of(inquiry.inputs, &layers[..depth]);
-        let rows = layers[depth].iter().take(MOST_CLIMBS).map(|(w, _)| w.to_vec());
-        let mut goals: Vec<Vec<f64>> = rows.flat_map(|w| [scaled(&w, -1.0), w]).collect();
-        if depth > 0 {
-            goals.extend((0..combinations).map(|_| inquiry.normals(prefix.width())));
-        }
-        for goal in goals {
-            let start = inquiry.point_of_domain();
-            places.push(prefix.climb(&goal, &start, radius));
-        }
-    }
-    places
 }
 
 /// How much the outputs vary.
