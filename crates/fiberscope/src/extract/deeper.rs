@@ -10,6 +10,7 @@ use fiberscope_core::Matrix;
 
 use super::Step;
 use super::algebra::{Svd, along, direction, dot, least_squares, minus, norm, peak, row_times, scaled};
+use super::carry::Carry;
 use super::first::{Row, explains, rank_one};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
@@ -22,6 +23,8 @@ pub(super) struct Layer<'p> {
     pub index: usize,
     /// The layers before it.
     pub prefix: &'p Prefix,
+    /// How the layer before carries its inputs, if it does.
+    pub carry: Option<Carry>,
     /// Rows some of whose weights could not be found.
     pub open: Vec<Boundary>,
 }
@@ -127,6 +130,12 @@ impl Layer<'_> {
 
     /// The confirmed row of the neuron that flips at the kink, of length one.
     fn row(&mut self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Row>, Halt> {
+        if let Some(carry) = self.carry {
+            let (prefix, turned) = carry.off_at(self.prefix, &kink.x);
+            let mut layer = Layer { index: self.index, prefix: &prefix, carry: None, open: Vec::new() };
+            let last = &self.prefix.layers[self.prefix.layers.len() - 1];
+            return Ok(layer.row(inquiry, kink)?.map(|row| carry.turned_back(last, &turned, &row)));
+        }
         inquiry.begin(self.index, Step::Rows);
         let Some(mut boundary) = self.candidate(inquiry, kink)? else { return Ok(None) };
         if !boundary.known.iter().all(|known| *known) {

@@ -27,6 +27,7 @@
 //! ```
 
 mod algebra;
+mod carry;
 mod compare;
 mod deeper;
 mod extremes;
@@ -35,6 +36,7 @@ mod fit;
 mod inquiry;
 mod line;
 mod oracle;
+mod orient;
 mod polish;
 mod prefix;
 mod probe;

@@ -6,12 +6,14 @@
 
 use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network, NetworkError};
 
-use super::algebra::{Svd, peak};
+use super::algebra::peak;
+use super::carry::Carry;
 use super::deeper::{Layer, is_twin};
 use super::first::{Line, Row, explains, first_layer, first_layer_again, sharpen};
 use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
+use super::orient::{bounds, orient_last, turn};
 use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
 use super::rare::{counterexamples, kinks_between};
@@ -100,16 +102,19 @@ impl Recovery {
     ) -> Result<Option<Candidate>, Halt> {
         let mut prefix = Prefix::empty(inquiry.inputs);
         let mut remarks = Vec::new();
+        let may_carry = attempt % FRESH_START == FRESH_START - 1;
+        let mut carries: Vec<Option<Carry>> = Vec::new();
         self.layers.clear();
         self.guesses.clear();
-        for index in 0.. {
+        loop {
+            let index = carries.len();
             let hint = options.widths.as_deref();
             let wanted = hint.and_then(|widths| widths.get(index).copied());
             let before = self.rows.get(index).map_or(0, Vec::len);
             let mut fit = if index == 0 {
                 self.find_first(inquiry, wanted, attempt)?
             } else {
-                self.find_deeper(inquiry, &prefix, index, wanted, attempt)?
+                self.find_deeper(inquiry, &prefix, carries[index - 1], wanted, attempt)?
             };
             if self.rows[index].len() > before {
                 self.forget_deeper(index);
@@ -126,7 +131,17 @@ impl Recovery {
                 if index == 0 && self.pool.is_empty() {
                     return Ok(self.affine(inquiry, &mut remarks).map(|layers| (layers, remarks)));
                 }
+                if may_carry && carries.last().is_some_and(Option::is_none) {
+                    // Some neurons of the layer before may be active everywhere.
+                    prefix.layers.pop();
+                    (carries.pop(), self.layers.pop());
+                    let Some((rows, carry)) = self.carry(inquiry, &prefix, index - 1) else { return Ok(None) };
+                    prefix = prefix.extended(rows);
+                    carries.push(Some(carry));
+                    continue;
+                }
                 self.reason = format!("no neuron of hidden layer {} was found", index + 1);
+                self.forget_carried(&carries);
                 return Ok(None);
             };
             let last = match hint {
@@ -139,13 +154,22 @@ impl Recovery {
             } else {
                 self.orient(inquiry, &prefix, index, attempt, &seen)?
             };
-            let Some((oriented, always_active)) = oriented else {
+            let (oriented, carry) = match oriented {
+                Some((rows, always_active)) => {
+                    self.layers.push(RecoveredLayer { neurons: rows.len(), always_active });
+                    (Some(rows), None)
+                }
+                None if may_carry && !last => self.carry(inquiry, &prefix, index).unzip(),
+                None => (None, None),
+            };
+            let Some(oriented) = oriented else {
                 self.reason =
                     format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
+                self.forget_carried(&carries);
                 return Ok(None);
             };
-            self.layers.push(RecoveredLayer { neurons: oriented.len(), always_active });
             prefix = prefix.extended(oriented);
+            carries.push(carry);
             if last {
                 break;
             }
@@ -160,8 +184,39 @@ impl Recovery {
         };
         let mut layers = prefix.layers;
         layers.push(output);
+        self.forget_carried(&carries);
+        for (index, carry) in carries.iter().enumerate().rev() {
+            let Some(carry) = carry else { continue };
+            let ranges =
+                bounds(&Prefix::of(inquiry.inputs, &layers[..index]), 1.1 * FIT_REACH * inquiry.radius);
+            let (front, back) = layers.split_at_mut(index + 1);
+            let Some(always_active) = carry.replace(&mut front[index], &mut back[0], &ranges) else {
+                return Ok(None);
+            };
+            self.layers[index] = RecoveredLayer { neurons: front[index].len(), always_active };
+            remarks.push(format!(
+                "neurons of hidden layer {} never switch where they were looked for: only the sum of their linear maps can be known, and {always_active} \
+                 with a large bias stand for it",
+                index + 1
+            ));
+        }
         remarks.append(&mut self.guesses);
         Ok(Some((layers, remarks)))
+    }
+
+    /// The rows of a layer with some that carry its inputs past it.
+    fn carry(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize) -> Option<(Rows, Carry)> {
+        self.forget_deeper(index);
+        let found = Carry::rows(prefix, &self.rows[index], inquiry.radius)?;
+        self.layers.push(RecoveredLayer { neurons: found.1.own, always_active: 0 });
+        Some(found)
+    }
+
+    /// Forgets rows that rest on carried features.
+    fn forget_carried(&mut self, carries: &[Option<Carry>]) {
+        if let Some(index) = carries.iter().position(Option::is_some) {
+            self.forget_deeper(index);
+        }
     }
 
     /// Orients the rows of a layer that is not the last one. From the second attempt on, rows that stand in the way are
@@ -258,14 +313,15 @@ impl Recovery {
         &mut self,
         inquiry: &mut Inquiry<'_>,
         prefix: &Prefix,
-        index: usize,
+        carry: Option<Carry>,
         wanted: Option<usize>,
         attempt: usize,
     ) -> Result<Option<LastLayer>, Halt> {
+        let index = prefix.layers.len();
         while self.rows.len() <= index {
             self.rows.push(Vec::new());
         }
-        let mut layer = Layer { index, prefix, open: Vec::new() };
+        let mut layer = Layer { index, prefix, carry, open: Vec::new() };
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
         let (mut quiet, mut searches, mut fit) = (0, 0, None);
         for lines in 0..60 {
@@ -426,63 +482,6 @@ fn is_nearly((v, c): &Row, (w, b): &Row, tolerance: f64) -> bool {
         let scale = w[k] / v[k];
         close(scale * c, *b) && v.iter().zip(w).filter(|(x, y)| !close(scale * **x, **y)).count() <= most
     })
-}
-
-/// Rows times their signs.
-fn turn(rows: Rows, signs: &[f64]) -> (Rows, usize) {
-    let weight = Matrix::from_fn(rows.len(), rows.weight.cols(), |i, j| rows.weight[(i, j)] * signs[i]);
-    let bias = rows.bias.iter().zip(signs).map(|(b, s)| b * s).collect();
-    (Rows { weight, bias }, 0)
-}
-
-/// Orients the rows of the last hidden layer; what no orientation explains becomes neurons that are always active.
-fn orient_last(
-    inquiry: &Inquiry<'_>,
-    prefix: &Prefix,
-    rows: Rows,
-    fit: Option<LastLayer>,
-    remarks: &mut Vec<String>,
-) -> Option<(Rows, usize)> {
-    let fit = match fit {
-        Some(fit) => fit,
-        None => last_layer(inquiry, prefix, &rows)?,
-    };
-    if let Some(signs) = fit.signs {
-        return Some(turn(rows, &signs));
-    }
-    let svd = Svd::of(&fit.remainder?.transpose())?;
-    let rank = svd.rank(1e-9);
-    let mut all: Vec<Row> = rows.iter().map(|(w, b)| (w.to_vec(), b)).collect();
-    let reach = bounds(prefix, 1.1 * FIT_REACH * inquiry.radius);
-    for v in svd.v.iter().take(rank) {
-        let least: f64 = v.iter().zip(&reach).map(|(v, (lo, hi))| (v * lo).min(v * hi)).sum();
-        all.push((v.clone(), 1.0 - 1.1 * least.min(0.0)));
-    }
-    remarks.push(format!(
-        "{rank} neuron{} of the last hidden layer never switch{} on the domain, or the orientation of its neurons is not determined: \
-         only the sum of their linear maps can be known, and neurons with a large bias stand for it",
-        if rank == 1 { "" } else { "s" },
-        if rank == 1 { "es" } else { "" },
-    ));
-    Some((Rows::new(&all)?, rank))
-}
-
-/// Bounds of the features on the box of this radius.
-fn bounds(prefix: &Prefix, radius: f64) -> Vec<(f64, f64)> {
-    let mut ranges =
-        vec![(-radius, radius); prefix.layers.first().map_or(prefix.width(), |rows| rows.weight.cols())];
-    for layer in &prefix.layers {
-        ranges = layer
-            .iter()
-            .map(|(w, b)| {
-                let ends = |pick: fn(f64, f64) -> f64| -> f64 {
-                    w.iter().zip(&ranges).map(|(w, (lo, hi))| pick(w * lo, w * hi)).sum::<f64>() + b
-                };
-                (ends(f64::min).max(0.0), ends(f64::max).max(0.0))
-            })
-            .collect();
-    }
-    ranges
 }
 
 /// The network in the oracle's coordinates.
