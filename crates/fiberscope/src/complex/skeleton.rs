@@ -18,6 +18,7 @@
 
 use super::faces::Faces;
 use super::flat::{FlatLayer, FlatNetwork};
+use super::newton::Newton;
 use super::oracle::Oracle;
 use super::rows::Rows;
 use super::vertex::{Place, coefficient, layer_errors, sign_words};
@@ -137,6 +138,7 @@ pub(crate) struct Work<'a> {
     pub whole_of: Vec<u32>,
     /// Where the edges of the current neuron are cut.
     pub places: Vec<Place>,
+    pub newton: Newton,
 }
 
 /// A word of signs.
@@ -169,6 +171,7 @@ impl<'a> Work<'a> {
             whole: Vec::new(),
             whole_of: Vec::new(),
             places: Vec::new(),
+            newton: Newton::default(),
             skeleton,
         };
         work.height = (0..work.skeleton.len()).map(|v| work.height_of(v)).collect();
