@@ -50,12 +50,17 @@ impl FlatLayer {
 
     /// The pre-activations of `count` points whose activations of the layer before are `a`.
     pub fn forward(&self, count: usize, a: &[f64], z: &mut [f64]) {
-        let weight = ArrayView2::from_shape((self.width, self.inputs), &self.weight)
-            .expect("the weights fill the shape");
-        let a = ArrayView2::from_shape((count, self.inputs), a).expect("the activations fill the shape");
         for row in z.chunks_exact_mut(self.width) {
             row.copy_from_slice(&self.bias);
         }
+        self.add_products(count, a, &self.weight, z);
+    }
+
+    /// Adds `a W^T` to `z`, for a matrix of the layer's shape.
+    pub fn add_products(&self, count: usize, a: &[f64], weight: &[f64], z: &mut [f64]) {
+        let weight =
+            ArrayView2::from_shape((self.width, self.inputs), weight).expect("the weights fill the shape");
+        let a = ArrayView2::from_shape((count, self.inputs), a).expect("the activations fill the shape");
         let mut z = ArrayViewMut2::from_shape((count, self.width), z).expect("the results fill the shape");
         general_mat_mul(1.0, &a, &weight.t(), 1.0, &mut z);
     }

@@ -21,7 +21,7 @@ use super::flat::{FlatLayer, FlatNetwork};
 use super::newton::Newton;
 use super::oracle::Oracle;
 use super::rows::Rows;
-use super::vertex::{Place, coefficient, layer_errors, sign_words};
+use super::vertex::{Place, coefficient, deep_errors, layer_errors, sign_words};
 
 /// An edge; hyperplanes are numbered: neurons first, then the lower and the upper side of every input.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,12 @@ pub(crate) fn subdivide(
     let mut a = work.skeleton.points.clone();
     let mut rows = Rows::default();
     for (l, layer) in network.layers.iter().enumerate() {
-        layer_errors(layer, &a, &mut work.error);
+        match l.checked_sub(1).filter(|below| *below >= DEEP) {
+            Some(below) => {
+                deep_errors(layer, &network.layers[below], &a, &work.skeleton, &mut work.error);
+            }
+            None => layer_errors(layer, &a, &mut work.error),
+        }
         rows.fill(layer, &a);
         if layer.relu {
             work.layer(l, &mut rows, room, go_on)?;
@@ -116,6 +121,9 @@ pub(crate) fn subdivide(
     }
     Ok(work.skeleton)
 }
+
+/// After so many layers bounds on errors are worth more time.
+const DEEP: usize = 2;
 
 const NONE: u32 = u32::MAX;
 
