@@ -147,6 +147,8 @@ pub(crate) struct Work<'a> {
     /// Where the edges of the current neuron are cut.
     pub places: Vec<Place>,
     pub newton: Newton,
+    /// The number of vertices before every neuron so far.
+    found: Vec<u32>,
 }
 
 /// A word of signs.
@@ -180,6 +182,7 @@ impl<'a> Work<'a> {
             whole_of: Vec::new(),
             places: Vec::new(),
             newton: Newton::default(),
+            found: Vec::new(),
             skeleton,
         };
         work.height = (0..work.skeleton.len()).map(|v| work.height_of(v)).collect();
@@ -208,6 +211,7 @@ impl<'a> Work<'a> {
         }
         let mut cut = Vec::new();
         for k in 0..layer.width {
+            self.found.push(self.skeleton.len() as u32);
             cut.clear();
             let mut edge = heads[k];
             while edge != NONE {
@@ -218,14 +222,21 @@ impl<'a> Work<'a> {
                 continue;
             }
             self.cut(l, k, &cut, rows, &mut heads)?;
-            let done = (layer.first + k + 1) as f64 / self.network.neurons as f64;
-            let guess = self.skeleton.len() as f64 / done.powi(self.skeleton.dimension as i32);
+            let guess = self.guess(layer.first + k + 1);
             if self.is_too_large(guess, room) || !go_on(self.skeleton.len()) {
                 return Err(Stop::TooMany(guess, std::mem::take(&mut self.skeleton.points)));
             }
         }
         self.finish(layer);
         Ok(())
+    }
+
+    /// How many vertices there will be, after so many neurons: their number grows with a power of the number of neurons, the dimension at first and less in deep layers.
+    fn guess(&self, neurons: usize) -> f64 {
+        let now = self.skeleton.len() as f64;
+        let growth = (now / f64::from(self.found[neurons / 2])).log2();
+        let power = growth.clamp(1.0, self.skeleton.dimension as f64);
+        now * (self.network.neurons as f64 / neurons as f64).powf(power)
     }
 
     /// Whether there are too many vertices, or will be.
