@@ -37,8 +37,10 @@ pub(crate) struct Frame {
     pub whole: bool,
 }
 
-/// The smallest box tried for the whole space.
-const REACH: f64 = 8.0;
+/// How much further than the last crossing a box reaches.
+const BEYOND: f64 = 16.0;
+/// The smallest box tried for the whole space, in units of the first layer's distances. Distances of vertices have no mean, so that the farthest of thousands is thousands of times as far as most.
+const REACH: f64 = 4096.0;
 
 impl Frame {
     /// The network on a domain; for the space, on a first box.
@@ -104,8 +106,13 @@ impl Frame {
         Frame::of_parts(network, sides, kinds, kept, inputs - d, true)
     }
 
+    /// With a box that reaches well beyond a crossing: there are often more behind it.
+    pub fn widen_beyond(&mut self, crossing: f64) {
+        self.widened(BEYOND * crossing.max(self.reach()));
+    }
+
     /// With a box that reaches at least so far.
-    pub fn widened(&mut self, reach: f64) {
+    fn widened(&mut self, reach: f64) {
         self.sides = sides_of(self.sides.len(), reach);
         self.oracle = self.oracle.with_sides(&self.sides);
     }
