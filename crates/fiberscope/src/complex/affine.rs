@@ -120,6 +120,7 @@ impl Columns {
 
     /// The values of a layer, and the bounds on errors.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
     fn values<const TWOFOLD: bool>(&mut self, layer: &FlatLayer, inputs: &Inputs, rounding: f64) {
         let stride = self.stride;
         for at in (0..stride).step_by(LANES) {
@@ -156,6 +157,7 @@ impl Columns {
 
     /// The gradients of a layer.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
     fn slopes(&mut self, layer: &FlatLayer, inputs: &Inputs, d: usize) {
         let (stride, count) = (self.stride, inputs.units.len());
         for at in (0..stride).step_by(LANES) {
