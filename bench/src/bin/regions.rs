@@ -15,6 +15,7 @@ use std::time::Instant;
 use fiberscope::complex::{Built, CellCounts, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells};
 use fiberscope_bench::Peer;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
+use fiberscope_report::graph::{Curve, Graph};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -94,22 +95,50 @@ fn growth(one: &ThreadPool) -> Result<()> {
         "One thread; `cells` are all cells of all dimensions. Peak memory is that of the process so far.\n"
     );
     let head = "regions | cells | CPU ms | ns per cell | peak memory, MiB |\n|---|---|---|---|---|---|";
-    println!("One network, 3-80-80-1, on growing boxes `[-s, s]^3`:\n\n| s | {head}");
-    let network = random_network(&[3, 80, 80, 1])?;
-    for s in [0.002, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0] {
-        println!("{}", growth_row(one, &s.to_string(), &network, s)?);
+    let mut boxes = Vec::new();
+    println!("One network, 3-130-130-1, on growing boxes `[-s, s]^3`:\n\n| s | {head}");
+    let network = random_network(&[3, 130, 130, 1])?;
+    for s in [0.007, 0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0] {
+        boxes.push(growth_row(one, &s.to_string(), &network, s)?);
     }
+    let mut depths = Vec::new();
     println!("\nGrowing depth, width 16, on `[-1, 1]^3`:\n\n| net | {head}");
     for depth in [1, 2, 3, 5, 8, 12] {
         let widths: Vec<usize> = [3].into_iter().chain(vec![16; depth]).chain([1]).collect();
-        println!("{}", growth_row(one, &name_of(&widths), &random_network(&widths)?, 1.0)?);
+        depths.push(growth_row(one, &name_of(&widths), &random_network(&widths)?, 1.0)?);
     }
     println!("\nGrowing width, on `[-1, 1]^d`:\n\n| net | {head}");
     for (d, n) in [(2, 4), (2, 12), (2, 40), (2, 120), (3, 6), (3, 14), (3, 40), (3, 80), (3, 130)] {
         let widths = [d, n, n, 1];
-        println!("{}", growth_row(one, &name_of(&widths), &random_network(&widths)?, 1.0)?);
+        growth_row(one, &name_of(&widths), &random_network(&widths)?, 1.0)?;
     }
+    std::fs::write(CURVE, growth_curve(boxes, depths).draw().to_document())?;
+    println!("\n![Time against cells, both axes logarithmic](regions-growth.svg)");
     Ok(())
+}
+
+/// Where the picture of the growth is written.
+const CURVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/results/regions-growth.svg");
+
+/// CPU seconds against cells, beside a line of slope one through the middle of the boxes.
+fn growth_curve(boxes: Vec<(f64, f64)>, depths: Vec<(f64, f64)>) -> Graph {
+    let rate = boxes[boxes.len() / 2].1 / boxes[boxes.len() / 2].0;
+    let ends = [boxes[0].0, boxes[boxes.len() - 1].0].map(|cells| (cells, rate * cells));
+    let curve = |name: String, points: &[(f64, f64)], is_marked: bool| {
+        let points: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.log10(), y.log10())).collect();
+        let breakpoints = if is_marked { points.clone() } else { Vec::new() };
+        Curve { name, points, breakpoints }
+    };
+    Graph {
+        title: "Time against cells, one thread".to_owned(),
+        x_label: "cells, as a power of ten".to_owned(),
+        y_label: "CPU seconds, as a power of ten".to_owned(),
+        curves: vec![
+            curve("3-130-130-1, growing boxes".to_owned(), &boxes, true),
+            curve(format!("{:.0} ns per cell", rate * 1e9), &ends, false),
+            curve("width 16, 1 to 12 layers".to_owned(), &depths, true),
+        ],
+    }
 }
 
 fn name_of(widths: &[usize]) -> String {
@@ -269,23 +298,25 @@ fn thread_seconds() -> std::result::Result<f64, String> {
     Ok(nanoseconds * 1e-9)
 }
 
-fn growth_row(pool: &ThreadPool, name: &str, network: &Network, reach: f64) -> Result<String> {
+/// Prints a row; the number of cells and the CPU seconds.
+fn growth_row(pool: &ThreadPool, name: &str, network: &Network, reach: f64) -> Result<(f64, f64)> {
     let d = network.input_width();
     let domain = Domain::from_bounds(&vec![(-reach, reach); d]).ok_or("finite bounds")?;
     let counts = count_on(pool, network, &domain)?;
     let mut times: Vec<f64> = Vec::new();
     let cells: u64 = counts.all.iter().sum();
-    for _ in 0..if cells < 1_000_000 { 5 } else { 1 } {
+    for _ in 0..if cells < 1_000_000 { 9 } else { 3 } {
         times.push(cpu_time_on(pool, network, &domain)?);
     }
     let time = median(&mut times);
-    Ok(format!(
+    println!(
         "| {name} | {} | {cells} | {} | {:.0} | {:.0} |",
         counts.all[d],
         milliseconds(time),
         time * 1e9 / cells as f64,
         status_line("VmHWM:")?
-    ))
+    );
+    Ok((cells as f64, time))
 }
 
 fn thread_row(one: &ThreadPool, d: usize, n: usize) -> Result<String> {

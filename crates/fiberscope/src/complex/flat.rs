@@ -12,12 +12,16 @@ use fiberscope_core::{Activation, Layer, Network};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
+use super::rows::LANES;
+
 /// A hidden layer.
 pub(crate) struct FlatLayer {
     pub width: usize,
     pub inputs: usize,
     /// Row after row.
     pub weight: Vec<f64>,
+    /// Column after column, each filled up with zeros to [`FlatLayer::stride`].
+    pub columns: Vec<f64>,
     pub bias: Vec<f64>,
     pub relu: bool,
     /// The number of the layer's first ReLU neuron.
@@ -39,14 +43,24 @@ impl FlatLayer {
         if self.relu { self.width.div_ceil(64) } else { 0 }
     }
 
+    /// The distance of columns.
+    pub fn stride(&self) -> usize {
+        self.width.next_multiple_of(LANES)
+    }
+
     /// The pre-activations of `count` points whose activations of the layer before are `a`.
     pub fn forward(&self, count: usize, a: &[f64], z: &mut [f64]) {
-        let weight = ArrayView2::from_shape((self.width, self.inputs), &self.weight)
-            .expect("the weights fill the shape");
-        let a = ArrayView2::from_shape((count, self.inputs), a).expect("the activations fill the shape");
         for row in z.chunks_exact_mut(self.width) {
             row.copy_from_slice(&self.bias);
         }
+        self.add_products(count, a, &self.weight, z);
+    }
+
+    /// Adds `a W^T` to `z`, for a matrix of the layer's shape.
+    pub fn add_products(&self, count: usize, a: &[f64], weight: &[f64], z: &mut [f64]) {
+        let weight =
+            ArrayView2::from_shape((self.width, self.inputs), weight).expect("the weights fill the shape");
+        let a = ArrayView2::from_shape((count, self.inputs), a).expect("the activations fill the shape");
         let mut z = ArrayViewMut2::from_shape((count, self.width), z).expect("the results fill the shape");
         general_mat_mul(1.0, &a, &weight.t(), 1.0, &mut z);
     }
@@ -63,17 +77,19 @@ impl Bounded {
     /// The pre-activations of a layer with these activations: `e_i = sum_j |w_ij| e_j` and the rounding, which may be much less than norms say.
     pub fn forward(&self, layer: &FlatLayer) -> Bounded {
         let rounding = (layer.inputs as f64 + 3.0) * f64::EPSILON;
-        let mut next = Bounded::default();
-        for (row, b) in layer.weight.chunks_exact(layer.inputs).zip(&layer.bias) {
-            let (mut value, mut size, mut error) = (*b, b.abs(), 0.0);
-            for ((w, a), e) in row.iter().zip(&self.values).zip(&self.errors) {
-                value += w * a;
-                size += (w * a).abs();
-                error += w.abs() * e;
+        let mut next = Bounded {
+            values: layer.bias.clone(),
+            errors: layer.bias.iter().map(|b| rounding * b.abs() + f64::MIN_POSITIVE).collect(),
+        };
+        let inputs = self.values.iter().zip(&self.errors).zip(layer.columns.chunks_exact(layer.stride()));
+        for ((a, e), column) in inputs.filter(|((a, e), _)| **a != 0.0 || **e != 0.0) {
+            let share = (e + rounding * a.abs()) * (1.0 + 1e-9);
+            for ((value, error), w) in next.values.iter_mut().zip(&mut next.errors).zip(column) {
+                *value += w * a;
+                *error += w.abs() * share;
             }
-            next.values.push(value);
-            next.errors.push((error + rounding * size) * (1.0 + 1e-9) + f64::MIN_POSITIVE);
         }
+        next.errors.iter_mut().for_each(|error| *error *= 1.0 + 1e-9);
         next
     }
 
@@ -85,11 +101,6 @@ impl Bounded {
             }
             *value = value.max(0.0);
         }
-    }
-
-    /// The largest error.
-    pub fn error(&self) -> f64 {
-        self.errors.iter().fold(0.0, |m, &e| if e <= m { m } else { e })
     }
 }
 
@@ -130,7 +141,13 @@ impl FlatNetwork {
             lipschitz *= norm * (1.0 + 1e-9);
             flat.widest = flat.widest.max(layer.input_width());
             let relu = layer.activation() == Activation::Relu;
+            let stride = layer.width().next_multiple_of(LANES);
+            let mut columns = vec![0.0; stride * layer.input_width()];
+            for (unit, row) in layer.weight().iter_rows().enumerate() {
+                row.iter().enumerate().for_each(|(j, w)| columns[j * stride + unit] = *w);
+            }
             let flat_layer = FlatLayer {
+                columns,
                 width: layer.width(),
                 inputs: layer.input_width(),
                 weight: layer.weight().entries().to_vec(),
@@ -195,6 +212,6 @@ mod tests {
         a.rectify();
         assert_eq!((a.values[1], a.errors[1]), (0.0, 0.0));
         let a = a.forward(&flat.layers[1]);
-        assert!(a.values == [4.0] && close(a.error(), 9e-3));
+        assert!(a.values == [4.0] && close(a.errors[0], 9e-3));
     }
 }

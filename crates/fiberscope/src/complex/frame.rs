@@ -13,10 +13,13 @@
 use fiberscope_core::{Domain, Layer, Matrix, Network, Rational, Scalar};
 
 use super::ComplexError;
+use super::affine::Precision;
 use super::count::SideKind;
 use super::flat::{Bounded, FlatNetwork};
+use super::newton::{Incidence, Newton};
 use super::oracle::Oracle;
 use super::skeleton::Skeleton;
+use super::vertex::{SAFE, sure_sign};
 use crate::rank::{independent_rows, rank_at_most};
 
 /// A network on a bounded box.
@@ -34,8 +37,10 @@ pub(crate) struct Frame {
     pub whole: bool,
 }
 
-/// The smallest box tried for the whole space.
-const REACH: f64 = 8.0;
+/// How much further than the last crossing a box reaches.
+const BEYOND: f64 = 16.0;
+/// The smallest box tried for the whole space, in units of the first layer's distances. Distances of vertices have no mean, so that the farthest of thousands is thousands of times as far as most.
+const REACH: f64 = 4096.0;
 
 impl Frame {
     /// The network on a domain; for the space, on a first box.
@@ -101,8 +106,13 @@ impl Frame {
         Frame::of_parts(network, sides, kinds, kept, inputs - d, true)
     }
 
+    /// With a box that reaches well beyond a crossing: there are often more behind it.
+    pub fn widen_beyond(&mut self, crossing: f64) {
+        self.widened(BEYOND * crossing.max(self.reach()));
+    }
+
     /// With a box that reaches at least so far.
-    pub fn widened(&mut self, reach: f64) {
+    fn widened(&mut self, reach: f64) {
         self.sides = sides_of(self.sides.len(), reach);
         self.oracle = self.oracle.with_sides(&self.sides);
     }
@@ -165,17 +175,21 @@ impl Frame {
                 if !varying.get_or_insert_with(|| self.varying(skeleton, v, w))[neuron] {
                     continue;
                 }
-                let [(x, p), (y, q)] = exact.get_or_insert_with(|| {
-                    [v, w].map(|v| {
-                        let x = oracle
-                            .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
-                            .expect("the hyperplanes of a vertex are independent");
-                        oracle.scaled_values(&self.flat, &x)
-                    })
+                let grows =
+                    self.sure_growth(skeleton, oracle, [v, w], neuron).map(|grows| grows == (sign > 0.0));
+                let grows = grows.unwrap_or_else(|| {
+                    let [(x, p), (y, q)] = exact.get_or_insert_with(|| {
+                        [v, w].map(|v| {
+                            let x = oracle
+                                .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
+                                .expect("the hyperplanes of a vertex are independent");
+                            oracle.scaled_values(&self.flat, &x)
+                        })
+                    });
+                    let growth = &(&x[neuron] * &*q) - &(&y[neuron] * &*p);
+                    if sign > 0.0 { !growth.is_negative() } else { !growth.is_positive() }
                 });
-                let growth = &(&x[neuron] * &*q) - &(&y[neuron] * &*p);
-                let growth = if sign > 0.0 { growth } else { -growth };
-                if !growth.is_negative() {
+                if grows {
                     continue;
                 }
             }
@@ -185,6 +199,28 @@ impl Frame {
         least
             .is_finite()
             .then(|| skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(1e300))
+    }
+
+    /// Whether a neuron grows from `w` to `v`, if twofold arithmetic is sure.
+    fn sure_growth(
+        &self,
+        skeleton: &Skeleton,
+        oracle: &Oracle,
+        ends: [usize; 2],
+        neuron: usize,
+    ) -> Option<bool> {
+        let (l, last) = (self.flat.layer_of[neuron] as usize, self.flat.layers.len() - 1);
+        let mut newton = Newton::default();
+        let [(at_v, error_v), (at_w, error_w)] = ends.map(|v| {
+            let (zeros, signs) = (skeleton.zeros_of(v), skeleton.signs_of(v));
+            let at = Incidence { network: &self.flat, sides: oracle.sides(), zeros, signs };
+            newton.step(&at, last, skeleton.point(v), Precision::Double);
+            let point = newton.point.clone();
+            newton.step(&at, last, &point, Precision::Twofold);
+            newton.pass(&at, l, &point, Precision::Twofold);
+            newton.value(neuron - self.flat.layers[l].first)
+        });
+        sure_sign(at_v - at_w, (error_v + error_w) * SAFE)
     }
 
     /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies, nor if the zeros of the edge leave it no choice.

@@ -11,6 +11,7 @@
 //! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
+mod affine;
 mod breakpoints;
 mod collinear;
 mod construct;
@@ -25,6 +26,7 @@ mod identifiable;
 mod lattice;
 mod listing;
 mod lp;
+mod newton;
 mod oracle;
 mod polyhedral;
 mod relabelling;

@@ -91,7 +91,7 @@ impl PolyhedralComplex {
                 Ok(skeleton) => {
                     let outside = frame.outside(&skeleton, &frame.oracle, &frame.kinds);
                     if let (true, Some(reach)) = (frame.whole, outside) {
-                        frame.widened(2.0 * reach.max(frame.reach()));
+                        frame.widen_beyond(reach);
                         continue;
                     }
                     let cells = list_cells(&frame, &skeleton);
@@ -109,7 +109,7 @@ impl PolyhedralComplex {
             let lattice = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, &go_on);
             let Some(lattice) = lattice else { return Ok(Built::Stopped { regions: most }) };
             if let Some(reach) = lattice.outside(&frame) {
-                frame.widened(2.0 * reach.max(frame.reach()));
+                frame.widen_beyond(reach);
                 continue;
             }
             let points = lattice.points.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();

@@ -58,10 +58,10 @@ impl Rows {
     }
 
     /// Replaces the values of a vertex.
-    pub fn replace(&mut self, v: usize, values: &[f64]) {
+    pub fn replace(&mut self, v: usize, value: impl Fn(usize) -> f64) {
         let first = self.first[v] as usize;
         let range = self.range(v, first);
-        self.values[range].copy_from_slice(&values[first..]);
+        self.values[range].iter_mut().zip(first..).for_each(|(own, unit)| *own = value(unit));
     }
 
     /// Makes room for rows of new vertices.
@@ -84,7 +84,8 @@ impl Rows {
     }
 }
 
-const LANES: usize = 8;
+/// Numbers that are worked on together.
+pub(crate) const LANES: usize = 8;
 
 #[inline(always)]
 pub(crate) fn larger(m: f64, x: f64) -> f64 {
@@ -137,6 +138,7 @@ mod tests {
         let layer = FlatLayer {
             width: 11,
             inputs: 1,
+            columns: weight.clone(),
             weight,
             bias,
             relu: true,
@@ -153,7 +155,7 @@ mod tests {
         assert_eq!(rows.push_between([0, 1], 0.25, 2), (10.0, 4.0));
         assert_eq!(rows.push_between([1, 2], 0.5, 9), (6.0, 3.0));
         assert_eq!((rows.value(2, 2), rows.value(2, 10), rows.value(3, 10)), (1.0, 9.0, 7.5));
-        rows.replace(3, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 19.0, 20.0]);
+        rows.replace(3, |unit| unit as f64 + 10.0);
         assert_eq!((rows.value(3, 9), rows.value(2, 10)), (19.0, 9.0));
     }
 }

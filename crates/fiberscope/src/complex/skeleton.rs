@@ -18,9 +18,10 @@
 
 use super::faces::Faces;
 use super::flat::{FlatLayer, FlatNetwork};
+use super::newton::Newton;
 use super::oracle::Oracle;
 use super::rows::Rows;
-use super::vertex::{Place, coefficient, layer_errors, sign_words};
+use super::vertex::{Place, coefficient, deep_errors, layer_errors, sign_words};
 
 /// An edge; hyperplanes are numbered: neurons first, then the lower and the upper side of every input.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +107,12 @@ pub(crate) fn subdivide(
     let mut a = work.skeleton.points.clone();
     let mut rows = Rows::default();
     for (l, layer) in network.layers.iter().enumerate() {
-        layer_errors(layer, &a, &mut work.error);
+        match l.checked_sub(1).filter(|below| *below >= DEEP) {
+            Some(below) => {
+                deep_errors(layer, &network.layers[below], &a, &work.skeleton, &mut work.error);
+            }
+            None => layer_errors(layer, &a, &mut work.error),
+        }
         rows.fill(layer, &a);
         if layer.relu {
             work.layer(l, &mut rows, room, go_on)?;
@@ -115,6 +121,9 @@ pub(crate) fn subdivide(
     }
     Ok(work.skeleton)
 }
+
+/// After so many layers bounds on errors are worth more time.
+const DEEP: usize = 2;
 
 const NONE: u32 = u32::MAX;
 
@@ -137,6 +146,9 @@ pub(crate) struct Work<'a> {
     pub whole_of: Vec<u32>,
     /// Where the edges of the current neuron are cut.
     pub places: Vec<Place>,
+    pub newton: Newton,
+    /// The number of vertices before every neuron so far.
+    found: Vec<u32>,
 }
 
 /// A word of signs.
@@ -169,6 +181,8 @@ impl<'a> Work<'a> {
             whole: Vec::new(),
             whole_of: Vec::new(),
             places: Vec::new(),
+            newton: Newton::default(),
+            found: Vec::new(),
             skeleton,
         };
         work.height = (0..work.skeleton.len()).map(|v| work.height_of(v)).collect();
@@ -197,6 +211,7 @@ impl<'a> Work<'a> {
         }
         let mut cut = Vec::new();
         for k in 0..layer.width {
+            self.found.push(self.skeleton.len() as u32);
             cut.clear();
             let mut edge = heads[k];
             while edge != NONE {
@@ -207,14 +222,21 @@ impl<'a> Work<'a> {
                 continue;
             }
             self.cut(l, k, &cut, rows, &mut heads)?;
-            let done = (layer.first + k + 1) as f64 / self.network.neurons as f64;
-            let guess = self.skeleton.len() as f64 / done.powi(self.skeleton.dimension as i32);
+            let guess = self.guess(layer.first + k + 1);
             if self.is_too_large(guess, room) || !go_on(self.skeleton.len()) {
                 return Err(Stop::TooMany(guess, std::mem::take(&mut self.skeleton.points)));
             }
         }
         self.finish(layer);
         Ok(())
+    }
+
+    /// How many vertices there will be, after so many neurons: their number grows with a power of the number of neurons, the dimension at first and less in deep layers.
+    fn guess(&self, neurons: usize) -> f64 {
+        let now = self.skeleton.len() as f64;
+        let growth = (now / f64::from(self.found[neurons / 2])).log2();
+        let power = growth.clamp(1.0, self.skeleton.dimension as f64);
+        now * (self.network.neurons as f64 / neurons as f64).powf(power)
     }
 
     /// Whether there are too many vertices, or will be.

@@ -167,7 +167,7 @@ pub fn count_cells_saving(
                 return Ok(CountOutcome::Complete { counts, method: Method::Edges });
             }
             Tiled::Irregular => return run.lattice(&mut frame),
-            Tiled::Wider(reach) => frame.widened(2.0 * reach.max(frame.reach())),
+            Tiled::Wider(reach) => frame.widen_beyond(reach),
             Tiled::Stopped => {
                 let counted = state.tally.all[frame.dimension()].max(0) as u64;
                 let regions = counted + run.started.load(Ordering::Relaxed);
@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
                 return Ok(CountOutcome::Stopped { regions, explored: 0.0, state: None });
             };
             if let Some(reach) = lattice.outside(frame) {
-                frame.widened(2.0 * reach.max(frame.reach()));
+                frame.widen_beyond(reach);
                 continue;
             }
             return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: Method::Cells });

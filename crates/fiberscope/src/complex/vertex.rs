@@ -7,7 +7,7 @@
 //! E_{l+1} = |W_{l+1}| E_l + 2 (n + 3) u (|W_{l+1}| A + |b_{l+1}|)
 //! ```
 //!
-//! on the way to the next layer: the rectifier enlarges no error. Neuron `k` cuts the edge from `a` to `b`, on which the layer is affine, at `t = z_k(a) / (z_k(a) - z_k(b))`. If the values are off by `E_a` and `E_b`, then `t` is off by at most
+//! on the way to the next layer: the rectifier enlarges no error, and a neuron that is off or zero at the vertex has none, so that in deep layers the norm is taken of the columns of the others. Neuron `k` cuts the edge from `a` to `b`, on which the layer is affine, at `t = z_k(a) / (z_k(a) - z_k(b))`. If the values are off by `E_a` and `E_b`, then `t` is off by at most
 //!
 //! ```text
 //! dt = ((1 - t) E_a + t E_b) / (|z_k(a) - z_k(b)| - E_a - E_b) + 4 u,
@@ -18,7 +18,7 @@
 
 use super::flat::FlatLayer;
 use super::rows::{Rows, larger, largest};
-use super::skeleton::{Signs, Stop, Work};
+use super::skeleton::{Signs, Skeleton, Stop, Work};
 
 /// Room for the rounding of the bounds themselves.
 pub(crate) const SAFE: f64 = 1.0 + 1e-9;
@@ -27,13 +27,87 @@ pub(crate) const TINY: f64 = 1e-290;
 
 /// The errors of the next layer's values from those of its inputs `a`.
 pub(crate) fn layer_errors(layer: &FlatLayer, a: &[f64], error: &mut [f64]) {
-    let rounding = (layer.inputs as f64 + 3.0) * f64::EPSILON;
-    for (row, error) in a.chunks_exact(layer.inputs).zip(error) {
-        let size = pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || largest(row),
-        );
-        *error = (layer.norm * *error + rounding * (layer.norm * size + layer.bias_size)) * SAFE + TINY;
+    pulp::Arch::new().dispatch(LayerErrors { layer, a, norms: &[layer.norm], error });
+}
+
+/// [`layer_errors`] where only neurons that are on count in the norm, which a product of matrices finds; worth its time in deep layers.
+pub(crate) fn deep_errors(
+    layer: &FlatLayer,
+    below: &FlatLayer,
+    a: &[f64],
+    skeleton: &Skeleton,
+    error: &mut [f64],
+) {
+    let sizes: Vec<f64> = layer.weight.iter().map(|w| w.abs()).collect();
+    let (mut on, mut sums, mut norms) = (Vec::new(), Vec::new(), Vec::new());
+    for (block, (a, error)) in a.chunks(BLOCK * layer.inputs).zip(error.chunks_mut(BLOCK)).enumerate() {
+        on.clear();
+        for (i, a) in a.chunks_exact(layer.inputs).enumerate() {
+            let signs = &skeleton.signs_of(block * BLOCK + i)[below.word..];
+            let is_on = |(unit, a): (usize, &f64)| {
+                let is_positive = !below.relu || signs[unit / 64] >> (unit % 64) & 1 == 1;
+                f64::from(u8::from(is_positive || *a != 0.0))
+            };
+            on.extend(a.iter().enumerate().map(is_on));
+        }
+        sums.clear();
+        sums.resize(error.len() * layer.width, 0.0);
+        layer.add_products(error.len(), &on, &sizes, &mut sums);
+        norms.clear();
+        norms.extend(sums.chunks_exact(layer.width).map(|sums| largest(sums) * SAFE));
+        pulp::Arch::new().dispatch(LayerErrors { layer, a, norms: &norms, error });
+    }
+}
+
+/// How many vertices are worked on together.
+const BLOCK: usize = 256;
+
+// Loops for `pulp` are types of their own: a closure that may be called again is not inlined there, so that it would not get the machine's vectors.
+
+struct LayerErrors<'a> {
+    layer: &'a FlatLayer,
+    a: &'a [f64],
+    /// One for every row, or one for all.
+    norms: &'a [f64],
+    error: &'a mut [f64],
+}
+
+impl pulp::WithSimd for LayerErrors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let layer = self.layer;
+        let rounding = (layer.inputs as f64 + 3.0) * f64::EPSILON;
+        let norms = self.norms.iter().cycle();
+        for ((row, norm), error) in self.a.chunks_exact(layer.inputs).zip(norms).zip(self.error) {
+            let size = largest(row);
+            *error = (norm * *error + rounding * (norm * size + layer.bias_size)) * SAFE + TINY;
+        }
+    }
+}
+
+/// The rows of values of new vertices on neuron `k`, from neuron `first` on.
+struct Between<'a> {
+    rows: &'a mut Rows,
+    error: &'a mut Vec<f64>,
+    places: &'a [Place],
+    from: usize,
+    k: usize,
+    first: usize,
+}
+
+impl pulp::WithSimd for Between<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (v, &place) in (self.from..).zip(self.places) {
+            let (size, length) = self.rows.push_between(place.ends, place.t, self.first);
+            self.rows.set(v, self.k, 0.0);
+            let own = bound(place.ends.map(|v| self.error[v]), place, size, length);
+            self.error.push(own);
+        }
     }
 }
 
@@ -45,18 +119,35 @@ pub(crate) fn sign_words(
     signs: &mut [Signs],
     doubtful: &mut Vec<(usize, usize, u64)>,
 ) {
-    let words = width.div_ceil(64);
-    for (v, (row, &error)) in z.chunks_exact(width).zip(error).enumerate() {
-        for (word, part) in row.chunks(64).enumerate() {
-            let (mut positive, mut certain) = (0u64, 0u64);
-            for (bit, &value) in part.iter().enumerate() {
-                positive |= u64::from(value > error) << bit;
-                certain |= u64::from(value.abs() > error) << bit;
-            }
-            signs[v * words + word] = Signs { positive, zero: 0 };
-            let open = !certain & (u64::MAX >> (64 - part.len()));
-            if open != 0 {
-                doubtful.push((v, word, open));
+    pulp::Arch::new().dispatch(SignWords { z, width, error, signs, doubtful });
+}
+
+struct SignWords<'a> {
+    z: &'a [f64],
+    width: usize,
+    error: &'a [f64],
+    signs: &'a mut [Signs],
+    doubtful: &'a mut Vec<(usize, usize, u64)>,
+}
+
+impl pulp::WithSimd for SignWords<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let words = self.width.div_ceil(64);
+        for (v, (row, &error)) in self.z.chunks_exact(self.width).zip(self.error).enumerate() {
+            for (word, part) in row.chunks(64).enumerate() {
+                let (mut positive, mut certain) = (0u64, 0u64);
+                for (bit, &value) in part.iter().enumerate() {
+                    positive |= u64::from(value > error) << bit;
+                    certain |= u64::from(value.abs() > error) << bit;
+                }
+                self.signs[v * words + word] = Signs { positive, zero: 0 };
+                let open = !certain & (u64::MAX >> (64 - part.len()));
+                if open != 0 {
+                    self.doubtful.push((v, word, open));
+                }
             }
         }
     }
@@ -183,18 +274,8 @@ impl Work<'_> {
     fn new_rows(&mut self, l: usize, k: usize, places: &[Place], rows: &mut Rows) {
         let first = if l + 1 == self.network.layers.len() { k } else { 0 };
         rows.reserve(places.len(), first);
-        let (error, from) = (&mut self.error, self.skeleton.len() - places.len());
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (v, &place) in (from..).zip(places) {
-                    let (size, length) = rows.push_between(place.ends, place.t, first);
-                    rows.set(v, k, 0.0);
-                    let own = bound(place.ends.map(|v| error[v]), place, size, length);
-                    error.push(own);
-                }
-            },
-        );
+        let from = self.skeleton.len() - places.len();
+        pulp::Arch::new().dispatch(Between { rows, error: &mut self.error, places, from, k, first });
     }
 
     /// The hyperplanes of the edge, then the one that cuts it: sides first, then neurons, in their order.
