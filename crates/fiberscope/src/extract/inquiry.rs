@@ -34,7 +34,7 @@ impl From<ExtractError> for Halt {
 /// All questions and answers so far, and what they cost.
 pub(super) struct Inquiry<'a> {
     oracle: &'a mut dyn Oracle,
-    options: &'a Options,
+    pub options: &'a Options,
     progress: &'a mut dyn FnMut(Progress),
     /// Number of inputs.
     pub inputs: usize,

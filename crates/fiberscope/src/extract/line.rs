@@ -57,6 +57,11 @@ struct Segment {
     db: f64,
 }
 
+/// Subdivisions and segments from which on bends may be noise, and how large noise may be, relative to the answers.
+const NOISY_ROUNDS: usize = 18;
+const NOISY_SEGMENTS: usize = 500;
+const MOST_NOISE: f64 = 1e-10;
+
 /// Segments per sweep beyond which the function is not taken for piecewise linear.
 const MOST_ROUNDS: usize = 60;
 
@@ -91,6 +96,12 @@ impl Sweep<'_> {
             if segments.is_empty() {
                 break;
             }
+            if round >= NOISY_ROUNDS
+                && segments.len() > NOISY_SEGMENTS
+                && self.raise_noise(inquiry, &segments)
+            {
+                continue;
+            }
             if round >= MOST_ROUNDS || crowded + segments.len() > 4000 {
                 return Err(Halt::Error(ExtractError::NotPiecewiseLinear(format!(
                     "on a line through the domain {} pieces are still bent after {round} subdivisions",
@@ -102,6 +113,24 @@ impl Sweep<'_> {
         }
         found.sort_by(|a: &Kink, b| a.t.total_cmp(&b.t));
         Ok(found)
+    }
+
+    /// Takes what the segments are bent by for noise, if it is little: so many kinks so close together are none. Noise is
+    /// measured at a few places only, and may be larger elsewhere.
+    fn raise_noise(&self, inquiry: &mut Inquiry<'_>, segments: &[Segment]) -> bool {
+        let bend = |s: &Segment| {
+            let unit = self.noise(inquiry, s.a.abs().max(s.b.abs())) / inquiry.eta;
+            norm(&minus(&s.mb, &s.ma)) / (1.0 / s.da + 1.0 / s.db) / unit
+        };
+        let mut bends: Vec<f64> = segments.iter().map(bend).collect();
+        bends.sort_by(f64::total_cmp);
+        let size = segments.iter().map(|s| peak(&s.fa)).fold(0.0, f64::max);
+        let noise = bends[bends.len() * 19 / 20];
+        let little = noise < MOST_NOISE * size && inquiry.options.noise.is_none();
+        if little {
+            inquiry.eta = inquiry.eta.max(noise);
+        }
+        little
     }
 
     fn scale(&self, inquiry: &Inquiry<'_>) -> f64 {

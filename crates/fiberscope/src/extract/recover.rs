@@ -135,7 +135,9 @@ impl Recovery {
                     // Some neurons of the layer before may be active everywhere.
                     prefix.layers.pop();
                     (carries.pop(), self.layers.pop());
-                    let Some((rows, carry)) = self.carry(inquiry, &prefix, index - 1) else { return Ok(None) };
+                    let Some((rows, carry)) = self.carry(inquiry, &prefix, index - 1) else {
+                        return Ok(None);
+                    };
                     prefix = prefix.extended(rows);
                     carries.push(Some(carry));
                     continue;
