@@ -33,14 +33,18 @@ impl Expression {
         parts: impl IntoIterator<Item = (&'a Rational, &'a Expression)>,
     ) -> Self {
         let mut constant = constant;
-        let mut terms: BTreeMap<usize, Rational> = BTreeMap::new();
+        let mut sums: BTreeMap<usize, Rational> = BTreeMap::new();
         for (factor, part) in parts.into_iter().filter(|(factor, _)| !factor.is_zero()) {
-            constant += &(factor * &part.constant);
+            if !part.constant.is_zero() {
+                constant += &(factor * &part.constant);
+            }
             for (variable, coefficient) in &part.terms {
-                *terms.entry(*variable).or_default() += &(factor * coefficient);
+                *sums.entry(*variable).or_default() += &(factor * coefficient);
             }
         }
-        Expression { terms: terms.into_iter().filter(|(_, c)| !c.is_zero()).collect(), constant }
+        let mut terms: Vec<(usize, Rational)> = sums.into_iter().collect();
+        terms.retain(|(_, coefficient)| !coefficient.is_zero());
+        Expression { terms, constant }
     }
 
     /// The expression times a number.
@@ -66,7 +70,12 @@ impl Expression {
     /// A number that is the same for all multiples of the terms; different terms may have the same.
     pub fn direction(&self) -> u64 {
         const PRIME: u64 = (1 << 61) - 1;
-        let product = |x: u64, y: u64| (u128::from(x) * u128::from(y) % u128::from(PRIME)) as u64;
+        let product = |x: u64, y: u64| {
+            // 2^61 is 1, so the halves of the product are added.
+            let product = u128::from(x) * u128::from(y);
+            let sum = (product as u64 & PRIME) + (product >> 61) as u64;
+            if sum >= PRIME { sum - PRIME } else { sum }
+        };
         let residue = |number: &Rational| number.residue().unwrap_or(0);
         let (mut inverse, mut power) = (1, self.terms.first().map_or(0, |(_, first)| residue(first)));
         let mut exponent = PRIME - 2;
@@ -84,13 +93,16 @@ impl Expression {
         hasher.finish()
     }
 
-    /// What each term is at most (`None` for no bound) when the variables lie in their ranges.
-    pub fn uppers(&self, ranges: &[Interval]) -> Vec<Option<Rational>> {
-        let upper = |(variable, coefficient): &(usize, Rational)| {
+    /// The end of its variable's range (`None` for no bound) where each term, or its negative, is largest.
+    pub fn ends<'a>(
+        &'a self,
+        ranges: &'a [Interval],
+        negative: bool,
+    ) -> impl Iterator<Item = (&'a Rational, Option<&'a Rational>)> {
+        self.terms.iter().map(move |(variable, coefficient)| {
             let Interval { lower, upper } = &ranges[*variable];
-            let end = if coefficient.is_positive() { upper } else { lower };
-            end.as_ref().map(|end| coefficient * end)
-        };
-        self.terms.iter().map(upper).collect()
+            let end = if coefficient.is_positive() != negative { upper } else { lower };
+            (coefficient, end.as_ref())
+        })
     }
 }

@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use fiberscope_core::{Interval, Rational};
+use fiberscope_core::{Interval, ProductSum, Rational};
 
 use super::expression::Expression;
 
@@ -110,7 +110,7 @@ impl Numbering {
             self.note(e, &value)?;
             return Ok(value);
         }
-        let upper = self.upper(e)?.map(|upper| upper.max(Rational::ZERO).round_up(RANGE_BITS));
+        let upper = self.bound(e, false)?.map(|upper| upper.max(Rational::ZERO).round_up(RANGE_BITS));
         let atom = Expression::variable(self.ranges.len());
         self.ranges.push(Interval { lower: Some(Rational::ZERO), upper });
         self.note(e, &atom)?;
@@ -178,19 +178,24 @@ impl Numbering {
             }
         }
         let form = Expression { terms: e.terms.clone(), constant: Rational::ZERO };
-        let upper = self.upper(&form)?;
-        let lower = self.upper(&form.times(&-Rational::ONE))?.map(|upper| -upper);
+        let upper = self.bound(&form, false)?;
+        let lower = self.bound(&form, true)?;
         let class = self.classes.len();
         self.classes.push(Class { form, range: Interval { lower, upper }, cuts: Vec::new() });
         self.directions.entry(direction).or_default().push(class);
         Ok(Some(Place { class, factor: Rational::ONE, constant: e.constant.clone() }))
     }
 
-    /// What the expression is at most, by the ranges of its variables.
-    fn upper(&mut self, e: &Expression) -> Result<Option<Rational>, String> {
+    /// What the expression is at most, or at least, by the ranges of its variables.
+    fn bound(&mut self, e: &Expression, least: bool) -> Result<Option<Rational>, String> {
         self.spend(e.terms.len())?;
-        let terms: Option<Vec<Rational>> = e.uppers(&self.ranges).into_iter().collect();
-        Ok(terms.map(|terms| terms.into_iter().sum::<Rational>() + &e.constant))
+        let mut sum = ProductSum::default();
+        sum.add(&e.constant, &Rational::ONE);
+        for (coefficient, end) in e.ends(&self.ranges, least) {
+            let Some(end) = end else { return Ok(None) };
+            sum.add(coefficient, end);
+        }
+        Ok(Some(sum.to_rational()))
     }
 
     /// The expression with atoms absorbed, the latest first; `None` if there are none to absorb.
@@ -211,21 +216,40 @@ impl Numbering {
 
     /// The last atom before `end` whose coefficient is positive while the rest is at most zero, and the coefficient.
     fn absorbable(&mut self, e: &Expression, end: usize) -> Result<Option<(usize, Rational)>, String> {
-        let is_atom = |(v, c): &(usize, Rational)| (self.inputs..end).contains(v) && c.is_positive();
+        let atoms = self.inputs..end;
+        let is_atom = |(v, c): &(usize, Rational)| atoms.contains(v) && c.is_positive();
         if !e.terms.iter().any(is_atom) {
             return Ok(None);
         }
-        let uppers = e.uppers(&self.ranges);
-        let unbounded = uppers.iter().filter(|upper| upper.is_none()).count();
-        let total = uppers.iter().flatten().fold(e.constant.clone(), |total, upper| &total + upper);
-        let rest_is_negative = |upper: &Option<Rational>| match upper {
-            Some(upper) => unbounded == 0 && total <= *upper,
-            None => unbounded == 1 && !total.is_positive(),
+        self.spend(2 * e.terms.len())?;
+        let mut total = ProductSum::default();
+        total.add(&e.constant, &Rational::ONE);
+        let (mut unbounded, mut rising, mut falling) = (0, 0, e.constant.is_negative());
+        for (coefficient, end) in e.ends(&self.ranges, false) {
+            let Some(end) = end else {
+                unbounded += 1;
+                continue;
+            };
+            total.add(coefficient, end);
+            rising += usize::from(coefficient.signum() * end.signum() > 0);
+            falling |= coefficient.signum() * end.signum() < 0;
+        }
+        // The rest has a term that rises and none that outweighs it.
+        if unbounded > 1 || (rising + unbounded > 1 && !falling) {
+            return Ok(None);
+        }
+        let is_outweighed = |coefficient: &Rational, end: Option<&Rational>| match end {
+            Some(end) if unbounded == 0 => {
+                let mut rest = total.clone();
+                rest.subtract(coefficient, end);
+                rest.signum() <= 0
+            }
+            Some(_) => false,
+            None => total.signum() <= 0,
         };
-        let mut atoms = e.terms.iter().zip(&uppers).rev().filter(|(term, _)| is_atom(term));
-        let found = atoms.find(|(_, upper)| rest_is_negative(upper)).map(|(term, _)| term.clone());
-        self.spend(e.terms.len())?;
-        Ok(found)
+        let terms: Vec<_> = e.terms.iter().zip(e.ends(&self.ranges, false)).collect();
+        let mut atoms = terms.into_iter().rev().filter(|(term, _)| is_atom(term));
+        Ok(atoms.find(|(_, (c, end))| is_outweighed(c, *end)).map(|(term, _)| term.clone()))
     }
 
     fn spend(&mut self, products: usize) -> Result<(), String> {
