@@ -1,7 +1,7 @@
 //! Numbers known modulo `2^61 - 1` and as doubles: two that differ have different residues but for bad luck, and the double
 //! tells the sign. What they suggest is proved in exact arithmetic.
 
-use dashu_int::{IBig, Sign};
+use dashu_int::{IBig, Sign, Word};
 
 use super::integer::power_of_two;
 use crate::rank::reduce;
@@ -70,9 +70,9 @@ pub fn product(x: u64, y: u64) -> u64 {
 /// The residue of an integer.
 fn residue(number: &IBig) -> u64 {
     let (sign, words) = number.as_sign_words();
-    // 2^64 is 8.
-    let size =
-        words.iter().rev().fold(0, |sum, &word| reduce((u128::from(sum) << 3) + u128::from(word as u64)));
+    // 2^61 is 1.
+    let shift = Word::BITS % 61;
+    let size = words.iter().rev().fold(0, |sum, &word| reduce((u128::from(sum) << shift) + u128::from(word)));
     if sign == Sign::Negative && size != 0 { PRIME - size } else { size }
 }
 
