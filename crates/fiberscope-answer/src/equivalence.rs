@@ -24,7 +24,10 @@ pub fn search(
     options.resume = file.filter(|path| path.exists()).map(read_state).transpose()?;
     let progress = |now: SearchProgress| {
         let percent = 100.0 * now.explored;
-        say(&format!("searched {percent:.2} % of the joint regions, {} agree", now.leaves));
+        say(&format!(
+            "searched {percent:.2} % of the joint regions; the networks agree on {} cells",
+            now.leaves
+        ));
     };
     let decided = decide(networks.0, networks.1, domain, &options, &progress);
     let decision = decided.map_err(|error| match (&error, file) {
@@ -86,9 +89,9 @@ pub fn value(decision: &Decision, domain: &Domain) -> Value {
             value["witness"] =
                 json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": exact(x)});
         }
-        Verdict::Undecided { explored, regions, .. } => {
+        Verdict::Undecided { explored, cells, .. } => {
             value["explored"] = json!(explored);
-            value["regions"] = json!(regions);
+            value["cells"] = json!(cells);
         }
     }
     value
@@ -139,8 +142,8 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
             "undecided within the time limit: it was reached before the search of joint regions began\n"
                 .into()
         }
-        Verdict::Undecided { explored, regions, .. } => format!(
-            "undecided within the time limit: {:.2} % of the joint regions searched, {regions} agree\n",
+        Verdict::Undecided { explored, cells, .. } => format!(
+            "undecided within the time limit: {:.2} % of the joint regions searched; the networks agree on {cells} cells, each of one region or more\n",
             100.0 * explored
         ),
     }

@@ -38,6 +38,7 @@ use fiberscope_core::{
 };
 
 pub use line::{LineOutcome, compare_on_line};
+pub use regions::same_on_path;
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A cover of the domain by joint linear regions of two networks, as a binary tree in preorder.
+//! A cover of the domain by cells on which two networks are equal, as a binary tree in preorder.
 //!
 //! A split node is followed by the subtree where its neuron is on, then by the subtree where it is off.
 //! The affine functions `g_c(x) >= 0` that hold on a path are numbered: first the finite sides of the
@@ -43,6 +43,8 @@ pub enum CoverNode {
     Split(Operand, Neuron),
     /// Every hidden ReLU neuron is decided and the two affine maps are equal.
     Equal,
+    /// The outputs of both networks are the same expressions of the inputs and of relu of what is not decided.
+    Same,
     /// No point satisfies all constraints of the path strictly: constraints (from 0) with their
     /// multipliers, positive integers.
     #[serde(with = "multipliers_form")]
@@ -112,11 +114,12 @@ mod tests {
         let tree = vec![
             CoverNode::Split(Operand::B, Neuron { layer: 0, unit: 2 }),
             CoverNode::Equal,
+            CoverNode::Same,
             CoverNode::Empty(vec![(0, Rational::from(3)), (4, Rational::ONE)]),
             CoverNode::None,
         ];
         let json = serde_json::to_string(&tree).unwrap();
-        assert_eq!(json, r#"[{"split":["b",1,3]},"equal",{"empty":[[1,"3"],[5,"1"]]},"none"]"#);
+        assert_eq!(json, r#"[{"split":["b",1,3]},"equal","same",{"empty":[[1,"3"],[5,"1"]]},"none"]"#);
         assert_eq!(serde_json::from_str::<Vec<CoverNode>>(&json).unwrap(), tree);
     }
 

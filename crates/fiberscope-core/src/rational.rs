@@ -234,6 +234,15 @@ impl Rational {
         }
     }
 
+    /// The lengths of the numerator and the denominator together, in bits, without powers of two.
+    pub fn bit_len(&self) -> usize {
+        match &self.0 {
+            Dyadic { mantissa, .. } => mantissa.unsigned_abs().bit_len() + 1,
+            Long(parts) => parts.0.bit_len() + 1,
+            Big(value) => value.numerator().bit_len() + value.denominator().bit_len(),
+        }
+    }
+
     /// The residue modulo the prime `2^61 - 1`; `None` if the prime divides the denominator. Sums and
     /// products of numbers have the sums and products of the residues, so that residues can refute an
     /// equation, never prove one.

@@ -57,7 +57,7 @@ const NETWORKS: &[(&str, &str)] = embedded!("networks":
 const CERTIFICATES: &[(&str, &str)] = embedded!("certificates":
     "abs-line" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-rounded"
     "deep-shifted" "deep-shuffled" "duplicate-merged" "duplicate-nudged" "duplicate-split" "hiding-one-flipped" "hiding-two-regions"
-    "hiding-two-too-far" "hiding-two-translated" "identifiable-nudged" "linear-network-folded"
+    "hiding-two-same" "hiding-two-too-far" "hiding-two-translated" "identifiable-nudged" "linear-network-folded"
     "linear-network-unfolded" "linear-square-hyperplanes" "linear-square-turned" "nonlocal-turned");
 
 /// The networks of the zoo, in the order of `zoo/index.json`.

@@ -174,7 +174,7 @@ pub fn evidence(evidence: &Evidence) -> String {
             chains(a, b)
         ),
         Evidence::Regions { a, b, tree } => format!(
-            "{}; {} nodes of a tree cover all joint linear regions, on which the affine maps are equal",
+            "{}; {} nodes of a tree cover the domain by cells on which the networks are the same function",
             chains(a, b),
             grouped(tree.len())
         ),

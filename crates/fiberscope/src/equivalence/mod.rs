@@ -99,8 +99,8 @@ pub enum Verdict {
     Undecided {
         /// The part of the search that is finished.
         explored: f64,
-        /// How many joint regions were found to agree.
-        regions: u64,
+        /// How many cells, each of one joint linear region or more, were found on which the networks agree.
+        cells: u64,
         /// Where to go on; `None` if the search was not begun.
         state: Option<Box<SearchState>>,
     },
@@ -165,8 +165,8 @@ pub fn decide(
     }
     if question.deadline.is_past() {
         let state = options.resume.clone().map(Box::new);
-        let (explored, regions) = (0.0, state.as_ref().map_or(0, |state| state.leaves()));
-        return Ok(Decision { verdict: Verdict::Undecided { explored, regions, state }, method: "none" });
+        let (explored, cells) = (0.0, state.as_ref().map_or(0, |state| state.leaves()));
+        return Ok(Decision { verdict: Verdict::Undecided { explored, cells, state }, method: "none" });
     }
     question.search(&reduced.0, &reduced.1, options, progress)
 }
@@ -369,7 +369,7 @@ impl<'a> Question<'a> {
             SearchOutcome::Different { x } => self.different([x], "regions"),
             SearchOutcome::Undecided { explored, leaves, state } => {
                 let state = state.named(self.names.0.sha256, self.names.1.sha256);
-                let verdict = Verdict::Undecided { explored, regions: leaves, state: Some(Box::new(state)) };
+                let verdict = Verdict::Undecided { explored, cells: leaves, state: Some(Box::new(state)) };
                 Some(Decision { verdict, method: "regions" })
             }
         };

@@ -3,7 +3,8 @@
 //! A depth-first search over the signs of all hidden neurons of both networks builds the tree of
 //! `docs/formats/certificate-v1.md` (kind `regions`): a neuron with both signs on the current polytope splits it,
 //! a neuron with one sign gets Farkas' certificate for the other, and where all neurons are decided the two affine
-//! maps are compared. Floats propose vertices and multipliers, integers decide; so a result is never
+//! maps are compared. A node where the networks compute the same expressions whatever the rest of the neurons does is a
+//! leaf (`same`), which closes all regions under it; neurons that keep the expressions apart are split first. Floats propose vertices and multipliers, integers decide; so a result is never
 //! wrong, and the search is at worst stopped by its limits. It is exponential in the worst case.
 //!
 //! The tree is cut into stretches at shallow depth and these are searched in parallel. Every node
@@ -13,19 +14,22 @@ mod exact;
 mod farkas;
 mod integer;
 mod node;
+mod numbering;
 mod problem;
+mod residue;
 mod simplex;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use fiberscope_check::same_on_path;
 use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Rational};
 use rayon::prelude::*;
 
 use crate::limit::Deadline;
 use exact::Interior;
 use integer::Form;
-use node::{Decision, Kind, Node};
+use node::{Decision, Kind, Node, Step};
 use problem::{Problem, Unit};
 use state::Stretch;
 pub use state::{SearchError, SearchState};
@@ -44,7 +48,7 @@ const WHOLE: u32 = 60;
 pub struct SearchLimits {
     /// When to stop.
     pub deadline: Deadline,
-    /// The most leaves (regions).
+    /// The most leaves; each covers one joint linear region or more.
     pub leaves: Option<u64>,
 }
 
@@ -65,7 +69,7 @@ pub enum SearchOutcome {
     Equal {
         /// The certificate's tree.
         tree: Vec<CoverNode>,
-        /// How many joint linear regions it has.
+        /// How many leaves it has on which the networks are equal. A leaf covers one joint linear region or more.
         leaves: u64,
     },
     /// The networks differ at a point, checked by exact evaluation.
@@ -98,7 +102,7 @@ pub enum SearchOutcome {
 /// };
 /// let (a, b) = (network([[1.0], [-1.0]]), network([[-1.0], [1.0]]));
 /// let outcome = search(&a, &b, &Domain::Space, &SearchLimits::default(), &|_| ()).unwrap();
-/// assert!(matches!(outcome, SearchOutcome::Equal { leaves: 2, .. }));
+/// assert!(matches!(outcome, SearchOutcome::Equal { leaves: 1, .. }));
 /// ```
 pub fn search(
     a: &ExactNetwork,
@@ -109,6 +113,9 @@ pub fn search(
 ) -> Result<SearchOutcome, SearchError> {
     check_shapes(a, b, domain)?;
     let problem = Problem::new(a, b, domain, limits.deadline.clone());
+    if problem.numbers.is_some() && !problem.is_late() && same_on_path(a, b, domain, []) {
+        return Ok(SearchOutcome::Equal { tree: vec![CoverNode::Same], leaves: 1 });
+    }
     let start = vec![Stretch::Open(Box::new(Node::root(&problem)))];
     Ok(Search::new((a, b, domain), &problem, limits, progress, 0).run(start))
 }
@@ -288,14 +295,22 @@ impl<'a> Search<'a> {
 
     /// Decides a node as far as possible and splits it or finishes it; false if it stays open.
     fn search_node(&self, mut node: Box<Node>, ended: &mut Ended) -> bool {
-        let (decisions, settled) = node.settle(self.problem);
-        decisions.into_iter().for_each(|decision| self.write(decision, ended));
-        if !settled {
-            ended.rest.push(Task::Open(node));
-            return false;
-        }
-        if node.is_leaf() {
-            return self.search_leaf(node, ended);
+        loop {
+            let (decisions, settled) = node.settle(self.problem);
+            decisions.into_iter().for_each(|decision| self.write(decision, ended));
+            if !settled {
+                ended.rest.push(Task::Open(node));
+                return false;
+            }
+            if node.is_leaf(self.problem) {
+                return self.search_leaf(node, ended);
+            }
+            if !node.may_have_changed(self.problem) {
+                break;
+            }
+            if node.may_be_same(self.problem) && self.is_same(node.path()) {
+                return self.close(CoverNode::Same, node.depth, ended);
+            }
         }
         let (unit, on, off) = node.split();
         ended.nodes.push(self.split(unit));
@@ -304,9 +319,27 @@ impl<'a> Search<'a> {
         true
     }
 
+    /// Whether the networks compute the same expressions on a path, exactly.
+    fn is_same(&self, path: &[Step]) -> bool {
+        let (a, b, domain) = self.question;
+        let named = path.iter().map(|step| {
+            let (operand, layer) = self.problem.name(step.unit);
+            (operand, Neuron { layer, unit: step.unit.unit }, step.on)
+        });
+        same_on_path(a, b, domain, named)
+    }
+
     fn split(&self, unit: Unit) -> CoverNode {
         let (operand, layer) = self.problem.name(unit);
         CoverNode::Split(operand, Neuron { layer, unit: unit.unit })
+    }
+
+    /// Ends a path on which the networks are equal.
+    fn close(&self, leaf: CoverNode, depth: u32, ended: &mut Ended) -> bool {
+        ended.nodes.push(leaf);
+        self.leaves.fetch_add(1, Ordering::Relaxed);
+        self.finish(depth);
+        true
     }
 
     /// Writes a split with one empty side; the other side is what follows.
@@ -331,20 +364,22 @@ impl<'a> Search<'a> {
             a.exact.iter().zip(b.exact.iter()).all(|(x, y)| x * scale_b == y * scale_a)
         };
         if a.iter().zip(&b).all(equal) {
-            ended.nodes.push(CoverNode::Equal);
-            self.leaves.fetch_add(1, Ordering::Relaxed);
-        } else {
-            match node.interior(self.problem, None) {
-                Interior::Point(x) => ended.difference = self.difference_near(&node, x),
-                Interior::Empty(multipliers) => {
-                    ended.nodes.push(CoverNode::Empty(node.certificate(self.problem, None, &multipliers)));
-                }
-                Interior::Unknown => {}
+            return self.close(CoverNode::Equal, node.depth, ended);
+        }
+        let ends = match node.interior(self.problem, None) {
+            Interior::Point(x) => {
+                ended.difference = self.difference_near(&node, x);
+                ended.difference.is_some()
             }
-            if ended.difference.is_none() && !matches!(ended.nodes.last(), Some(CoverNode::Empty(_))) {
-                ended.rest.push(Task::Open(node));
-                return false;
+            Interior::Empty(multipliers) => {
+                ended.nodes.push(CoverNode::Empty(node.certificate(self.problem, None, &multipliers)));
+                true
             }
+            Interior::Unknown => false,
+        };
+        if !ends {
+            ended.rest.push(Task::Open(node));
+            return false;
         }
         self.finish(node.depth);
         true

@@ -8,6 +8,8 @@ use dashu_int::ops::{BitTest, Gcd};
 use dashu_int::{IBig, Sign, UBig};
 use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, ProductSum, Rational};
 
+use super::residue::{Number, Scale};
+
 /// An affine function of the free inputs over the integers, and its approximation.
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -78,6 +80,24 @@ impl IntegerLayer {
         self.bias.len()
     }
 
+    /// The weights and biases of the network, and the scale of functions of this layer.
+    pub fn numbers(&self, before: Option<&IntegerLayer>) -> LayerNumbers {
+        let scale = Scale::new(&self.scale);
+        let of = |scale: &Scale, x: &IBig| {
+            let length = x.bit_len() as i64;
+            scale.times(x, scaled(x, length), length)
+        };
+        let denominator = match before {
+            Some(before) => Scale::new(&(&self.scale / &before.scale)),
+            None => scale,
+        };
+        LayerNumbers {
+            weight: self.weight.iter().map(|row| row.iter().map(|w| of(&denominator, w)).collect()).collect(),
+            bias: self.bias.iter().map(|b| of(&scale, b)).collect(),
+            scale,
+        }
+    }
+
     /// The pre-activations of the first layer.
     pub fn input_forms(&self) -> Vec<Form> {
         let rows = self.weight.iter().zip(&self.bias);
@@ -103,6 +123,17 @@ impl IntegerLayer {
         };
         (0..self.width()).map(form).collect()
     }
+}
+
+/// A layer by residues and doubles.
+#[derive(Clone, Debug)]
+pub struct LayerNumbers {
+    /// One row per neuron.
+    pub weight: Vec<Vec<Number>>,
+    /// One number per neuron.
+    pub bias: Vec<Number>,
+    /// What functions of the layer are divided by.
+    pub scale: Scale,
 }
 
 /// A network over the integers: ReLU layers, then the output layer.

@@ -7,6 +7,7 @@
 //! side is empty. Decided neurons enter the tree as early as possible, above the splits.
 
 mod proof;
+mod same;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use super::farkas::Certificate;
 use super::integer::Form;
 use super::problem::{Problem, Source, Unit};
 use super::simplex::{Polytope, value_at};
+use same::Guess;
 
 /// How a neuron was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,8 @@ pub struct Node {
     /// Floats see no vertex of the polytope; everything is decided exactly.
     blind: bool,
     pool: Vec<Candidate>,
+    /// What was last found to keep the networks apart.
+    guess: Option<Arc<Guess>>,
     next_number: usize,
     /// How many splits are on the path.
     pub depth: u32,
@@ -131,6 +135,7 @@ impl Node {
             sources,
             blind: false,
             pool: Vec::new(),
+            guess: None,
             next_number: problem.side_count,
             depth: 0,
         }
@@ -141,11 +146,15 @@ impl Node {
         &self.path
     }
 
-    /// Decides everything that needs no split, in order; false if the time was up first.
+    /// Decides what needs no split, in order: all, or the neurons that keep the networks apart. Stops where a guess may
+    /// tell other ones. False if the time was up first.
     pub fn settle(&mut self, problem: &Problem) -> (Vec<Decision>, bool) {
         let mut decisions = Vec::new();
         loop {
             let advanced = self.advance(problem, &mut decisions);
+            if self.may_have_changed(problem) {
+                return (decisions, true);
+            }
             let before = self.path.len();
             if !self.pass(problem, &mut decisions) {
                 return (decisions, false);
@@ -243,11 +252,21 @@ impl Node {
         self.path.push(step);
     }
 
+    /// Whether few candidates keep the networks apart, and one of them can be split.
+    fn is_focused(&self) -> bool {
+        let blamed = || self.pool.iter().filter(|candidate| self.blame(candidate.unit) > 0);
+        blamed().any(|candidate| candidate.twin.is_none()) && 2 * blamed().count() <= self.pool.len()
+    }
+
     /// Tests every candidate that may be decided; false if the time was up first.
     fn pass(&mut self, problem: &Problem, decisions: &mut Vec<Decision>) -> bool {
+        let blamed_only = self.is_focused();
         let mut pool = std::mem::take(&mut self.pool);
         let mut in_time = true;
         pool.retain_mut(|candidate| {
+            if blamed_only && self.blame(candidate.unit) == 0 {
+                return true;
+            }
             match if in_time { self.test(problem, candidate) } else { Verdict::Late } {
                 Verdict::Cut => true,
                 Verdict::Late => {
@@ -301,17 +320,20 @@ impl Node {
         (unit, on, off)
     }
 
-    /// The candidate of the first open layer whose vertices lie farthest from its hyperplane.
+    /// Of the candidates that keep the networks apart most, the one of the first open layer whose vertices lie
+    /// farthest from its hyperplane.
     fn choose(&self) -> Option<Unit> {
         let free = || self.pool.iter().filter(|candidate| candidate.twin.is_none());
-        let layer = free().map(|candidate| candidate.unit.layer).min()?;
+        let urgency =
+            |candidate: &Candidate| (self.blame(candidate.unit), std::cmp::Reverse(candidate.unit.layer));
+        let most = free().map(urgency).max()?;
         let score = |candidate: &&Candidate| {
             let value = |sight: &Sight| if let Sight::Seen(witness) = sight { witness.value } else { 0.0 };
             value(&candidate.sides[0]).min(value(&candidate.sides[1]))
         };
         // The first of the best, so that the choice does not depend on how ties are ordered.
         let mut best: Option<(&Candidate, f64)> = None;
-        for candidate in free().filter(|candidate| candidate.unit.layer == layer) {
+        for candidate in free().filter(|candidate| urgency(candidate) == most) {
             let score = score(&candidate);
             if best.is_none_or(|(_, other)| score > other) {
                 best = Some((candidate, score));
@@ -359,8 +381,9 @@ impl Node {
         let mut node = Node::root(problem);
         let mut ignored = Vec::new();
         for &step in path {
-            if node.layer(step.unit.network, step.unit.layer).is_none() {
-                node.advance(problem, &mut ignored);
+            // The choice of later splits depends on the guesses on the path.
+            if node.advance(problem, &mut ignored) || step.kind == Kind::Split {
+                node.may_be_same(problem);
             }
             let pooled = node.pool.iter().position(|candidate| candidate.unit == step.unit);
             match (step.kind, pooled) {
@@ -385,8 +408,9 @@ impl Node {
     }
 
     /// Whether every hidden neuron of both networks is decided.
-    pub fn is_leaf(&self) -> bool {
-        self.pool.is_empty()
+    pub fn is_leaf(&self, problem: &Problem) -> bool {
+        let complete = |network: usize| self.done[network].len() == problem.networks[network].depth();
+        complete(0) && complete(1)
     }
 
     /// The affine maps of both networks on a leaf.

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::farkas::{Side, Sides};
-use super::integer::{Form, IntegerLayer, IntegerNetwork, common_denominator, is_fixed, times};
+use super::integer::{Form, IntegerLayer, IntegerNetwork, LayerNumbers, common_denominator, is_fixed, times};
 use super::simplex::Polytope;
 use crate::limit::Deadline;
 
@@ -19,6 +19,9 @@ const SAMPLES: usize = 6;
 /// From this many products on one sample must do, or none.
 const LARGE: usize = 10_000_000;
 const HUGE: usize = 50_000_000;
+
+/// Networks with more parameters together are not asked whether they compute the same expressions.
+const MANY_PARAMETERS: usize = 1 << 20;
 
 /// A hidden neuron of one of the networks; the layer counts ReLU layers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,10 @@ pub struct Problem {
     pub sides: Sides,
     /// How many finite sides there are.
     pub side_count: usize,
+    /// The networks by residues and doubles, unless they are large.
+    pub numbers: Option<[Vec<LayerNumbers>; 2]>,
+    /// The domain of the free inputs.
+    pub ranges: Vec<(f64, f64)>,
     /// Per network, layer and unit: a neuron that is proportional at a few points.
     hints: [Vec<Vec<Option<Unit>>>; 2],
     intervals: Vec<Interval>,
@@ -65,11 +72,20 @@ impl Problem {
         let networks = [a, b].map(|network| IntegerNetwork::new(network, &intervals));
         let free: Vec<&Interval> = intervals.iter().filter(|side| !is_fixed(side)).collect();
         let (sides, side_count) = sides(&free);
+        let end = |end: &Option<Rational>, none: f64| end.as_ref().map_or(none, Rational::to_f64);
+        let ranges = free
+            .iter()
+            .map(|side| (end(&side.lower, f64::NEG_INFINITY), end(&side.upper, f64::INFINITY)))
+            .collect();
+        let small = a.parameter_count() + b.parameter_count() <= MANY_PARAMETERS;
+        let numbers = small.then(|| [numbers(&networks[0]), numbers(&networks[1])]);
         let mut problem = Problem {
             dimension: free.len(),
             networks,
             sides,
             side_count,
+            numbers,
+            ranges,
             hints: [vec![], vec![]],
             intervals,
             deadline,
@@ -239,6 +255,11 @@ fn proportional(a: &Form, b: &Form) -> bool {
         && a.iter()
             .zip(b.iter())
             .all(|(x, y)| (x * b[pivot] - y * a[pivot]).abs() <= 1e-9 * (a[pivot] * b[pivot]).abs())
+}
+
+fn numbers(network: &IntegerNetwork) -> Vec<LayerNumbers> {
+    let before = |l: usize| l.checked_sub(1).map(|l| &network.layers[l]);
+    network.layers.iter().enumerate().map(|(l, layer)| layer.numbers(before(l))).collect()
 }
 
 fn sides(free: &[&Interval]) -> (Sides, usize) {

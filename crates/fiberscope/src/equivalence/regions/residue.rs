@@ -1,0 +1,127 @@
+//! Numbers known modulo `2^61 - 1` and as doubles: two that differ have different residues but for bad luck, and the double
+//! tells the sign. What they suggest is proved in exact arithmetic.
+
+use dashu_int::{IBig, Sign, Word};
+
+use super::integer::power_of_two;
+use crate::rank::reduce;
+
+const PRIME: u64 = (1 << 61) - 1;
+
+/// A number by its residue and its double.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Number {
+    /// Modulo `2^61 - 1`.
+    pub residue: u64,
+    /// Nearly the number.
+    pub value: f64,
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Number) -> bool {
+        self.residue == other.residue
+    }
+}
+
+impl Number {
+    /// One.
+    pub const ONE: Number = Number { residue: 1, value: 1.0 };
+
+    /// The sum.
+    pub fn plus(self, other: Number) -> Self {
+        let sum = self.residue + other.residue;
+        Number { residue: if sum >= PRIME { sum - PRIME } else { sum }, value: self.value + other.value }
+    }
+
+    /// The product.
+    pub fn times(self, other: Number) -> Self {
+        Number { residue: product(self.residue, other.residue), value: self.value * other.value }
+    }
+
+    /// The negative.
+    pub fn negated(self) -> Self {
+        Number { residue: if self.residue == 0 { 0 } else { PRIME - self.residue }, value: -self.value }
+    }
+
+    /// The inverse; of zero it is zero.
+    pub fn inverse(self) -> Self {
+        let (mut inverse, mut power, mut exponent) = (1, self.residue, PRIME - 2);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                inverse = product(inverse, power);
+            }
+            power = product(power, power);
+            exponent >>= 1;
+        }
+        Number { residue: inverse, value: 1.0 / self.value }
+    }
+
+    /// Whether the number is zero.
+    pub fn is_zero(self) -> bool {
+        self.residue == 0
+    }
+}
+
+/// The product of two residues.
+pub fn product(x: u64, y: u64) -> u64 {
+    reduce(u128::from(x) * u128::from(y))
+}
+
+/// The residue of an integer.
+fn residue(number: &IBig) -> u64 {
+    let (sign, words) = number.as_sign_words();
+    // 2^61 is 1.
+    let shift = Word::BITS % 61;
+    let size = words.iter().rev().fold(0, |sum, &word| reduce((u128::from(sum) << shift) + u128::from(word)));
+    if sign == Sign::Negative && size != 0 { PRIME - size } else { size }
+}
+
+/// `1 / S` for a positive integer `S`, so that multiples of it become numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    residue: u64,
+    /// `S = mantissa * 2^exponent`.
+    mantissa: f64,
+    exponent: i64,
+}
+
+impl Scale {
+    /// `1 / scale`.
+    pub fn new(scale: &IBig) -> Self {
+        use dashu_int::ops::BitTest;
+        let exponent = scale.bit_len() as i64;
+        let shift = (exponent - 64).max(0);
+        let mantissa = (scale >> shift as usize).to_f64().value() * power_of_two(shift - exponent);
+        Scale {
+            residue: Number { residue: residue(scale), value: 1.0 }.inverse().residue,
+            mantissa,
+            exponent,
+        }
+    }
+
+    /// `exact / S`, given `approximate = exact * 2^-exponent`.
+    pub fn times(&self, exact: &IBig, approximate: f64, exponent: i64) -> Number {
+        Number {
+            residue: product(residue(exact), self.residue),
+            value: approximate * power_of_two(exponent - self.exponent) / self.mantissa,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::farkas::rational;
+    use super::*;
+
+    #[test]
+    fn residues_are_those_of_rational_numbers() {
+        let scale = IBig::from(3) << 70;
+        let exact = -(IBig::from(1_000_003) << 90) - IBig::from(5);
+        let found = Scale::new(&scale).times(&exact, -1_000_003.0 / 1_048_576.0, 110);
+        let expected = &rational(exact) / &rational(scale);
+        assert_eq!(Some(found.residue), expected.residue());
+        assert!((found.value / expected.to_f64() - 1.0).abs() < 1e-12);
+        assert_eq!(found.times(found.inverse()).residue, 1);
+        assert!(found.plus(found.negated()).is_zero());
+    }
+}
