@@ -46,7 +46,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "fiberscope-web",
         &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
     ),
-    ("fiberscope-bench", &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io"]),
+    (
+        "fiberscope-bench",
+        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
+    ),
     ("xtask", &[]),
 ];
 

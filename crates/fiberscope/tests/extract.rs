@@ -116,6 +116,64 @@ fn neurons_without_influence_are_left_out() {
     assert!(distance(&network, &recovered) < 1e-8, "{:e}", distance(&network, &recovered));
 }
 
+/// The network with the bias of neuron 0 of a hidden layer raised by `amount`, and the layer behind it shifted such that its
+/// pre-activations stay what they are where the neuron is active.
+fn with_active_neuron(network: &Network, layer: usize, amount: f64) -> Network {
+    let mut layers: Vec<Layer> = network.layers().to_vec();
+    let moved = |old: &Layer, change: &dyn Fn(usize) -> f64| {
+        let bias = old.bias().iter().enumerate().map(|(i, b)| b + change(i)).collect();
+        Layer::new(old.weight().clone(), bias, old.activation())
+    };
+    layers[layer] = moved(&layers[layer], &|i| if i == 0 { amount } else { 0.0 });
+    let next = layers[layer + 1].clone();
+    layers[layer + 1] = moved(&next, &|i| -amount * next.weight()[(i, 0)]);
+    Network::new(layers).expect("widths chain")
+}
+
+#[test]
+fn neurons_that_are_always_active_are_carried_past() {
+    for (widths, layer, seed) in
+        [(&[10, 8, 6, 1][..], 0, 0), (&[10, 8, 6, 1], 0, 1), (&[12, 8, 6, 4, 2], 1, 0)]
+    {
+        let network = with_active_neuron(&random(widths, seed), layer, 2e3);
+        let found = run(&network, &seeded(seed));
+        assert_eq!(found.verdict, Verdict::Verified, "{widths:?}, seed {seed}");
+        let recovered = found.network.expect("verified networks are there");
+        assert_eq!(recovered.widths(), widths);
+        assert_eq!(found.layers[layer].always_active, 1);
+        assert!(found.remarks.iter().any(|remark| remark.contains("never switch")), "{:?}", found.remarks);
+        assert!(distance(&network, &recovered) < 1e-9, "{:e}", distance(&network, &recovered));
+    }
+}
+
+/// The bias of one neuron of the second layer is such that it is off at 20,000 random points of the domain, and yet not everywhere.
+#[test]
+fn neurons_that_are_nearly_always_off_are_found() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for seed in 0..3 {
+        let network = random(&[10, 8, 6, 1], seed);
+        let [first, second, output] = network.layers() else { panic!("three layers") };
+        let height = |x: &[f64]| {
+            let relu =
+                |(w, b): (&[f64], &f64)| (w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>() + b).max(0.0);
+            let h = first.weight().iter_rows().zip(first.bias()).map(relu);
+            second.weight().row(0).iter().zip(h).map(|(w, h)| w * h).sum::<f64>()
+        };
+        let highest = (0..20_000)
+            .map(|_| height(&[(); 10].map(|()| rng.random_range(-3.0..3.0))))
+            .fold(f64::NEG_INFINITY, f64::max);
+        let mut bias = second.bias().to_vec();
+        bias[0] = -highest;
+        let second = Layer::new(second.weight().clone(), bias, Activation::Relu);
+        let network = Network::new(vec![first.clone(), second, output.clone()]).expect("widths chain");
+        let found = run(&network, &seeded(seed));
+        assert_eq!(found.verdict, Verdict::Verified, "seed {seed}");
+        let recovered = found.network.expect("verified networks are there");
+        let error = compare(&network, &recovered).map(|comparison| comparison.max_error);
+        assert!(error.is_some_and(|error| error < 1e-6), "seed {seed}: {error:?}, {:?}", recovered.widths());
+    }
+}
+
 #[test]
 fn an_affine_function_has_no_hidden_layer() {
     let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.1], Activation::Identity);

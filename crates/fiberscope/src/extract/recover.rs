@@ -4,7 +4,7 @@
 //! the width is what was found. If a later step fails, an earlier layer may have missed a neuron: the layers are
 //! opened again and more lines are drawn.
 
-use fiberscope_core::{Activation, Layer as NetworkLayer, Matrix, Network, NetworkError};
+use fiberscope_core::{Activation, Layer as NetworkLayer, Network, NetworkError};
 
 use super::algebra::peak;
 use super::carry::Carry;
@@ -134,7 +134,8 @@ impl Recovery {
                 if may_carry && carries.last().is_some_and(Option::is_none) {
                     // Some neurons of the layer before may be active everywhere.
                     prefix.layers.pop();
-                    (carries.pop(), self.layers.pop());
+                    carries.pop();
+                    self.layers.pop();
                     let Some((rows, carry)) = self.carry(inquiry, &prefix, index - 1) else {
                         return Ok(None);
                     };
