@@ -31,6 +31,7 @@ mod carry;
 mod compare;
 mod deeper;
 mod extremes;
+mod find;
 mod first;
 mod fit;
 mod inquiry;

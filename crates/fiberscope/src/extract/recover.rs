@@ -8,15 +8,15 @@ use fiberscope_core::{Activation, Layer as NetworkLayer, Network, NetworkError};
 
 use super::algebra::peak;
 use super::carry::Carry;
-use super::deeper::{Layer, is_twin};
-use super::first::{Line, Row, explains, first_layer, first_layer_again, sharpen};
-use super::fit::{FIT_REACH, LastLayer, last_layer, output_layer, saturate};
+use super::deeper::is_twin;
+use super::first::{Row, sharpen};
+use super::fit::{FIT_REACH, last_layer, output_layer};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
 use super::orient::{bounds, orient_last, turn};
 use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
-use super::rare::{counterexamples, kinks_between};
+use super::rare::kinks_between;
 use super::refine::{refine_rows, strangers};
 use super::signs::signs;
 use super::verify::{Gate, verify};
@@ -31,6 +31,9 @@ const FRESH_START: usize = 3;
 /// The most rows of a layer that are taken for those of neurons further on.
 const MOST_STRANGERS: usize = 2;
 
+/// Noise, relative to the answers, up to which features are carried.
+const MOST_NOISE: f64 = 1e-6;
+
 /// Coordinates in which a measured row may differ from a guessed one of the same neuron.
 const MOST_GUESSED: usize = 3;
 
@@ -41,13 +44,13 @@ type Candidate = (Vec<Rows>, Vec<String>);
 #[derive(Default)]
 pub(super) struct Recovery {
     /// Rows by layer, up to sign.
-    rows: Vec<Vec<Row>>,
+    pub rows: Vec<Vec<Row>>,
     /// Kinks that no row explains.
-    pool: Vec<Kink>,
+    pub pool: Vec<Kink>,
     /// The hidden layers that are finished.
     pub layers: Vec<RecoveredLayer>,
     /// Weights that were guessed in this attempt: sentences.
-    guesses: Vec<String>,
+    pub guesses: Vec<String>,
     /// The best network so far and what the gate said of it.
     pub best: Option<(Network, Gate)>,
     /// Why there is no better one: a sentence.
@@ -102,7 +105,7 @@ impl Recovery {
     ) -> Result<Option<Candidate>, Halt> {
         let mut prefix = Prefix::empty(inquiry.inputs);
         let mut remarks = Vec::new();
-        let may_carry = attempt % FRESH_START == FRESH_START - 1;
+        let may_carry = attempt % FRESH_START == FRESH_START - 1 && is_precise(inquiry);
         let mut carries: Vec<Option<Carry>> = Vec::new();
         self.layers.clear();
         self.guesses.clear();
@@ -275,126 +278,6 @@ impl Recovery {
         Some(vec![output])
     }
 
-    fn find_first(
-        &mut self,
-        inquiry: &mut Inquiry<'_>,
-        wanted: Option<usize>,
-        attempt: usize,
-    ) -> Result<Option<LastLayer>, Halt> {
-        if self.rows.is_empty() {
-            self.rows.push(Vec::new());
-        }
-        let prefix = Prefix::empty(inquiry.inputs);
-        let mut quiet = 0;
-        for lines in 0..40 {
-            let before = self.rows[0].len();
-            let scale = [1.0, 1.0, 0.3, 3.0, 10.0][lines % 5];
-            let line = Line::random(inquiry, scale);
-            first_layer(inquiry, &line, &mut self.rows[0], &mut self.pool)?;
-            self.forget_explained(inquiry, &prefix, 0);
-            if attempt > 0 && lines == 0 {
-                first_layer_again(inquiry, &mut self.rows[0], &mut self.pool)?;
-            }
-            quiet = if self.rows[0].len() > before { 0 } else { quiet + 1 };
-            if wanted.is_some_and(|wanted| self.rows[0].len() >= wanted) {
-                break;
-            }
-            if self.pool.is_empty() && !self.rows[0].is_empty() {
-                let fit = Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
-                if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
-                    return Ok(fit);
-                }
-            }
-            if quiet >= 2 + attempt {
-                break;
-            }
-        }
-        Ok(Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows)))
-    }
-
-    fn find_deeper(
-        &mut self,
-        inquiry: &mut Inquiry<'_>,
-        prefix: &Prefix,
-        carry: Option<Carry>,
-        wanted: Option<usize>,
-        attempt: usize,
-    ) -> Result<Option<LastLayer>, Halt> {
-        let index = prefix.layers.len();
-        while self.rows.len() <= index {
-            self.rows.push(Vec::new());
-        }
-        let mut layer = Layer { index, prefix, carry, open: Vec::new() };
-        self.pool.iter_mut().for_each(|kink| kink.tries = 0);
-        let (mut quiet, mut searches, mut fit) = (0, 0, None);
-        for lines in 0..60 {
-            let mut new = layer.harvest(inquiry, &mut self.rows[index], &mut self.pool, wanted)?;
-            new += layer.agree(inquiry, &mut self.rows[index], &self.pool)?;
-            quiet = if new > 0 { 0 } else { quiet + 1 };
-            inquiry.note(self.rows[index].len(), self.pool.len());
-            fit = Rows::new(&self.rows[index])
-                .filter(|rows| rows.len() > 0)
-                .and_then(|rows| last_layer(inquiry, prefix, &rows));
-            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) {
-                break;
-            }
-            if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
-                break;
-            }
-            if quiet >= 1 && self.saturate(inquiry, &mut layer) {
-                fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, prefix, &rows));
-                break;
-            }
-            if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
-                searches += 1;
-                inquiry.begin(index, Step::Counterexamples);
-                let rows = Rows::new(&self.rows[index]).expect("rows of one length");
-                let kinks = counterexamples(inquiry, prefix, &rows)?;
-                let fresh = self.add(inquiry, prefix, index, kinks);
-                if fresh > 0 && quiet < 4 {
-                    continue;
-                }
-            }
-            if quiet >= 3 + attempt {
-                break;
-            }
-            inquiry.begin(index, Step::Lines);
-            let scale = [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }];
-            let line =
-                if lines % 2 == 1 { Line::extreme(inquiry, prefix) } else { Line::random(inquiry, scale) };
-            let (kinks, _) = line.sweep(inquiry, prefix, &self.rows[index], 13)?;
-            self.add(inquiry, prefix, index, kinks);
-        }
-        Ok(fit)
-    }
-
-    /// Whether one open row completes the last hidden layer.
-    fn saturate(&mut self, inquiry: &Inquiry<'_>, layer: &mut Layer<'_>) -> bool {
-        let limit = limit(inquiry);
-        for open in std::mem::take(&mut layer.open) {
-            if let Some(row) = saturate(inquiry, layer.prefix, &self.rows[layer.index], &open, limit) {
-                let count = open.unknown(None).count();
-                self.guesses.push(format!(
-                    "{count} weight{} of a neuron of hidden layer {} could not be seen: wherever the neuron before is active, this one was seen in one \
-                     state only, and a weight that keeps it there was taken",
-                    if count == 1 { "" } else { "s" },
-                    layer.index + 1
-                ));
-                self.rows[layer.index].push(row);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Adds kinks that no row of the layer explains to the pool.
-    fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize, kinks: Vec<Kink>) -> usize {
-        let before = self.pool.len();
-        let rows = &self.rows[index];
-        self.pool.extend(kinks.into_iter().filter(|kink| !explains(inquiry, prefix, rows, &kink.x)));
-        self.pool.len() - before
-    }
-
     /// Drops rows that noise made of one neuron twice, and rows some of whose weights were guessed if the same neuron
     /// was measured later.
     fn drop_twins(&mut self, inquiry: &Inquiry<'_>, index: usize) {
@@ -420,11 +303,6 @@ impl Recovery {
     fn forget_deeper(&mut self, index: usize) {
         self.rows.truncate(index + 1);
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
-    }
-
-    fn forget_explained(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize) {
-        let rows = &self.rows[index];
-        self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
     }
 
     /// Makes the parameters as exact as the answers allow: all of them together with random points added, or, in
@@ -470,10 +348,16 @@ fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt>
 }
 
 /// Residuals, in units of the noise, up to which a fit is taken for exact.
-fn limit(inquiry: &Inquiry<'_>) -> f64 {
+pub(super) fn limit(inquiry: &Inquiry<'_>) -> f64 {
     let (_, answers) = inquiry.recent(4.0, 400);
     let size = peak(answers.entries());
     (1e-4 * size / inquiry.eta).clamp(200.0, 1e9)
+}
+
+/// Whether answers are precise enough for features to be carried: there are many more weights to find, one by one.
+fn is_precise(inquiry: &Inquiry<'_>) -> bool {
+    let (_, answers) = inquiry.recent(1.0, 400);
+    inquiry.eta < MOST_NOISE * peak(answers.entries())
 }
 
 /// Whether two rows are the same but for a few weights, up to scale.

@@ -1,0 +1,141 @@
+//! The rows of a layer: lines are drawn until they show nothing new.
+
+use super::Step;
+use super::carry::Carry;
+use super::deeper::Layer;
+use super::first::{Line, explains, first_layer, first_layer_again};
+use super::fit::{LastLayer, last_layer, saturate};
+use super::inquiry::{Halt, Inquiry};
+use super::line::Kink;
+use super::prefix::{Prefix, Rows};
+use super::rare::counterexamples;
+use super::recover::{Recovery, limit};
+
+impl Recovery {
+    /// Rows of the first layer.
+    pub fn find_first(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        wanted: Option<usize>,
+        attempt: usize,
+    ) -> Result<Option<LastLayer>, Halt> {
+        if self.rows.is_empty() {
+            self.rows.push(Vec::new());
+        }
+        let prefix = Prefix::empty(inquiry.inputs);
+        let mut quiet = 0;
+        for lines in 0..40 {
+            let before = self.rows[0].len();
+            let scale = [1.0, 1.0, 0.3, 3.0, 10.0][lines % 5];
+            let line = Line::random(inquiry, scale);
+            first_layer(inquiry, &line, &mut self.rows[0], &mut self.pool)?;
+            self.forget_explained(inquiry, &prefix, 0);
+            if attempt > 0 && lines == 0 {
+                first_layer_again(inquiry, &mut self.rows[0], &mut self.pool)?;
+            }
+            quiet = if self.rows[0].len() > before { 0 } else { quiet + 1 };
+            if wanted.is_some_and(|wanted| self.rows[0].len() >= wanted) {
+                break;
+            }
+            if self.pool.is_empty() && !self.rows[0].is_empty() {
+                let fit = Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
+                if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                    return Ok(fit);
+                }
+            }
+            if quiet >= 2 + attempt {
+                break;
+            }
+        }
+        Ok(Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows)))
+    }
+
+    /// Rows of the layer behind `prefix`.
+    pub fn find_deeper(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        prefix: &Prefix,
+        carry: Option<Carry>,
+        wanted: Option<usize>,
+        attempt: usize,
+    ) -> Result<Option<LastLayer>, Halt> {
+        let index = prefix.layers.len();
+        while self.rows.len() <= index {
+            self.rows.push(Vec::new());
+        }
+        let mut layer = Layer { index, prefix, carry, open: Vec::new() };
+        self.pool.iter_mut().for_each(|kink| kink.tries = 0);
+        let (mut quiet, mut searches, mut fit) = (0, 0, None);
+        for lines in 0..60 {
+            let mut new = layer.harvest(inquiry, &mut self.rows[index], &mut self.pool, wanted)?;
+            new += layer.agree(inquiry, &mut self.rows[index], &self.pool)?;
+            quiet = if new > 0 { 0 } else { quiet + 1 };
+            inquiry.note(self.rows[index].len(), self.pool.len());
+            fit = Rows::new(&self.rows[index])
+                .filter(|rows| rows.len() > 0)
+                .and_then(|rows| last_layer(inquiry, prefix, &rows));
+            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) {
+                break;
+            }
+            if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                break;
+            }
+            if quiet >= 1 && self.saturate(inquiry, &mut layer) {
+                fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, prefix, &rows));
+                break;
+            }
+            if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
+                searches += 1;
+                inquiry.begin(index, Step::Counterexamples);
+                let rows = Rows::new(&self.rows[index]).expect("rows of one length");
+                let kinks = counterexamples(inquiry, prefix, &rows)?;
+                let fresh = self.add(inquiry, prefix, index, kinks);
+                if fresh > 0 && quiet < 4 {
+                    continue;
+                }
+            }
+            if quiet >= 3 + attempt {
+                break;
+            }
+            inquiry.begin(index, Step::Lines);
+            let scale = [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }];
+            let line =
+                if lines % 2 == 1 { Line::extreme(inquiry, prefix) } else { Line::random(inquiry, scale) };
+            let (kinks, _) = line.sweep(inquiry, prefix, &self.rows[index], 13)?;
+            self.add(inquiry, prefix, index, kinks);
+        }
+        Ok(fit)
+    }
+
+    /// Whether one open row completes the last hidden layer.
+    fn saturate(&mut self, inquiry: &Inquiry<'_>, layer: &mut Layer<'_>) -> bool {
+        let limit = limit(inquiry);
+        for open in std::mem::take(&mut layer.open) {
+            if let Some(row) = saturate(inquiry, layer.prefix, &self.rows[layer.index], &open, limit) {
+                let count = open.unknown(None).count();
+                self.guesses.push(format!(
+                    "{count} weight{} of a neuron of hidden layer {} could not be seen: wherever the neuron before is active, this one was seen in one \
+                     state only, and a weight that keeps it there was taken",
+                    if count == 1 { "" } else { "s" },
+                    layer.index + 1
+                ));
+                self.rows[layer.index].push(row);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Adds kinks that no row of the layer explains to the pool.
+    fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize, kinks: Vec<Kink>) -> usize {
+        let before = self.pool.len();
+        let rows = &self.rows[index];
+        self.pool.extend(kinks.into_iter().filter(|kink| !explains(inquiry, prefix, rows, &kink.x)));
+        self.pool.len() - before
+    }
+
+    fn forget_explained(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize) {
+        let rows = &self.rows[index];
+        self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
+    }
+}
