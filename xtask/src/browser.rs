@@ -9,7 +9,7 @@ use crate::{TESTED, python};
 pub fn test() -> Result<(), Failure> {
     install_chromium()?;
     let python = python::environment("web/tests/browser/requirements.txt")?;
-    cargo(&[&["build", "--bins"], &TESTED[..]].concat()).run()?;
+    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "web/tests/browser"])
         .env("FIBERSCOPE", target.join("debug/fiberscope"))

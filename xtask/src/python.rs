@@ -12,7 +12,8 @@ const PACKAGE: &str = "python";
 pub fn test() -> Result<(), Failure> {
     environment(&format!("{INTEROP}/requirements.txt"))?;
     let python = environment(&format!("{PACKAGE}/tests/requirements.txt"))?;
-    cargo(&[&["build"], &TESTED[..]].concat()).run()?;
+    // With the tests, whose dependencies change features of shared crates: otherwise all is compiled a second time.
+    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
     let built = target().join("debug");
     install(&built)?;
     let binary = built.join("fiberscope");
