@@ -20,6 +20,7 @@ mod range;
 mod rational;
 mod region;
 mod relaxation;
+pub mod residue;
 mod serde_forms;
 #[cfg(test)]
 mod testing;

@@ -17,6 +17,8 @@ use dashu_int::{IBig, Sign, UBig};
 use dashu_ratio::RBig;
 use thiserror::Error;
 
+use crate::residue::{PRIME, inverse, multiply, reduce, signed};
+
 /// An exact rational number.
 ///
 /// ```
@@ -247,38 +249,23 @@ impl Rational {
     /// products of numbers have the sums and products of the residues, so that residues can refute an
     /// equation, never prove one.
     pub fn residue(&self) -> Option<u64> {
-        const PRIME: u64 = (1 << 61) - 1;
-        // 2^61 is 1: numbers below 2^122 are reduced by adding their halves, powers of two are rotations.
-        let reduce = |x: u128| {
-            let sum = (x as u64 & PRIME) + (x >> 61) as u64;
-            let sum = (sum & PRIME) + (sum >> 61);
-            if sum == PRIME { 0 } else { sum }
-        };
         let of = |n: &UBig| u64::try_from(n % &UBig::from(PRIME)).expect("less than the prime");
+        // 2^61 is 1, so powers of two are rotations.
+        let shifted = |size: u64, exponent: i64| reduce(u128::from(size) << exponent.rem_euclid(61));
         match &self.0 {
             Dyadic { mantissa, exponent } => {
-                let shift = exponent.rem_euclid(61);
-                let size = reduce(u128::from(reduce(mantissa.unsigned_abs().into())) << shift);
-                Some(if *mantissa < 0 && size != 0 { PRIME - size } else { size })
+                let size = reduce(mantissa.unsigned_abs().into());
+                Some(signed(shifted(size, (*exponent).into()), *mantissa < 0))
             }
             Long(parts) => {
-                let size = reduce(u128::from(of(&parts.0.clone().unsigned_abs())) << parts.1.rem_euclid(61));
-                Some(if parts.0.sign() == Sign::Negative && size != 0 { PRIME - size } else { size })
+                let size = of(&parts.0.clone().unsigned_abs());
+                Some(signed(shifted(size, parts.1), parts.0.sign() == Sign::Negative))
             }
             Big(value) => {
                 let (size, denominator) =
                     (of(&value.numerator().clone().unsigned_abs()), of(value.denominator()));
-                let (mut inverse, mut base, mut exponent) = (1u64, denominator, PRIME - 2);
-                while exponent > 0 {
-                    if exponent & 1 == 1 {
-                        inverse = reduce(u128::from(inverse) * u128::from(base));
-                    }
-                    base = reduce(u128::from(base) * u128::from(base));
-                    exponent >>= 1;
-                }
-                let size = reduce(u128::from(size) * u128::from(inverse));
-                let residue = if value.sign() == Sign::Negative && size != 0 { PRIME - size } else { size };
-                (denominator != 0).then_some(residue)
+                let size = multiply(size, inverse(denominator));
+                (denominator != 0).then_some(signed(size, value.sign() == Sign::Negative))
             }
         }
     }
@@ -391,7 +378,7 @@ mod tests {
 
     #[test]
     fn residues_add_and_multiply() {
-        const PRIME: u128 = (1 << 61) - 1;
+        const PRIME: u128 = crate::residue::PRIME as u128;
         for x in samples() {
             for y in samples() {
                 let of = |z: &Rational| u128::from(z.residue().unwrap());

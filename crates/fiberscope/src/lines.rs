@@ -5,9 +5,8 @@
 //! multiplication of machine numbers per parameter, and only rows with the same number are compared
 //! exactly.
 
+use fiberscope_core::residue::{PRIME, inverse, multiply, reduce};
 use fiberscope_core::{Layer, Rational};
-
-use crate::rank::{PRIME, multiply, power, reduce};
 
 /// A row that is `factor` times the first row of its group.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +46,7 @@ pub fn direction(layer: &Layer<Rational>, unit: usize) -> Option<(usize, u64)> {
         leading.get_or_insert(residue);
         sum = reduce(u128::from(sum) * u128::from(BASE) + u128::from(residue));
     }
-    Some((lead, multiply(sum, power(leading?, PRIME - 2))))
+    Some((lead, multiply(sum, inverse(leading?))))
 }
 
 /// The `c` with `(w_other, b_other) = c (w_base, b_base)`, if there is one and row `base` is not zero.

@@ -5,10 +5,8 @@
 //! and full rank is proved by one elimination with machine numbers. The upper bound comes from the
 //! shape, or, if the modular rank is not full, from elimination over the rationals.
 
+use fiberscope_core::residue::{PRIME, inverse, multiply, power, reduce};
 use fiberscope_core::{Matrix, RankBounds, Rational, Scalar};
-
-/// `2^61 - 1`.
-pub(crate) const PRIME: u64 = (1 << 61) - 1;
 
 /// The most entries times pivots for which rational elimination is tried.
 const RATIONAL_WORK: usize = 1 << 18;
@@ -51,7 +49,7 @@ pub fn independent_rows(matrix: &Matrix<Rational>) -> Vec<usize> {
             }
         }
         if let Some(lead) = row.iter().position(|&x| x != 0) {
-            let inverse = power(row[lead], PRIME - 2);
+            let inverse = inverse(row[lead]);
             row.iter_mut().for_each(|x| *x = multiply(*x, inverse));
             echelon.push((lead, row));
             independent.push(i);
@@ -97,7 +95,7 @@ fn modular_rank(matrix: &Matrix) -> usize {
         rows.swap(rank, pivot);
         let (done, rest) = rows.split_at_mut(rank + 1);
         let pivot_row = &done[rank];
-        let inverse = power(pivot_row[col], PRIME - 2);
+        let inverse = inverse(pivot_row[col]);
         for row in rest.iter_mut().filter(|row| row[col] != 0) {
             let factor = PRIME - multiply(row[col], inverse);
             for (x, &p) in row[col..].iter_mut().zip(&pivot_row[col..]) {
@@ -133,28 +131,6 @@ fn mantissa_and_exponent(x: f64) -> (i64, i32) {
     let (magnitude, exponent) =
         if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
     (if x < 0.0 { -magnitude } else { magnitude }, exponent)
-}
-
-pub(crate) fn reduce(x: u128) -> u64 {
-    let folded = (x & u128::from(PRIME)) + (x >> 61);
-    let folded = (folded & u128::from(PRIME)) as u64 + (folded >> 61) as u64;
-    if folded >= PRIME { folded - PRIME } else { folded }
-}
-
-pub(crate) fn multiply(a: u64, b: u64) -> u64 {
-    reduce(u128::from(a) * u128::from(b))
-}
-
-pub(crate) fn power(mut base: u64, mut exponent: u64) -> u64 {
-    let mut result = 1;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = multiply(result, base);
-        }
-        base = multiply(base, base);
-        exponent >>= 1;
-    }
-    result
 }
 
 /// The rank by elimination over the rationals: slow and obvious.

@@ -274,6 +274,27 @@ fn faulty_oracles_are_named() {
     assert!(matches!(error(counter), ExtractError::NotDeterministic { .. }));
 }
 
+/// Far out, where noise is not measured, the answers have a thousand times the noise of those near the centre.
+#[test]
+fn noise_that_was_not_measured_is_noticed() {
+    let network = random(&[3, 7, 1], 0);
+    let answer = |x: &[f64]| {
+        let y = network.evaluate(x).expect("inputs of the right width");
+        let mut bits = x.iter().fold(0u64, |h, x| (h ^ x.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        bits ^= bits >> 32;
+        let noise = if x.iter().any(|x| x.abs() > 12.0) {
+            2e-11 * (bits as f64 / u64::MAX as f64 - 0.5)
+        } else {
+            0.0
+        };
+        vec![y[0] + noise]
+    };
+    let found = extract(&mut Function(answer), &Options::default(), &mut |_| ())
+        .expect("piecewise linear up to noise");
+    assert_eq!(found.verdict, Verdict::Verified);
+    assert!(distance(&network, &found.network.unwrap()) < 1e-8);
+}
+
 #[test]
 fn senseless_options_are_refused() {
     let mut oracle = NetworkOracle::new(random(&[2, 2, 1], 0));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use fiberscope_core::residue::{inverse, multiply};
 use fiberscope_core::{Interval, Rational};
 
 /// `sum c_v v + constant`; no coefficient is zero.
@@ -69,26 +70,11 @@ impl Expression {
 
     /// A number that is the same for all multiples of the terms; different terms may have the same.
     pub fn direction(&self) -> u64 {
-        const PRIME: u64 = (1 << 61) - 1;
-        let product = |x: u64, y: u64| {
-            // 2^61 is 1, so the halves of the product are added.
-            let product = u128::from(x) * u128::from(y);
-            let sum = (product as u64 & PRIME) + (product >> 61) as u64;
-            if sum >= PRIME { sum - PRIME } else { sum }
-        };
         let residue = |number: &Rational| number.residue().unwrap_or(0);
-        let (mut inverse, mut power) = (1, self.terms.first().map_or(0, |(_, first)| residue(first)));
-        let mut exponent = PRIME - 2;
-        while exponent > 0 {
-            if exponent & 1 == 1 {
-                inverse = product(inverse, power);
-            }
-            power = product(power, power);
-            exponent >>= 1;
-        }
+        let scale = self.terms.first().map_or(0, |(_, first)| inverse(residue(first)));
         let mut hasher = DefaultHasher::new();
         for (variable, coefficient) in &self.terms {
-            (variable, product(inverse, residue(coefficient))).hash(&mut hasher);
+            (variable, multiply(scale, residue(coefficient))).hash(&mut hasher);
         }
         hasher.finish()
     }

@@ -15,7 +15,7 @@
 
 use fiberscope_core::{two_product, two_sum};
 
-use super::flat::FlatLayer;
+use super::flat::{FlatLayer, bits_of};
 use super::rows::LANES;
 use super::vertex::{SAFE, TINY};
 
@@ -192,11 +192,7 @@ impl Inputs {
             None => self.units.extend(0..layer.inputs),
             Some(before) => {
                 for (word, &signs) in signs[before.word..before.word + before.words()].iter().enumerate() {
-                    let mut rest = signs;
-                    while rest != 0 {
-                        self.units.push(64 * word + rest.trailing_zeros() as usize);
-                        rest &= rest - 1;
-                    }
+                    self.units.extend(bits_of(signs).map(|bit| 64 * word + bit as usize));
                 }
             }
         }

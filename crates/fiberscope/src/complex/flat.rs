@@ -14,6 +14,17 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::rows::LANES;
 
+/// The places of the ones in a word.
+#[inline(always)]
+pub(crate) fn bits_of(word: u64) -> impl Iterator<Item = u32> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let bit = (rest != 0).then(|| rest.trailing_zeros());
+        rest &= rest.wrapping_sub(1);
+        bit
+    })
+}
+
 /// A hidden layer.
 pub(crate) struct FlatLayer {
     pub width: usize,

@@ -5,7 +5,7 @@
 use fiberscope_core::Rational;
 
 use super::affine::Precision;
-use super::flat::FlatNetwork;
+use super::flat::{FlatNetwork, bits_of};
 use super::newton::Incidence;
 use super::oracle::apply;
 use super::rows::{Rows, largest};
@@ -32,10 +32,7 @@ impl Work<'_> {
         for precision in [Precision::Double, Precision::Twofold] {
             self.refine(v, l, precision);
             self.take_values(v, layer.width, rows);
-            let mut rest = std::mem::take(&mut open);
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
+            for bit in bits_of(std::mem::take(&mut open)) {
                 let unit = 64 * word + bit as usize;
                 let (value, error) = self.newton.value(unit);
                 match sure_sign(value, error) {
@@ -77,10 +74,8 @@ impl Work<'_> {
         let signs = self.skeleton.signs_of(v);
         let active = |neuron: usize| is_positive(flat, signs, neuron);
         let vertex = self.exact_vertex(v).ok_or(Stop::Irregular)?;
-        let (mut positive, mut rest) = (0, bits);
-        while rest != 0 {
-            let bit = rest.trailing_zeros();
-            rest &= rest - 1;
+        let mut positive = 0;
+        for bit in bits_of(bits) {
             let unit = 64 * word + bit as usize;
             let value = apply(&self.oracle.function(flat, flat.layers[l].first + unit, active), &vertex);
             if value.is_zero() {

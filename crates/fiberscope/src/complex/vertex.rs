@@ -16,7 +16,7 @@
 //! and a value at the new vertex by at most `(1 - t) E_a + t E_b + dt (E_a + E_b + |z~(b) - z~(a)|)` and the rounding of the interpolation; likewise the point. A sign is certain if the value exceeds its
 //! error; [`super::settle`] looks at the others.
 
-use super::flat::FlatLayer;
+use super::flat::{FlatLayer, bits_of};
 use super::rows::{Rows, larger, largest};
 use super::skeleton::{Signs, Skeleton, Stop, Work};
 
@@ -224,15 +224,13 @@ impl Work<'_> {
                 apart &= !(1 << (k % 64));
                 own.zero |= 1 << (k % 64);
             }
-            let (mut rest, mut open) = (apart, 0);
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
+            let mut open = 0;
+            for bit in bits_of(apart) {
                 match sure_sign(rows.value(v, 64 * word + bit as usize), self.error[v]) {
                     Some(true) => own.positive |= 1 << bit,
                     Some(false) => {}
                     None => open |= 1 << bit,
                 }
-                rest &= rest - 1;
             }
             if open != 0 {
                 own.positive |= self.settle(l, v, rows, word, open)?;

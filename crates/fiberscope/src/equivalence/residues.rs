@@ -6,10 +6,9 @@
 //! place of one weight shows wherever its neuron is active. A point found like this is evaluated exactly before anything is
 //! said about it.
 
+use fiberscope_core::residue::reduce;
 use fiberscope_core::{Activation, Layer, Network, Rational};
 use rayon::prelude::*;
-
-use crate::rank::reduce;
 
 /// Products below `2^122` that can be added before the sum is reduced.
 const TERMS: usize = 32;
@@ -75,14 +74,8 @@ fn dot(row: &[f64], x: &[f64]) -> f64 {
 fn combine(row: &[u64], x: &[u64], bias: u64) -> u64 {
     row.chunks(TERMS).zip(x.chunks(TERMS)).fold(bias, |sum, (row, x)| {
         let products = row.iter().zip(x).map(|(&w, &x)| u128::from(w) * u128::from(x));
-        reduce_long(u128::from(sum) + products.sum::<u128>())
+        reduce(u128::from(sum) + products.sum::<u128>())
     })
-}
-
-/// Any number below `2^128` modulo the prime.
-fn reduce_long(x: u128) -> u64 {
-    const LOW: u128 = (1 << 61) - 1;
-    reduce((x & LOW) + (x >> 61))
 }
 
 #[cfg(test)]

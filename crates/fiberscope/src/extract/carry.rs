@@ -92,7 +92,7 @@ impl Carry {
         }
         let carried = Matrix::from_fn(rows.len(), ranges.len(), |i, k| rows[i].0[self.own + k]);
         let svd = Svd::of(&carried)?;
-        let rank = svd.s.iter().filter(|s| **s > SMALL * svd.s[0]).count();
+        let rank = svd.rank(SMALL);
         let mut all: Vec<Row> = own.iter().zip(&signs).map(|((w, b), s)| (scaled(w, *s), s * b)).collect();
         for (w, b) in &mut rows {
             let part = w.split_off(self.own);

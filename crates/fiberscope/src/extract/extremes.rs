@@ -34,7 +34,7 @@ const MOST_SUMS: usize = 512;
 /// Stored questions that a place is compared with.
 const COMPARED: usize = 500;
 
-/// Random combinations for every question.
+/// Random combinations that are drawn for every climb.
 const DRAWS: usize = 30;
 
 /// At most `most` points of the domain where combinations of neurons are more extreme than at all questions so far.
@@ -49,27 +49,28 @@ pub(super) fn extremes(inquiry: &mut Inquiry<'_>, layers: &[Rows], most: usize) 
         let prefix = Prefix::of(inquiry.inputs, &layers[..depth]);
         let hidden: Vec<Vec<f64>> = stored.iter_rows().map(|x| prefix.hidden(x)).collect();
         let bias = usual_bias(&layers[depth], &hidden);
-        let mut goals = changed_rows(&layers[depth]);
+        let mut likely = changed_rows(&layers[depth]);
         if depth + 1 == hidden_layers {
-            goals.extend(linear_parts(inquiry, &layers[depth], &layers[depth + 1], &hidden));
+            likely.extend(linear_parts(inquiry, &layers[depth], &layers[depth + 1], &hidden));
         }
         let affordable =
             WORK / (STEPS * prefix.layers.iter().map(|rows| 4 * rows.weight.entries().len()).sum::<usize>());
-        let wanted = points.len() + (most / (hidden_layers - 1)).min(affordable.max(FEWEST));
-        goals.extend((0..DRAWS * wanted).map(|_| inquiry.normals(prefix.width())));
-        for goal in goals {
+        let mut climbs = (most / (hidden_layers - 1)).min(affordable.max(FEWEST));
+        for draw in 0..likely.len() + DRAWS * climbs {
+            if climbs == 0 || inquiry.options.deadline.is_past() {
+                break;
+            }
+            let goal = likely.get(draw).cloned().unwrap_or_else(|| inquiry.normals(prefix.width()));
             let Some(goal) = direction(&goal) else { continue };
             let height = hidden.iter().map(|h| dot(&goal, h)).fold(f64::NEG_INFINITY, f64::max);
             if height >= bias {
                 continue;
             }
+            climbs -= 1;
             let start = inquiry.point_of_domain();
             let x = prefix.climb(&goal, &start, inquiry.radius);
             if dot(&goal, &prefix.hidden(&x)) > height.max(-bias) {
                 points.push(x);
-            }
-            if points.len() >= wanted {
-                break;
             }
         }
     }

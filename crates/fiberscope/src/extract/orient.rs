@@ -9,6 +9,10 @@ use super::fit::{FIT_REACH, LastLayer, last_layer};
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
 
+/// What is said of neurons that are always active.
+pub(super) const STAND_IN: &str =
+    "only the sum of their linear maps can be known, and neurons with a large bias stand for it";
+
 /// Rows times their signs.
 pub(super) fn turn(rows: Rows, signs: &[f64]) -> (Rows, usize) {
     let weight = Matrix::from_fn(rows.len(), rows.weight.cols(), |i, j| rows.weight[(i, j)] * signs[i]);
@@ -39,8 +43,7 @@ pub(super) fn orient_last(
         all.push((v.clone(), active_bias(v, &reach)));
     }
     remarks.push(format!(
-        "{rank} neuron{} of the last hidden layer never switch{} on the domain, or the orientation of its neurons is not determined: \
-         only the sum of their linear maps can be known, and neurons with a large bias stand for it",
+        "{rank} neuron{} of the last hidden layer never switch{} on the domain, or the orientation of its neurons is not determined: {STAND_IN}",
         if rank == 1 { "" } else { "s" },
         if rank == 1 { "es" } else { "" },
     ));

@@ -13,7 +13,7 @@ use super::first::{Row, sharpen};
 use super::fit::{FIT_REACH, last_layer, output_layer};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
-use super::orient::{bounds, orient_last, turn};
+use super::orient::{STAND_IN, bounds, orient_last, turn};
 use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
 use super::rare::kinks_between;
@@ -201,9 +201,10 @@ impl Recovery {
             };
             self.layers[index] = RecoveredLayer { neurons: front[index].len(), always_active };
             remarks.push(format!(
-                "neurons of hidden layer {} never switch where they were looked for: only the sum of their linear maps can be known, and {always_active} \
-                 with a large bias stand for it",
-                index + 1
+                "{always_active} neuron{} of hidden layer {} never switch{} where they were looked for: {STAND_IN}",
+                if always_active == 1 { "" } else { "s" },
+                index + 1,
+                if always_active == 1 { "es" } else { "" },
             ));
         }
         remarks.append(&mut self.guesses);

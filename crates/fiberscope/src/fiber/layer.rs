@@ -19,12 +19,13 @@
 //!
 //! As representatives `(u_i, t_i)` the rows of the given parameter are taken: no roots, no divisions.
 
+use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Activation, Condition, Interval, Layer, Matrix, Neuron, Rational};
 
 use super::component::{FiberComponent, Orientation};
 use super::pointed::{dot, pointedness};
 use crate::lines;
-use crate::rank::{PRIME, rank_at_most, reduce, residue_rank};
+use crate::rank::{rank_at_most, residue_rank};
 
 /// Where a map with one hidden layer is considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Ranks of directions in the space of parameters, and kernels.
 
+use fiberscope_core::residue::{PRIME, inverse, multiply, reduce};
 use fiberscope_core::{ExactNetwork, Matrix, Rational};
 
 use crate::limit::Deadline;
-use crate::rank::{PRIME, independent_rows, multiply, power, reduce};
+use crate::rank::independent_rows;
 use crate::reduce::coordinates;
 
 /// A sparse vector of parameters: places and entries.
@@ -102,7 +103,7 @@ pub(super) fn rank(directions: &[Direction]) -> usize {
             }
         }
         if let Some(lead) = row.iter().position(|&x| x != 0) {
-            let inverse = power(row[lead], PRIME - 2);
+            let inverse = inverse(row[lead]);
             row.iter_mut().for_each(|x| *x = multiply(*x, inverse));
             echelon.push((lead, row));
         }

@@ -5,8 +5,10 @@
 
 use std::collections::HashMap;
 
+use fiberscope_core::residue::multiply;
+
 use super::problem::Unit;
-use super::residue::{Number, product};
+use super::residue::Number;
 
 /// Bounds that rounding may have moved by this much, relative to their terms, count as reached.
 const SLACK: f64 = 1e-9;
@@ -223,7 +225,7 @@ impl Numbering {
             let others = &self.classes[class].terms;
             let other = others[0].1;
             let parallel = |((v, c), (w, d)): (&(u32, Number), &(u32, Number))| {
-                v == w && product(c.residue, other.residue) == product(d.residue, first.residue)
+                v == w && multiply(c.residue, other.residue) == multiply(d.residue, first.residue)
             };
             if e.terms.len() == others.len() && e.terms.iter().zip(others).all(parallel) {
                 if first.residue == other.residue {

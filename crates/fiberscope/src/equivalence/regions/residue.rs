@@ -2,11 +2,9 @@
 //! tells the sign. What they suggest is proved in exact arithmetic.
 
 use dashu_int::{IBig, Sign, Word};
+use fiberscope_core::residue::{inverse, multiply, reduce, signed};
 
 use super::integer::power_of_two;
-use crate::rank::reduce;
-
-const PRIME: u64 = (1 << 61) - 1;
 
 /// A number by its residue and its double.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,31 +27,23 @@ impl Number {
 
     /// The sum.
     pub fn plus(self, other: Number) -> Self {
-        let sum = self.residue + other.residue;
-        Number { residue: if sum >= PRIME { sum - PRIME } else { sum }, value: self.value + other.value }
+        let sum = u128::from(self.residue + other.residue);
+        Number { residue: reduce(sum), value: self.value + other.value }
     }
 
     /// The product.
     pub fn times(self, other: Number) -> Self {
-        Number { residue: product(self.residue, other.residue), value: self.value * other.value }
+        Number { residue: multiply(self.residue, other.residue), value: self.value * other.value }
     }
 
     /// The negative.
     pub fn negated(self) -> Self {
-        Number { residue: if self.residue == 0 { 0 } else { PRIME - self.residue }, value: -self.value }
+        Number { residue: signed(self.residue, true), value: -self.value }
     }
 
     /// The inverse; of zero it is zero.
     pub fn inverse(self) -> Self {
-        let (mut inverse, mut power, mut exponent) = (1, self.residue, PRIME - 2);
-        while exponent > 0 {
-            if exponent & 1 == 1 {
-                inverse = product(inverse, power);
-            }
-            power = product(power, power);
-            exponent >>= 1;
-        }
-        Number { residue: inverse, value: 1.0 / self.value }
+        Number { residue: inverse(self.residue), value: 1.0 / self.value }
     }
 
     /// Whether the number is zero.
@@ -62,18 +52,13 @@ impl Number {
     }
 }
 
-/// The product of two residues.
-pub fn product(x: u64, y: u64) -> u64 {
-    reduce(u128::from(x) * u128::from(y))
-}
-
 /// The residue of an integer.
 fn residue(number: &IBig) -> u64 {
     let (sign, words) = number.as_sign_words();
     // 2^61 is 1.
     let shift = Word::BITS % 61;
     let size = words.iter().rev().fold(0, |sum, &word| reduce((u128::from(sum) << shift) + u128::from(word)));
-    if sign == Sign::Negative && size != 0 { PRIME - size } else { size }
+    signed(size, sign == Sign::Negative)
 }
 
 /// `1 / S` for a positive integer `S`, so that multiples of it become numbers.
@@ -92,17 +77,13 @@ impl Scale {
         let exponent = scale.bit_len() as i64;
         let shift = (exponent - 64).max(0);
         let mantissa = (scale >> shift as usize).to_f64().value() * power_of_two(shift - exponent);
-        Scale {
-            residue: Number { residue: residue(scale), value: 1.0 }.inverse().residue,
-            mantissa,
-            exponent,
-        }
+        Scale { residue: inverse(residue(scale)), mantissa, exponent }
     }
 
     /// `exact / S`, given `approximate = exact * 2^-exponent`.
     pub fn times(&self, exact: &IBig, approximate: f64, exponent: i64) -> Number {
         Number {
-            residue: product(residue(exact), self.residue),
+            residue: multiply(residue(exact), self.residue),
             value: approximate * power_of_two(exponent - self.exponent) / self.mantissa,
         }
     }
