@@ -95,25 +95,44 @@ def equiv(
     return make(Equivalence, found, witness=witness, certificate=None if proof is None else Certificate(proof))
 
 
-def check(certificate: Any, a: Any, b: Any, **options: Unpack[Options]) -> Checked:
+def check(
+    certificate: Any,
+    a: Any,
+    b: Any,
+    box: Any = None,
+    *,
+    space: bool = False,
+    claim: str | None = None,
+    **options: Unpack[Options],
+) -> Checked:
     """Checks a certificate (a `Certificate`, its JSON text or bytes, or a file) about two networks, in exact arithmetic.
+
+    A certificate proves its own claim on its own domain. With `box` or `space`, and `claim` ("equivalent", "different" or "within=EPS"), the
+    question is whether it proves that. A file is read as a stream. Raises `UndecidedError` if it is not checked within `time_limit`.
 
     >>> import fiberscope as fs
     >>> proof = fs.equiv("zoo:deep", "zoo:deep-shuffled").certificate
     >>> bool(fs.check(proof, "zoo:deep", "zoo:deep-shuffled")), bool(fs.check(proof, "zoo:deep", "zoo:deep"))
     (True, False)
+    >>> found = fs.check(proof, "zoo:deep", "zoo:deep-shuffled", (-1, 1), claim="within=1e-9")
+    >>> bool(found), found.claim, found.domain, found.kind
+    (True, 'equivalent', 'space', 'moves')
     """
+    if space and box is not None:
+        raise ArgumentError("expected box or space, found both")
     if (
         isinstance(certificate, os.PathLike)
         or isinstance(certificate, str)
         and not certificate.lstrip().startswith("{")
     ):
-        with open(certificate, "rb") as file:
-            certificate = file.read()
-    if isinstance(certificate, str):
-        certificate = certificate.encode()
+        source: Any = os.fspath(certificate)
+    else:
+        source = certificate.encode() if isinstance(certificate, str) else bytes(certificate)
+    first, second = _network(a, "a")._net, _network(b, "b")._net
     with terms(**options) as given:
-        data, text = _native.check(bytes(certificate), _network(a, "a")._net, _network(b, "b")._net, given)
+        data, text = _native.check(source, first, second, as_box(box), space, claim, given)
+    if json.loads(data)["valid"] is None:
+        raise UndecidedError("the certificate was not checked within the time limit")
     return make(Checked, data, text=text)
 
 

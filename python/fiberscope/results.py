@@ -69,13 +69,22 @@ class Equivalence(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Checked(Result):
-    """What the checker says of a certificate. True in an `if` iff it is valid."""
+    """What the checker says of a certificate. True in an `if` iff the certificate proves what was asked."""
 
     valid: bool
-    claim: str | None
-    """What the certificate claims."""
+    """Whether the certificate proves what was asked: its own claim, or that of the question."""
+    holds: bool
+    """Whether the certificate proves its own claim."""
+    claim: str
+    """What the certificate claims: "equivalent", "equivalent_up_to_rounding", "different", ..."""
+    domain: Any
+    """Where: "space", or {"box": [[lower, upper], ...]} with exact fractions."""
+    bound: float | None
+    """The bound of the claim, rounded up, if it has one."""
+    kind: str
+    """The kind of evidence."""
     reason: str
-    """Why it was accepted or refused."""
+    """Why it was accepted or refused, or what it proves instead."""
     text: str = aside()
     """The whole story, in words."""
 

@@ -1,5 +1,7 @@
 //! What a network is, whether two are equal, and rewritings that keep the function.
 
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +10,10 @@ use fiberscope::anatomy::examine;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
+use anyhow::Context;
+use fiberscope_answer::check::{answer, parse_claim};
 use fiberscope_answer::equivalence;
+use fiberscope_check::Question;
 use fiberscope_core::{Certificate, Domain, Network};
 use fiberscope_report::{json, text};
 use numpy::PyReadonlyArray2;
@@ -66,16 +71,47 @@ pub fn equiv(
     })
 }
 
-/// What the checker says of a certificate: JSON and text.
+/// Where a certificate is.
+#[derive(FromPyObject)]
+pub enum Source {
+    /// The name of a file.
+    #[pyo3(transparent)]
+    File(PathBuf),
+    /// Its JSON text.
+    #[pyo3(transparent)]
+    Text(Vec<u8>),
+}
+
+/// Whether a certificate proves what is asked: JSON and text. Without a place or a claim, its own are asked for.
 #[pyfunction]
-pub fn check(py: Python, certificate: Vec<u8>, a: &Net, b: &Net, terms: Terms) -> PyResult<(String, String)> {
+pub fn check(
+    py: Python,
+    certificate: Source,
+    a: &Net,
+    b: &Net,
+    place: Option<Place>,
+    space: bool,
+    claim: Option<String>,
+    terms: Terms,
+) -> PyResult<(String, String)> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let names = (a.name.clone(), b.name.clone());
-    work(py, &terms, move |_| {
-        let certificate = Certificate::from_json(&certificate)?;
-        let outcome = fiberscope_check::check(&certificate, &networks.0, &networks.1);
-        let text = text::certificate((&names.0, &names.1), &certificate, &outcome);
-        Ok((json::certificate(&certificate, &outcome).to_string(), text))
+    work(py, &terms, move |watch| {
+        let (a, b) = networks;
+        let claim = claim.as_deref().map(parse_claim).transpose()?;
+        let domain = match place {
+            Some(place) => Some(read_domain(Some(place), a.input_width())?),
+            None => space.then_some(Domain::Space),
+        };
+        let source: Box<dyn Read> = match certificate {
+            Source::File(path) => {
+                Box::new(File::open(&path).with_context(|| path.display().to_string())?)
+            }
+            Source::Text(text) => Box::new(Cursor::new(text)),
+        };
+        let question = Question { claim, domain };
+        let found = answer(source, (&names.0, &names.1), (&a, &b), &question, &watch.deadline)?;
+        Ok((found.value.to_string(), found.text))
     })
 }
 

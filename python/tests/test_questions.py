@@ -89,6 +89,10 @@ def test_twins_are_equal_and_certificates_hold(tmp_path):
     found.certificate.save(tmp_path / "proof.json")
     assert fs.check(tmp_path / "proof.json", net, twin).valid
     assert fs.check(fs.Certificate.load(tmp_path / "proof.json"), net, twin)
+    asked = fs.check(found.certificate, net, twin, (-1, 1), claim="within=1e-9")
+    assert asked and asked.holds and (asked.claim, asked.domain, asked.kind) == ("equivalent", "space", "moves")
+    other = fs.check(found.certificate, net, twin, space=True, claim="different")
+    assert not other and other.holds and "another claim" in other.reason
     refused = fs.check(found.certificate, twin, net)
     assert not refused and refused.reason
     aligned = fs.align(net, twin, data=np.zeros((3, 2)))

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::regions::{SearchProgress, SearchState};
-use fiberscope::equivalence::{Decision, EquivalenceError, EquivalenceOptions, Verdict, decide};
+use fiberscope::equivalence::{Decision, EquivalenceError, EquivalenceOptions, TOO_LARGE, Verdict, decide};
 use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
@@ -138,6 +138,9 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
             point(a),
             point(b)
         ),
+        Verdict::Undecided { state: None, .. } if method == TOO_LARGE => {
+            "undecided: the networks are too large for a search whose result the checker could read\n".into()
+        }
         Verdict::Undecided { state: None, .. } => {
             "undecided within the time limit: it was reached before the search of joint regions began\n"
                 .into()

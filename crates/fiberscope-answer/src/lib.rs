@@ -4,6 +4,7 @@
 //! the keys of `--json`; it reads no model and prints nothing. What takes long reports through a [`Say`]. Pages (reports, the tour, the explorer)
 //! are made here too, with what `cargo xtask web` built in them.
 
+pub mod check;
 pub mod complex;
 pub mod conserve;
 pub mod dimension;

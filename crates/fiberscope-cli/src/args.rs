@@ -294,11 +294,12 @@ pub struct AlignArgs {
 
 /// Check a certificate in exact arithmetic
 ///
-/// Exit code 0: the certificate proves its claim about A and B. 1: it is refused, with the step and
-/// the rule that fail. 2: it cannot be read.
+/// A certificate proves its own claim on its own domain. With --box, --space or --claim, the question is whether it proves that. Exit
+/// code 0: it does. 1: it is refused, with the step and the rule that fail, or it proves something else. 2: it cannot be
+/// read. 3: it was not checked within the time limit.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled"
+    after_help = "Examples:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled\n  fiberscope check proof.json a.onnx b.onnx --space --claim equivalent\n  fiberscope check proof.json a.onnx b.onnx --box -1,1 --claim within=1e-6 --time-limit 60"
 )]
 pub struct CheckArgs {
     /// The certificate, a JSON file
@@ -310,6 +311,15 @@ pub struct CheckArgs {
     /// The second network
     #[arg(value_name = "B")]
     pub b: String,
+    /// Ask for a proof on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true, conflicts_with = "space")]
+    pub domain: Option<String>,
+    /// Ask for a proof on all of R^n
+    #[arg(long)]
+    pub space: bool,
+    /// Ask for a proof of this: equivalent, different, or within=EPS (outputs differ by at most EPS)
+    #[arg(long, value_name = "CLAIM")]
+    pub claim: Option<String>,
     #[command(flatten)]
     pub read: ReadArgs,
 }

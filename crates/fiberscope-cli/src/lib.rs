@@ -70,7 +70,7 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Reduce(args) => commands::rewrite::reduce(&args, &global, output),
         Command::Canon(args) => commands::rewrite::canon(&args, &global, output),
         Command::Align(args) => commands::rewrite::align(&args, &global, output),
-        Command::Check(args) => commands::check::run(&args, output),
+        Command::Check(args) => commands::check::run(args, &global, output),
         Command::Regions(args) => commands::complex::regions::run(&args, &global, output),
         Command::Folds(args) => commands::complex::folds::run(&args, &global, output),
         Command::Construct(args) => commands::complex::construct::run(&args, &global, output),

@@ -1,6 +1,6 @@
 //! Results as JSON values, with the keys of the command's `--json`.
 
-use fiberscope_check::Outcome;
+use fiberscope_check::{Checked, Outcome, Question};
 use fiberscope_core::{Anatomy, Certificate, Claim};
 use serde_json::{Value, json};
 
@@ -42,27 +42,39 @@ pub fn anatomy(anatomy: &Anatomy) -> Value {
     })
 }
 
-/// What the checker said: `valid`, the `claim` (`null` if it was refused) and the `reason`, and for a claim
-/// with a bound the `bound` as a number (rounded up) and `bound_exact` as a fraction.
-pub fn outcome(outcome: &Outcome) -> Value {
-    match outcome {
-        Outcome::Proved(claim) => with_claim(true, Some(claim), claim.to_string()),
-        Outcome::Refused(refusal) => with_claim(false, None, refusal.to_string()),
-    }
-}
-
-/// The same as [`outcome`], with the claim of the certificate even if it was refused.
+/// The certificate and what the checker said of it, with the keys of `fiberscope check --json`, where nothing else was asked.
 pub fn certificate(certificate: &Certificate, outcome: &Outcome) -> Value {
-    let reason = match outcome {
-        Outcome::Proved(claim) => claim.to_string(),
-        Outcome::Refused(refusal) => refusal.to_string(),
-    };
-    with_claim(matches!(outcome, Outcome::Proved(_)), Some(&certificate.claim()), reason)
+    told(Some(certificate), outcome, &Question::default())
 }
 
-fn with_claim(valid: bool, claim: Option<&Claim>, reason: String) -> Value {
-    let mut value = json!({"valid": valid, "claim": claim.map(Claim::name), "reason": reason});
-    if let Some(Claim::EquivalentUpToRounding { bound }) = claim {
+/// The keys of `fiberscope check --json`. `valid` is whether the certificate proves what was asked (`null` if it was not checked in
+/// time) and `holds` whether it proves its own claim; `claim`, `domain`, `bound` (rounded up, with `bound_exact`, the fraction) and `kind` are
+/// those of the certificate, `null` where it was not read.
+pub fn checked(checked: &Checked, question: &Question) -> Value {
+    told(checked.head.as_ref(), &checked.outcome, question)
+}
+
+fn told(head: Option<&Certificate>, outcome: &Outcome, question: &Question) -> Value {
+    let shortfall = head.and_then(|head| Some((head, question.shortfall(head)?)));
+    let (holds, valid, reason) = match outcome {
+        Outcome::Proved(claim) => match shortfall {
+            None => (Some(true), Some(true), claim.to_string()),
+            Some((head, gap)) => (Some(true), Some(false), words::shortfall(head, question, gap)),
+        },
+        Outcome::Refused(refusal) => (Some(false), Some(false), refusal.to_string()),
+        Outcome::Stopped => (None, None, words::STOPPED.into()),
+    };
+    let claim = head.map(Certificate::claim);
+    let mut value = json!({
+        "valid": valid,
+        "holds": holds,
+        "claim": claim.as_ref().map(Claim::name),
+        "domain": head.map(|head| &head.domain),
+        "bound": null,
+        "kind": head.map(|head| head.evidence.kind()),
+        "reason": reason,
+    });
+    if let Some(Claim::EquivalentUpToRounding { bound }) = &claim {
         value["bound"] = json!(upper_f64(bound));
         value["bound_exact"] = json!(bound.to_string());
     }

@@ -48,6 +48,9 @@ use tail::{Tail, difference_points, inside};
 /// How many points are tried to show where networks that agree up to rounding differ.
 const DIFFERENCE_POINTS: usize = 1024;
 
+/// The method of networks that are too large to be searched.
+pub const TOO_LARGE: &str = "too large";
+
 /// How to go about the question.
 #[derive(Clone, Debug, Default)]
 pub struct EquivalenceOptions {
@@ -112,7 +115,7 @@ pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
     /// `identical`, `moves`, `evaluation`, `affine maps`, `hyperplanes`, `breakpoints`, `bottleneck`, `rounding`,
-    /// `falsification`, `regions`, or `none` if the time was up before any of them.
+    /// `falsification`, `regions`, [`TOO_LARGE`], or `none` if the time was up before any of them.
     pub method: &'static str,
 }
 
@@ -285,8 +288,9 @@ impl<'a> Question<'a> {
             }
         }
         match compare_on_line(net_a, &b.network, self.domain, &|| self.deadline.is_past()) {
-            Some(LineOutcome::Equal(_)) => {
-                return self.equal(Evidence::Line { a: moves_a, b: b.moves.clone() }, "breakpoints");
+            Some(LineOutcome::Equal(breakpoints)) => {
+                let evidence = Evidence::Line { a: moves_a, b: b.moves.clone(), breakpoints };
+                return self.equal(evidence, "breakpoints");
             }
             Some(LineOutcome::Different(x)) => return self.different([x], "breakpoints"),
             Some(LineOutcome::Stopped) | None => {}
@@ -371,6 +375,10 @@ impl<'a> Question<'a> {
                 let state = state.named(self.names.0.sha256, self.names.1.sha256);
                 let verdict = Verdict::Undecided { explored, cells: leaves, state: Some(Box::new(state)) };
                 Some(Decision { verdict, method: "regions" })
+            }
+            SearchOutcome::TooLarge => {
+                let verdict = Verdict::Undecided { explored: 0.0, cells: 0, state: None };
+                Some(Decision { verdict, method: TOO_LARGE })
             }
         };
         Ok(decided.expect("what the search proves, the checker accepts"))
