@@ -44,7 +44,7 @@ use fiberscope_core::{
     Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
 };
 
-pub use limits::{check_lengths, regions_fit};
+pub use limits::{check_lengths, check_move, regions_fit};
 pub use line::{LineOutcome, compare_on_line};
 pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
@@ -202,7 +202,8 @@ fn apply_moves(
 ) -> Result<(), End> {
     for (place, each) in moves.moves().iter().enumerate() {
         go_on(stop)?;
-        let applied = each.apply(network, domain).map_err(|error| error.to_string());
+        let tried = check_move(each, network, parameters);
+        let applied = tried.and_then(|()| each.apply(network, domain).map_err(|error| error.to_string()));
         applied.and_then(|()| check_lengths(network, parameters)).or_else(|rule| {
             refuse(format!("move {} on {name} ({}, layer {})", place + 1, each.name(), each.layer() + 1), rule)
         })?;
