@@ -24,6 +24,7 @@
 //! assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
 //! ```
 
+mod close;
 mod hyperplanes;
 mod line;
 mod regions;
@@ -103,6 +104,10 @@ fn verify(certificate: &Certificate, a: &Network, b: &Network) -> Result<(), Ref
         Evidence::Nudged { a: steps_a, b: steps_b, bound } => {
             rounding::verify_nudged((&a.to_exact(), steps_a), (&b.to_exact(), steps_b), domain, bound)
         }
+        Evidence::Close { a: moves_a, b: moves_b, relative } => {
+            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
+            close::verify(&a, &b, relative)
+        }
         Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix } => {
             let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
             hyperplanes::verify(&a, &b, domain, *prefix)
@@ -176,15 +181,23 @@ fn verify_equal(a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {
     (0..a.depth()).try_for_each(|l| verify_layers_equal(l, a, b))
 }
 
-/// Checks that layer `l` is the same in both networks.
-fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {
-    let step = "comparison after the moves";
+/// Checks that layer `l` has the same shape and activation in both networks.
+fn verify_same_shape(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {
     let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
     if (of_a.width(), of_a.input_width(), of_a.activation())
         != (of_b.width(), of_b.input_width(), of_b.activation())
     {
-        return refuse(step, format!("layer {} has different shapes or activations", l + 1));
+        let rule = format!("layer {} has different shapes or activations", l + 1);
+        return refuse("comparison after the moves", rule);
     }
+    Ok(())
+}
+
+/// Checks that layer `l` is the same in both networks.
+fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {
+    let step = "comparison after the moves";
+    verify_same_shape(l, a, b)?;
+    let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
     let cols = of_a.input_width();
     let pairs = of_a.weight().entries().iter().zip(of_b.weight().entries());
     if let Some((at, (x, y))) = pairs.enumerate().find(|(_, (x, y))| x != y) {
