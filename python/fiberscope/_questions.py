@@ -65,12 +65,16 @@ def equiv(
     box: Any = None,
     exact: bool = False,
     tolerance: float | None = None,
+    data: Any = None,
     resume: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Equivalence:
     """Whether two networks (or files, or torch modules) compute the same function, with a proof or a witness.
 
-    `exact` refuses "equivalent up to rounding"; `tolerance` is the largest certified difference that counts as rounding.
+    "Up to rounding" means, on a box: the outputs differ by at most `bound` there, at most 1/1024 of their size; without a box: after moves
+    that keep both functions the parameters agree one by one to the relative difference `relative`, and nothing is said about the outputs.
+    `exact` refuses that answer. With a `tolerance` the question is another: true iff the outputs are proved to differ by at most that much,
+    "different" iff a point where they differ by more is shown. `data` are inputs at which a difference is looked for first.
     A search that a `time_limit` ends is written to the file `resume`; the next call goes on with it.
 
     >>> import fiberscope as fs
@@ -85,13 +89,15 @@ def equiv(
         raise ArgumentError(f"tolerance: expected a positive number, found {tolerance!r}")
     if exact and tolerance is not None:
         raise ArgumentError("exact=True and a tolerance contradict each other")
-    first, second = _network(a, "a")._net, _network(b, "b")._net
+    one, other = _network(a, "a"), _network(b, "b")
+    given_points = None if data is None else as_points(data, "data", one.widths[0])
     file = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        data, proof = _native.equiv(first, second, as_box(box), exact, tolerance, file, given)
-    found = json.loads(data)
+        text, proof = _native.equiv(one._net, other._net, as_box(box), exact, tolerance, given_points, file, given)
+    found = json.loads(text)
     at = found["witness"]
-    witness = at and Witness(np.array(at["x"]), np.array(at["a"]), np.array(at["b"]), at["x_exact"])
+    # Numbers beyond the doubles come as texts and become infinite here; `x_exact` has the point as it is.
+    witness = at and Witness(*(np.array([float(v) for v in at[key]]) for key in ("x", "a", "b")), at["x_exact"])
     return make(Equivalence, found, witness=witness, certificate=None if proof is None else Certificate(proof))
 
 

@@ -46,7 +46,8 @@ class Certificate(str):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Equivalence(Result):
-    """Whether two networks compute the same function. True in an `if` iff they do (also up to rounding)."""
+    """Whether two networks compute the same function. True in an `if` iff the command would exit with 0: they do, also up to rounding; with a
+    tolerance, iff they are proved to differ by no more."""
 
     verdict: str
     """`equivalent`, `equivalent_up_to_rounding`, `different` or `undecided`."""
@@ -54,8 +55,18 @@ class Equivalence(Result):
     """How it was found."""
     domain: Any
     """Where it was proved."""
-    bound: float | None
-    """Up to rounding: the outputs differ by no more."""
+    bound: float | str | None
+    """The outputs differ by no more on the box (certified, rounded up); a text if it is beyond the doubles."""
+    size: float | str | None
+    """Up to rounding on a box: an absolute value that an output takes there (rounded down)."""
+    relative: float | None
+    """Up to rounding without a box: the parameters agree one by one to this relative difference."""
+    difference: float | str | None
+    """The largest difference of an output that was seen (rounded down): at the witness, or at `differ_at`."""
+    differ_at: list[float | str] | None
+    """Up to rounding and undecided: a point where the outputs differ, if one is known."""
+    tolerance: float | None
+    """The difference that was asked about."""
     witness: Witness | None
     """Where they differ."""
     certificate: Certificate | None

@@ -48,18 +48,22 @@ pub fn equiv(
     place: Option<Place>,
     exact: bool,
     tolerance: Option<f64>,
+    data: Option<PyReadonlyArray2<f64>>,
     resume: Option<PathBuf>,
     terms: Terms,
 ) -> PyResult<(String, Option<String>)> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let precision = a.precision.min(b.precision).epsilon();
+    let points = data.as_ref().map(matrix);
     work(py, &terms, move |watch| {
         let (a, b) = networks;
         let domain = read_domain(place, a.input_width())?;
+        let data = points.map(|points| equivalence::data_points(&points, a.input_width())).transpose()?;
         let options = EquivalenceOptions {
             exact,
             tolerance,
             precision,
+            data: data.unwrap_or_default(),
             deadline: watch.deadline.clone(),
             seed: watch.seed,
             ..EquivalenceOptions::default()

@@ -1,9 +1,9 @@
 //! Points and paths of a fiber, each compared with the given network.
 
 use anyhow::Context;
-use fiberscope::equivalence::{EquivalenceError, EquivalenceOptions, Verdict, decide};
+use fiberscope::equivalence::{Difference, EquivalenceError, EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::{Fiber, FiberPath, FiberPoint, FiberSampler, Orientation};
-use fiberscope_core::{Network, Rational};
+use fiberscope_core::{Domain, Network, Rational, decimal};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -98,15 +98,35 @@ impl Comparison {
         let decision = decide(&subject.network, network, &subject.domain(), &options, &|_| {})?;
         match decision.verdict {
             Verdict::Equivalent { .. } => self.exact += 1,
-            Verdict::EquivalentUpToRounding { bound, .. } => {
-                self.rounded += 1;
-                self.largest = self.largest.max(bound.to_f64().next_up());
+            Verdict::EquivalentUpToRounding { .. } | Verdict::Different { .. } => {
+                self.add_rounded(subject, network, &options)?;
             }
-            Verdict::Different { a, b, .. } => {
-                // Rounded parameters differ a little; the certificate for "up to rounding" was not found.
-                let gap = a.iter().zip(&b).map(|(x, y)| (x - y).abs().to_f64()).fold(0.0, f64::max);
+            Verdict::Undecided { .. } => self.unproved += 1,
+        }
+        Ok(())
+    }
+
+    /// A point whose parameters were rounded: the bound for the outputs is that of a box, of `[-1, 1]^n` where the domain has no end.
+    fn add_rounded(
+        &mut self,
+        subject: &Subject,
+        network: &Network,
+        options: &EquivalenceOptions,
+    ) -> Result<(), EquivalenceError> {
+        let domain = match subject.domain() {
+            Domain::Space => Domain::from_bounds(&vec![(-1.0, 1.0); network.input_width()]),
+            bounded => Some(bounded),
+        };
+        let domain = domain.unwrap_or(Domain::Space);
+        match decide(&subject.network, network, &domain, options, &|_| {})?.verdict {
+            Verdict::Equivalent { .. } => self.rounded += 1,
+            Verdict::EquivalentUpToRounding { agreement, .. } => {
+                self.rounded += 1;
+                self.largest = self.largest.max(agreement.bound().map_or(0.0, decimal::upper_f64));
+            }
+            Verdict::Different { x, a, b, .. } => {
                 self.unproved += 1;
-                self.largest = self.largest.max(gap);
+                self.largest = self.largest.max(decimal::upper_f64(&Difference { x, a, b }.size()));
             }
             Verdict::Undecided { .. } => self.unproved += 1,
         }

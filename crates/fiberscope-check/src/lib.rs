@@ -28,6 +28,7 @@
 //! assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
 //! ```
 
+mod close;
 mod hyperplanes;
 mod limits;
 mod line;
@@ -224,15 +225,23 @@ fn widths_differ(a: &ExactNetwork, b: &ExactNetwork) -> String {
     format!("A became a network of widths {a}, B of {b}")
 }
 
-/// Checks that layer `l` is the same in both networks.
-fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
-    let step = "comparison after the moves";
+/// Checks that layer `l` has the same shape and activation in both networks.
+fn verify_same_shape(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
     let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
     if (of_a.width(), of_a.input_width(), of_a.activation())
         != (of_b.width(), of_b.input_width(), of_b.activation())
     {
-        return refuse(step, format!("layer {} has different shapes or activations", l + 1));
+        let rule = format!("layer {} has different shapes or activations", l + 1);
+        return refuse("comparison after the moves", rule);
     }
+    Ok(())
+}
+
+/// Checks that layer `l` is the same in both networks.
+fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
+    let step = "comparison after the moves";
+    verify_same_shape(l, a, b)?;
+    let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
     let cols = of_a.input_width();
     let pairs = of_a.weight().entries().iter().zip(of_b.weight().entries());
     if let Some((at, (x, y))) = pairs.enumerate().find(|(_, (x, y))| x != y) {

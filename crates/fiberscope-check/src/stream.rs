@@ -8,7 +8,7 @@ use fiberscope_core::{
     Certificate, CertificateError, CertificatePart, CoverNode, Evidence, ExactNetwork, Network, Rational,
 };
 
-use crate::{End, Outcome, Stop, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding};
+use crate::{End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding};
 use crate::{verify_equal, verify_name, verify_witness};
 
 /// What was found out about a certificate that came as a stream.
@@ -126,6 +126,10 @@ impl<'a> Verifier<'a> {
             }
             Evidence::Nudged { a: steps_a, b: steps_b, bound } => {
                 rounding::verify_nudged((a, steps_a), (b, steps_b), domain, bound, stop)
+            }
+            Evidence::Close { a, b, relative } => {
+                let [a, b] = both(a, b)?;
+                close::verify(&a, &b, relative)
             }
             Evidence::Hyperplanes { a, b, prefix } => {
                 let [a, b] = both(a, b)?;

@@ -201,12 +201,18 @@ impl From<WritePrecision> for Precision {
 
 /// Decide whether two networks compute the same function
 ///
-/// Exit code 0: equivalent (also up to rounding). 1: different, with an input where they differ. 3:
-/// undecided within the time limit. Every answer is checked by the checker before it is printed;
-/// --certificate keeps the proof.
+/// Exit code 0: equivalent, or equivalent up to rounding. 1: different, with an input where they differ. 3:
+/// undecided. Every answer is checked by the checker before it is printed; --certificate keeps the proof.
+///
+/// Up to rounding means, with --box: the outputs differ by at most a certified bound there, which is at most
+/// 1/1024 of the size of the outputs. Without it: moves that keep both functions lead to parameters that
+/// agree one by one to a few units in the last place; nothing is then said about the outputs.
+///
+/// With --tolerance EPS the question is another: exit code 0 if the outputs are proved to differ by at most
+/// EPS on the domain, 1 if a point where they differ by more is shown, 3 if neither is found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope equiv zoo:hiding-two zoo:hiding-two-translated --certificate proof.json\n  fiberscope equiv a.onnx b.onnx --box -1,1 --time-limit 60 --resume search.json"
+    after_help = "Examples:\n  fiberscope equiv zoo:hiding-two zoo:hiding-two-translated --certificate proof.json\n  fiberscope equiv a.onnx b.onnx --box -1,1 --time-limit 60 --resume search.json\n  fiberscope equiv a.onnx b.onnx --box 0,1 --tolerance 1e-3 --data images.npy"
 )]
 pub struct EquivArgs {
     /// The first network
@@ -221,10 +227,12 @@ pub struct EquivArgs {
     /// Refuse the verdict "equivalent up to rounding"
     #[arg(long, conflicts_with = "tolerance")]
     pub exact: bool,
-    /// Largest certified difference of the outputs that counts as rounding [default: parameters may
-    /// differ by a few units of the precision in which they are stored]
+    /// Ask whether the outputs differ by at most EPS (read as a double) on the domain, instead of equality
     #[arg(long, value_name = "EPS", value_parser = positive)]
     pub tolerance: Option<f64>,
+    /// Inputs at which a difference is looked for first (.csv, .npy, .npz)
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
     /// Write the certificate to this file
     #[arg(long, value_name = "OUT")]
     pub certificate: Option<PathBuf>,

@@ -6,6 +6,7 @@ mod anatomy;
 mod certificate;
 mod content;
 mod cover;
+pub mod decimal;
 mod digest;
 mod domain;
 mod evaluate;

@@ -1,10 +1,9 @@
 //! Results as JSON values, with the keys of the command's `--json`.
 
 use fiberscope_check::{Checked, Outcome, Question};
-use fiberscope_core::{Anatomy, Certificate, Claim};
+use fiberscope_core::{Anatomy, Certificate, Claim, Rational, decimal};
 use serde_json::{Value, json};
 
-use crate::number::upper_f64;
 use crate::words;
 
 /// The anatomy of a network, with the keys of `fiberscope info --json`. What is not decided is `null`;
@@ -74,9 +73,34 @@ fn told(head: Option<&Certificate>, outcome: &Outcome, question: &Question) -> V
         "kind": head.map(|head| head.evidence.kind()),
         "reason": reason,
     });
+    if let Some(Claim::ParametersAgree { relative }) = &claim {
+        value["relative"] = upper(relative);
+        value["relative_exact"] = json!(relative.to_string());
+    }
     if let Some(Claim::EquivalentUpToRounding { bound }) = &claim {
-        value["bound"] = json!(upper_f64(bound));
+        value["bound"] = upper(bound);
         value["bound_exact"] = json!(bound.to_string());
     }
     value
+}
+
+/// An upper bound as a number that is not below it, or as a decimal text where no double is close: beyond their range, and below the least one.
+pub fn upper(x: &Rational) -> Value {
+    match decimal::fits_f64(x) {
+        Some(_) if decimal::upper_f64(x).is_finite() => json!(decimal::upper_f64(x)),
+        _ => json!(decimal::upper(x)),
+    }
+}
+
+/// A lower bound, likewise.
+pub fn lower(x: &Rational) -> Value {
+    match decimal::fits_f64(x) {
+        Some(_) if decimal::lower_f64(x).is_finite() => json!(decimal::lower_f64(x)),
+        _ => json!(decimal::lower(x)),
+    }
+}
+
+/// A number as the nearest double, or as a decimal text where no double is close.
+pub fn number(x: &Rational) -> Value {
+    decimal::fits_f64(x).map_or_else(|| json!(decimal::nearest(x, 17)), |x| json!(x))
 }

@@ -3,7 +3,7 @@
 use fiberscope_check::{AskedClaim, Outcome, Question, Shortfall};
 use fiberscope_core::{
     Anatomy, Certificate, Claim, Domain, Evidence, Identifiability, Interval, MoveChain, Rational, Role,
-    RoundingStep,
+    RoundingStep, decimal,
 };
 
 use crate::moves::enumeration;
@@ -170,16 +170,21 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
     match evidence {
         Evidence::Moves { a, b } => format!("{} make the same network of both", chains(a, b)),
         Evidence::Rounding { a, b, bound } => {
-            format!("{} align the networks; what is left is bounded by {}", chains(a, b), short(bound))
+            format!("{} align the networks; what is left is bounded by {}", chains(a, b), decimal::upper(bound))
         }
         Evidence::Nudged { a, b, bound } => {
             let nudges = a.iter().chain(b).filter(|step| matches!(step, RoundingStep::Nudge(_))).count();
             format!(
                 "moves and {} of parameters to nearby values align the networks; all of it is bounded by {}",
                 format_args!("{nudges} {}", plural(nudges, "change", "changes")),
-                short(bound)
+                decimal::upper(bound)
             )
         }
+        Evidence::Close { a, b, relative } => format!(
+            "{} align the networks; then every two parameters agree to a relative difference of {}",
+            chains(a, b),
+            decimal::upper(relative)
+        ),
         Evidence::Hyperplanes { a, b, prefix } => format!(
             "{} make the first {prefix} layers equal, and the hyperplane representations behind them are equal",
             chains(a, b)
@@ -217,6 +222,7 @@ pub fn move_chains(evidence: &Evidence) -> Vec<(&'static str, &MoveChain)> {
     match evidence {
         Evidence::Moves { a, b }
         | Evidence::Rounding { a, b, .. }
+        | Evidence::Close { a, b, .. }
         | Evidence::Hyperplanes { a, b, .. }
         | Evidence::Line { a, b, .. } => vec![("A", a), ("B", b)],
         _ => Vec::new(),

@@ -170,6 +170,9 @@ impl<'de, H: FnOnce(Evidence) -> Box<Certificate>> Visitor<'de> for EvidenceSeed
                 Evidence::Rounding { a: entry(m, "a")?, b: entry(m, "b")?, bound: entry(m, "bound")? }
             }
             "nudged" => Evidence::Nudged { a: entry(m, "a")?, b: entry(m, "b")?, bound: entry(m, "bound")? },
+            "close" => {
+                Evidence::Close { a: entry(m, "a")?, b: entry(m, "b")?, relative: entry(m, "relative")? }
+            }
             "hyperplanes" => {
                 Evidence::Hyperplanes { a: entry(m, "a")?, b: entry(m, "b")?, prefix: entry(m, "prefix")? }
             }

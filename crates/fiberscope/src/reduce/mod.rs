@@ -28,6 +28,7 @@ use fiberscope_core::{
 
 use crate::limit::Deadline;
 use crate::lines;
+pub(crate) use affine::vanishing_pairs;
 pub(crate) use factor::{Allowed, allowed_factorization, coordinates, inverse};
 
 /// When a layer that is linear as a whole is multiplied into the next one.
@@ -59,7 +60,7 @@ pub struct Reduction {
 }
 
 /// The most multiplications that folding a layer may cost.
-const FOLD_WORK: usize = 1 << 27;
+pub(crate) const FOLD_WORK: usize = 1 << 27;
 
 /// Reduces a network on a domain. The only error is a box that does not fit the network's inputs.
 ///
