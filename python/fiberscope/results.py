@@ -120,7 +120,11 @@ class Info(Result):
     """Whether the function determines the parameters up to permutation and scaling; `None` if not decided."""
     reason: str
     fiber_dimension: int | None
+    """The dimension of the listed pieces of the fiber, modulo permutation and scaling."""
+    fiber_generic_dimension: int | None
+    """The dimension of the generic ones among them."""
     fiber_components: int | None
+    """The number of pieces that have points."""
     text: str = aside()
     """The same in words."""
 
@@ -176,7 +180,7 @@ class Points(Result):
     up_to_rounding: int | None
     unproved: int | None
     connected: bool | None
-    """For a path: whether there is one."""
+    """For a path: whether one was found inside a piece."""
     reason: str | None
     """Why there is no path."""
     networks: list[Network] = aside()
@@ -200,7 +204,11 @@ class Membership(Result):
 
     member: bool | None
     orientation: str | None
+    """The orientation of its piece."""
+    linear: int | None
+    """The number of linear neurons there."""
     reason: str | None
+    """Why it lies in no piece."""
     undecided: list[str] | None
     """The conditions that keep the theory from covering the fiber."""
 

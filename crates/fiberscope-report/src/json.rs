@@ -36,7 +36,8 @@ pub fn anatomy(anatomy: &Anatomy) -> Value {
         "hides": hides.collect::<Vec<_>>(),
         "identifiable": identifiable,
         "reason": reason,
-        "fiber_dimension": anatomy.fiber.map(|facts| facts.dimension),
+        "fiber_dimension": anatomy.fiber.and_then(|facts| facts.dimension),
+        "fiber_generic_dimension": anatomy.fiber.and_then(|facts| facts.generic_dimension),
         "fiber_components": anatomy.fiber.and_then(|facts| facts.components),
     })
 }

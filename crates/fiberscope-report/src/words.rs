@@ -140,12 +140,18 @@ pub fn identifiable(anatomy: &Anatomy) -> (Option<bool>, &str) {
 /// The dimension and the components of the fiber, where they are known.
 pub fn fiber(anatomy: &Anatomy) -> Option<String> {
     let facts = anatomy.fiber?;
-    let components = match facts.components {
-        Some(1) => "1 component".into(),
-        Some(count) => format!("{count} components"),
-        None => "more components than were counted".into(),
+    let pieces = match facts.components {
+        Some(0) => return Some("no parameter of these widths has one neuron on each visible hyperplane, the others linear or dead".into()),
+        Some(1) => "1 piece with points".into(),
+        Some(count) => format!("{count} pieces with points"),
+        None => "more pieces than were gone through".into(),
     };
-    Some(format!("dimension {} modulo permutation and scaling, {components}", facts.dimension))
+    let dimension = match (facts.dimension, facts.own_dimension) {
+        (Some(dimension), _) => format!("dimension {dimension}"),
+        (None, Some(own)) => format!("dimension at least {own}"),
+        (None, None) => return Some(pieces),
+    };
+    Some(format!("{dimension} modulo permutation and scaling, {pieces}"))
 }
 
 /// What a certificate says, with the domain.

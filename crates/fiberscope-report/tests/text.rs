@@ -134,6 +134,7 @@ fn the_keys_of_info() {
         "identifiable": false,
         "reason": "neuron 2 of layer 2 is dead, so its weights are free",
         "fiber_dimension": null,
+        "fiber_generic_dimension": null,
         "fiber_components": null,
     });
     assert_eq!(found, expected);

@@ -7,8 +7,7 @@
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
 use fiberscope_core::{
-    Activation, Anatomy, Condition, Digest, Domain, FiberFacts, Identifiability, Layer, Network, Neuron,
-    Role, Scalar,
+    Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
 };
 
 use crate::fiber::{Fiber, Ground, describe};
@@ -29,11 +28,10 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
     let mut conditions = conditions(network);
     let mut identifiability = identifiability(&roles, &hidden, &conditions);
     let known = if *domain == Domain::Space { known_fiber(network) } else { None };
-    let fiber = known
-        .as_ref()
-        .map(|fiber| FiberFacts { dimension: fiber.dimension(), components: fiber.nonempty_components() });
+    let fiber = known.as_ref().map(Fiber::facts);
     if let Some(fiber) = &known {
         conditions.extend(fiber.conditions().iter().cloned());
+        conditions.extend(largest_ranks(fiber));
         if matches!(identifiability, Identifiability::Unknown { .. }) {
             identifiability = fiber.identifiability();
         }
@@ -61,6 +59,20 @@ const LARGE: usize = 1 << 20;
 fn known_fiber(network: &Network) -> Option<Fiber> {
     let small = (1..=2).contains(&network.hidden_depth()) && network.parameter_count() <= LARGE;
     if small { describe(&network.to_exact(), Ground::Space).ok() } else { None }
+}
+
+/// Whether the given parameter lies in a generic piece of its fiber; `None` if that is too much work.
+fn largest_ranks(fiber: &Fiber) -> Option<Condition> {
+    let detail = match fiber.own() {
+        Err(violation) => Some(violation.to_string()),
+        Ok(own) => {
+            let smaller =
+                format!("it lies in the piece {own} of its fiber, where a product has a smaller rank");
+            (!fiber.component(&own)?.generic?).then_some(smaller)
+        }
+    };
+    let statement = "the products of the masked layers have the largest possible ranks".into();
+    Some(Condition { statement, holds: detail.is_none(), detail })
 }
 
 /// The neurons that the next layer hides: after leaving out its dead neurons (row and bias `<= 0`),

@@ -29,7 +29,7 @@ use fiberscope_core::{
 use crate::limit::Deadline;
 use crate::lines;
 pub(crate) use affine::vanishing_pairs;
-pub(crate) use factor::{Allowed, allowed_factorization, coordinates, inverse};
+pub(crate) use factor::{coordinates, inverse};
 
 /// When a layer that is linear as a whole is multiplied into the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
