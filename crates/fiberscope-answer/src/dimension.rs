@@ -5,7 +5,7 @@ use fiberscope::complex::ComplexLimits;
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
     Bounds, Coverage, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval, RegionSample,
-    full_functional_dimension, functional_dimension, list_regions, sample_regions,
+    full_functional_dimension, functional_dimension, list_regions, sample_regions_until,
 };
 use fiberscope_core::{Domain, Matrix, Network};
 use fiberscope_report::dimension::DimensionSummary;
@@ -71,6 +71,15 @@ pub fn on_batch(
     };
     summary.warnings = warnings(question, found.data_rank.upper, found.zeros);
     let asked = question.float32 || question.spectrum;
+    if let Some(limit) = options.deadline.limit() {
+        if asked {
+            summary.warnings.push(format!("{limit}: singular values and float ranks were not computed"));
+        }
+        return Ok(summary);
+    }
+    if let Some(rank) = summary.rank {
+        say(&format!("the rank is {rank}; now the ranks in doubles"));
+    }
     let kernel = match Kernel::new(network, points) {
         Ok(kernel) => kernel,
         // The exact rank does not need doubles to hold the kernel.
@@ -163,7 +172,7 @@ fn find_regions(
             return Ok(regions);
         }
     }
-    let regions = sample_regions(network, domain, question.samples, options.seed);
+    let regions = sample_regions_until(network, domain, question.samples, options.seed, &options.deadline)?;
     if regions.count() == 0 {
         bail!("none of the {} random points lies inside a region", question.samples);
     }

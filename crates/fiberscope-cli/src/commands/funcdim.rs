@@ -64,9 +64,6 @@ pub struct FuncdimArgs {
     /// The number of primes [default: until the probability of an error is below 1e-6, at most 3]
     #[arg(long, value_name = "N")]
     pub primes: Option<usize>,
-    /// Memory in megabytes that matrices may use
-    #[arg(long, value_name = "MB", default_value_t = 12_000)]
-    pub memory: usize,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -78,7 +75,7 @@ pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::
         seed: global.seed,
         primes: args.primes,
         generic: args.generic,
-        memory: args.memory << 20,
+        memory: deadline.room().unwrap_or(usize::MAX),
         deadline,
         ..DimensionOptions::default()
     };

@@ -34,11 +34,14 @@ pub(crate) mod testing;
 
 use thiserror::Error;
 
+use crate::limit::LimitReached;
+
 pub use batch::{DimensionOptions, FunctionalDimension, Progress, RankInterval, functional_dimension};
 pub(crate) use bounds::parameters as parameter_count;
 pub use bounds::{Bounds, Deficit, Reduced, StateCounts, theorem_1};
 pub use decisive::{
     Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
+    sample_regions_until,
 };
 pub use pattern::{LayerStates, NeuronState, Patterns};
 
@@ -80,6 +83,9 @@ pub enum DimensionError {
         /// Megabytes allowed.
         allowed: usize,
     },
+    /// A limit came before anything was known.
+    #[error("{0}")]
+    Limit(#[from] LimitReached),
     /// The eigenvalue iteration failed: numbers beyond the doubles.
     #[error("{0} cannot be computed in doubles: numbers overflow")]
     Overflow(&'static str),

@@ -262,7 +262,7 @@ impl<'a> Question<'a> {
 
     /// The procedures that need no search.
     fn polynomial(&self, a: &Reduction, b: &Reduction) -> Option<Decision> {
-        let matching = match_layers(&a.network, &b.network);
+        let matching = match_layers(&a.network, &b.network, self.deadline)?;
         let moves_a = a.moves.clone();
         let moves_b = b.moves.clone().compose(matching.moves);
         let (net_a, net_b) = (&a.network, &matching.network);

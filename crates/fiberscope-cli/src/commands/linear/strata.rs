@@ -47,9 +47,9 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     if global.json {
         let mut bytes = Vec::new();
         fiberscope_answer::linear::write_json(&dag, &mut bytes)?;
-        output.raw(&bytes)?;
+        output.raw_result(&bytes)?;
     } else {
-        output.raw(text(&dag).as_bytes())?;
+        output.raw_result(text(&dag).as_bytes())?;
     }
     Ok(Answer::Yes)
 }
