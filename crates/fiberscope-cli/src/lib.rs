@@ -9,6 +9,7 @@ mod output;
 mod watch;
 
 use std::ffi::OsString;
+use std::io;
 
 use clap::{CommandFactory, Parser};
 use fiberscope::limit::LimitReached;
@@ -57,7 +58,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The limit that an error comes from, if it comes from one.
 fn limit_in(error: &anyhow::Error) -> Option<&LimitReached> {
-    error.chain().find_map(|cause| cause.downcast_ref())
+    error.chain().find_map(|cause| match cause.downcast_ref::<io::Error>() {
+        // One that ended the writing of a file.
+        Some(writing) => writing.get_ref().and_then(|inner| inner.downcast_ref()),
+        None => cause.downcast_ref(),
+    })
 }
 
 /// What a command answers.

@@ -73,17 +73,7 @@ pub enum DimensionError {
         /// What stands there.
         value: f64,
     },
-    /// The work does not fit into the memory that was allowed.
-    #[error("{what} needs {needed} MB, more than the {allowed} MB allowed")]
-    Memory {
-        /// What does not fit.
-        what: &'static str,
-        /// Megabytes needed.
-        needed: usize,
-        /// Megabytes allowed.
-        allowed: usize,
-    },
-    /// A limit came before anything was known.
+    /// A limit came before anything was known, or the work does not fit into the memory that was allowed.
     #[error("{0}")]
     Limit(#[from] LimitReached),
     /// The eigenvalue iteration failed: numbers beyond the doubles.

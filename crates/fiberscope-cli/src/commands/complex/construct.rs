@@ -47,8 +47,9 @@ fn with_twin(built: &Construction, kind: &str, args: &BuildArgs, output: &Output
 }
 
 fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
-    let say = |attempt: usize, last: &str| {
-        output.progress(&format!("attempt {attempt}; the one before: {last}"));
+    let say = |attempt: usize, last: &str| match attempt {
+        1 => output.progress("attempt 1"),
+        _ => output.progress(&format!("attempt {attempt}; one before failed: {last}")),
     };
     let built = construct_identifiable_until(&args.widths, global.seed, &global.deadline(), &say);
     output.end_progress();

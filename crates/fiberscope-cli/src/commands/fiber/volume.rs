@@ -14,6 +14,8 @@ const SHORT: usize = 72;
 pub fn run(args: &VolumeArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
     let answer = VolumeAnswer::new(&args.widths, args.samples, global.seed, &global.deadline())?;
     let VolumeAnswer { found, estimate, .. } = &answer;
+    // Writing a number of millions of digits may take long.
+    output.know(format!("the fraction is about {}", near_one(&found.exact)));
     let fraction = found.exact.to_string();
     let shown = if fraction.len() <= SHORT {
         fraction
