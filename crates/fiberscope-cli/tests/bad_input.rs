@@ -128,5 +128,5 @@ fn no_time_is_no_answer() {
     assert!(!folder.join("new.json").exists());
     let (code, out, error) =
         run(folder, &["reduce", "a.json", "--output", "small.json", "--time-limit", "1e-9"]);
-    assert!(code == 0 && out.contains("2-2-1 -> 2-2-1"), "{out} {error}");
+    assert!(code == 3 && out.contains("2-2-1 -> 2-2-1"), "{out} {error}");
 }

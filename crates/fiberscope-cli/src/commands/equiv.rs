@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use fiberscope::equivalence::{EquivalenceOptions, Verdict};
+use fiberscope::limit::Limit;
 use fiberscope_answer::equivalence::{certificate, search, text, value};
 use fiberscope_io::write_atomically;
 use serde_json::json;
@@ -36,7 +37,11 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
     }
     let mut value = value(&decision, &domain);
     value["seconds"] = json!(start.elapsed().as_secs_f64());
-    output.result(&text(&decision, &domain), &value)?;
+    let mut said = text(&decision, &domain);
+    if global.deadline().limit() == Some(Limit::Memory) {
+        said = said.replacen("the time limit", "the memory limit", 1);
+    }
+    output.result(&said, &value)?;
     Ok(match decision.verdict {
         Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Answer::Yes,
         Verdict::Different { .. } => Answer::No,

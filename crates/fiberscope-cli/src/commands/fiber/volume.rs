@@ -23,7 +23,7 @@ pub fn run(args: &VolumeArgs, global: &Global, output: &Output) -> anyhow::Resul
         format!("a fraction of {} digits (--json prints it)", fraction.len() - 1)
     };
     let estimate = match estimate.samples {
-        0 => "none: the time limit was reached".into(),
+        0 => "none: a limit was reached".into(),
         samples => format!("{} +- {:.1e} ({samples} parameters)", estimate.estimate, estimate.error),
     };
     let names = args.widths.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");

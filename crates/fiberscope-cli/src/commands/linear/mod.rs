@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fiberscope::limit::{Deadline, Limit};
-use fiberscope::linear::{LinearError, LinearNetwork, StratumLimits};
+use fiberscope::linear::{LinearNetwork, StratumLimits};
 use fiberscope_io::{Precision, ReadOptions, save};
-use serde_json::json;
 
 use crate::Answer;
 use crate::args::Global;
@@ -25,20 +24,13 @@ use crate::output::Output;
 use args::{FiberArgs, LinearCommand};
 
 pub fn run(args: &LinearArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let answer = match &args.command {
+    match &args.command {
         LinearCommand::Strata(args) => strata::run(args, global, output),
         LinearCommand::Inspect(args) => inspect::run(args, output),
         LinearCommand::Path(args) => path::run(args, global, output),
         LinearCommand::Move(args) => moves::run(args, output),
         LinearCommand::Sample(args) => sample::run(args, global, output),
         LinearCommand::Walk(args) => walk::run(args, global, output),
-    };
-    match answer {
-        Err(error) if matches!(error.downcast_ref(), Some(LinearError::OutOfTime { .. })) => {
-            output.result(&format!("undecided: {error}\n"), &json!({"undecided": error.to_string()}))?;
-            Ok(Answer::Undecided)
-        }
-        answer => answer,
     }
 }
 
