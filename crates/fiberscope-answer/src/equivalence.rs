@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::regions::{SearchProgress, SearchState};
 use fiberscope::equivalence::{
-    Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Verdict, decide,
+    Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Method, Verdict, decide,
 };
 use fiberscope_core::{
     Certificate, Domain, Evidence, Matrix, MoveChain, Network, NetworkName, Rational, decimal,
@@ -180,23 +180,27 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
                 at_most(bound.as_ref())
             )
         }
-        Verdict::Undecided { explored, cells, state, bound, difference } => {
-            let why = match tolerance {
-                Some(eps) => format!(
-                    "undecided: no bound of {eps} or less was proved, and no point where the outputs differ by more was found"
-                ),
-                None => "undecided within the time limit".into(),
-            };
-            let searched = match state {
-                None if difference.is_some() => String::new(),
-                None => ": it was reached before the search of joint regions began".into(),
-                Some(_) => format!(
-                    ": {:.2} % of the joint regions searched; the networks agree on {cells} cells, each of one region or more",
+        Verdict::Undecided { explored, cells, state, limit, bound, difference } => {
+            let mut sentences = Vec::new();
+            if let Some(eps) = tolerance {
+                sentences.push(format!(
+                    "no bound of {eps} or less was proved, and no point where the outputs differ by more was found"
+                ));
+            }
+            if method == Method::TooLarge {
+                sentences.push("the networks are too large for a search whose result the checker could read".into());
+            }
+            if let Some(limit) = limit {
+                sentences.push(limit.to_string());
+            }
+            if state.is_some() {
+                sentences.push(format!(
+                    "{:.2} % of the joint regions searched; the networks agree on {cells} cells, each of one region or more",
                     100.0 * explored
-                ),
-            };
+                ));
+            }
             let seen = difference.as_ref().map_or(String::new(), |found| format!("they are not equal: {}\n", differing(found)));
-            format!("{why}{searched}\n{seen}{}", at_most(bound.as_ref()))
+            format!("undecided: {}\n{seen}{}", sentences.join("; "), at_most(bound.as_ref()))
         }
     }
 }

@@ -6,6 +6,7 @@ use fiberscope::complex::{
     IdentifiabilityCertificate, PolyhedralComplex, Relabelling, Transparency, find_relabelling, match_folds,
     region_bound,
 };
+use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope_core::{Digest, Network, Rational};
 use serde_json::{Value, json};
 
@@ -29,11 +30,23 @@ impl FoldAnswer {
         breakpoints: &BreakpointComplex,
         seed: u64,
     ) -> Self {
-        let folds = FoldSet::new(complex, &breakpoints.facets, 0);
+        FoldAnswer::until(network, complex, breakpoints, seed, &Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(
+        network: &Network,
+        complex: &PolyhedralComplex,
+        breakpoints: &BreakpointComplex,
+        seed: u64,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
+        let folds = FoldSet::until(complex, &breakpoints.facets, 0, deadline)?;
         let graph = folds.dependencies(complex, &breakpoints.facets, 0);
-        let genericity = Genericity::new(complex, seed);
-        let certificate = IdentifiabilityCertificate::new(network, complex, breakpoints, &genericity);
-        FoldAnswer { folds, graph, genericity, certificate }
+        let genericity = Genericity::until(complex, seed, deadline)?;
+        let certificate =
+            IdentifiabilityCertificate::until(network, complex, breakpoints, &genericity, deadline)?;
+        Ok(FoldAnswer { folds, graph, genericity, certificate })
     }
 
     /// The facts with the keys of `fiberscope folds --json`.

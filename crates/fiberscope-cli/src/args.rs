@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fiberscope::limit::Deadline;
+use fiberscope::limit::{Deadline, Stop, machine_memory};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::answer::AnswerArgs;
@@ -18,6 +18,7 @@ pub use crate::commands::linear::LinearArgs;
 pub use crate::commands::report::ReportArgs;
 pub use crate::commands::reproduce::ReproduceArgs;
 pub use crate::commands::train::TrainArgs;
+use crate::watch::Limits;
 
 /// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
 #[derive(Debug, Parser)]
@@ -47,18 +48,43 @@ pub struct Global {
     /// Number of threads [default: one per core]
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Stop searching after this many seconds and answer "undecided"
+    /// Stop after this many seconds, say what is known, and exit with code 3
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub time_limit: Option<f64>,
+    /// Stop before the process holds more than this many megabytes, say what is known, and exit with
+    /// code 3 [default: 80 % of the machine's memory; watched on Linux only]
+    #[arg(long, global = true, value_name = "MB", value_parser = megabytes)]
+    pub memory: Option<usize>,
     /// No progress, notes or warnings on standard error
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// The limits, counted from the start of the command.
+    #[arg(skip)]
+    limits: Deadline,
 }
 
 impl Global {
-    /// When the time limit is reached, counted from now on.
+    /// The limits that all work of the command shares: time, counted from its start, and memory.
     pub fn deadline(&self) -> Deadline {
-        Deadline::after(self.time_limit.map(Duration::from_secs_f64))
+        self.limits.clone()
+    }
+
+    /// Begins to count, and says what somebody outside has to watch.
+    pub fn begin(&mut self) -> Limits {
+        let stop = Stop::default();
+        let time = self.time_limit.map(Duration::from_secs_f64);
+        let memory = self.memory.or_else(|| machine_memory().map(|bytes| bytes / 10 * 8));
+        self.limits = Deadline::after(time).or(stop.clone()).within(memory);
+        let end = time.and_then(|time| Instant::now().checked_add(time));
+        Limits { end, memory, stop }
+    }
+}
+
+fn megabytes(text: &str) -> Result<usize, String> {
+    let bytes = |count: usize| count.checked_mul(1 << 20);
+    match text.parse().ok().filter(|&count| count > 0).and_then(bytes) {
+        Some(bytes) => Ok(bytes),
+        None => Err("expected a positive number of megabytes".into()),
     }
 }
 

@@ -11,13 +11,19 @@ use fiberscope_core::{
 };
 
 use crate::fiber::{Fiber, Ground, describe};
+use crate::limit::Deadline;
 use crate::rank;
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
 pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
+    examine_until(network, domain, &Deadline::NEVER)
+}
+
+/// The same; when the deadline comes first, the rank of the first layer may be known by bounds only, and the fiber is not looked at.
+pub fn examine_until(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
     let roles = network.roles(domain);
     let first = &network.layers()[0];
-    let first_rank = rank::rank(first.weight());
+    let first_rank = rank::rank_until(first.weight(), deadline);
     let rows = first.width();
     let bottleneck = if network.hidden_depth() == 0 || first.input_width() < rows || first_rank.upper < rows {
         Some(false)
@@ -27,7 +33,7 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
     let hidden = hidden_neurons(network);
     let mut conditions = conditions(network);
     let mut identifiability = identifiability(&roles, &hidden, &conditions);
-    let known = if *domain == Domain::Space { known_fiber(network) } else { None };
+    let known = if *domain == Domain::Space && !deadline.is_past() { known_fiber(network) } else { None };
     let fiber = known.as_ref().map(Fiber::facts);
     if let Some(fiber) = &known {
         conditions.extend(fiber.conditions().iter().cloned());

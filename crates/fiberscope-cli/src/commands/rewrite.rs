@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
 use fiberscope::canonical::canonicalize_until;
+use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::reduce::{ReduceOptions, reduce_until};
 use fiberscope_answer::equivalence::certify;
 use fiberscope_core::{Domain, ExactNetwork, Network};
@@ -20,9 +21,12 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
     let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let reduction = reduce_until(&model.network.to_exact(), &domain, &ReduceOptions::default(), &deadline)?;
-    if deadline.is_past() {
-        output.note("the time limit was reached; more neurons might go");
+    // Half of the time is left to writing and checking.
+    let half = deadline.left().map_or_else(|| deadline.clone(), |left| deadline.at_most(left / 2));
+    let reduction = reduce_until(&model.network.to_exact(), &domain, &ReduceOptions::default(), &half)?;
+    let stopped = half.limit();
+    if let Some(limit) = stopped {
+        output.note(&format!("{limit}; more neurons might go"));
     }
     let written = write_network(&reduction.network, &args.output, output)?;
     let certificate = certify(&model.network, &written, &reduction.moves, &domain);
@@ -48,17 +52,19 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
         "certificate": path.map(|path| path.display().to_string()),
         "certified": certificate.is_some(),
         "output": args.output.display().to_string(),
+        "limit": stopped.map(|limit| limit.name()),
     });
     output.result(&text, &value)?;
-    Ok(Answer::Yes)
+    Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }
 
 pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let model = read_model(&args.model, &args.read.options(), output)?;
     let exact = model.network.to_exact();
-    let Some(canonical) = canonicalize_until(&exact, &Domain::Space, &global.deadline())? else {
-        output.note("the time limit was reached before the canonical form was");
-        return Ok(Answer::Undecided);
+    let deadline = global.deadline();
+    let Some(canonical) = canonicalize_until(&exact, &Domain::Space, &deadline)? else {
+        let limit = deadline.limit().unwrap_or(Limit::Time);
+        return Err(LimitReached { limit, when: "before the canonical form was known".into() }.into());
     };
     let mut text = format!("fingerprint {}\nclass {}\n", canonical.fingerprint, canonical.class.name());
     if let Some(path) = &args.output {
@@ -80,6 +86,10 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
     let (a, b) = (read_model(&args.a, &read, output)?.network, read_model(&args.b, &read, output)?.network);
     let options = AlignOptions { seed: global.seed, deadline: global.deadline(), ..AlignOptions::default() };
     let alignment = align_networks(&a, &b, &options)?;
+    let stopped = options.deadline.limit();
+    if let Some(limit) = stopped {
+        output.note(&format!("{limit}; there may be a closer network"));
+    }
     save(&alignment.network, &args.output, Precision::F64)?;
     let mut text = format!(
         "distance {:.6e} -> {:.6e}\nwrote {}\n",
@@ -94,7 +104,7 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
         "exact": alignment.exact,
         "output": args.output.display().to_string(),
     });
-    if let Some(path) = &args.data {
+    if let (Some(path), None) = (&args.data, stopped) {
         let points = load_data(path)?.points;
         let before = interpolation_barrier(&a, &b, &points, None, 20)?;
         let after = interpolation_barrier(&a, &alignment.network, &points, None, 20)?;
@@ -102,8 +112,9 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
         value["barrier_before"] = json!(before.height);
         value["barrier_after"] = json!(after.height);
     }
+    value["limit"] = json!(stopped.map(|limit| limit.name()));
     output.result(&text, &value)?;
-    Ok(Answer::Yes)
+    Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }
 
 /// Writes an exact network, rounded to doubles with a note where that is needed.

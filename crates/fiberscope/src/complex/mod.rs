@@ -46,7 +46,7 @@ use fiberscope_core::DomainError;
 use thiserror::Error;
 
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
-pub use construct::{ConstructError, Constructed, construct_identifiable};
+pub use construct::{ConstructError, Constructed, construct_identifiable, construct_identifiable_until};
 pub use count::CellCounts;
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;

@@ -444,7 +444,8 @@ impl<'a> Question<'a> {
 
     fn undecided(&self, (explored, cells): (f64, u64), state: Option<Box<SearchState>>, known: Known) -> Verdict {
         let difference = known.difference.map(|(difference, _)| difference);
-        Verdict::Undecided { explored, cells, state, bound: self.bound(), difference }
+        let limit = self.deadline.limit();
+        Verdict::Undecided { explored, cells, state, limit, bound: self.bound(), difference }
     }
 
     fn equal(&self, evidence: Evidence, method: Method) -> Option<Answer> {

@@ -38,7 +38,7 @@ impl Question<'_> {
 
     /// The procedures that need no search.
     pub(super) fn polynomial(&self, a: &Reduction, b: &Reduction) -> Option<Found> {
-        let matching = match_layers(&a.network, &b.network);
+        let matching = match_layers(&a.network, &b.network, self.deadline)?;
         let moves_a = a.moves.clone();
         let moves_b = b.moves.clone().compose(matching.moves);
         let (net_a, net_b) = (&a.network, &matching.network);

@@ -5,6 +5,7 @@ use std::fmt;
 use fiberscope_core::{Certificate, Rational};
 
 use super::regions::SearchState;
+use crate::limit::Limit;
 
 /// A point with different outputs, evaluated exactly.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +97,8 @@ pub enum Verdict {
         cells: u64,
         /// Where to go on; `None` if the search was not begun.
         state: Option<Box<SearchState>>,
+        /// The limit that was reached, if one was.
+        limit: Option<Limit>,
         /// The best certified bound for the difference on the domain, if one is known.
         bound: Option<Rational>,
         /// The point with the largest difference that was seen; only where a tolerance was asked for, which it does not exceed.

@@ -19,6 +19,7 @@
 
 mod affine;
 mod factor;
+mod foresee;
 mod relax;
 mod roles;
 
@@ -231,7 +232,10 @@ impl State<'_> {
         let roles = roles::of_layer(&self.network, self.domain, layer);
         let pairs = affine::vanishing_pairs(&self.network, layer, &roles);
         let linear = roles.iter().filter(|&&role| role == Role::Linear).count();
-        linear + 2 * pairs.len() == roles.len() && self.make(vec![Move::Fold { layer, pairs }])
+        let [first, second] = [&self.network.layers()[layer], &self.network.layers()[layer + 1]];
+        linear + 2 * pairs.len() == roles.len()
+            && foresee::ends_in_time(first, second, self.deadline)
+            && self.make(vec![Move::Fold { layer, pairs }])
     }
 }
 

@@ -41,11 +41,13 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
         let transparency = Transparency::new(&network, &domain, &programs)?;
         return stopped(args, &network, &transparency, output);
     };
-    let breakpoints = BreakpointComplex::new(&complex);
+    let deadline = &limits.deadline;
+    output.know(format!("the complex has {} regions", complex.regions().len()));
+    let breakpoints = BreakpointComplex::until(&complex, deadline)?;
     if let Some(other) = &other {
         return matched(&relabelling(&complex, &breakpoints, [&network, other])?, output);
     }
-    let found = FoldAnswer::new(&network, &complex, &breakpoints, global.seed);
+    let found = FoldAnswer::until(&network, &complex, &breakpoints, global.seed, deadline)?;
     let picture = picture(args, &found);
     for path in &args.graph {
         match path.extension().and_then(|e| e.to_str()) {

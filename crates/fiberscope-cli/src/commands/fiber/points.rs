@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use fiberscope::fiber::{FiberPath, FiberSampler, PathError, SamplerError};
+use fiberscope::limit::{Limit, LimitReached};
 use fiberscope_answer::fiber::Subject;
 use fiberscope_answer::points::{self, Comparison};
 use fiberscope_core::Network;
@@ -86,7 +87,8 @@ impl<'a> Written<'a> {
 
     fn finish(self, wanted: usize, what: &str, output: &Output) -> anyhow::Result<Answer> {
         if self.files.is_empty() && wanted > 0 {
-            bail!("the time limit was reached before the first point");
+            let limit = self.subject.deadline.limit().unwrap_or(Limit::Time);
+            return Err(LimitReached { limit, when: "before the first point".into() }.into());
         }
         let count = self.files.len();
         let Comparison { exact, rounded, unproved, largest } = self.compared;

@@ -14,6 +14,8 @@ const SHORT: usize = 72;
 pub fn run(args: &VolumeArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
     let answer = VolumeAnswer::new(&args.widths, args.samples, global.seed, &global.deadline())?;
     let VolumeAnswer { found, estimate, .. } = &answer;
+    // Writing a number of millions of digits may take long.
+    output.know(format!("the fraction is about {}", near_one(&found.exact)));
     let fraction = found.exact.to_string();
     let shown = if fraction.len() <= SHORT {
         fraction
@@ -21,7 +23,7 @@ pub fn run(args: &VolumeArgs, global: &Global, output: &Output) -> anyhow::Resul
         format!("a fraction of {} digits (--json prints it)", fraction.len() - 1)
     };
     let estimate = match estimate.samples {
-        0 => "none: the time limit was reached".into(),
+        0 => "none: a limit was reached".into(),
         samples => format!("{} +- {:.1e} ({samples} parameters)", estimate.estimate, estimate.error),
     };
     let names = args.widths.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
