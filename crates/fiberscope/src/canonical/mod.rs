@@ -43,6 +43,27 @@ impl CoveredClass {
             CoveredClass::General => "general",
         }
     }
+
+    /// Whether all networks of this class and the other complete ones with the same function have the same fingerprint. Otherwise different
+    /// fingerprints prove nothing about networks of which nothing else is known.
+    pub fn is_complete(self) -> bool {
+        matches!(self, CoveredClass::Affine | CoveredClass::OneHiddenLayer)
+    }
+
+    /// What equal and different fingerprints prove, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            CoveredClass::Affine | CoveredClass::OneHiddenLayer => {
+                "the same fingerprint proves the same function, another one of class affine or one_hidden_layer another function"
+            }
+            CoveredClass::Bottleneck => {
+                "the same fingerprint proves the same function; another one proves another function only of generic networks of this class"
+            }
+            CoveredClass::General => {
+                "the same fingerprint proves the same function; another one proves nothing"
+            }
+        }
+    }
 }
 
 /// A network in canonical form.
