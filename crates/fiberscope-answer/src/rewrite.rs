@@ -192,7 +192,8 @@ impl Aligned {
 
     /// The facts with the keys of `fiberscope align --json`.
     pub fn to_json(&self) -> Value {
-        let Alignment { moves, distance_before, distance_after, exact, rounded, relative, .. } = &self.alignment;
+        let Alignment { moves, distance_before, distance_after, exact, rounded, relative, .. } =
+            &self.alignment;
         json!({
             "distance_before": distance_before,
             "distance_after": distance_after,
@@ -264,7 +265,9 @@ mod tests {
 
     #[test]
     fn bounds_are_printed_rounded_up() {
-        for (text, shown) in [("0", "0.000e0"), ("1/3", "3.334e-1"), ("1/8", "1.250e-1"), ("99999/10000", "1.000e1")] {
+        for (text, shown) in
+            [("0", "0.000e0"), ("1/3", "3.334e-1"), ("1/8", "1.250e-1"), ("99999/10000", "1.000e1")]
+        {
             assert_eq!(upper(&text.parse().unwrap()), shown);
         }
     }

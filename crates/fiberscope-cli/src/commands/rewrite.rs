@@ -7,7 +7,9 @@ use anyhow::bail;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, upper, widths};
+use fiberscope_answer::rewrite::{
+    Aligned, Reduced, WrittenForm, canonical_json, canonical_text, upper, widths,
+};
 use fiberscope_core::{Certificate, Domain};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
 use serde_json::json;
@@ -109,7 +111,9 @@ fn write_certificate(
 ) -> anyhow::Result<Option<String>> {
     let Some(path) = path else { return Ok(None) };
     let Some(certificate) = certificate else {
-        output.note("no certificate was written: the parameters were rounded, and there is no bound for the outputs");
+        output.note(
+            "no certificate was written: the parameters were rounded, and there is no bound for the outputs",
+        );
         return Ok(None);
     };
     write_atomically(path, |file| file.write_all(certificate.to_json().as_bytes()))?;

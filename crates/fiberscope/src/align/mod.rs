@@ -65,13 +65,7 @@ pub struct AlignOptions {
 
 impl Default for AlignOptions {
     fn default() -> Self {
-        AlignOptions {
-            scaling: Scaling::Auto,
-            starts: 1,
-            rounds: 50,
-            seed: 0,
-            deadline: Deadline::NEVER,
-        }
+        AlignOptions { scaling: Scaling::Auto, starts: 1, rounds: 50, seed: 0, deadline: Deadline::NEVER }
     }
 }
 

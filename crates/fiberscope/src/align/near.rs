@@ -61,7 +61,8 @@ pub fn near_relabelling(a: &Network, b: &Network, deadline: &Deadline) -> Option
     if a.widths() != b.widths() || activations(a) != activations(b) {
         return None;
     }
-    let mut before = Labels { order: (0..a.input_width()).collect(), factors: vec![Rational::ONE; a.input_width()] };
+    let mut before =
+        Labels { order: (0..a.input_width()).collect(), factors: vec![Rational::ONE; a.input_width()] };
     let (mut orders, mut factors) = (Vec::new(), Vec::new());
     for (rows_a, rows_b) in a.hidden_layers().iter().zip(b.hidden_layers()) {
         before = match_rows(rows_a, rows_b, &before, deadline)?;
@@ -111,7 +112,8 @@ struct Labels {
 /// Partners for all rows of `A`, the best one first.
 fn match_rows(a: &Layer, b: &Layer, before: &Labels, deadline: &Deadline) -> Option<Labels> {
     let shrink: Vec<f64> = before.factors.iter().map(|c| c.to_f64().recip()).collect();
-    let row_of_a = |i: usize| -> Vec<f64> { a.weight().row(i).iter().chain([&a.bias()[i]]).copied().collect() };
+    let row_of_a =
+        |i: usize| -> Vec<f64> { a.weight().row(i).iter().chain([&a.bias()[i]]).copied().collect() };
     let row_of_b = |j: usize| -> Vec<f64> {
         let columns = before.order.iter().zip(&shrink).map(|(&k, shrink)| b.weight()[(j, k)] * shrink);
         columns.chain([b.bias()[j]]).collect()
@@ -155,7 +157,8 @@ fn spread(x: &[f64], y: &[f64]) -> Option<f64> {
 fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: &Labels) -> Option<Rational> {
     let exact = |x: f64| Rational::from_f64(x);
     let mut ends: Option<(Rational, Rational)> = None;
-    let columns = (0..a.input_width()).map(|k| (a.weight()[(i, k)], b.weight()[(j, before.order[k])], Some(&before.factors[k])));
+    let columns = (0..a.input_width())
+        .map(|k| (a.weight()[(i, k)], b.weight()[(j, before.order[k])], Some(&before.factors[k])));
     for (x, y, divided) in columns.chain([(a.bias()[i], b.bias()[j], None)]) {
         if x == 0.0 && y == 0.0 {
             continue;

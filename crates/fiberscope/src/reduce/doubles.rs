@@ -6,8 +6,8 @@
 
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
-    Certificate, Domain, DomainError, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkError, NetworkName,
-    Rational,
+    Certificate, Domain, DomainError, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkError,
+    NetworkName, Rational,
 };
 use thiserror::Error;
 

@@ -24,6 +24,9 @@ use crate::lines::entries;
 /// How often the layers are gone through to shorten numbers.
 const SWEEPS: usize = 3;
 
+/// In networks with more parameters numbers that are only too long are not moved through several layers.
+const LARGE: usize = 1 << 16;
+
 /// The scalings after which every parameter is a double (none if they all are); `None` if such scales were not found.
 ///
 /// There are none at all if [`is_dyadic_up_to_scales`] says so, or if a first-layer row over its content has an entry of more than 53 bits.
@@ -31,22 +34,43 @@ pub fn scales_to_doubles(network: &ExactNetwork) -> Option<MoveChain> {
     if count_longer(network) == 0 {
         return Some(MoveChain::default());
     }
+    // Numbers that are only too long are dealt with where they are.
+    if is_dyadic(network) {
+        let found = shortened(network.clone(), MoveChain::default());
+        if found.is_some() || network.parameter_count() > LARGE {
+            return found;
+        }
+    }
     let bounds = Bounds::new(network)?;
     [Choice::Near, Choice::Least, Choice::Greatest].into_iter().find_map(|choice| {
         let mut scaled = network.clone();
-        let mut moves = bounds.choose(&mut scaled, choice);
-        for _ in 0..SWEEPS {
-            let before = count_longer(&scaled);
-            if before == 0 {
-                return Some(moves);
-            }
-            moves = moves.compose(shorten(&mut scaled));
-            if count_longer(&scaled) == before {
-                break;
-            }
-        }
-        (count_longer(&scaled) == 0).then_some(moves)
+        let moves = bounds.choose(&mut scaled, choice);
+        shortened(scaled, moves)
     })
+}
+
+/// The moves, and those that shorten what they leave too long, if that is possible.
+fn shortened(mut network: ExactNetwork, mut moves: MoveChain) -> Option<MoveChain> {
+    let mut longer = count_longer(&network);
+    for _ in 0..SWEEPS {
+        if longer == 0 {
+            break;
+        }
+        moves = moves.compose(shorten(&mut network));
+        let left = count_longer(&network);
+        if left == longer {
+            return None;
+        }
+        longer = left;
+    }
+    (longer == 0).then_some(moves)
+}
+
+fn is_dyadic(network: &ExactNetwork) -> bool {
+    let dyadic = |layer: &Layer<Rational>| {
+        layer.weight().entries().iter().chain(layer.bias()).all(Rational::is_dyadic)
+    };
+    network.layers().iter().all(dyadic)
 }
 
 /// Whether positive scales exist with which every parameter is an integer times a power of two, of any length.
@@ -117,7 +141,9 @@ impl Bounds {
                 let least = least_scale(rows, unit, &ones);
                 let chosen = match (choice, greatest) {
                     (Choice::Least, _) => least,
-                    (Choice::Near, Some(greatest)) => least.common_multiple(&greatest.common_divisor(&Odd::one())),
+                    (Choice::Near, Some(greatest)) => {
+                        least.common_multiple(&greatest.common_divisor(&Odd::one()))
+                    }
                     (Choice::Greatest, Some(greatest)) => greatest.clone(),
                     (_, None) => least.common_multiple(&Odd::one()),
                 };
@@ -254,7 +280,8 @@ mod tests {
         let layer = |(l, rows): (usize, &&[&[&str]])| {
             let number = |x: &&str| x.parse::<Rational>().unwrap();
             let width = rows[0].len() - 1;
-            let weight: Vec<Vec<_>> = rows.iter().map(|row| row[..width].iter().map(number).collect()).collect();
+            let weight: Vec<Vec<_>> =
+                rows.iter().map(|row| row[..width].iter().map(number).collect()).collect();
             let bias = rows.iter().map(|row| number(&row[width])).collect();
             let activation = if l == last { Activation::Identity } else { Activation::Relu };
             Layer::new(Matrix::from_rows(&weight).unwrap(), bias, activation)
@@ -316,7 +343,9 @@ mod tests {
             let mut network = Network::new(layers.collect()).unwrap();
             for layer in 0..network.hidden_depth() {
                 let factors = (0..widths[layer + 1])
-                    .map(|_| &Rational::from(rng.random_range(1..100)) / &Rational::from(rng.random_range(1..100)))
+                    .map(|_| {
+                        &Rational::from(rng.random_range(1..100)) / &Rational::from(rng.random_range(1..100))
+                    })
                     .collect();
                 Move::Scale { layer, factors }.apply(&mut network, &Domain::Space).unwrap();
             }
