@@ -142,9 +142,9 @@ def check(
     return make(Checked, data, text=text)
 
 
-def reduce(net: Network, box: Any = None, **options: Unpack[Options]) -> Reduced:
+def reduce(net: Network, box: Any = None, round: bool = False, **options: Unpack[Options]) -> Reduced:
     with terms(**options) as given:
-        small, data, proof = _native.reduce(net._net, as_box(box), given)
+        small, data, proof = _native.reduce(net._net, as_box(box), bool(round), given)
     return make(Reduced, data, network=_wrap(small), certificate=None if proof is None else Certificate(proof))
 
 
@@ -157,19 +157,28 @@ def canon(net: Network, **options: Unpack[Options]) -> Canonical:
     return make(Canonical, data, network=_wrap(made))
 
 
-def align(a: Any, b: Any, *, data: Any = None, **options: Unpack[Options]) -> Aligned:
-    """The second network rewritten, keeping its function, to be as close to the first as possible.
+def align(a: Any, b: Any, *, data: Any = None, scaling: str = "auto", **options: Unpack[Options]) -> Aligned:
+    """The second network with its neurons permuted and scaled to be as close to the first as possible.
+
+    If it is the first one permuted and scaled, by any factors and up to the rounding of its parameters, `relative` is the largest
+    relative difference of the parameters: 0 if they are exactly related. `scaling` is "auto" (real factors in that case, and the
+    result is rounded; otherwise powers of two, which keep the function exactly), "powers-of-two", "real" or "none".
 
     >>> import fiberscope as fs
     >>> found = fs.align("zoo:deep", "zoo:deep-shuffled")
-    >>> found.distance_before > found.distance_after, found.distance_after
-    (True, 0.0)
+    >>> found.distance_before > found.distance_after, found.distance_after, found.exact, found.relative
+    (True, 0.0, True, 0.0)
+    >>> found = fs.align("zoo:deep", "zoo:deep-rounded")
+    >>> found.exact, 0 < found.relative < 1e-15
+    (False, True)
     """
+    if scaling not in ("auto", "powers-of-two", "real", "none"):
+        raise ArgumentError(f'expected scaling "auto", "powers-of-two", "real" or "none", found {scaling!r}')
     first, second = _network(a, "a"), _network(b, "b")
     given_points = None if data is None else as_points(data, "data", first.widths[0])
     with terms(**options) as given:
-        made, found = _native.align(first._net, second._net, given_points, given)
-    return make(Aligned, found, network=_wrap(made))
+        made, found, proof = _native.align(first._net, second._net, given_points, scaling, given)
+    return make(Aligned, found, network=_wrap(made), certificate=None if proof is None else Certificate(proof))
 
 
 def regions(
@@ -194,9 +203,15 @@ def folds(net: Network, box: Any, max_regions: int, **options: Unpack[Options]) 
 def match_folds(a: Any, b: Any, *, box: Any = None, max_regions: int = 20_000, **options: Unpack[Options]) -> FoldMatch:
     """The permutations and scalings that turn one network into another, read off from where their functions bend.
 
+    Where rounding has made the functions different, they are read off the parameters; `exact` is false then, and `relative` the largest
+    relative difference of the parameters.
+
     >>> import fiberscope as fs
     >>> bool(fs.match_folds("zoo:deep", "zoo:deep-shuffled", box=(-1, 1)))
     True
+    >>> near = fs.match_folds("zoo:deep", "zoo:deep-rounded", box=(-1, 1))
+    >>> near.matched, near.exact, near.relative < 1e-15
+    (True, False, True)
     """
     with terms(**options) as given:
         data = _native.match_folds(_network(a, "a")._net, _network(b, "b")._net, as_box(box), max_regions, given)

@@ -136,10 +136,20 @@ class Reduced(Result):
     network: Network
     widths_before: list[int]
     widths_after: list[int]
+    exact: bool
+    """Whether the function is exactly the same; otherwise parameters were rounded, as was asked for."""
+    bound: float | None
+    """The outputs differ by no more; `None` if parameters were rounded and the domain is not bounded."""
+    relative: float
+    """The largest change of a parameter by rounding, relative to its size."""
     certificate: Certificate | None
-    """The proof that both are equal; `None` if parameters had to be rounded."""
+    """The proof of equality or of the bound; `None` without a bound."""
     complete: bool
     """False if the time limit was reached: more neurons might go."""
+    rational_widths: list[int] | None
+    """The widths that a reduction has whose parameters are no doubles, if there is one."""
+    left: list[dict[str, Any]]
+    """The steps that were left out because of that: `layer`, `neurons` (from 1, of the result) and `step`."""
     moves: Any = aside()
 
 
@@ -149,9 +159,15 @@ class Canonical(Result):
 
     network: Network
     fingerprint: str
-    """Equal for equal functions of the class."""
+    """The same fingerprint proves the same function."""
+    complete: bool
+    """Whether another fingerprint of a network for which this is true as well proves another function."""
+    meaning: str
+    """What equal and different fingerprints prove, in a sentence."""
     exact: bool
     """Whether the representative's numbers are doubles; otherwise they were rounded."""
+    relative: float
+    """The largest change of a parameter by rounding, relative to its size."""
     moves: Any = aside()
 
 
@@ -163,6 +179,13 @@ class Aligned(Result):
     distance_before: float
     distance_after: float
     exact: bool
+    """Whether the result computes the function of the second network exactly; otherwise its parameters were rounded."""
+    rounded: float
+    """The largest change of a parameter by that rounding, relative to its size."""
+    relative: float | None
+    """If the second network is the first permuted and scaled up to rounding: the largest relative difference of their parameters."""
+    certificate: Certificate | None
+    """The proof that the function is kept, if it is exactly."""
     barrier_before: float | None
     """The interpolation barrier on the given data."""
     barrier_after: float | None
@@ -262,9 +285,13 @@ class Folds(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FoldMatch(Result):
-    """Whether permutations and scalings turn one network into another. True in an `if` iff they do."""
+    """Whether permutations and scalings turn one network into another. True in an `if` iff they do, exactly or up to rounding."""
 
     matched: bool
+    exact: bool | None
+    """Whether they do exactly."""
+    relative: float | None
+    """The largest relative difference of corresponding parameters after them: 0 if exact."""
     method: str
     layers: list[dict[str, Any]] | None
     reason: str | None

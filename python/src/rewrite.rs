@@ -5,14 +5,15 @@ use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
+use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
 use fiberscope::anatomy::examine;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
-use fiberscope::reduce::{ReduceOptions, reduce_until};
 use anyhow::Context;
+use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_answer::check::{answer, parse_claim};
 use fiberscope_answer::equivalence;
+use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use fiberscope_check::Question;
 use fiberscope_core::{Certificate, Domain, Network};
 use fiberscope_report::{json, text};
@@ -119,30 +120,23 @@ pub fn check(
     })
 }
 
-/// Fewer neurons: the network, JSON, and the certificate if the result is exact.
+/// Fewer neurons: the network, JSON, and the certificate of equality, or of the bound where parameters were rounded.
 #[pyfunction]
 pub fn reduce(
     py: Python,
     net: &Net,
     place: Option<Place>,
+    round: bool,
     terms: Terms,
 ) -> PyResult<(Net, String, Option<String>)> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let reduction =
-            reduce_until(&network.to_exact(), &domain, &ReduceOptions::default(), &watch.deadline)?;
-        let (small, _) = reduction.network.to_f64()?;
-        let certificate =
-            fiberscope_answer::equivalence::certify(&network, &small, &reduction.moves, &domain);
-        let value = json!({
-            "widths_before": network.widths(),
-            "widths_after": small.widths(),
-            "moves": reduction.moves,
-            "certified": certificate.is_some(),
-            "complete": !watch.deadline.is_past(),
-        });
-        Ok((small, value.to_string(), certificate.map(|certificate| certificate.to_json())))
+        let options = ReduceOptions::default();
+        let reduction = reduce_in_doubles(&network, &domain, &options, round, &watch.deadline)?;
+        let reduced = Reduced::new(reduction, &network, &domain, !watch.deadline.is_past())?;
+        let value = reduced.to_json().to_string();
+        Ok((reduced.reduction.network, value, reduced.certificate.map(|certificate| certificate.to_json())))
     });
     let (small, value, certificate) = done?;
     Ok((Net::computed(small, &format!("{}, reduced", net.name)), value, certificate))
@@ -155,52 +149,57 @@ pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<(Net, Strin
     let done = work(py, &terms, move |watch| {
         let found = canonicalize_until(&network.to_exact(), &Domain::Space, &watch.deadline)?;
         let Some(canonical) = found else { return Ok(None) };
-        let (rounded, lossless) = canonical.network.to_f64()?;
-        let value = json!({
-            "fingerprint": canonical.fingerprint,
-            "class": canonical.class.name(),
-            "moves": canonical.moves,
-            "widths": canonical.network.widths(),
-            "exact": lossless,
-        });
-        Ok(Some((rounded, value.to_string())))
+        let form = WrittenForm::new(&canonical)?;
+        let value = canonical_json(&canonical, Some(&form));
+        Ok(Some((form.network, value.to_string())))
     });
     let named = |rounded| Net::computed(rounded, &format!("{}, canonical", net.name));
     Ok(done?.map(|(rounded, value)| (named(rounded), value)))
 }
 
-/// The second network close to the first: the network and JSON.
+/// The second network close to the first: the network, JSON, and the certificate that its function is kept, if it is exactly.
 #[pyfunction]
 pub fn align(
     py: Python,
     a: &Net,
     b: &Net,
     data: Option<PyReadonlyArray2<f64>>,
+    scaling: &str,
     terms: Terms,
-) -> PyResult<(Net, String)> {
+) -> PyResult<(Net, String, Option<String>)> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let points = data.as_ref().map(matrix);
+    let scaling = match scaling {
+        "auto" => Scaling::Auto,
+        "powers-of-two" => Scaling::PowersOfTwo,
+        "real" => Scaling::Doubles,
+        "none" => Scaling::None,
+        other => {
+            let expected = "expected scaling \"auto\", \"powers-of-two\", \"real\" or \"none\"";
+            return Err(raise(py, &anyhow::anyhow!("{expected}, found {other:?}")));
+        }
+    };
     let done = work(py, &terms, move |watch| {
         let (a, b): (Arc<Network>, Arc<Network>) = networks;
-        let options =
-            AlignOptions { seed: watch.seed, deadline: watch.deadline.clone(), ..AlignOptions::default() };
-        let alignment = align_networks(&a, &b, &options)?;
-        let mut value = json!({
-            "distance_before": alignment.distance_before,
-            "distance_after": alignment.distance_after,
-            "moves": alignment.moves,
-            "exact": alignment.exact,
-        });
+        let options = AlignOptions {
+            scaling,
+            seed: watch.seed,
+            deadline: watch.deadline.clone(),
+            ..AlignOptions::default()
+        };
+        let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
+        let mut value = aligned.to_json();
         if let Some(points) = points {
             let height =
                 |b: &Network| interpolation_barrier(&a, b, &points, None, 20).map(|found| found.height);
             value["barrier_before"] = json!(height(&b)?);
-            value["barrier_after"] = json!(height(&alignment.network)?);
+            value["barrier_after"] = json!(height(&aligned.alignment.network)?);
         }
-        Ok((alignment.network, value.to_string()))
+        let certificate = aligned.certificate.map(|certificate| certificate.to_json());
+        Ok((aligned.alignment.network, value.to_string(), certificate))
     });
-    let (network, value) = done?;
-    Ok((Net::computed(network, &format!("{}, aligned", b.name)), value))
+    let (network, value, certificate) = done?;
+    Ok((Net::computed(network, &format!("{}, aligned", b.name)), value, certificate))
 }
 
 /// The network with neurons permuted and scaled at random, and the certificate that it computes the same function.

@@ -9,6 +9,7 @@ use fiberscope::equivalence::regions::{SearchProgress, SearchState};
 use fiberscope::equivalence::{
     Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Method, Verdict, decide,
 };
+use fiberscope::limit::Limit;
 use fiberscope_core::{
     Certificate, Domain, Evidence, Matrix, MoveChain, Network, NetworkName, Rational, decimal,
 };
@@ -123,9 +124,10 @@ pub fn value(decision: &Decision, domain: &Domain) -> Value {
             put("difference", lower(&found.size()));
             bound.as_ref()
         }
-        Verdict::Undecided { explored, cells, bound, difference, .. } => {
+        Verdict::Undecided { explored, cells, limit, bound, difference, .. } => {
             put("explored", json!(explored));
             put("cells", json!(cells));
+            put("limit", json!(limit.map(Limit::name)));
             put("differ_at", json!(difference.as_ref().map(|found| numbers(&found.x))));
             put("difference", json!(difference.as_ref().map(|found| lower(&found.size()))));
             bound.as_ref()

@@ -19,6 +19,7 @@ pub mod picture;
 pub mod points;
 pub mod report;
 pub mod reproduce;
+pub mod rewrite;
 pub mod slice;
 pub mod tour;
 pub mod volume;

@@ -272,10 +272,11 @@ pub struct EquivArgs {
 /// Remove neurons without changing the function
 ///
 /// Dead and unconnected neurons go, multiples are merged, cancelling pairs and superfluous linear neurons
-/// are resolved, linear layers are folded.
+/// are resolved, linear layers are folded. What is written computes the same function exactly: steps after which no scales
+/// make doubles of the parameters are left out and listed, unless --round is given.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  fiberscope reduce zoo:cancelling --output small.json --certificate proof.json"
+    after_help = "Examples:\n  fiberscope reduce zoo:cancelling --output small.json --certificate proof.json\n  fiberscope reduce model.json --output small.json --box -1,1 --round"
 )]
 pub struct ReduceArgs {
     /// The network
@@ -286,7 +287,10 @@ pub struct ReduceArgs {
     /// Keep the function on a box only: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
-    /// Write the certificate of equality to this file
+    /// Take all steps and round the parameters to doubles; the bound for the outputs needs a bounded --box
+    #[arg(long)]
+    pub round: bool,
+    /// Write the certificate to this file: of equality, or of the bound
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
     #[command(flatten)]
@@ -294,6 +298,9 @@ pub struct ReduceArgs {
 }
 
 /// Write the canonical representative of a network and print the fingerprint of its function
+///
+/// The same fingerprint proves the same function. Another one proves another function only in the classes for which the
+/// answer says so.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope canon zoo:hiding-one-flipped --output canonical.json")]
 pub struct CanonArgs {
@@ -302,13 +309,21 @@ pub struct CanonArgs {
     /// Where to write the canonical representative
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Write it even if its parameters are no doubles, rounded
+    #[arg(long)]
+    pub round: bool,
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
-/// Rewrite B, keeping its function, to be as close to A as possible
+/// Rewrite B by permuting and scaling neurons to be as close to A as possible
+///
+/// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, that is found, and the answer says
+/// how large the relative difference of the parameters is.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope align zoo:deep zoo:deep-shuffled --output aligned.json")]
+#[command(
+    after_help = "Examples:\n  fiberscope align zoo:deep zoo:deep-shuffled --output aligned.json\n  fiberscope align zoo:deep zoo:deep-rounded --output aligned.json"
+)]
 pub struct AlignArgs {
     /// The network to come close to
     #[arg(value_name = "A")]
@@ -322,8 +337,26 @@ pub struct AlignArgs {
     /// Inputs on which the interpolation barrier is measured (.csv, .npy, .npz)
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// The factors that neurons may be scaled by
+    #[arg(long, value_enum, default_value_t = AlignScaling::Auto)]
+    pub scaling: AlignScaling,
+    /// Write the certificate that the result computes B's function to this file, if it does exactly
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AlignScaling {
+    /// Real factors where they relate A and B up to rounding, else powers of two
+    Auto,
+    /// Powers of two only: the function of B is kept exactly
+    PowersOfTwo,
+    /// The real factors that come closest; the result is rounded
+    Real,
+    /// None: neurons are only permuted
+    None,
 }
 
 /// Check a certificate in exact arithmetic
