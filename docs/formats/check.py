@@ -2,9 +2,9 @@
 """A second checker for Fiberscope certificates, written from the format page alone.
 
     python3 check.py CERT A.json B.json [--box LO,HI | --box FILE.json | --space]
-                     [--claim equivalent|different|within=EPS] [--json]
+                     [--claim equivalent|different|within=EPS] [--time-limit SECONDS] [--json]
 
-Exit code 0: the certificate proves the claim; 1: refused; 2: a file cannot be read; 3: a limit of the format was reached.
+Exit code 0: the certificate proves the claim; 1: refused; 2: a file cannot be read; 3: stopped by --time-limit or memory.
 Networks are Fiberscope's JSON (network-v1.md) or .npz; `fiberscope convert model.onnx model.json` makes the former.
 
 It shares no code with `fiberscope check` and needs nothing but Python's standard library, so that a reader who trusts
@@ -21,21 +21,20 @@ import argparse
 import hashlib
 import json
 import re
+import signal
 import struct
 import sys
 import zipfile
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
-from math import gcd, isfinite, lcm
+from functools import cached_property, lru_cache
+from math import gcd, inf, isfinite, lcm, nextafter
 from operator import mul
 from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Sequence
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Answers
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Answers ---------------------------------------------------------------------------------------------------------
 
 
 class Unreadable(Exception):
@@ -46,22 +45,22 @@ class Refused(Exception):
     """The file is readable, and a rule does not hold."""
 
 
-class Limit(Exception):
-    """The page's limits stop the check; nothing is said about the networks."""
+class Stopped(Exception):
+    """Time is over; nothing is said about the certificate."""
 
 
 @dataclass
 class Result:
     """What was proved, or why nothing was."""
 
-    answer: str  # proved, refused, unreadable, limit
+    answer: str  # proved, refused, unreadable, stopped
     reason: str = ""
     kind: Optional[str] = None
     claim: Optional[str] = None
     bound: Optional[Fraction] = None
     domain: Any = None
 
-    EXIT = {"proved": 0, "refused": 1, "unreadable": 2, "limit": 3}
+    EXIT = {"proved": 0, "refused": 1, "unreadable": 2, "stopped": 3}
 
     def to_json(self) -> dict[str, Any]:
         bound = None if self.bound is None else str(self.bound)
@@ -69,18 +68,12 @@ class Result:
                 "bound": bound, "kind": self.kind, "reason": self.reason}
 
 
-def refuse(sentence: str) -> NoReturn:
-    raise Refused(sentence)
-
-
-def demand(holds: bool, sentence: str) -> None:
+def demand(holds: bool, rule: str) -> None:
     if not holds:
-        raise Refused(sentence)
+        raise Refused(f"broken rule: {rule}")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# JSON, strictly: no duplicate keys, no unknown keys, no floats, one form of numbers (page: Conventions)
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- JSON, strictly: no duplicate keys, no unknown keys, no floats, one form of numbers (page: Conventions) ----------
 
 Form = Callable[[Any], Any]
 
@@ -157,26 +150,28 @@ class Reader:
             raise Unreadable(f"something follows the file's object at character {self.at + 1}")
 
 
-def index(value: Any) -> int:
-    if type(value) is not int or not 1 <= value < 1 << 64:
-        raise Unreadable(f"expected an integer from 1 on, found {str(value)[:40]}")
+def natural(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= 1 << 63:
+        raise Unreadable(f"expected an integer, found {short(value)}")
     return value
 
 
-def natural(value: Any) -> int:
-    return 0 if type(value) is int and value == 0 else index(value)
+def index(value: Any) -> int:
+    if natural(value) == 0:
+        raise Unreadable("layers, neurons and constraints count from 1, found 0")
+    return value
 
 
 def string(value: Any) -> str:
     if type(value) is not str:
-        raise Unreadable(f"expected a string, found {str(value)[:40]}")
+        raise Unreadable(f"expected a string, found {short(value)}")
     return value
 
 
 def one_of(*words: str) -> Form:
     def form(value: Any) -> str:
         if type(value) is not str or value not in words:
-            raise Unreadable(f"expected one of {', '.join(words)}, found {str(value)[:40]}")
+            raise Unreadable(f"expected one of {', '.join(words)}, found {short(value)}")
         return value
     return form
 
@@ -192,9 +187,11 @@ def digits(text: str) -> int:
     return digits(text[:-half]) * 10 ** half + digits(text[-half:])
 
 
-def number(value: Any) -> Fraction:
+def number(value: Any, longest: int = 131_072) -> Fraction:
     """`"p"` or `"p/q"` in lowest terms, q > 1: one form for each number."""
     match = NUMBER.match(string(value))
+    if len(value) > longest:
+        raise Unreadable(f"a number has {len(value)} characters; at most {longest} are read")
     if not match:
         raise Unreadable(f"{value[:40]!r} is not a number of the form \"p\" or \"p/q\"")
     sign, p, q = match.group(1), digits(match.group(2)), digits(match.group(3) or "1")
@@ -206,7 +203,7 @@ def number(value: Any) -> Fraction:
 def listing(form: Form) -> Form:
     def read(value: Any) -> list[Any]:
         if type(value) is not list:
-            raise Unreadable(f"expected a list, found {str(value)[:40]}")
+            raise Unreadable(f"expected a list, found {short(value)}")
         return [form(item) for item in value]
     return read
 
@@ -214,7 +211,7 @@ def listing(form: Form) -> Form:
 def row(*forms: Form) -> Form:
     def read(value: Any) -> tuple[Any, ...]:
         if type(value) is not list or len(value) != len(forms):
-            raise Unreadable(f"expected a list of {len(forms)} values, found {str(value)[:40]}")
+            raise Unreadable(f"expected a list of {len(forms)} values, found {short(value)}")
         return tuple(form(item) for form, item in zip(forms, value))
     return read
 
@@ -271,7 +268,7 @@ MOVES: dict[str, tuple[dict[str, Form], dict[str, tuple[Form, Any]]]] = {
 def move(value: Any) -> dict[str, Any]:
     name = value.get("move") if type(value) is dict else None
     if type(name) is not str or name not in MOVES:
-        raise Unreadable(f"expected a move, found {str(name)[:40]}")
+        raise Unreadable(f"expected a move, found {short(name)}")
     needed, optional = MOVES[name]
     return record({"move": string, "layer": index, **needed}, optional)(value)
 
@@ -294,30 +291,45 @@ def node(value: Any) -> tuple[str, Any]:
         if "split" in value:
             return "split", row(one_of("a", "b"), index, index)(value["split"])
         if "empty" in value:
-            return "empty", listing(row(index, number))(value["empty"])
-    raise Unreadable(f"expected a node of a tree, found {str(value)[:40]}")
+            return "empty", listing(row(index, lambda m: number(m, 20_000)))(value["empty"])
+    raise Unreadable(f"expected a node of a tree, found {short(value)}")
 
 
-NAME = record({"sha256": string, "widths": INDICES})
+def digest_form(value: Any) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", string(value)):
+        raise Unreadable("expected a digest of 64 lower-case hexadecimal digits")
+    return value
+
+
+NAME = record({"sha256": digest_form, "widths": listing(natural)})
 BOX = record({"box": listing(row(nullable(number), nullable(number)))})
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Numbers: rounding, and matrices of integers over one denominator
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Numbers: rounding, and matrices of integers over one denominator ------------------------------------------------
 
 
 def round_up(x: Fraction, bits: int) -> Fraction:
-    """The least number m 2^e >= x with 2^(bits-1) <= |m| <= 2^bits; numbers that have that form are kept."""
+    """The page's `up`: with x = n / d 2^e, n and d odd, the fraction n / d rounded up to `bits` or one more binary digits."""
     p, q = x.numerator, x.denominator
     if p == 0:
         return x
-    size = abs(p).bit_length() - q.bit_length()  # 2^(size-1) < |x| < 2^(size+1)
-    if (abs(p) << max(-size, 0)) < (q << max(size, 0)):
-        size -= 1  # now 2^size <= |x| < 2^(size+1)
-    e = size + 1 - bits
-    if e >= 0:
-        return Fraction(-(-p // (q << e)) << e)
-    return Fraction(-(-(p << -e) // q), 1 << -e)
+    twos = (p & -p).bit_length() - (q & -q).bit_length()
+    n, d = p >> max(twos, 0), q >> max(-twos, 0)
+    if d == 1 and n.bit_length() <= bits:
+        return x
+    s = bits - n.bit_length() + d.bit_length()
+    m = -((-n << max(s, 0)) // (d << max(-s, 0)))
+    return Fraction(m << max(twos - s, 0), 1 << max(s - twos, 0))
+
+
+def about(x: Optional[Fraction], up: bool = False) -> str:
+    """A number as sentences name it; with `up` not below its value."""
+    if x is None:
+        return "infinity"
+    try:
+        near = float(x)
+    except OverflowError:
+        return "a number beyond the doubles"
+    return repr(nextafter(near, inf) if up and Fraction(near) < x else near)
 
 
 def round_down(x: Fraction, bits: int) -> Fraction:
@@ -346,9 +358,7 @@ def ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Optional[Fraction]:
     return c if all(x == c * y for x, y in zip(p, q)) else None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Networks (network-v1.md) and their digest
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Networks (network-v1.md) and their digest -----------------------------------------------------------------------
 
 
 @dataclass
@@ -360,6 +370,12 @@ class Layer:
     def integers(self) -> tuple[list[list[int]], int]:
         """Rows (weights, bias) over one denominator."""
         return over_one_denominator([[*w, b] for w, b in zip(self.weight, self.bias)])
+
+    @cached_property
+    def lengths(self) -> tuple[int, int]:
+        """The binary digits of the longest parameter and of all of them, numerators and denominators together."""
+        each = [x.numerator.bit_length() + x.denominator.bit_length() for entries in [*self.weight, self.bias] for x in entries]
+        return max(each), sum(each)
 
 
 Layers = list[Layer]
@@ -377,6 +393,12 @@ class Network:
 
 def widths(layers: Layers) -> list[int]:
     return [len(layers[0].weight[0])] + [len(layer.bias) for layer in layers]
+
+
+def short(value: Any) -> str:
+    """A value as sentences name it."""
+    text = str(value)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def network_of(rows: list[tuple[list[list[float]], list[float], bool]]) -> Network:
@@ -404,7 +426,7 @@ def network_of(rows: list[tuple[list[list[float]], list[float], bool]]) -> Netwo
 
 def double(value: Any) -> float:
     if type(value) not in (int, float):
-        raise Unreadable(f"expected a number, found {str(value)[:40]}")
+        raise Unreadable(f"expected a number, found {short(value)}")
     return float(value)
 
 
@@ -476,9 +498,7 @@ def evaluate(layers: Layers, x: list[Fraction]) -> list[Fraction]:
     return x
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Domains, and interval arithmetic through the layers (page: Moves, "on the domain")
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Domains, and interval arithmetic through the layers (page: Moves, "on the domain") ------------------------------
 
 Side = tuple[Optional[Fraction], Optional[Fraction]]  # None: no bound on that side
 Box = list[Side]
@@ -489,9 +509,9 @@ def read_domain(value: Any, inputs: int) -> Box:
     if value == "space":
         return [(None, None)] * inputs
     sides: Box = value["box"]
-    demand(len(sides) == inputs, f"domain: expected {inputs} intervals, found {len(sides)}")
+    demand(len(sides) == inputs, f"the box has an interval for each of the {inputs} inputs")
     for i, (lower, upper) in enumerate(sides):
-        demand(lower is None or upper is None or lower <= upper, f"domain: the interval of input {i + 1} is empty")
+        demand(lower is None or upper is None or lower <= upper, f"the interval of input {i + 1} is not empty")
     return sides
 
 
@@ -539,10 +559,14 @@ class Work:
     def __init__(self, layers: Layers, box: Box) -> None:
         self.layers, self.box = list(layers), box
         self.known: list[Box] = []  # pre-activations of the first layers
+        self.longest = (1 << 26) + (1 << 12) * sum(len(layer.bias) * (len(layer.weight[0]) + 1) for layer in layers)
 
     def changed(self, layer: int) -> None:
-        """The layer and those behind it are new."""
+        """The layer and those behind it are new. Numbers may not grow without end (page: Limits and work)."""
         del self.known[layer:]
+        longest, total = zip(*(each.lengths for each in self.layers))
+        short = max(longest) <= 1 << 16 and sum(total) <= self.longest
+        demand(short, "numbers stay short: 2^16 bits each, 2^26 + 2^12 P together")
 
     def preactivations(self, layer: int) -> Box:
         while len(self.known) <= layer:
@@ -572,9 +596,7 @@ class Work:
         return self.nonnegative(layer, [-w for w in weight], -bias)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Moves: each keeps the function on the domain (page: Moves)
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Moves: each keeps the function on the domain (page: Moves) ------------------------------------------------------
 
 
 @dataclass
@@ -607,8 +629,8 @@ def set_neurons(work: Work, layer: int, neurons: list[Neuron], next_bias: Option
 def chosen(units: Iterable[int], count: int) -> list[int]:
     """Distinct existing units, from 0."""
     units = list(units)
-    demand(all(unit <= count for unit in units), f"the layer has {count} neurons")
-    demand(len(set(units)) == len(units), "a neuron is named twice")
+    demand(all(unit <= count for unit in units), f"the neurons exist (the layer has {count})")
+    demand(len(set(units)) == len(units), "no neuron is named twice")
     return [unit - 1 for unit in units]
 
 
@@ -628,7 +650,7 @@ def interleave(kept: list[Neuron], new: list[tuple[int, Neuron]]) -> list[Neuron
     places = [place for place, _ in new]
     count = len(kept) + len(new)
     demand(all(p < q for p, q in zip(places, places[1:])), "the places of the new neurons increase")
-    demand(not places or places[-1] <= count, f"the resulting layer has {count} neurons")
+    demand(not places or places[-1] <= count, f"the places exist (the resulting layer has {count} neurons)")
     at, rest = dict(new), iter(kept)
     return [at[place] if place in at else next(rest) for place in range(1, count + 1)]
 
@@ -649,7 +671,7 @@ def linear_change(work: Work, layer: int, change: dict[str, Any], neurons: list[
     sums = list(term)
     for j in remove:
         gone = neurons[j]
-        demand(gone is not None, "a neuron of the move is removed as a linear one")
+        demand(gone is not None, "neurons of the move are not removed as linear ones")
         assert gone is not None
         demand(work.linear(layer, here.relu, gone.weight, gone.bias), f"neuron {j + 1} is linear (z >= 0 on the domain)")
         sums.append(gone)
@@ -704,7 +726,7 @@ def merge(work: Work, layer: int, pairs: list[tuple[int, int]]) -> None:
     gone = set(chosen((d for _, d in pairs), len(neurons)))
     for keep, d in pairs:
         (k,) = chosen([keep], len(neurons))
-        demand(k not in gone, f"neuron {keep} is kept and dropped")
+        demand(k not in gone, f"neuron {keep} is not dropped as well")
         c = ratio(neurons[d - 1].row, neurons[k].row)
         demand(factor_allowed(work.layers[layer].relu, c), f"row {d} is a positive multiple of row {keep}, which is not zero")
         assert c is not None
@@ -721,7 +743,7 @@ def split(work: Work, layer: int, copies: list[dict[str, Any]]) -> None:
     places = {copy["unit"] for copy in copies}
     for copy in copies:
         (of,) = chosen([copy["of"]], len(result))
-        demand(copy["of"] not in places, f"neuron {copy['of']} is itself a copy")
+        demand(copy["of"] not in places, f"neuron {copy['of']} is not a copy itself")
         demand(factor_allowed(work.layers[layer].relu, copy["factor"]), "factors are positive")
         demand(len(copy["out"]) == outputs, "the copy has an outgoing weight for every neuron of the next layer")
         n, c = result[of], copy["factor"]
@@ -740,7 +762,7 @@ def cancel(work: Work, layer: int, keep: int, drop: int, linear: dict[str, Any])
     c = ratio(gone.row, kept.row)
     demand(c is not None and c < 0, "row `drop` is a negative multiple of row `keep`, which is not zero")
     assert c is not None
-    demand(keep not in linear["remove"], "a neuron of the move is removed as a linear one")
+    demand(keep not in linear["remove"], "neurons of the move are not removed as linear ones")
     neurons[k] = Neuron(kept.weight, kept.bias, [v - c * u for v, u in zip(kept.out, gone.out)])
     neurons[d] = None
     linear_change(work, layer, linear, neurons, [gone])
@@ -756,7 +778,7 @@ def reorient(work: Work, layer: int, units: list[int], linear: dict[str, Any]) -
     demand(work.layers[layer].relu, "the layer is ReLU")
     neurons = neurons_of(work, layer)
     turned = chosen(units, len(neurons))
-    demand(not set(units) & set(linear["remove"]), "a neuron of the move is removed as a linear one")
+    demand(not set(units) & set(linear["remove"]), "neurons of the move are not removed as linear ones")
     after: list[Optional[Neuron]] = list(neurons)
     for j in turned:
         after[j] = Neuron([-w for w in neurons[j].weight], -neurons[j].bias, neurons[j].out)
@@ -914,7 +936,7 @@ def apply(work: Work, chain: list[dict[str, Any]], name: str) -> None:
         arguments = {key: value for key, value in each.items() if key not in ("move", "layer")}
         try:
             exists = layer <= depth if each["move"] == "unfold" else layer < depth
-            demand(exists, f"the network has {depth - 1} hidden layers")
+            demand(exists, f"the layer exists (the network has {depth - 1} hidden layers)")
             APPLY[each["move"]](work, layer - 1, **arguments)
         except Refused as error:
             raise Refused(f"move {place + 1} on {name} ({each['move']}, layer {layer}): {error}") from None
@@ -929,13 +951,11 @@ def both(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> tuple[Work
 
 
 def demand_same_shape(a: Layers, b: Layers) -> None:
-    demand(widths(a) == widths(b), f"after the moves A has the widths {widths(a)} and B {widths(b)}")
+    demand(widths(a) == widths(b), f"after the moves the widths are the same (A has {short(widths(a))}, B {short(widths(b))})")
     demand([layer.relu for layer in a] == [layer.relu for layer in b], "after the moves the activations are the same")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Evidence: moves, close, rounding, nudged, witness
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Evidence: moves, close, rounding, nudged, witness ---------------------------------------------------------------
 
 Claim = tuple[str, Optional[Fraction]]  # its name, and its bound
 EQUIVALENT: Claim = ("equivalent", None)
@@ -946,7 +966,7 @@ def check_moves(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> Cla
     first, second = both(a, b, box, evidence)
     demand_same_shape(first.layers, second.layers)
     for l, (p, q) in enumerate(zip(first.layers, second.layers)):
-        demand(p == q, f"after the moves layer {l + 1} is not the same in both networks")
+        demand(p == q, f"after the moves layer {l + 1} is the same in both networks")
     return EQUIVALENT
 
 
@@ -959,7 +979,7 @@ def check_close(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> Cla
     for l, (p, q) in enumerate(zip(first.layers, second.layers)):
         for mine, other in zip([*p.weight, p.bias], [*q.weight, q.bias]):
             agree = all(abs(x - y) <= relative * max(abs(x), abs(y)) for x, y in zip(mine, other) if x != y)
-            demand(agree, f"layer {l + 1}: two parameters differ by more than `relative`")
+            demand(agree, f"the parameters of layer {l + 1} differ by at most `relative`")
     return "parameters_agree", None
 
 
@@ -988,17 +1008,17 @@ def difference(first: Work, second: Layers) -> Fraction:
 
 
 def check_rounding(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> Claim:
-    demand(bounded(box), "a bound needs a box that is bounded on all sides")
+    demand(bounded(box), "the domain is a box that is bounded on all sides")
     first, second = both(a, b, box, evidence)
     demand_same_shape(first.layers, second.layers)
     found = difference(first, second.layers)
-    demand(found <= evidence["bound"], f"the propagated bound is {float_text(found)}")
+    demand(found <= evidence["bound"], f"the propagated bound (about {about(found)}) is at most the stated one")
     return "equivalent_up_to_rounding", evidence["bound"]
 
 
 def nudge(work: Work, change: dict[str, Any]) -> Fraction:
     """Sets parameters of one layer; a bound for what that does to the outputs."""
-    demand(change["layer"] <= len(work.layers), f"the network has {len(work.layers)} layers")
+    demand(change["layer"] <= len(work.layers), f"the layer exists (the network has {len(work.layers)})")
     l = change["layer"] - 1
     before = Work(work.layers, work.box)
     before.known = list(work.known)
@@ -1017,7 +1037,7 @@ def nudge(work: Work, change: dict[str, Any]) -> Fraction:
 
 def check_nudged(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> Claim:
     """Moves change nothing, nudges little: the triangle inequality."""
-    demand(bounded(box), "a bound needs a box that is bounded on all sides")
+    demand(bounded(box), "the domain is a box that is bounded on all sides")
     works, total = (Work(a, box), Work(b, box)), ZERO
     for work, name in zip(works, "AB"):
         for each in evidence[name.lower()]:
@@ -1027,7 +1047,7 @@ def check_nudged(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> Cl
                 total += nudge(work, each["nudge"])
     demand_same_shape(works[0].layers, works[1].layers)
     total += difference(works[0], works[1].layers)
-    demand(total <= evidence["bound"], f"the propagated bound is {float_text(total)}")
+    demand(total <= evidence["bound"], f"the propagated bound (about {about(total)}) is at most the stated one")
     return "equivalent_up_to_rounding", evidence["bound"]
 
 
@@ -1036,14 +1056,12 @@ def check_witness(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> C
     demand(len(x) == len(box), f"x has {len(box)} entries")
     demand(contains(box, x), "x lies in the domain")
     for name, layers in (("a", a), ("b", b)):
-        demand(evaluate(layers, x) == evidence[name], f"the stated value of {name.upper()} is not its value at x")
+        demand(evaluate(layers, x) == evidence[name], f"the stated value of {name.upper()} is its value at x")
     demand(evidence["a"] != evidence["b"], "the values of A and B differ")
     return "different", None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Evidence: hyperplanes
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Evidence: hyperplanes -------------------------------------------------------------------------------------------
 
 Representation = tuple[dict[tuple[Fraction, ...], list[Fraction]], list[list[Fraction]]]
 
@@ -1054,7 +1072,10 @@ def representation(work: Work, layer: int) -> Representation:
     box = work.inputs(layer)
     bends: dict[tuple[Fraction, ...], list[Fraction]] = {}
     affine: list[Neuron] = []
+    fixed = [lower if lower == upper else None for lower, upper in box]  # these inputs are put into the biases
     for n in neurons_of(work, layer):
+        bias = sum((w * value for w, value in zip(n.weight, fixed) if value is not None), n.bias)
+        n = Neuron([w if value is None else ZERO for w, value in zip(n.weight, fixed)], bias, n.out)
         lower, upper = interval(n.weight, n.bias, box)
         if not here.relu or (lower is not None and lower >= 0):
             affine.append(n)
@@ -1076,7 +1097,7 @@ def check_hyperplanes(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) 
     first, second = both(a, b, box, evidence)
     for name, work in (("A", first), ("B", second)):
         hidden = len(work.layers) - 1
-        demand(hidden == prefix + 1, f"{name} has {hidden} hidden layers after the moves, expected {prefix + 1}")
+        demand(hidden == prefix + 1, f"{name} has {prefix + 1} hidden layers after the moves (it has {hidden})")
     for l in range(prefix):
         demand(first.layers[l] == second.layers[l], f"layer {l + 1} of the prefix is the same in both networks")
     equal = representation(first, prefix) == representation(second, prefix)
@@ -1084,9 +1105,7 @@ def check_hyperplanes(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) 
     return EQUIVALENT
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Evidence: line
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Evidence: line --------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -1141,7 +1160,7 @@ def check_line(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], space: 
         outputs = [on_interval(work.layers, start, low, high) for work in (first, second)]
         same = all(p * outputs[1].den == q * outputs[0].den for mine, other in zip(outputs[0].rows, outputs[1].rows)
                    for p, q in zip(mine, other))
-        demand(same, f"the outputs differ on the interval from {float_text(low)} to {float_text(high)}")
+        demand(same, f"the outputs are the same between {about(low)} and {about(high)}")
 
     for value in points:
         point = number(value)
@@ -1165,15 +1184,13 @@ def on_interval(layers: Layers, start: Affine, low: Optional[Fraction], high: Op
                 ends = [-slope or constant if low is None else slope * low.numerator + constant * low.denominator,
                         slope or constant if high is None else slope * high.numerator + constant * high.denominator]
                 keeps = min(ends) >= 0 or max(ends) <= 0
-                demand(keeps, f"neuron {j + 1} of layer {l + 1} changes between {float_text(low)} and {float_text(high)}")
+                demand(keeps, f"neuron {j + 1} of layer {l + 1} keeps its sign between {about(low)} and {about(high)}")
                 on.append(min(ends) >= 0)
             values = values.masked(on)
     return values
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Evidence: regions
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- Evidence: regions -----------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -1228,7 +1245,7 @@ def check_regions(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], node
     for value in nodes:
         place += 1
         word, content = node(value)
-        demand(len(waiting) > 0, f"node {place} follows a complete tree")
+        demand(len(waiting) > 0, f"nothing follows a complete tree, not even node {place}")
         path = waiting.pop()
         try:
             demand((path is None) == (word == "none"), '"none" stands exactly where a constant neuron misses a side')
@@ -1244,7 +1261,7 @@ def check_regions(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], node
                 check_same(path, [box[i] for i in free])
         except Refused as error:
             raise Refused(f"node {place}: {error}") from None
-    demand(not waiting, f"the tree ends after node {place}; {len(waiting)} subtrees are missing")
+    demand(not waiting, f"the tree is complete (after node {place}, {len(waiting)} subtrees are missing)")
     return EQUIVALENT
 
 
@@ -1264,9 +1281,9 @@ def split_path(path: Path, name: str, layer: int, unit: int) -> list[Optional[Pa
     side = path.sides[which]
     title = f"neuron {unit} of layer {layer} of {name.upper()}"
     exists = layer < len(side.layers) and unit <= len(side.layers[layer - 1].bias) and side.layers[layer - 1].relu
-    demand(exists, f"{title} is no hidden ReLU neuron")
-    demand(layer - 1 == side.layer, f"{title} is split before or after its layer's turn")
-    demand(unit - 1 not in side.decided, f"{title} is split twice")
+    demand(exists, f"{title} is a hidden ReLU neuron")
+    demand(layer - 1 == side.layer, f"{title} is split once, after the layers before it")
+    demand(unit - 1 not in side.decided, f"{title} is split once")
     z = side.z.rows[unit - 1]
     constant = not any(z[:-1])
     result: list[Optional[Path]] = []
@@ -1285,7 +1302,7 @@ def check_empty(path: Path, pairs: list[tuple[int, Fraction]]) -> None:
     """Farkas: sum m_c g_c is a constant <= 0, so not all g_c are positive at a point."""
     demand(len(pairs) > 0, "an empty leaf has a multiplier")
     for c, m in pairs:
-        demand(c <= len(path.constraints), f"the path has {len(path.constraints)} constraints")
+        demand(c <= len(path.constraints), f"constraint {c} exists (the path has {len(path.constraints)})")
         demand(m > 0 and m.denominator == 1 and m.numerator < 10 ** 20_000,
                "a multiplier is a positive integer of at most 20,000 digits")
     used = [(*path.constraints[c - 1], m.numerator) for c, m in pairs]
@@ -1297,14 +1314,12 @@ def check_empty(path: Path, pairs: list[tuple[int, Fraction]]) -> None:
 
 def check_equal(path: Path) -> None:
     a, b = path.sides
-    demand(a.complete and b.complete, "a neuron is not decided")
+    demand(a.complete and b.complete, "every hidden ReLU neuron is decided")
     same = all(p * b.z.den == q * a.z.den for mine, other in zip(a.z.rows, b.z.rows) for p, q in zip(mine, other))
     demand(same, "the affine maps of A and B are equal")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The leaf "same": value numbering
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- The leaf "same": value numbering --------------------------------------------------------------------------------
 
 # A linear expression over variables 0, 1, ... (the free inputs, then the atoms); its constant has the key CONSTANT.
 # Coefficients are not zero.
@@ -1327,43 +1342,43 @@ def direction(e: Expression) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]
     return lead, tuple((key, e[key] / lead) for key in variables)
 
 
+def counts(factor: Fraction) -> bool:
+    return factor.numerator.bit_length() + factor.denominator.bit_length() <= 4096
+
+
 class Values:
     """The atoms of a leaf and what is known about them."""
 
-    def __init__(self, box: Box, constraints: Sequence[Constraint]) -> None:
+    def __init__(self, box: Box, constraints: Sequence[Constraint], limit: int) -> None:
         self.box = list(box)  # of the inputs, then of the atoms
         self.inputs = len(box)
         self.atoms: list[Expression] = []  # atom i is relu of this
         self.met: dict[Any, tuple[Fraction, Expression]] = {}  # direction k -> (s, relu(s k))
-        self.sides: dict[Any, Side] = {}  # linear part (direction) -> its bounds on the cell
-        self.products = 0
+        self.sides: dict[Any, list[tuple[Fraction, Fraction]]] = {}  # direction k -> (s, t): s k + t >= 0 on the cell
+        self.products, self.limit = 0, limit
         for entries, den in constraints:
-            g = {i: Fraction(x, den) for i, x in enumerate(entries[:-1]) if x}
-            s, k = direction(g)
-            end = -Fraction(entries[-1], den) / s  # s k + constant >= 0
-            low, high = self.sides.get(k, (None, None))
-            if s > 0:
-                low = end if low is None else max(low, end)
-            else:
-                high = end if high is None else min(high, end)
-            self.sides[k] = low, high
+            s, k = direction({i: Fraction(x, den) for i, x in enumerate(entries[:-1]) if x})
+            self.sides.setdefault(k, []).append((s, Fraction(entries[-1], den)))
 
     def interval(self, e: Expression) -> Side:
         keys = [key for key in e if key != CONSTANT]
         return interval([e[key] for key in keys], e.get(CONSTANT, ZERO), [self.box[key] for key in keys])
 
     def bounds(self, e: Expression) -> Side:
-        """Bounds of e on the cell: by intervals, and by a constraint whose linear part is a multiple."""
+        """Bounds of e on the cell: by intervals, and by constraints g whose linear part is a multiple."""
         low, high = self.interval(e)
         linear = {key: value for key, value in e.items() if key != CONSTANT}
         if linear:
             s, k = direction(linear)
-            ends = self.sides.get(k, (None, None))
-            if s < 0:
-                ends = ends[1], ends[0]
-            below, above = (None if end is None else s * end + e.get(CONSTANT, ZERO) for end in ends)
-            low = below if low is None else low if below is None else max(low, below)
-            high = above if high is None else high if above is None else min(high, above)
+            for at, constant in self.sides.get(k, []):
+                c = s / at  # e = c g + end, g >= 0
+                end = e.get(CONSTANT, ZERO) - c * constant
+                if not counts(c):
+                    continue
+                if c > 0:
+                    low = end if low is None else max(low, end)
+                else:
+                    high = end if high is None else min(high, end)
         return low, high
 
     def known(self, e: Expression) -> Optional[Expression]:
@@ -1377,7 +1392,7 @@ class Values:
         if k in self.met:
             at, value = self.met[k]
             c = s / at
-            if max(c.numerator.bit_length(), c.denominator.bit_length()) <= 4096:
+            if counts(c):
                 return combine([(c, value)] if c > 0 else [(-c, value), (ONE, e)])
         return None
 
@@ -1406,7 +1421,7 @@ class Values:
             if value is not None:
                 value = combine([(ONE, value), (ONE, e)])
         if value is None:
-            high = self.bounds(inner)[1]
+            high = self.interval(e)[1]
             value = {len(self.box): ONE}
             self.box.append((ZERO, None if high is None else round_up(max(high, ZERO), 64)))
             self.atoms.append(inner)
@@ -1438,21 +1453,21 @@ class Values:
 
     def row(self, weight: list[Fraction], bias: Fraction, values: list[Expression]) -> Expression:
         self.products += sum(len(values[j]) for j, w in enumerate(weight) if w)
-        if self.products > 1 << 24:
-            raise Refused("the leaf takes more than 2^24 products")
+        demand(self.products <= self.limit, f"the leaf takes at most {self.limit} products")
         return combine([(ONE, {CONSTANT: bias}), *((w, values[j]) for j, w in enumerate(weight) if w)])
 
 
 def check_same(path: Path, box: Box) -> None:
     """Every rule is an equality of functions on the cell (page: Same leaf), so equal expressions are equal functions."""
-    values = Values(box, path.constraints)
+    layers = [layer for side in path.sides for layer in side.layers]
+    parameters = sum(len(layer.bias) * (len(layer.weight[0]) + 1) for layer in layers)
+    variables = len(box) + sum(len(layer.bias) for side in path.sides for layer in side.layers[:-1])
+    values = Values(box, path.constraints, min(1 << 24, (1 << 16) + 64 * parameters * variables))
     a, b = (values.outputs(side) for side in path.sides)
     demand(a == b, "the outputs are the same expressions")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The file and the question
-# ---------------------------------------------------------------------------------------------------------------------
+# ---- The file and the question ---------------------------------------------------------------------------------------
 
 CHAINS = {"a": CHAIN, "b": CHAIN}
 # Keys of each kind in their order, without those that are read as a stream.
@@ -1490,8 +1505,8 @@ def check(certificate: str, a: Network, b: Network, question: Optional[Question]
         result.answer, result.reason = "refused", str(error)
     except Unreadable as error:
         result.answer, result.reason = "unreadable", str(error)
-    except (Limit, MemoryError) as error:
-        result.answer, result.reason = "limit", str(error) or "out of memory"
+    except (Stopped, MemoryError) as error:
+        result.answer, result.reason = "stopped", str(error) or "out of memory"
     except Exception as error:  # no accident is ever a proof
         result.answer, result.reason = "refused", f"internal error of this checker: {error!r}"
     if result.answer != "proved":
@@ -1528,8 +1543,8 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
         stream = reader.items()
     try:
         for name, network in (("a", a), ("b", b)):
-            demand(names[name]["sha256"] == network.sha256, f"the certificate is not about this network {name.upper()}: other digest")
-            demand(names[name]["widths"] == network.widths, f"the certificate is not about this network {name.upper()}: other widths")
+            demand(names[name]["sha256"] == network.sha256, f"network {name.upper()} has the digest that the certificate names")
+            demand(names[name]["widths"] == network.widths, f"network {name.upper()} has the widths that the certificate names")
         same = (a.widths[0], a.widths[-1]) == (b.widths[0], b.widths[-1])
         demand(same, "A and B have the same numbers of inputs and outputs")
         box = read_domain(domain, a.widths[0])
@@ -1558,31 +1573,20 @@ def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: 
         asked = [(None, None)] * len(box)
     elif question.box is not None:
         asked = question.box if len(question.box) != 1 else question.box * len(box)
-        demand(len(asked) == len(box), f"the box of the question has {len(asked)} intervals, the networks have {len(box)} inputs")
+        demand(len(asked) == len(box), f"the box of the question has an interval for each of the {len(box)} inputs")
     wanted = question.claim or name
     if wanted == "within":
         enough = name == "equivalent" or (bound is not None and question.within is not None and bound <= question.within)
-        demand(enough, f"the certificate does not prove that the outputs differ by at most {float_text(question.within)}")
+        demand(enough, f"what is proved ({name}) says that the outputs differ by at most the EPS of the question")
     else:
-        demand(wanted == name, f"the certificate proves the claim {name!r}, which is not the question")
+        demand(wanted == name, f"what is proved ({name}) is the claim of the question ({wanted})")
     if name == "different":
         demand(contains(asked, evidence["x"]), "the witness lies in the domain of the question")
     else:
         demand(inside(asked, box), "the domain of the question lies in that of the certificate")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The command
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-def float_text(x: Optional[Fraction]) -> str:
-    if x is None:
-        return "infinity"
-    try:
-        return repr(float(x))
-    except OverflowError:
-        return "a number beyond the doubles"
+# ---- The command -----------------------------------------------------------------------------------------------------
 
 
 def parse_double(text: str) -> Fraction:
@@ -1604,7 +1608,10 @@ def parse_question(box: Any, space: bool, claim: Optional[str]) -> Question:
         if claim not in ("equivalent", "different") and word != "within":
             raise Unreadable("expected --claim equivalent, different or within=EPS")
         question.claim = word
-        question.within = parse_double(eps) if word == "within" else None
+        if word == "within":
+            if not re.match(r"[+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?\Z", eps):
+                raise Unreadable(f"{eps!r} is not a decimal number")
+            question.within = Fraction(eps)  # exactly as it is written
     if space:
         question.box = "space"
     elif box is not None:
@@ -1646,8 +1653,8 @@ def run(certificate: Any, a: Any, b: Any, box: Optional[str], space: bool, claim
         return check(text, networks[0], networks[1], question)
     except Unreadable as error:
         return Result("unreadable", str(error))
-    except MemoryError:
-        return Result("limit", "out of memory")
+    except (Stopped, MemoryError) as error:
+        return Result("stopped", str(error) or "out of memory")
     except Exception as error:
         return Result("unreadable", f"internal error of this checker: {error!r}")
 
@@ -1667,6 +1674,7 @@ def main() -> int:
     parser.add_argument("--box", help="LO,HI for every input, or a JSON file with a list of pairs")
     parser.add_argument("--space", action="store_true", help="the question is about all of R^n")
     parser.add_argument("--claim", help="equivalent, different or within=EPS")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop then, with exit code 3")
     parser.add_argument("--json", action="store_true", help="answer as a JSON object")
     parser.add_argument("--batch", action="store_true", help="read jobs from standard input, one JSON object per line")
     # `--box -1,1`: argparse would take -1,1 for a flag.
@@ -1679,12 +1687,17 @@ def main() -> int:
         return batch()
     if len(flags.files) != 3 or (flags.space and flags.box):
         parser.error("expected CERT A B and at most one of --box and --space")
+    if flags.time_limit is not None:
+        def stop(*_: Any) -> NoReturn:
+            raise Stopped("the time limit was reached")
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, max(flags.time_limit, 1e-3))
     result = run(*flags.files, flags.box, flags.space, flags.claim)
     if flags.json:
         print(json.dumps(result.to_json()))
     elif result.answer == "proved":
-        bound = "" if result.bound is None else f", bound {float_text(result.bound)}"
-        print(f"proved: {result.claim}{bound} (evidence: {result.kind}; domain: {json.dumps(result.domain)[:200]})")
+        bound = "" if result.bound is None else f", bound {about(result.bound, up=True)}"
+        print(f"proved: {result.claim}{bound} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
     else:
         print(f"{result.answer}: {result.reason}")
     return Result.EXIT[result.answer]
