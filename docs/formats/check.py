@@ -1683,6 +1683,7 @@ def main() -> int:
         place = words.index("--box")
         words[place:place + 2] = [f"--box={words[place + 1]}"]
     flags = parser.parse_args(words)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if flags.batch:
         return batch()
     if len(flags.files) != 3 or (flags.space and flags.box):
@@ -1692,7 +1693,11 @@ def main() -> int:
             raise Stopped("the time limit was reached")
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, max(flags.time_limit, 1e-3))
-    result = run(*flags.files, flags.box, flags.space, flags.claim)
+    try:
+        result = run(*flags.files, flags.box, flags.space, flags.claim)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stopped as error:
+        result = Result("stopped", str(error))
     if flags.json:
         print(json.dumps(result.to_json()))
     elif result.answer == "proved":
