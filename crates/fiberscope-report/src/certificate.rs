@@ -18,7 +18,11 @@ pub fn section((a, b): (&str, &str), certificate: &Certificate, outcome: &Outcom
         section = section.paragraph("A refused certificate proves nothing: its claim may be true or false.");
     }
     evidence(section, certificate)
-        .paragraph("To check it again, save the certificate and run: fiberscope check CERTIFICATE A B")
+        .paragraph(
+            "To check it again, save the certificate and run: fiberscope check CERTIFICATE A B. A second checker, one file that needs Python only and \
+             shares no code with this one, is docs/formats/check.py of Fiberscope: python3 check.py CERTIFICATE A.json B.json (fiberscope convert \
+             A A.json writes a network as JSON).",
+        )
         .certificate(format!("certificate-{a}-{b}"), certificate)
 }
 

@@ -7,6 +7,9 @@
 //! evaluation at many points, done here by a slow evaluator of its own.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
+use common::certificates::{changes, numbers, valid_certificates};
 use fiberscope::check::{Outcome, check};
 use fiberscope::core::{
     Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, NetworkName, Rational,
@@ -14,48 +17,7 @@ use fiberscope::core::{
 use fiberscope_io::zoo;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde_json::{Value, json};
-
-/// The places of all numbers (integers, fractions, digests) in a JSON value, as JSON pointers.
-fn numbers(value: &Value, path: String, found: &mut Vec<String>) {
-    match value {
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, item)| numbers(item, format!("{path}/{i}"), found));
-        }
-        Value::Object(items) => {
-            items.iter().for_each(|(key, item)| numbers(item, format!("{path}/{key}"), found))
-        }
-        Value::Number(_) => found.push(path),
-        Value::String(text) if text.parse::<Rational>().is_ok() || text.len() == 64 => found.push(path),
-        _ => {}
-    }
-}
-
-/// Other values for the number.
-fn changes(value: &Value) -> Vec<Value> {
-    match value {
-        Value::Number(number) => {
-            let n = number.as_u64().unwrap();
-            [Some(n + 1), n.checked_sub(1), Some(n + 1_000_000)]
-                .into_iter()
-                .flatten()
-                .map(|n| json!(n))
-                .collect()
-        }
-        Value::String(text) if text.len() == 64 => {
-            let flipped = if text.ends_with('0') { '1' } else { '0' };
-            vec![json!(format!("{}{flipped}", &text[..63]))]
-        }
-        Value::String(text) => {
-            let x: Rational = text.parse().unwrap();
-            let tiny = Rational::dyadic(1, -40);
-            let candidates =
-                [&x + &Rational::ONE, -&x, &x + &tiny, &x - &tiny, &x * &Rational::from(2), Rational::ZERO];
-            candidates.iter().filter(|&y| *y != x).map(|y| json!(y.to_string())).collect()
-        }
-        _ => vec![],
-    }
-}
+use serde_json::Value;
 
 fn evaluate(network: &Network, x: &[Rational]) -> Vec<Rational> {
     let exact = |x: f64| Rational::from_f64(x).unwrap();
@@ -173,12 +135,4 @@ fn broken_certificates_are_read_and_checked_without_harm() {
             }
         }
     }
-}
-
-/// Names of the valid certificates with their networks.
-fn valid_certificates() -> Vec<(String, String, String)> {
-    let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../../zoo/certificates/index.json");
-    let entries: Vec<zoo::ZooCertificate> = serde_json::from_slice(&std::fs::read(index).unwrap()).unwrap();
-    let valid = entries.into_iter().filter(zoo::ZooCertificate::is_valid);
-    valid.map(|entry| (entry.file.trim_end_matches(".json").to_owned(), entry.a, entry.b)).collect()
 }

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod brute;
+mod common;
 
 use std::time::Duration;
 
 use brute::equal_by_brute_force;
+use common::pairs::sorted_pair;
 use fiberscope::check::{Outcome, check};
 use fiberscope::core::{
     Activation, Certificate, Claim, CoverNode, Domain, Evidence, Interval, Layer, Matrix, MoveChain, Network,
@@ -124,42 +126,6 @@ fn halved(network: &Network) -> Network {
     };
     layers[1] = Layer::new(Matrix::from_fn(weight.rows(), n + 1, half), bias, activation);
     Network::new(layers).unwrap()
-}
-
-/// A network whose hidden layer `at` begins with neurons `y`, `z` of equal outgoing weights, and one that has
-/// `relu(max(y, z)) + relu(min(y, z))` in their place, by one more layer. Equal on `[-2, 2]^n`.
-fn sorted_pair(rng: &mut ChaCha8Rng, widths: &[usize], at: usize) -> [Network; 2] {
-    const SHIFT: f64 = 4096.0;
-    let mut number = || f64::from(rng.random_range(-64..=64)) / 64.0;
-    let mut layers: Vec<(Matrix, Vec<f64>)> = widths
-        .windows(2)
-        .map(|w| (Matrix::from_fn(w[1], w[0], |_, _| number()), (0..w[1]).map(|_| number()).collect()))
-        .collect();
-    let behind = &layers[at + 1].0;
-    layers[at + 1].0 =
-        Matrix::from_fn(behind.rows(), behind.cols(), |i, j| behind[(i, if j == 1 { 0 } else { j })]);
-    let network = |layers: &[(Matrix, Vec<f64>)]| {
-        let layer = |(l, (weight, bias)): (usize, &(Matrix, Vec<f64>))| {
-            let activation = if l + 1 == layers.len() { Identity } else { Relu };
-            Layer::new(weight.clone(), bias.clone(), activation)
-        };
-        Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-    };
-    let a = network(&layers);
-    let (weight, bias) = layers[at].clone();
-    let n = weight.rows();
-    // y and z are carried shifted, the last neuron is relu(z - y).
-    let row = |i: usize, j: usize| if i < n { weight[(i, j)] } else { weight[(1, j)] - weight[(0, j)] };
-    let shifted = (0..n).map(|i| if i < 2 { bias[i] + SHIFT } else { bias[i] });
-    layers[at] = (Matrix::from_fn(n + 1, weight.cols(), row), shifted.chain([bias[1] - bias[0]]).collect());
-    let sort = |i: usize, j: usize| match (i, j) {
-        (0, j) if j == n => 1.0,
-        (1, j) if j == n => -1.0,
-        (i, j) => f64::from(u8::from(i == j)),
-    };
-    let back = (0..n).map(|i| if i < 2 { -SHIFT } else { 0.0 }).collect();
-    layers.insert(at + 1, (Matrix::from_fn(n, n + 1, sort), back));
-    [a, network(&layers)]
 }
 
 fn square() -> Domain {

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by several tests, which may panic")]
 
+pub mod certificates;
+pub mod pairs;
+
 use fiberscope::core::{
     Activation, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain, Network, NeuronCopy,
     PlacedNeuron, Rational,
