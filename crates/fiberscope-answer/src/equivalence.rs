@@ -36,7 +36,7 @@ pub fn search(
     };
     let decided = decide(networks.0, networks.1, domain, &options, &progress);
     let decision = decided.map_err(|error| match (&error, file) {
-        (EquivalenceError::Search(_), Some(path)) => anyhow!("{}: {error}", path.display()),
+        (EquivalenceError::Search(_) | EquivalenceError::Refused(_), Some(path)) => anyhow!("{}: {error}", path.display()),
         _ => error.into(),
     })?;
     if let (Some(path), Verdict::Undecided { state: Some(state), .. }) = (file, &decision.verdict) {
@@ -189,6 +189,7 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
             };
             let searched = match state {
                 None if difference.is_some() => String::new(),
+                None if decision.tolerance.is_some() => " within the time limit".into(),
                 None => ": it was reached before the search of joint regions began".into(),
                 Some(_) => format!(
                     ": {:.2} % of the joint regions searched; the networks agree on {cells} cells, each of one region or more",
