@@ -37,7 +37,7 @@ pub fn search(
     };
     let decided = decide(networks.0, networks.1, domain, &options, &progress);
     let decision = decided.map_err(|error| match (&error, file) {
-        (EquivalenceError::Search(_), Some(path)) => anyhow!("{}: {error}", path.display()),
+        (EquivalenceError::Search(_) | EquivalenceError::Refused(_), Some(path)) => anyhow!("{}: {error}", path.display()),
         _ => error.into(),
     })?;
     if let (Some(path), Verdict::Undecided { state: Some(state), .. }) = (file, &decision.verdict) {
