@@ -349,6 +349,11 @@ def product(left: Sequence[Sequence[Fraction]], right: Sequence[Sequence[Fractio
     return [[Fraction(sum(map(mul, entries, column)), da * db) for column in columns] for entries in a]
 
 
+def length(x: Fraction) -> int:
+    """The binary digits of numerator and denominator (page: Limits and work)."""
+    return x.numerator.bit_length() + x.denominator.bit_length()
+
+
 def ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Optional[Fraction]:
     """The c with p = c q, if q is not zero and there is one."""
     first = next((i for i, x in enumerate(q) if x), None)
@@ -373,9 +378,9 @@ class Layer:
 
     @cached_property
     def lengths(self) -> tuple[int, int]:
-        """The binary digits of the longest parameter and of all of them, numerators and denominators together."""
-        each = [x.numerator.bit_length() + x.denominator.bit_length() for entries in [*self.weight, self.bias] for x in entries]
-        return max(each), sum(each)
+        """The length of the longest parameter, and of all of them, each counted as at least 64."""
+        each = [length(x) for entries in [*self.weight, self.bias] for x in entries]
+        return max(each), sum(max(size, 64) for size in each)
 
 
 Layers = list[Layer]
@@ -559,14 +564,13 @@ class Work:
     def __init__(self, layers: Layers, box: Box) -> None:
         self.layers, self.box = list(layers), box
         self.known: list[Box] = []  # pre-activations of the first layers
-        self.longest = (1 << 26) + (1 << 12) * sum(len(layer.bias) * (len(layer.weight[0]) + 1) for layer in layers)
+        self.limit = (1 << 28) + (1 << 12) * sum(len(layer.bias) * (len(layer.weight[0]) + 1) for layer in layers)
 
     def changed(self, layer: int) -> None:
         """The layer and those behind it are new. Numbers may not grow without end (page: Limits and work)."""
         del self.known[layer:]
         longest, total = zip(*(each.lengths for each in self.layers))
-        short = max(longest) <= 1 << 16 and sum(total) <= self.longest
-        demand(short, "numbers stay short: 2^16 bits each, 2^26 + 2^12 P together")
+        demand(max(longest) <= 1 << 16 and sum(total) <= self.limit, "numbers stay short")
 
     def preactivations(self, layer: int) -> Box:
         while len(self.known) <= layer:
@@ -930,6 +934,28 @@ APPLY: dict[str, Callable[..., None]] = {
 }
 
 
+def demand_short(work: Work, each: dict[str, Any]) -> None:
+    """Moves whose result could be too long are refused before they are tried (page: Limits and work)."""
+    name, here = each["move"], work.layers[each["layer"] - 1]
+    inputs, outputs = len(here.weight[0]), len(here.bias)
+    if name != "unfold":
+        outputs = len(work.layers[each["layer"]].bias)
+    size = 0
+    if name == "unfold":
+        rows = [*each["weight"], each["bias"], *each["next_weight"], each["next_bias"]]
+        size = inputs * len(each["next_weight"]) * max(2 * max((length(x) for entries in rows for x in entries), default=0), 64)
+    elif name in ("fold", "cancel", "refactor", "reorient"):
+        new = each["linear"]["insert"] if "linear" in each else []
+        longest = [length(x) for n in new for x in [*n["weight"], n["bias"], *n["out"]]]
+        longest += [layer.lengths[0] for layer in work.layers[each["layer"] - 1:each["layer"] + 1]]
+        size = inputs * outputs * max(2 * max(longest), 64)
+    elif name == "scale":
+        size = sum(map(length, each["factors"])) * (inputs + 1 + outputs)
+    elif name == "split":
+        size = sum(length(copy["factor"]) + max(here.lengths[0], 64) for copy in each["copies"]) * (inputs + 1 + outputs)
+    demand(size <= work.limit, "numbers stay short")
+
+
 def apply(work: Work, chain: list[dict[str, Any]], name: str) -> None:
     for place, each in enumerate(chain):
         layer, depth = each["layer"], len(work.layers)
@@ -937,6 +963,7 @@ def apply(work: Work, chain: list[dict[str, Any]], name: str) -> None:
         try:
             exists = layer <= depth if each["move"] == "unfold" else layer < depth
             demand(exists, f"the layer exists (the network has {depth - 1} hidden layers)")
+            demand_short(work, each)
             APPLY[each["move"]](work, layer - 1, **arguments)
         except Refused as error:
             raise Refused(f"move {place + 1} on {name} ({each['move']}, layer {layer}): {error}") from None
@@ -1138,14 +1165,13 @@ def free_inputs(free: list[int], values: list[Fraction]) -> Affine:
 
 def line_variable(a: Layers, b: Layers, box: Box, space: bool) -> tuple[int, list[Fraction]]:
     """The input that varies, and the values of the others."""
-    if not space:
-        free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
-        demand(len(free) == 1, "the box fixes all inputs but one")
+    free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
+    if len(free) == 1:
         return free[0], [ZERO if i in free else side[0] or ZERO for i, side in enumerate(box)]
     rows = [w for layers in (a, b) for w in layers[0].weight if any(w)]
-    demand(all(ratio(w, rows[0]) is not None for w in rows), "all rows of the first layers are multiples of one row")
-    first = next((i for i, w in enumerate(rows[0]) if w), 0) if rows else 0
-    return first, [ZERO] * len(box)
+    one = space and len(rows) > 0 and all(ratio(w, rows[0]) is not None for w in rows)
+    demand(one, "the domain fixes all inputs but one, or is all of space, where the rows of the first layers are multiples of one")
+    return next(i for i, w in enumerate(rows[0]) if w), [ZERO] * len(box)
 
 
 def check_line(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], space: bool, points: Iterable[Any]) -> Claim:
@@ -1236,8 +1262,10 @@ def check_regions(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], node
     """The tree covers the domain; on every leaf that holds an inner point the functions are equal (page: regions)."""
     first, second = both(a, b, box, evidence)
     free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
-    neurons = sum(len(layer.bias) for work in (first, second) for layer in work.layers)
-    demand(neurons * (len(free) + 1) <= 1 << 22, "neurons times free inputs are at most 2^22")
+    neurons = [sum(len(layer.bias) for layer in work.layers) for work in (first, second)]
+    lengths = [sum(layer.lengths[0] for layer in work.layers) for work in (first, second)]
+    fits = sum(neurons) * (len(free) + 1) <= 1 << 22 and sum(map(mul, neurons, lengths)) * (len(free) + 1) <= 1 << 34
+    demand(fits, "the affine functions of all neurons fit into the limits")
     start = free_inputs(free, [ZERO if i in free else lower or ZERO for i, (lower, _) in enumerate(box)])
     roots = Frontier.after(first.layers, 0, start), Frontier.after(second.layers, 0, start)
     waiting: list[Optional[Path]] = [Path(roots, tuple(domain_constraints(free, box)))]  # None: must be "none"
@@ -1343,7 +1371,7 @@ def direction(e: Expression) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]
 
 
 def counts(factor: Fraction) -> bool:
-    return factor.numerator.bit_length() + factor.denominator.bit_length() <= 4096
+    return length(factor) <= 4096
 
 
 class Values:
