@@ -6,7 +6,7 @@
 //! `cargo xtask fuzz json` starts from the committed corpus and keeps what it finds under `fuzz/target`;
 //! inputs worth keeping go to `crates/fiberscope-io/tests/corpus`, where `tests/hostile.rs` reads them.
 
-use fiberscope_check::check;
+use fiberscope_check::{check, check_reader};
 use fiberscope_core::{Certificate, NetworkName};
 use fiberscope_io::{FormatError, Model, Normalization, ReadOptions, json, zoo};
 
@@ -32,12 +32,18 @@ pub fn any<T, E>(read: impl Fn(&[u8]) -> Result<T, E>, bytes: &[u8]) {
     let _ = read(bytes);
 }
 
-/// Checks a certificate against zoo networks, as if it were for them; what matters is that it returns.
+/// Checks a certificate against zoo networks, as if it were for them; what matters is that it returns, and that it makes no difference whether the
+/// certificate is read as a stream. What is read is written as it was.
 pub fn certificate(bytes: &[u8]) {
+    let networks = ["deep", "hiding-two", "cancelling"]
+        .map(|name| zoo::network(name).expect("a network of the zoo").network);
+    let _ = check_reader(bytes, &networks[0], &networks[0], &|| false);
     let Ok(mut certificate) = Certificate::from_json(bytes) else { return };
-    for name in ["deep", "hiding-two", "cancelling"] {
-        let network = zoo::network(name).expect("a network of the zoo").network;
-        (certificate.a, certificate.b) = (NetworkName::of(&network), NetworkName::of(&network));
-        let _ = check(&certificate, &network, &network);
+    for network in &networks {
+        (certificate.a, certificate.b) = (NetworkName::of(network), NetworkName::of(network));
+        let outcome = check(&certificate, network, network);
+        let text = certificate.to_json();
+        let streamed = check_reader(text.as_bytes(), network, network, &|| false);
+        assert_eq!(streamed.expect("what was written can be read").outcome, outcome);
     }
 }

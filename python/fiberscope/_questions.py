@@ -65,12 +65,16 @@ def equiv(
     box: Any = None,
     exact: bool = False,
     tolerance: float | None = None,
+    data: Any = None,
     resume: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Equivalence:
     """Whether two networks (or files, or torch modules) compute the same function, with a proof or a witness.
 
-    `exact` refuses "equivalent up to rounding"; `tolerance` is the largest certified difference that counts as rounding.
+    "Up to rounding" means, on a box: the outputs differ by at most `bound` there, at most 1/1024 of their size; without a box: after moves
+    that keep both functions the parameters agree one by one to the relative difference `relative`, and nothing is said about the outputs.
+    `exact` refuses that answer. With a `tolerance` the question is another: true iff the outputs are proved to differ by at most that much,
+    "different" iff a point where they differ by more is shown. `data` are inputs at which a difference is looked for first.
     A search that a `time_limit` ends is written to the file `resume`; the next call goes on with it.
 
     >>> import fiberscope as fs
@@ -85,41 +89,62 @@ def equiv(
         raise ArgumentError(f"tolerance: expected a positive number, found {tolerance!r}")
     if exact and tolerance is not None:
         raise ArgumentError("exact=True and a tolerance contradict each other")
-    first, second = _network(a, "a")._net, _network(b, "b")._net
+    one, other = _network(a, "a"), _network(b, "b")
+    given_points = None if data is None else as_points(data, "data", one.widths[0])
     file = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        data, proof = _native.equiv(first, second, as_box(box), exact, tolerance, file, given)
-    found = json.loads(data)
+        text, proof = _native.equiv(one._net, other._net, as_box(box), exact, tolerance, given_points, file, given)
+    found = json.loads(text)
     at = found["witness"]
-    witness = at and Witness(np.array(at["x"]), np.array(at["a"]), np.array(at["b"]), at["x_exact"])
+    # Numbers beyond the doubles come as texts and become infinite here; `x_exact` has the point as it is.
+    witness = at and Witness(*(np.array([float(v) for v in at[key]]) for key in ("x", "a", "b")), at["x_exact"])
     return make(Equivalence, found, witness=witness, certificate=None if proof is None else Certificate(proof))
 
 
-def check(certificate: Any, a: Any, b: Any, **options: Unpack[Options]) -> Checked:
+def check(
+    certificate: Any,
+    a: Any,
+    b: Any,
+    box: Any = None,
+    *,
+    space: bool = False,
+    claim: str | None = None,
+    **options: Unpack[Options],
+) -> Checked:
     """Checks a certificate (a `Certificate`, its JSON text or bytes, or a file) about two networks, in exact arithmetic.
+
+    A certificate proves its own claim on its own domain. With `box` or `space`, and `claim` ("equivalent", "different" or "within=EPS"), the
+    question is whether it proves that. A file is read as a stream. Raises `UndecidedError` if it is not checked within `time_limit`.
 
     >>> import fiberscope as fs
     >>> proof = fs.equiv("zoo:deep", "zoo:deep-shuffled").certificate
     >>> bool(fs.check(proof, "zoo:deep", "zoo:deep-shuffled")), bool(fs.check(proof, "zoo:deep", "zoo:deep"))
     (True, False)
+    >>> found = fs.check(proof, "zoo:deep", "zoo:deep-shuffled", (-1, 1), claim="within=1e-9")
+    >>> bool(found), found.claim, found.domain, found.kind
+    (True, 'equivalent', 'space', 'moves')
     """
+    if space and box is not None:
+        raise ArgumentError("expected box or space, found both")
     if (
         isinstance(certificate, os.PathLike)
         or isinstance(certificate, str)
         and not certificate.lstrip().startswith("{")
     ):
-        with open(certificate, "rb") as file:
-            certificate = file.read()
-    if isinstance(certificate, str):
-        certificate = certificate.encode()
+        source: Any = os.fspath(certificate)
+    else:
+        source = certificate.encode() if isinstance(certificate, str) else bytes(certificate)
+    first, second = _network(a, "a")._net, _network(b, "b")._net
     with terms(**options) as given:
-        data, text = _native.check(bytes(certificate), _network(a, "a")._net, _network(b, "b")._net, given)
+        data, text = _native.check(source, first, second, as_box(box), space, claim, given)
+    if json.loads(data)["valid"] is None:
+        raise UndecidedError("the certificate was not checked within the time limit")
     return make(Checked, data, text=text)
 
 
-def reduce(net: Network, box: Any = None, **options: Unpack[Options]) -> Reduced:
+def reduce(net: Network, box: Any = None, round: bool = False, **options: Unpack[Options]) -> Reduced:
     with terms(**options) as given:
-        small, data, proof = _native.reduce(net._net, as_box(box), given)
+        small, data, proof = _native.reduce(net._net, as_box(box), bool(round), given)
     return make(Reduced, data, network=_wrap(small), certificate=None if proof is None else Certificate(proof))
 
 
@@ -132,19 +157,28 @@ def canon(net: Network, **options: Unpack[Options]) -> Canonical:
     return make(Canonical, data, network=_wrap(made))
 
 
-def align(a: Any, b: Any, *, data: Any = None, **options: Unpack[Options]) -> Aligned:
-    """The second network rewritten, keeping its function, to be as close to the first as possible.
+def align(a: Any, b: Any, *, data: Any = None, scaling: str = "auto", **options: Unpack[Options]) -> Aligned:
+    """The second network with its neurons permuted and scaled to be as close to the first as possible.
+
+    If it is the first one permuted and scaled, by any factors and up to the rounding of its parameters, `relative` is the largest
+    relative difference of the parameters: 0 if they are exactly related. `scaling` is "auto" (real factors in that case, and the
+    result is rounded; otherwise powers of two, which keep the function exactly), "powers-of-two", "real" or "none".
 
     >>> import fiberscope as fs
     >>> found = fs.align("zoo:deep", "zoo:deep-shuffled")
-    >>> found.distance_before > found.distance_after, found.distance_after
-    (True, 0.0)
+    >>> found.distance_before > found.distance_after, found.distance_after, found.exact, found.relative
+    (True, 0.0, True, 0.0)
+    >>> found = fs.align("zoo:deep", "zoo:deep-rounded")
+    >>> found.exact, 0 < found.relative < 1e-15
+    (False, True)
     """
+    if scaling not in ("auto", "powers-of-two", "real", "none"):
+        raise ArgumentError(f'expected scaling "auto", "powers-of-two", "real" or "none", found {scaling!r}')
     first, second = _network(a, "a"), _network(b, "b")
     given_points = None if data is None else as_points(data, "data", first.widths[0])
     with terms(**options) as given:
-        made, found = _native.align(first._net, second._net, given_points, given)
-    return make(Aligned, found, network=_wrap(made))
+        made, found, proof = _native.align(first._net, second._net, given_points, scaling, given)
+    return make(Aligned, found, network=_wrap(made), certificate=None if proof is None else Certificate(proof))
 
 
 def regions(
@@ -169,9 +203,15 @@ def folds(net: Network, box: Any, max_regions: int, **options: Unpack[Options]) 
 def match_folds(a: Any, b: Any, *, box: Any = None, max_regions: int = 20_000, **options: Unpack[Options]) -> FoldMatch:
     """The permutations and scalings that turn one network into another, read off from where their functions bend.
 
+    Where rounding has made the functions different, they are read off the parameters; `exact` is false then, and `relative` the largest
+    relative difference of the parameters.
+
     >>> import fiberscope as fs
     >>> bool(fs.match_folds("zoo:deep", "zoo:deep-shuffled", box=(-1, 1)))
     True
+    >>> near = fs.match_folds("zoo:deep", "zoo:deep-rounded", box=(-1, 1))
+    >>> near.matched, near.exact, near.relative < 1e-15
+    (True, False, True)
     """
     with terms(**options) as given:
         data = _native.match_folds(_network(a, "a")._net, _network(b, "b")._net, as_box(box), max_regions, given)

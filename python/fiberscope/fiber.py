@@ -23,9 +23,14 @@ class Fiber(Result):
     """What is known of the fiber of a network."""
 
     dimension: int | None
-    """The dimension modulo permutation and scaling; `None` if the theory does not cover the network."""
+    """The dimension of the pieces modulo permutation and scaling; `None` if the theory does not cover the network, or there are too many pieces."""
+    generic_dimension: int | None
+    """The dimension of the generic pieces."""
     components: list[dict[str, Any]]
-    """Orientation, emptiness, dimension and reason of each component that was listed."""
+    """The pieces that were listed: orientation, numbers of linear and dead neurons, whether they are generic and whether empty, dimension and reason."""
+    given: dict[str, Any] | None
+    """The piece of the network; `None` if it lies in none, for the reason `given_in_no_piece`."""
+    given_in_no_piece: str | None
     hidden: dict[str, Any] | None
     """The hyperplane that the next layer hides."""
     symmetries: list[str]
@@ -41,13 +46,19 @@ class Fiber(Result):
 
     @property
     def covered(self) -> bool:
-        """Whether the theory describes the fiber completely."""
-        return self.dimension is not None
+        """Whether the theory describes all generic parameters of the fiber."""
+        return bool(self.to_dict()["covered"])
 
     def sample(
-        self, count: int = 1, *, exact: bool = False, orientation: str | None = None, **options: Unpack[Options]
+        self,
+        count: int = 1,
+        *,
+        exact: bool = False,
+        orientation: str | None = None,
+        linear: int | None = None,
+        **options: Unpack[Options],
     ) -> Points:
-        """Random points of a component (the network's own without `orientation`), each compared with the network.
+        """Random points of a piece, each compared with the network. A piece is named by its `orientation` and its number of `linear` neurons; without them it is the network's own.
 
         >>> import fiberscope as fs
         >>> net = fs.load("zoo:hiding-two")
@@ -58,7 +69,7 @@ class Fiber(Result):
         if count < 0:
             raise ArgumentError(f"count: expected a number from 0 on, found {count}")
         with terms(**options) as given:
-            nets, data = _native.fiber_sample(self.network._net, self.orthant, count, exact, orientation, given)
+            nets, data = _native.fiber_sample(self.network._net, self.orthant, count, exact, orientation, linear, given)
         return _points(nets, data)
 
     def path(self, a: Any, b: Any, *, steps: int = 16, **options: Unpack[Options]) -> Points:
@@ -73,7 +84,7 @@ class Fiber(Result):
         return _points(nets, data)
 
     def contains(self, other: Any, **options: Unpack[Options]) -> Membership:
-        """Whether a network lies in the fiber; if not, which equation or inequality fails.
+        """Whether a network lies in the fiber, and in which piece; if not, which equation or inequality fails.
 
         >>> import fiberscope as fs
         >>> fiber = fs.load("zoo:hiding-two").fiber()

@@ -194,18 +194,24 @@ class Network:
         """
         return _questions.info(self, box, **options)
 
-    def reduce(self, box: Any = None, **options: Unpack[Options]) -> Reduced:
-        """The same function with fewer neurons.
+    def reduce(self, box: Any = None, *, round: bool = False, **options: Unpack[Options]) -> Reduced:
+        """The same function with fewer neurons, exactly.
+
+        Steps after which no scales make doubles of the parameters are left out (`left`). With `round` they are taken and the parameters
+        rounded; `exact` is false then, and `bound` bounds the change of the outputs on a bounded box.
 
         >>> import fiberscope as fs
         >>> small = fs.load("zoo:cancelling").reduce()
         >>> small.widths_before > small.widths_after, bool(fs.equiv("zoo:cancelling", small.network))
         (True, True)
         """
-        return _questions.reduce(self, box, **options)
+        return _questions.reduce(self, box, round, **options)
 
     def canon(self, **options: Unpack[Options]) -> Canonical:
-        """The canonical representative, and a fingerprint that equal functions of its class share.
+        """The canonical representative, and a fingerprint of the function.
+
+        The same fingerprint proves the same function. Different ones prove different functions if `complete` is true for both networks;
+        otherwise see `meaning`.
 
         >>> import fiberscope as fs
         >>> a, b = fs.load("zoo:deep"), fs.load("zoo:deep-shuffled")

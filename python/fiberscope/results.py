@@ -46,7 +46,8 @@ class Certificate(str):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Equivalence(Result):
-    """Whether two networks compute the same function. True in an `if` iff they do (also up to rounding)."""
+    """Whether two networks compute the same function. True in an `if` iff the command would exit with 0: they do, also up to rounding; with a
+    tolerance, iff they are proved to differ by no more."""
 
     verdict: str
     """`equivalent`, `equivalent_up_to_rounding`, `different` or `undecided`."""
@@ -54,8 +55,18 @@ class Equivalence(Result):
     """How it was found."""
     domain: Any
     """Where it was proved."""
-    bound: float | None
-    """Up to rounding: the outputs differ by no more."""
+    bound: float | str | None
+    """The outputs differ by no more on the box (certified, rounded up); a text if it is beyond the doubles."""
+    size: float | str | None
+    """Up to rounding on a box: an absolute value that an output takes there (rounded down)."""
+    relative: float | None
+    """Up to rounding without a box: the parameters agree one by one to this relative difference."""
+    difference: float | str | None
+    """The largest difference of an output that was seen (rounded down): at the witness, or at `differ_at`."""
+    differ_at: list[float | str] | None
+    """Up to rounding and undecided: a point where the outputs differ, if one is known."""
+    tolerance: float | None
+    """The difference that was asked about."""
     witness: Witness | None
     """Where they differ."""
     certificate: Certificate | None
@@ -69,13 +80,22 @@ class Equivalence(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Checked(Result):
-    """What the checker says of a certificate. True in an `if` iff it is valid."""
+    """What the checker says of a certificate. True in an `if` iff the certificate proves what was asked."""
 
     valid: bool
-    claim: str | None
-    """What the certificate claims."""
+    """Whether the certificate proves what was asked: its own claim, or that of the question."""
+    holds: bool
+    """Whether the certificate proves its own claim."""
+    claim: str
+    """What the certificate claims: "equivalent", "equivalent_up_to_rounding", "different", ..."""
+    domain: Any
+    """Where: "space", or {"box": [[lower, upper], ...]} with exact fractions."""
+    bound: float | None
+    """The bound of the claim, rounded up, if it has one."""
+    kind: str
+    """The kind of evidence."""
     reason: str
-    """Why it was accepted or refused."""
+    """Why it was accepted or refused, or what it proves instead."""
     text: str = aside()
     """The whole story, in words."""
 
@@ -100,7 +120,11 @@ class Info(Result):
     """Whether the function determines the parameters up to permutation and scaling; `None` if not decided."""
     reason: str
     fiber_dimension: int | None
+    """The dimension of the listed pieces of the fiber, modulo permutation and scaling."""
+    fiber_generic_dimension: int | None
+    """The dimension of the generic ones among them."""
     fiber_components: int | None
+    """The number of pieces that have points."""
     text: str = aside()
     """The same in words."""
 
@@ -112,10 +136,20 @@ class Reduced(Result):
     network: Network
     widths_before: list[int]
     widths_after: list[int]
+    exact: bool
+    """Whether the function is exactly the same; otherwise parameters were rounded, as was asked for."""
+    bound: float | None
+    """The outputs differ by no more; `None` if parameters were rounded and the domain is not bounded."""
+    relative: float
+    """The largest change of a parameter by rounding, relative to its size."""
     certificate: Certificate | None
-    """The proof that both are equal; `None` if parameters had to be rounded."""
+    """The proof of equality or of the bound; `None` without a bound."""
     complete: bool
     """False if the time limit was reached: more neurons might go."""
+    rational_widths: list[int] | None
+    """The widths that a reduction has whose parameters are no doubles, if there is one."""
+    left: list[dict[str, Any]]
+    """The steps that were left out because of that: `layer`, `neurons` (from 1, of the result) and `step`."""
     moves: Any = aside()
 
 
@@ -125,9 +159,15 @@ class Canonical(Result):
 
     network: Network
     fingerprint: str
-    """Equal for equal functions of the class."""
+    """The same fingerprint proves the same function."""
+    complete: bool
+    """Whether another fingerprint of a network for which this is true as well proves another function."""
+    meaning: str
+    """What equal and different fingerprints prove, in a sentence."""
     exact: bool
     """Whether the representative's numbers are doubles; otherwise they were rounded."""
+    relative: float
+    """The largest change of a parameter by rounding, relative to its size."""
     moves: Any = aside()
 
 
@@ -139,6 +179,13 @@ class Aligned(Result):
     distance_before: float
     distance_after: float
     exact: bool
+    """Whether the result computes the function of the second network exactly; otherwise its parameters were rounded."""
+    rounded: float
+    """The largest change of a parameter by that rounding, relative to its size."""
+    relative: float | None
+    """If the second network is the first permuted and scaled up to rounding: the largest relative difference of their parameters."""
+    certificate: Certificate | None
+    """The proof that the function is kept, if it is exactly."""
     barrier_before: float | None
     """The interpolation barrier on the given data."""
     barrier_after: float | None
@@ -156,7 +203,7 @@ class Points(Result):
     up_to_rounding: int | None
     unproved: int | None
     connected: bool | None
-    """For a path: whether there is one."""
+    """For a path: whether one was found inside a piece."""
     reason: str | None
     """Why there is no path."""
     networks: list[Network] = aside()
@@ -180,7 +227,11 @@ class Membership(Result):
 
     member: bool | None
     orientation: str | None
+    """The orientation of its piece."""
+    linear: int | None
+    """The number of linear neurons there."""
     reason: str | None
+    """Why it lies in no piece."""
     undecided: list[str] | None
     """The conditions that keep the theory from covering the fiber."""
 
@@ -234,9 +285,13 @@ class Folds(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FoldMatch(Result):
-    """Whether permutations and scalings turn one network into another. True in an `if` iff they do."""
+    """Whether permutations and scalings turn one network into another. True in an `if` iff they do, exactly or up to rounding."""
 
     matched: bool
+    exact: bool | None
+    """Whether they do exactly."""
+    relative: float | None
+    """The largest relative difference of corresponding parameters after them: 0 if exact."""
     method: str
     layers: list[dict[str, Any]] | None
     reason: str | None

@@ -194,7 +194,7 @@ pub fn match_folds(
         let of = ComplexView { name: &name, network: &a, domain, axes: None };
         let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
         let Some((complex, breakpoints)) = build(&of, &limits, watch)? else { return Ok(None) };
-        Ok(Some(relabelling(&complex, &breakpoints, [&a, &b])?.to_json().to_string()))
+        Ok(Some(relabelling(&complex, &breakpoints, [&a, &b], &watch.deadline)?.to_json().to_string()))
     })
 }
 

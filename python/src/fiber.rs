@@ -6,7 +6,7 @@ use anyhow::bail;
 use fiberscope::complex::construct_identifiable;
 use fiberscope::fiber::conserve::{FlowOptions, follow};
 use fiberscope::fiber::{
-    Construction, FiberPath, FiberSampler, Ground, construct_hiding, construct_nonlocal,
+    Construction, FiberPath, FiberSampler, Ground, SamplerError, construct_hiding, construct_nonlocal,
 };
 use fiberscope::train::Loss;
 use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
@@ -44,7 +44,7 @@ pub fn fiber(
     })
 }
 
-/// Points of a component: the networks and how they compare; `None` for the networks if the theory does not cover the fiber.
+/// Points of a piece: the networks and how they compare; `None` for the networks if the theory does not cover the fiber.
 #[pyfunction]
 pub fn fiber_sample(
     py: Python,
@@ -53,15 +53,20 @@ pub fn fiber_sample(
     count: usize,
     exact: bool,
     orientation: Option<String>,
+    linear: Option<usize>,
     terms: Terms,
 ) -> PyResult<(Option<Vec<Net>>, String)> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let (drawn, value) = work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
         let Ok(fiber) = &subject.fiber else { return Ok((None, not_covered(&subject))) };
-        let orientation = points::orientation(fiber, orientation.as_deref())?;
-        let Some(sampler) = FiberSampler::new(fiber, &orientation) else {
-            return Ok((Some(Vec::new()), json!({"empty": true})));
+        let piece = points::piece(fiber, orientation.as_deref(), linear)?;
+        let sampler = match FiberSampler::new(fiber, &piece) {
+            Ok(sampler) => sampler,
+            Err(error @ SamplerError::Empty(_)) => {
+                return Ok((Some(Vec::new()), json!({"empty": true, "reason": error.to_string()})));
+            }
+            Err(error) => bail!("{error}"),
         };
         let (mut drawn, mut compared) = (Vec::new(), Comparison::default());
         points::sample(&subject, &sampler, (count, exact), &|text| watch.say(text), |point| {

@@ -120,7 +120,7 @@ pub fn linear_path(
     terms: Terms,
 ) -> PyResult<(Vec<Net>, String)> {
     let (first, second) = (Arc::clone(&a.network), b.map(|b| Arc::clone(&b.network)));
-    let (points, value) = work(py, &terms, move |_| {
+    let (points, value) = work(py, &terms, move |watch| {
         let a = LinearNetwork::from_network(&first).context("the first network")?;
         let (curve, note) = match &second {
             None => to_canonical(&a, tolerance(zero))?,
@@ -133,7 +133,8 @@ pub fn linear_path(
                 }
             }
         };
-        let (points, difference) = along(&curve, &a, steps)?;
+        let (points, difference) = along(&curve, &a, steps, &watch.deadline)?;
+        watch.deadline.check("before all points of the path were known")?;
         Ok((points, json!({"connected": true, "path": note, "max_difference": difference})))
     })?;
     Ok((named(points, "a point of the path"), value.to_string()))
@@ -240,7 +241,8 @@ pub fn linear_walk(
         let velocity =
             velocity.map(|net| LinearNetwork::from_network(&net)).transpose().context("velocity")?;
         let velocity = velocity.as_ref().map(|velocity| (velocity, project));
-        let walked = walk(&network, velocity, (length, steps), tolerance(zero), watch.seed)?;
+        let walked = walk(&network, velocity, (length, steps), tolerance(zero), watch.seed, &watch.deadline)?;
+        watch.deadline.check("before the end of the walk")?;
         let value = json!({
             "omega": omega(&walked.bars[0]), "numerical": omega(&walked.bars[1]), "length": length, "steps": steps,
             "speed": walked.speed, "distance": walked.distance, "max_difference": walked.difference,

@@ -89,6 +89,10 @@ def test_twins_are_equal_and_certificates_hold(tmp_path):
     found.certificate.save(tmp_path / "proof.json")
     assert fs.check(tmp_path / "proof.json", net, twin).valid
     assert fs.check(fs.Certificate.load(tmp_path / "proof.json"), net, twin)
+    asked = fs.check(found.certificate, net, twin, (-1, 1), claim="within=1e-9")
+    assert asked and asked.holds and (asked.claim, asked.domain, asked.kind) == ("equivalent", "space", "moves")
+    other = fs.check(found.certificate, net, twin, space=True, claim="different")
+    assert not other and other.holds and "another claim" in other.reason
     refused = fs.check(found.certificate, twin, net)
     assert not refused and refused.reason
     aligned = fs.align(net, twin, data=np.zeros((3, 2)))
@@ -196,3 +200,26 @@ def test_the_number_of_threads_changes_nothing(threads):
     x = np.random.default_rng(1).standard_normal((50, 2))
     assert net.functional_dimension(x, threads=threads).to_dict() == net.functional_dimension(x).to_dict()
     assert net.regions(box=(-1, 1), threads=threads).to_dict() == net.regions(box=(-1, 1)).to_dict()
+
+
+def test_rewriting_says_whether_it_is_exact():
+    long = fs.Network([[[1.0], [1.0]], [[0.1, 1e-9]]], [[0.3, 0.3], [0.0]])
+    kept = long.reduce()
+    assert kept.exact and kept.bound == 0 and kept.widths_after == [1, 2, 1]
+    assert kept.rational_widths == [1, 1, 1]
+    assert kept.left == [{"layer": 1, "neurons": [1, 2], "step": "merge"}]
+    assert fs.equiv(long, kept.network, exact=True)
+    rounded = long.reduce(round=True)
+    assert not rounded.exact and rounded.bound is None and rounded.certificate is None
+    assert 0 < rounded.relative < 2e-16 and rounded.widths_after == [1, 1, 1]
+    bounded = long.reduce(box=(-1, 1), round=True)
+    assert 0 < bounded.bound < 1e-15 and bounded.certificate is not None
+    found = long.canon()
+    assert found.complete and not found.exact and found.relative > 0
+    assert not fs.load("zoo:deep").canon().complete
+    near = fs.align("zoo:deep", "zoo:deep-rounded")
+    assert not near.exact and 0 < near.relative < 1e-15 and near.certificate is None
+    exactly = fs.align("zoo:deep", "zoo:deep-rounded", scaling="powers-of-two")
+    assert exactly.exact and exactly.certificate is not None and exactly.relative is None
+    with pytest.raises(fs.errors.ArgumentError):
+        fs.align("zoo:deep", "zoo:deep", scaling="half")

@@ -20,7 +20,7 @@ function facts(rows) {
 
 const VERDICTS = {
   equivalent: ["good", "✓ yes", "The two networks compute the same function"],
-  equivalent_up_to_rounding: ["good", "✓ up to rounding", "The outputs differ by no more than rounding"],
+  equivalent_up_to_rounding: ["good", "✓ up to rounding", "The networks agree up to rounding"],
   different: ["bad", "✕ no", "The functions differ"],
   undecided: ["open", "? undecided", "The time was up before an answer was found"],
 };
@@ -44,6 +44,8 @@ function verdictPanel(app, actions) {
     children.push(facts([["at x", vector(x)], ["start", vector(a)], ["now", vector(b)]]));
   }
   if (verdict.bound !== undefined) children.push(element("p", { className: "note", textContent: `by at most ${short(verdict.bound)} (certified)` }));
+  if (verdict.relative !== undefined) children.push(element("p", { className: "note", textContent: `moves that keep both functions lead to parameters that agree one by one to a relative difference of ${short(verdict.relative)} (certified); nothing is proved about the outputs` }));
+  if (verdict.differ_at) children.push(element("p", { className: "note", textContent: `not exactly equal: they differ at x = ${vector(verdict.differ_at)}` }));
   children.push(element("p", { className: "note", textContent: `${parameters}${seen ? `; ${seen}` : ""}` }));
   if (verdict.certificate) {
     children.push(element("div", { className: "line" },

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
+use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, decimal};
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
 use fiberscope::extract::{self, Extraction, NetworkOracle, Options, Verdict, extract};
 use fiberscope::limit::Deadline;
@@ -228,13 +228,13 @@ fn compare(truth: &Network, found: &Network, domain: (f64, f64)) -> Compared {
     let mut difference = 0.0;
     match decide(truth, found, &bounds, &options, &|_| {}).map(|decision| decision.verdict) {
         Ok(equivalence::Verdict::Equivalent { .. }) => return Compared::Proved(0.0),
-        Ok(equivalence::Verdict::EquivalentUpToRounding { bound, .. }) => {
-            return Compared::Proved(bound.to_f64());
+        Ok(equivalence::Verdict::EquivalentUpToRounding { agreement, .. }) if agreement.bound().is_some() => {
+            return Compared::Proved(agreement.bound().map_or(0.0, decimal::upper_f64));
         }
         Ok(equivalence::Verdict::Different { a, b, .. }) => {
             difference = a.iter().zip(&b).map(|(a, b)| (a - b).to_f64().abs()).fold(0.0, f64::max);
         }
-        Ok(equivalence::Verdict::Undecided { .. }) | Err(_) => {}
+        Ok(_) | Err(_) => {}
     }
     difference = largest_difference(truth, found, domain).max(difference);
     if difference > TOLERANCE { Compared::Differ(difference) } else { Compared::Agree }

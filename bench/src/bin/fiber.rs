@@ -61,13 +61,13 @@ fn sample(linear: usize, short: bool) -> Result<(), Box<dyn Error>> {
     let network = Network::new(std::iter::once(first).chain(rest.into_layers()).collect())?;
     let fiber: Fiber =
         describe(&network.to_exact(), Ground::Space).map_err(|conditions| format!("{conditions:?}"))?;
-    let sampler = FiberSampler::new(&fiber, &fiber.own()).ok_or("the given component has points")?;
+    let sampler = FiberSampler::new(&fiber, &fiber.own()?)?;
     let mut exact = 0;
     let draw = |exact: &mut usize| {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         *exact = 0;
         for _ in 0..POINTS {
-            *exact += usize::from(black_box(sampler.sample(&mut rng)).exact);
+            *exact += usize::from(black_box(sampler.sample(&mut rng)).is_some_and(|point| point.exact));
         }
     };
     draw(&mut exact);
@@ -75,7 +75,7 @@ fn sample(linear: usize, short: bool) -> Result<(), Box<dyn Error>> {
     println!(
         "| {} | {linear} | {} | {POINTS} | {exact} | {seconds:.3} | {:.0} |",
         numbers(short),
-        fiber.dimension(),
+        fiber.own_dimension().unwrap_or(0),
         POINTS as f64 / seconds
     );
     Ok(())

@@ -4,8 +4,8 @@ use anyhow::bail;
 use fiberscope::complex::ComplexLimits;
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval, RegionSample,
-    full_functional_dimension, functional_dimension, list_regions, sample_regions,
+    Bounds, Coverage, DimensionError, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval,
+    RegionSample, full_functional_dimension, functional_dimension, list_regions, sample_regions_until,
 };
 use fiberscope_core::{Domain, Matrix, Network};
 use fiberscope_report::dimension::DimensionSummary;
@@ -71,6 +71,15 @@ pub fn on_batch(
     };
     summary.warnings = warnings(question, found.data_rank.upper, found.zeros);
     let asked = question.float32 || question.spectrum;
+    if let Some(limit) = options.deadline.limit() {
+        if asked {
+            summary.warnings.push(format!("{limit}: singular values and float ranks were not computed"));
+        }
+        return Ok(summary);
+    }
+    if let Some(rank) = summary.rank {
+        say(&format!("the rank is {rank}; now the ranks in doubles"));
+    }
     let kernel = match Kernel::new(network, points) {
         Ok(kernel) => kernel,
         // The exact rank does not need doubles to hold the kernel.
@@ -80,15 +89,33 @@ pub fn on_batch(
     let small = found.rows.min(found.parameters) <= FLOAT_RANK;
     if question.float32 || small {
         let rank = kernel.rank_float32(options.memory);
-        summary.rank_float32 = if question.float32 { Some(rank?) } else { rank.ok() };
+        summary.rank_float32 =
+            if question.float32 { within_limits(rank, &mut summary.warnings)? } else { rank.ok() };
     }
-    if question.spectrum {
-        let values = kernel.singular_values(options.memory)?;
+    if question.spectrum
+        && let Some(values) = within_limits(kernel.singular_values(options.memory), &mut summary.warnings)?
+        && let Some(spectrum) =
+            within_limits(kernel.spectrum(question.kind, options.memory), &mut summary.warnings)?
+    {
         summary.rank_float64 = Some(rank_float64(&values, found.rows, found.parameters));
-        summary.effective_rank = Some(effective_rank(&kernel.spectrum(question.kind, options.memory)?));
+        summary.effective_rank = Some(effective_rank(&spectrum));
         summary.singular_values = Some(values);
     }
     Ok(summary)
+}
+
+/// A result, or a warning that a limit came first.
+fn within_limits<T>(
+    result: Result<T, DimensionError>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<T>, DimensionError> {
+    match result {
+        Err(DimensionError::Limit(reached)) => {
+            warnings.push(reached.to_string());
+            Ok(None)
+        }
+        result => result.map(Some),
+    }
 }
 
 /// The functional dimension of the network `name` on a decisive set.
@@ -163,7 +190,7 @@ fn find_regions(
             return Ok(regions);
         }
     }
-    let regions = sample_regions(network, domain, question.samples, options.seed);
+    let regions = sample_regions_until(network, domain, question.samples, options.seed, &options.deadline)?;
     if regions.count() == 0 {
         bail!("none of the {} random points lies inside a region", question.samples);
     }

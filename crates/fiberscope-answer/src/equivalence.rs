@@ -6,9 +6,15 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::regions::{SearchProgress, SearchState};
-use fiberscope::equivalence::{Decision, EquivalenceError, EquivalenceOptions, Verdict, decide};
-use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
+use fiberscope::equivalence::{
+    Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Method, Verdict, decide,
+};
+use fiberscope::limit::Limit;
+use fiberscope_core::{
+    Certificate, Domain, Evidence, Matrix, MoveChain, Network, NetworkName, Rational, decimal,
+};
 use fiberscope_io::write_atomically;
+use fiberscope_report::json::{lower, number, upper};
 use serde_json::{Value, json};
 
 use crate::Say;
@@ -41,6 +47,15 @@ pub fn search(
     Ok(decision)
 }
 
+/// The points of a table as exact numbers, for [`EquivalenceOptions::data`]; a table with other columns behind the inputs is cut.
+pub fn data_points(points: &Matrix, inputs: usize) -> anyhow::Result<Vec<Vec<Rational>>> {
+    if points.cols() < inputs {
+        return Err(anyhow!("expected a column for each of {inputs} inputs, found {}", points.cols()));
+    }
+    let exact = |row: &[f64]| row[..inputs].iter().map(|&x| Rational::from_f64(x)).collect::<Option<Vec<_>>>();
+    Ok(points.iter_rows().filter_map(exact).collect())
+}
+
 fn read_state(path: &Path) -> anyhow::Result<SearchState> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     SearchState::from_json(&bytes).with_context(|| path.display().to_string())
@@ -66,33 +81,61 @@ pub fn name(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// A decision with the keys of `fiberscope equiv --json`; `domain` is where it was asked for.
+/// The answer of a command: yes only if the networks are proved equal, or agree in the sense that was asked for.
+pub fn holds(verdict: &Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Some(true),
+        Verdict::Different { .. } => Some(false),
+        Verdict::Undecided { .. } => None,
+    }
+}
+
+/// A decision with the keys of `fiberscope equiv --json`; `domain` is where it was asked for. Upper bounds are rounded up and lower ones down; numbers
+/// beyond the doubles are texts.
 pub fn value(decision: &Decision, domain: &Domain) -> Value {
-    let proved_on = certificate(&decision.verdict).map_or(domain, |certificate| &certificate.domain);
-    let numbers = |xs: &[Rational]| -> Vec<f64> { xs.iter().map(Rational::to_f64).collect() };
+    let numbers = |xs: &[Rational]| -> Vec<Value> { xs.iter().map(number).collect() };
     let exact = |xs: &[Rational]| -> Vec<String> { xs.iter().map(ToString::to_string).collect() };
     let mut value = json!({
         "verdict": name(&decision.verdict),
-        "method": decision.method,
-        "domain": proved_on,
+        "method": decision.method.name(),
+        "domain": domain,
         "bound": null,
         "witness": null,
     });
-    match &decision.verdict {
-        Verdict::Equivalent { .. } => {}
-        Verdict::EquivalentUpToRounding { bound, differ_at, .. } => {
-            value["bound"] = json!(bound.to_f64());
-            value["bound_exact"] = json!(bound.to_string());
-            value["differ_at"] = json!(differ_at.as_deref().map(numbers));
+    let mut put = |key: &str, x: Value| value[key] = x;
+    if let Some(tolerance) = &decision.tolerance {
+        put("tolerance", number(tolerance));
+    }
+    let bounded = match &decision.verdict {
+        Verdict::Equivalent { .. } => None,
+        Verdict::EquivalentUpToRounding { agreement, differ_at, .. } => {
+            match agreement {
+                Agreement::Outputs { size: Some(size), .. } => put("size", lower(size)),
+                Agreement::Outputs { size: None, .. } => {}
+                Agreement::Parameters { relative } => put("relative", upper(relative)),
+            }
+            put("differ_at", json!(differ_at.as_ref().map(|found| numbers(&found.x))));
+            put("difference", json!(differ_at.as_ref().map(|found| lower(&found.size()))));
+            agreement.bound()
         }
-        Verdict::Different { x, a, b, .. } => {
-            value["witness"] =
-                json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": exact(x)});
+        Verdict::Different { x, a, b, bound, .. } => {
+            let found = Difference { x: x.clone(), a: a.clone(), b: b.clone() };
+            put("witness", json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": exact(x)}));
+            put("difference", lower(&found.size()));
+            bound.as_ref()
         }
-        Verdict::Undecided { explored, cells, .. } => {
-            value["explored"] = json!(explored);
-            value["cells"] = json!(cells);
+        Verdict::Undecided { explored, cells, limit, bound, difference, .. } => {
+            put("explored", json!(explored));
+            put("cells", json!(cells));
+            put("limit", json!(limit.map(Limit::name)));
+            put("differ_at", json!(difference.as_ref().map(|found| numbers(&found.x))));
+            put("difference", json!(difference.as_ref().map(|found| lower(&found.size()))));
+            bound.as_ref()
         }
+    };
+    if let Some(bound) = bounded {
+        put("bound", upper(bound));
+        put("bound_exact", json!(bound.to_string()));
     }
     value
 }
@@ -114,45 +157,113 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
         Domain::Space => "everywhere",
         Domain::Box(_) => "on the box",
     };
-    let on_box = if *domain == Domain::Space { "" } else { " on the box" };
     let method = decision.method;
+    let tolerance = decision.tolerance.as_ref().map(tolerance_text);
     match &decision.verdict {
         Verdict::Equivalent { .. } => format!("equivalent {place} (method: {method}; certificate checked)\n"),
-        Verdict::EquivalentUpToRounding { bound, differ_at, certificate } => {
-            let on = if certificate.domain == *domain { "the box" } else { "the box [-1, 1]^n" };
+        Verdict::EquivalentUpToRounding { agreement, differ_at, .. } => {
             let known = match differ_at {
-                Some(x) => format!("not exactly equal: they differ at x = {}", point(x)),
-                None => "not proved exactly equal: their parameters differ in the last places, and no point \
-                         where the outputs differ was found"
-                    .to_owned(),
+                Some(found) => format!("not exactly equal: {}", differing(found)),
+                None => "not proved exactly equal; no point where the outputs differ was found".to_owned(),
             };
+            format!("{}\n{known}\n{}", agreeing(agreement, tolerance, place), asking(agreement))
+        }
+        Verdict::Different { x, a, b, bound, .. } => {
+            let found = Difference { x: x.clone(), a: a.clone(), b: b.clone() };
+            let on_box = if *domain == Domain::Space { "" } else { " on the box" };
+            let beyond = tolerance.map_or(String::new(), |eps| format!(", more than the tolerance {eps}"));
             format!(
-                "equivalent up to rounding: the outputs differ by at most {:.3e} on {on} (certificate checked)\n\
-                 {known}\n",
-                bound.to_f64()
+                "different{on_box}: the outputs differ by {}{beyond} (method: {method}; witness checked exactly)\n  \
+                 x    = {}\n  A(x) = {}\n  B(x) = {}\n{}",
+                decimal::lower(&found.size()),
+                point(x),
+                point(a),
+                point(b),
+                at_most(bound.as_ref())
             )
         }
-        Verdict::Different { x, a, b, .. } => format!(
-            "different{on_box} (method: {method}; witness checked exactly)\n  x    = {}\n  A(x) = {}\n  B(x) = {}\n",
-            point(x),
-            point(a),
-            point(b)
-        ),
-        Verdict::Undecided { state: None, .. } => {
-            "undecided within the time limit: it was reached before the search of joint regions began\n"
-                .into()
+        Verdict::Undecided { explored, cells, state, limit, bound, difference } => {
+            let mut sentences = Vec::new();
+            if let Some(eps) = tolerance {
+                sentences.push(format!(
+                    "no bound of {eps} or less was proved, and no point where the outputs differ by more was found"
+                ));
+            }
+            if method == Method::TooLarge {
+                sentences.push("the networks are too large for a search whose result the checker could read".into());
+            }
+            if let Some(limit) = limit {
+                sentences.push(limit.to_string());
+            }
+            if state.is_some() {
+                sentences.push(format!(
+                    "{:.2} % of the joint regions searched; the networks agree on {cells} cells, each of one region or more",
+                    100.0 * explored
+                ));
+            }
+            let seen = difference.as_ref().map_or(String::new(), |found| format!("they are not equal: {}\n", differing(found)));
+            format!("undecided: {}\n{seen}{}", sentences.join("; "), at_most(bound.as_ref()))
         }
-        Verdict::Undecided { explored, cells, .. } => format!(
-            "undecided within the time limit: {:.2} % of the joint regions searched; the networks agree on {cells} cells, each of one region or more\n",
-            100.0 * explored
+    }
+}
+
+/// In what sense the networks agree.
+fn agreeing(agreement: &Agreement, tolerance: Option<String>, place: &str) -> String {
+    match (agreement, tolerance) {
+        (Agreement::Outputs { bound, .. }, Some(eps)) => format!(
+            "within the tolerance {eps}: the outputs differ by at most {} {place} (certificate checked)",
+            decimal::upper(bound)
+        ),
+        (Agreement::Outputs { bound, size }, None) => format!(
+            "equivalent up to rounding: the outputs differ by at most {} {place} (certificate checked){}",
+            decimal::upper(bound),
+            size.as_ref().map_or(String::new(), |size| {
+                format!(",\nsmall beside their size: an output of A has absolute value {} or more there", decimal::lower(size))
+            })
+        ),
+        (Agreement::Parameters { relative }, _) => format!(
+            "equivalent up to rounding of the parameters: moves that keep both functions {place} lead to networks\n\
+             whose parameters agree one by one to a relative difference of {} (certificate checked)",
+            decimal::upper(relative)
         ),
     }
 }
 
-/// A vector with its numbers as doubles, shortened where it is long.
+/// What to ask where nothing is known about the outputs.
+fn asking(agreement: &Agreement) -> &'static str {
+    match agreement {
+        Agreement::Outputs { .. } => "",
+        Agreement::Parameters { .. } => {
+            "nothing is proved about how far apart the outputs are; ask with --box LO,HI for a bounded box\n"
+        }
+    }
+}
+
+fn differing(found: &Difference) -> String {
+    format!("the outputs differ by {} at x = {}", decimal::lower(&found.size()), point(&found.x))
+}
+
+fn at_most(bound: Option<&Rational>) -> String {
+    bound.map_or(String::new(), |bound| {
+        format!("on the box they differ by at most {} (certified)\n", decimal::upper(bound))
+    })
+}
+
+/// The tolerance as it was typed: a double.
+fn tolerance_text(tolerance: &Rational) -> String {
+    let value = tolerance.to_f64();
+    if (1e-4..1e6).contains(&value) { value.to_string() } else { format!("{value:e}") }
+}
+
+/// A vector with its numbers as doubles, shortened where it is long; numbers beyond the doubles as they are.
 fn point(xs: &[Rational]) -> String {
     const SHOWN: usize = 8;
-    let numbers: Vec<_> = xs.iter().take(SHOWN).map(|x| x.to_f64().to_string()).collect();
+    let shown = |x: &Rational| match decimal::fits_f64(x) {
+        Some(x) if x == 0.0 || (1e-6..1e17).contains(&x.abs()) => x.to_string(),
+        Some(x) => format!("{x:e}"),
+        None => decimal::nearest(x, 17),
+    };
+    let numbers: Vec<_> = xs.iter().take(SHOWN).map(shown).collect();
     let rest = if xs.len() > SHOWN { format!(", ... ({} in all)", xs.len()) } else { String::new() };
     format!("({}{rest})", numbers.join(", "))
 }

@@ -2,8 +2,8 @@
 
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::fiber::{
-    Class, Existence, Fiber, FiberComponent, GeneralFiber, Ground, LayerFiber, Membership, Rest, Symmetry,
-    describe, local_dimension, symmetries,
+    Class, Existence, Fiber, FiberComponent, FiberCount, GeneralFiber, Ground, LayerFiber, Membership,
+    Orientation, Rest, Symmetry, describe, local_dimension, symmetries,
 };
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Condition, Domain, Network, Neuron};
@@ -14,8 +14,6 @@ use crate::Say;
 
 /// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
 const SMALL: usize = 8;
-/// With at most this many hyperplanes the non-empty components are counted.
-const COUNTED: usize = 16;
 /// The local dimension is computed for at most this many parameters.
 const LOCAL: usize = 6_000;
 
@@ -106,54 +104,50 @@ pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<
     Ok(summary)
 }
 
-/// Whether a network lies in a fiber: `member`, the `orientation` of its component, or the `reason`.
+/// Whether a network lies in a fiber: `member`, the `orientation` and the number of `linear` neurons of its piece, or the `reason` why it lies in none.
 pub fn membership(found: &Membership) -> Value {
-    match found {
-        Membership::Member(orientation) => {
-            json!({"member": true, "orientation": orientation.to_string(), "reason": null})
-        }
-        Membership::Outside(violation) => {
-            json!({"member": false, "orientation": null, "reason": violation.to_string()})
-        }
-    }
+    let (member, piece, reason) = match found {
+        Membership::Member(piece) => (true, Some(piece), None),
+        Membership::Elsewhere(violation) => (true, None, Some(violation)),
+        Membership::Outside(violation) => (false, None, Some(violation)),
+    };
+    json!({
+        "member": member,
+        "orientation": piece.map(|piece| piece.orientation.to_string()),
+        "linear": piece.map(|piece| piece.linear),
+        "reason": reason.map(ToString::to_string),
+    })
 }
 
 fn covered(subject: &Subject, fiber: &Fiber, listed: usize, say: Say, summary: &mut FiberSummary) {
-    summary.case = Some(case(fiber));
-    summary.dimension = Some(fiber.dimension());
     summary.conditions = fiber.conditions().to_vec();
     summary.exponent = fiber.component_exponent();
-    let mut nonempty = 0u64;
-    let mut complete = true;
-    let hiding = matches!(fiber, Fiber::Bottleneck(inner) if inner.hidden().is_some());
-    let most = if summary.exponent <= COUNTED && !hiding { u64::MAX } else { listed as u64 };
-    for (seen, component) in (0u64..).zip(fiber.components()) {
-        if seen >= most || subject.deadline.is_past() {
-            complete = false;
-            break;
-        }
-        nonempty += u64::from(!component.is_empty());
-        if summary.components.len() < listed {
-            summary.components.push(row(fiber, &component));
-        }
-        if seen % 4096 == 4095 {
-            say(&format!("{seen} components"));
-        }
+    match fiber.own() {
+        Ok(own) => summary.own = fiber.component(&own).map(|component| row(&component)),
+        Err(violation) => summary.apart = Some(violation.to_string()),
     }
-    summary.nonempty = if hiding { fiber.nonempty_components() } else { complete.then_some(nonempty) };
-    let layer = match fiber {
-        Fiber::OneHiddenLayer(layer) => Some(layer),
-        Fiber::Bottleneck(inner) => match inner.rest() {
-            Rest::Layerwise(layer) => Some(layer),
-            Rest::Hiding(hidden) => {
-                let neuron = Neuron { layer: 0, unit: hidden.unit };
-                summary.hidden =
-                    Some(HiddenRow { neuron, least: hidden.least.clone(), flips: inner.flips() });
-                None
-            }
-        },
-    };
-    summary.equations = layer.filter(|layer| is_small(layer)).map(equations);
+    summary.components = fiber
+        .components()
+        .take(listed)
+        .take_while(|_| !subject.deadline.is_past())
+        .map(|component| row(&component))
+        .collect();
+    say("components");
+    let facts = fiber.facts();
+    let count = fiber.count();
+    summary.dimension = facts.dimension;
+    summary.generic_dimension = facts.generic_dimension;
+    summary.nonempty = facts.components;
+    summary.pieces = count.map(|count| count.pieces);
+    summary.generic = count.map(|count| count.generic);
+    summary.case = Some(case(fiber, count));
+    if let Fiber::Bottleneck(inner) = fiber
+        && let Some(hidden) = inner.hidden()
+    {
+        let neuron = Neuron { layer: 0, unit: hidden.unit };
+        summary.hidden = Some(HiddenRow { neuron, least: hidden.least.clone(), flips: inner.flips() });
+    }
+    summary.equations = fiber.layer().filter(|layer| is_small(layer)).map(equations);
 }
 
 fn is_small(layer: &LayerFiber) -> bool {
@@ -161,56 +155,67 @@ fn is_small(layer: &LayerFiber) -> bool {
 }
 
 fn equations(layer: &LayerFiber) -> Equations {
-    let (matrix, constant) = layer.affine_rest(layer.own());
+    let all = Orientation::new(vec![true; layer.hyperplanes().len()]);
+    let shown = layer.own().map_or(all, |own| own.orientation);
+    let (matrix, constant) = layer.affine_rest(&shown);
     let hyperplane =
         |h: &fiberscope::fiber::OrientedHyperplane| (h.normal.clone(), h.offset.clone(), h.weight.clone());
     Equations {
         orthant: layer.ground() == Ground::Orthant,
         base: layer.base().to_vec(),
         hyperplanes: layer.hyperplanes().iter().map(hyperplane).collect(),
-        linear: layer.linear().len(),
-        dead: layer.dead().len(),
-        own: layer.own().to_string(),
+        others: layer.others(),
+        shown: shown.to_string(),
         matrix,
         constant,
     }
 }
 
-fn case(fiber: &Fiber) -> String {
+fn case(fiber: &Fiber, count: Option<FiberCount>) -> String {
+    let which = match count {
+        Some(count) if count.nonempty > 0 && count.generic == 0 => {
+            "parameters that are not generic (no generic one has the function)"
+        }
+        Some(count) if count.generic == count.nonempty => "all generic parameters",
+        Some(_) => "all generic parameters, and others that are not generic",
+        None => "all generic parameters, perhaps with others",
+    };
     let roles = |layer: &LayerFiber| {
-        let parts = [
-            (layer.hyperplanes().len(), "nonlinear"),
-            (layer.linear().len(), "linear"),
-            (layer.dead().len(), "dead"),
-        ];
-        let parts =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
-        parts.collect::<Vec<_>>().join(", ")
+        let visible = match layer.hyperplanes().len() {
+            1 => "1 visible hyperplane".into(),
+            count => format!("{count} visible hyperplanes"),
+        };
+        match layer.others() {
+            0 => visible,
+            1 => format!("{visible}, 1 other neuron"),
+            others => format!("{visible}, {others} other neurons"),
+        }
     };
     match fiber {
         Fiber::OneHiddenLayer(layer) => {
             let ground = if layer.ground() == Ground::Space { "R^" } else { "the orthant of R^" };
-            format!(
-                "all generic parameters: one hidden layer on {ground}{} ({})",
-                layer.inputs(),
-                roles(layer)
-            )
+            format!("{which}: one hidden layer on {ground}{} ({})", layer.inputs(), roles(layer))
         }
         Fiber::Bottleneck(inner) => match inner.rest() {
             Rest::Layerwise(layer) => format!(
-                "all generic parameters: layer 1 is fixed; layers 2 and 3 are a map with one hidden layer on the orthant of R^{} ({})",
+                "{which}: layer 1 is fixed; layers 2 and 3 are a map with one hidden layer on the orthant of R^{} ({})",
                 layer.inputs(),
                 roles(layer)
             ),
             Rest::Hiding(hidden) => {
                 let flips = if hidden.flips { " of all flips" } else { "" };
-                let dead = if inner.dead().is_empty() {
-                    String::new()
-                } else {
-                    format!("; {} dead neurons are free", inner.dead().len())
+                let dead = match inner.dead().len() {
+                    0 => String::new(),
+                    1 => "; 1 dead neuron is free".into(),
+                    count => format!("; {count} dead neurons are free"),
                 };
+                let hides = match fiber.own() {
+                    Ok(_) => "layer 2 hides",
+                    Err(_) => "layer 2 of networks with this function hides",
+                };
+                // Parameters with the first layer of one of these and more linear neurons are not listed.
                 format!(
-                    "all generic parameters: layer 2 hides neuron {} of layer 1; the translations{flips} (half-lines){dead}",
+                    "all generic parameters: {hides} neuron {} of layer 1; the translations{flips} (half-lines){dead}",
                     hidden.unit + 1
                 )
             }
@@ -218,22 +223,15 @@ fn case(fiber: &Fiber) -> String {
     }
 }
 
-fn row(fiber: &Fiber, component: &FiberComponent) -> ComponentRow {
-    let linear = match fiber {
-        Fiber::OneHiddenLayer(layer) => layer.linear().len(),
-        Fiber::Bottleneck(inner) => match inner.rest() {
-            Rest::Layerwise(layer) => layer.linear().len(),
-            Rest::Hiding(_) => 0,
-        },
-    };
-    let rank = component.rank;
+fn row(component: &FiberComponent) -> ComponentRow {
+    let (rank, linear) = (component.rank, component.linear);
     let reason = match &component.existence {
-        Existence::Given => "the given parameter".into(),
-        Existence::Flipped => "a flip of the given parameter".into(),
         Existence::NothingToAbsorb => "M_S = 0".into(),
-        Existence::EnoughLinear => format!("rank M_S = {rank} < {linear} linear neurons"),
+        Existence::Translations => "translations of the hidden hyperplane".into(),
+        Existence::AsManyAsInputs => format!("rank M_S = {rank}, and as many linear neurons as inputs"),
+        Existence::MoreThanOutputs => format!("rank M_S = {rank}, and more linear neurons than outputs"),
         Existence::PointedCone(_) => format!("rank M_S = {rank}, and its columns span a pointed cone"),
-        Existence::RankTooLarge => format!("rank M_S = {rank} > {linear} linear neurons"),
+        Existence::RankTooLarge => format!("rank M_S = {rank} asks for {linear} linear neurons"),
         Existence::NotPointed(multipliers) => {
             let used: Vec<String> =
                 (1..).zip(multipliers).filter(|(_, x)| !x.is_zero()).map(|(j, _)| j.to_string()).collect();
@@ -245,6 +243,9 @@ fn row(fiber: &Fiber, component: &FiberComponent) -> ComponentRow {
     };
     ComponentRow {
         orientation: component.orientation.to_string(),
+        linear,
+        dead: component.dead,
+        generic: component.generic,
         empty: component.is_empty(),
         dimension: component.dimension,
         reason,

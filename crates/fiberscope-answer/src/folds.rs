@@ -4,10 +4,13 @@ use anyhow::ensure;
 use fiberscope::complex::{
     BreakpointComplex, Constructed, DependencyGraph, FoldMatch, FoldSet, Genericity,
     IdentifiabilityCertificate, PolyhedralComplex, Relabelling, Transparency, find_relabelling, match_folds,
-    region_bound,
+    near_relabellings, region_bound,
 };
+use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope_core::{Digest, Network, Rational};
+use fiberscope_report::json::upper;
 use serde_json::{Value, json};
+
 
 /// What the folds of a network say.
 pub struct FoldAnswer {
@@ -29,11 +32,23 @@ impl FoldAnswer {
         breakpoints: &BreakpointComplex,
         seed: u64,
     ) -> Self {
-        let folds = FoldSet::new(complex, &breakpoints.facets, 0);
+        FoldAnswer::until(network, complex, breakpoints, seed, &Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(
+        network: &Network,
+        complex: &PolyhedralComplex,
+        breakpoints: &BreakpointComplex,
+        seed: u64,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
+        let folds = FoldSet::until(complex, &breakpoints.facets, 0, deadline)?;
         let graph = folds.dependencies(complex, &breakpoints.facets, 0);
-        let genericity = Genericity::new(complex, seed);
-        let certificate = IdentifiabilityCertificate::new(network, complex, breakpoints, &genericity);
-        FoldAnswer { folds, graph, genericity, certificate }
+        let genericity = Genericity::until(complex, seed, deadline)?;
+        let certificate =
+            IdentifiabilityCertificate::until(network, complex, breakpoints, &genericity, deadline)?;
+        Ok(FoldAnswer { folds, graph, genericity, certificate })
     }
 
     /// The facts with the keys of `fiberscope folds --json`.
@@ -127,27 +142,51 @@ pub enum Matched {
         /// Why the folds did not tell and the parameters were compared.
         open: Option<String>,
     },
+    /// They do up to rounding.
+    Nearly {
+        /// One per hidden layer.
+        layers: Vec<Relabelling>,
+        /// The largest difference of corresponding parameters after the relabelling, relative to the larger one; not zero.
+        relative: Rational,
+        /// Where the first function bends and the second is affine, so that the functions are not the same.
+        bends_at: Option<Vec<f64>>,
+    },
     /// The functions differ: near this point the first bends and the second is affine.
     Different(Vec<f64>),
     /// Neither folds nor parameters match: what the folds left open.
     Unmatched(String),
 }
 
-/// Matches two networks by their folds; where these do not tell, by their parameters. The complex is that of the first.
+/// Matches two networks by their folds; where these do not tell, or tell two functions that rounding has made different, by their parameters. The complex is that of the first.
 pub fn relabelling(
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
     [a, b]: [&Network; 2],
+    deadline: &Deadline,
 ) -> anyhow::Result<Matched> {
     let (from, to) = (a.input_width(), b.input_width());
     ensure!(from == to, "the networks have {from} and {to} inputs; expected the same number");
     Ok(match match_folds(complex, breakpoints, a, b) {
         FoldMatch::Relabelled(layers) => Matched::Relabelled { layers, open: None },
-        FoldMatch::Different(x) => Matched::Different(x.iter().map(Rational::to_f64).collect()),
+        FoldMatch::Different(x) => {
+            let x: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+            nearly(a, b, Some(&x), deadline).unwrap_or(Matched::Different(x))
+        }
         FoldMatch::Open(reason) => match find_relabelling(a, b) {
             Some(layers) => Matched::Relabelled { layers, open: Some(reason) },
-            None => Matched::Unmatched(reason),
+            None => nearly(a, b, None, deadline).unwrap_or(Matched::Unmatched(reason)),
         },
+    })
+}
+
+/// A relabelling up to rounding.
+fn nearly(a: &Network, b: &Network, bends_at: Option<&[f64]>, deadline: &Deadline) -> Option<Matched> {
+    let (layers, relative) = near_relabellings(a, b, deadline)?;
+    let bends_at = bends_at.map(<[f64]>::to_vec);
+    Some(if relative.is_zero() && bends_at.is_none() {
+        Matched::Relabelled { layers, open: Some("the folds do not tell".into()) }
+    } else {
+        Matched::Nearly { layers, relative, bends_at }
     })
 }
 
@@ -156,13 +195,14 @@ impl Matched {
     pub fn to_json(&self) -> Value {
         match self {
             Matched::Relabelled { layers, open } => {
-                let layer = |layer: &Relabelling| {
-                    let order: Vec<usize> = layer.order.iter().map(|i| i + 1).collect();
-                    let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
-                    json!({"permutation": order, "scales": scales})
-                };
                 let method = if open.is_none() { "folds" } else { "parameters" };
-                json!({"matched": true, "method": method, "layers": layers.iter().map(layer).collect::<Vec<_>>()})
+                json!({"matched": true, "exact": true, "relative": 0.0, "method": method, "layers": layers_json(layers)})
+            }
+            Matched::Nearly { layers, relative, bends_at } => {
+                json!({
+                    "matched": true, "exact": false, "relative": upper(relative), "method": "parameters",
+                    "bends_at": bends_at, "layers": layers_json(layers),
+                })
             }
             Matched::Different(x) => {
                 json!({"matched": false, "method": "folds", "reason": "the functions differ", "bends_at": x, "layers": null})
@@ -172,4 +212,14 @@ impl Matched {
             }
         }
     }
+}
+
+/// The relabellings of the hidden layers.
+fn layers_json(layers: &[Relabelling]) -> Value {
+    let layer = |layer: &Relabelling| {
+        let order: Vec<usize> = layer.order.iter().map(|i| i + 1).collect();
+        let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
+        json!({"permutation": order, "scales": scales})
+    };
+    layers.iter().map(layer).collect()
 }

@@ -4,6 +4,7 @@
 //! the keys of `--json`; it reads no model and prints nothing. What takes long reports through a [`Say`]. Pages (reports, the tour, the explorer)
 //! are made here too, with what `cargo xtask web` built in them.
 
+pub mod check;
 pub mod complex;
 pub mod conserve;
 pub mod dimension;
@@ -18,6 +19,7 @@ pub mod picture;
 pub mod points;
 pub mod report;
 pub mod reproduce;
+pub mod rewrite;
 pub mod slice;
 pub mod tour;
 pub mod volume;

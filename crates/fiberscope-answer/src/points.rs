@@ -1,9 +1,9 @@
 //! Points and paths of a fiber, each compared with the given network.
 
 use anyhow::Context;
-use fiberscope::equivalence::{EquivalenceError, EquivalenceOptions, Verdict, decide};
-use fiberscope::fiber::{Fiber, FiberPath, FiberPoint, FiberSampler, Orientation};
-use fiberscope_core::{Network, Rational};
+use fiberscope::equivalence::{Difference, EquivalenceError, EquivalenceOptions, Verdict, decide};
+use fiberscope::fiber::{Fiber, FiberComponent, FiberPath, FiberPoint, FiberSampler, Orientation, Piece};
+use fiberscope_core::{Domain, Network, Rational, decimal};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -13,17 +13,44 @@ use crate::fiber::Subject;
 /// How often an exact point is looked for.
 const TRIES: usize = 2000;
 
-/// The orientation that a text of signs names; without one that of the given parameter.
-pub fn orientation(fiber: &Fiber, text: Option<&str>) -> anyhow::Result<Orientation> {
-    let own = fiber.own();
-    let Some(text) = text else { return Ok(own) };
-    let signs = own.active().len();
-    Orientation::parse(text)
-        .filter(|orientation| orientation.active().len() == signs)
-        .with_context(|| format!("orientation {text}: expected + or - for each of {signs} hyperplanes"))
+/// The piece that signs and a number of linear neurons name. Without signs that of the given parameter, if it lies in one, else the first piece with points, generic ones before others;
+/// without a number the given parameter's own, if it has these signs, else the smallest with which there are points.
+pub fn piece(fiber: &Fiber, signs: Option<&str>, linear: Option<usize>) -> anyhow::Result<Piece> {
+    let own = fiber.own().ok().filter(|own| linear.is_none_or(|linear| own.linear == linear));
+    let Some(text) = signs else {
+        return own.or_else(|| first_piece(fiber, linear)).context(
+            "the network lies in no piece, and no piece with points was found; name one with its orientation",
+        );
+    };
+    let length = fiber.sign_count();
+    let orientation = Orientation::parse(text)
+        .filter(|orientation| orientation.active().len() == length)
+        .with_context(|| format!("orientation {text}: expected {length} signs, each + or -"))?;
+    if let Some(linear) = linear {
+        return Ok(Piece { orientation, linear });
+    }
+    if let Some(own) = own.filter(|own| own.orientation == orientation) {
+        return Ok(own);
+    }
+    let all = fiber.components_of(&orientation);
+    let chosen = all.iter().find(|component| !component.is_empty()).or(all.first());
+    Ok(chosen.map_or(Piece { orientation, linear: 0 }, FiberComponent::piece))
 }
 
-/// Hands `count` random points of a component to `keep`, fewer if the time is up; with `exact` only such whose doubles lie in the fiber exactly.
+/// The first piece with points, generic ones before others; `None` if there is none, or there are too many pieces.
+fn first_piece(fiber: &Fiber, linear: Option<usize>) -> Option<Piece> {
+    fiber.count()?;
+    let pieces = |generic: bool| {
+        fiber.components().find(|component| {
+            !component.is_empty()
+                && (component.generic == Some(true)) == generic
+                && linear.is_none_or(|linear| component.linear == linear)
+        })
+    };
+    pieces(true).or_else(|| pieces(false)).map(|component| component.piece())
+}
+
+/// Hands `count` random points of a piece to `keep`, fewer if the time is up; with `exact` only such whose doubles lie in the fiber exactly.
 pub fn sample(
     subject: &Subject,
     sampler: &FiberSampler,
@@ -34,12 +61,14 @@ pub fn sample(
     let mut rng = ChaCha8Rng::seed_from_u64(subject.seed);
     let mut draw = || -> anyhow::Result<FiberPoint> {
         if !exact {
-            return Ok(sampler.sample(&mut rng));
+            return sampler.sample(&mut rng).with_context(|| {
+                format!("{}: the numbers of the piece's points are beyond the doubles", subject.name)
+            });
         }
-        let exact = (0..TRIES).map(|_| sampler.sample(&mut rng)).find(|point| point.exact);
+        let exact = (0..TRIES).map_while(|_| sampler.sample(&mut rng)).find(|point| point.exact);
         exact.with_context(|| {
             format!(
-                "{}: no point of the component was found whose doubles lie in the fiber exactly; do not ask for exact ones",
+                "{}: no point of the piece was found whose doubles lie in the fiber exactly; do not ask for exact ones",
                 subject.name
             )
         })
@@ -98,15 +127,35 @@ impl Comparison {
         let decision = decide(&subject.network, network, &subject.domain(), &options, &|_| {})?;
         match decision.verdict {
             Verdict::Equivalent { .. } => self.exact += 1,
-            Verdict::EquivalentUpToRounding { bound, .. } => {
-                self.rounded += 1;
-                self.largest = self.largest.max(bound.to_f64().next_up());
+            Verdict::EquivalentUpToRounding { .. } | Verdict::Different { .. } => {
+                self.add_rounded(subject, network, &options)?;
             }
-            Verdict::Different { a, b, .. } => {
-                // Rounded parameters differ a little; the certificate for "up to rounding" was not found.
-                let gap = a.iter().zip(&b).map(|(x, y)| (x - y).abs().to_f64()).fold(0.0, f64::max);
+            Verdict::Undecided { .. } => self.unproved += 1,
+        }
+        Ok(())
+    }
+
+    /// A point whose parameters were rounded: the bound for the outputs is that of a box, of `[-1, 1]^n` where the domain has no end.
+    fn add_rounded(
+        &mut self,
+        subject: &Subject,
+        network: &Network,
+        options: &EquivalenceOptions,
+    ) -> Result<(), EquivalenceError> {
+        let domain = match subject.domain() {
+            Domain::Space => Domain::from_bounds(&vec![(-1.0, 1.0); network.input_width()]),
+            bounded => Some(bounded),
+        };
+        let domain = domain.unwrap_or(Domain::Space);
+        match decide(&subject.network, network, &domain, options, &|_| {})?.verdict {
+            Verdict::Equivalent { .. } => self.rounded += 1,
+            Verdict::EquivalentUpToRounding { agreement, .. } => {
+                self.rounded += 1;
+                self.largest = self.largest.max(agreement.bound().map_or(0.0, decimal::upper_f64));
+            }
+            Verdict::Different { x, a, b, .. } => {
                 self.unproved += 1;
-                self.largest = self.largest.max(gap);
+                self.largest = self.largest.max(decimal::upper_f64(&Difference { x, a, b }.size()));
             }
             Verdict::Undecided { .. } => self.unproved += 1,
         }

@@ -2,7 +2,7 @@
 
 use fiberscope::fiber::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
 use fiberscope::limit::Deadline;
-use fiberscope_core::Rational;
+use fiberscope_core::{Rational, decimal};
 use serde_json::{Value, json};
 
 /// The fraction and an estimate of it.
@@ -43,8 +43,8 @@ impl VolumeAnswer {
             "exact": self.found.exact.to_string(),
             "decimal": self.found.exact.to_f64(),
             "complement": self.rest().to_f64(),
-            "lower": self.found.lower.to_f64(),
-            "upper": self.found.upper.to_f64(),
+            "lower": decimal::lower_f64(&self.found.lower),
+            "upper": decimal::upper_f64(&self.found.upper),
             "monte_carlo": drawn.then_some(self.estimate.estimate),
             "monte_carlo_error": drawn.then_some(self.estimate.error),
             "monte_carlo_samples": self.estimate.samples,

@@ -6,10 +6,10 @@
 
 use fiberscope_core::{Domain, ExactNetwork, HyperplaneRepresentation};
 
-use crate::{Refusal, refuse, verify_layers_equal};
+use crate::{End, refuse, verify_layers_equal};
 
 /// Checks that the first `prefix` layers are equal and the rest has the same representation.
-pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, prefix: usize) -> Result<(), Refusal> {
+pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, prefix: usize) -> Result<(), End> {
     for (name, network) in [("A", a), ("B", b)] {
         if network.hidden_depth().checked_sub(1) != Some(prefix) {
             let found = network.hidden_depth();

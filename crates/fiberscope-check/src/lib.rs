@@ -1,8 +1,12 @@
 //! The checker: does a certificate prove what it says about two networks?
 //!
 //! A network's parameters are doubles, that is, rational numbers; every step is exact rational
-//! arithmetic. There is no search, no tolerance, no file and no randomness here, and nothing of the
+//! arithmetic. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
 //! code that finds certificates: only the rules of `docs/formats/certificate-v1.md`, in its order.
+//!
+//! A certificate in memory ([`check`]) and one that comes as a stream ([`check_reader`]) go through the same [`Verifier`], which takes the
+//! head and then the nodes or breakpoints one by one. A certificate proves its own claim on its own domain; whether that answers what somebody
+//! wants to know is the matter of a [`Question`].
 //!
 //! ```
 //! use fiberscope_check::{Outcome, check};
@@ -24,10 +28,14 @@
 //! assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
 //! ```
 
+mod close;
 mod hyperplanes;
+mod limits;
 mod line;
+mod question;
 mod regions;
 mod rounding;
+mod stream;
 #[cfg(test)]
 mod testing;
 
@@ -37,8 +45,12 @@ use fiberscope_core::{
     Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
 };
 
+pub use limits::{check_lengths, check_move, regions_fit};
 pub use line::{LineOutcome, compare_on_line};
+pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
+pub use stream::{Checked, check_reader};
+use stream::Verifier;
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +60,8 @@ pub enum Outcome {
     Proved(Claim),
     /// The certificate does not prove its claim (which may be true all the same).
     Refused(Refusal),
+    /// The check was stopped; nothing is known about the certificate.
+    Stopped,
 }
 
 /// Where a certificate fails.
@@ -65,68 +79,76 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// Why a check does not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum End {
+    Refused(Refusal),
+    Stopped,
+}
+
+/// Asked between the steps of a check: whether to stop.
+type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// The longest sentence of a refusal, in characters; a certificate may hold numbers of any length.
+const SENTENCE: usize = 400;
+
+fn refuse<T>(step: impl Into<String>, rule: impl Into<String>) -> Result<T, End> {
+    let [step, rule] = [step.into(), rule.into()].map(|text| match text.char_indices().nth(SENTENCE) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    });
+    Err(End::Refused(Refusal { step, rule }))
+}
+
+fn go_on(stop: Stop) -> Result<(), End> {
+    if stop() { Err(End::Stopped) } else { Ok(()) }
+}
+
 /// A bound for the difference of the outputs of two networks of equal widths on a bounded domain: what
 /// certificates of kind `rounding` and `nudged` add up.
 pub fn rounding_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<Rational, Refusal> {
-    rounding::difference_bound(a, b, domain)
-}
-
-fn refuse<T>(step: impl Into<String>, rule: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal { step: step.into(), rule: rule.into() })
+    rounding::difference_bound(a, b, domain, &|| false).map_err(|end| match end {
+        End::Refused(refusal) => refusal,
+        End::Stopped => unreachable!("nobody stops it"),
+    })
 }
 
 /// Checks a certificate for two networks.
 pub fn check(certificate: &Certificate, a: &Network, b: &Network) -> Outcome {
-    match verify(certificate, a, b) {
+    check_until(certificate, a, b, &|| false)
+}
+
+/// Checks a certificate for two networks until it is told to stop. `stop` is asked between steps of the check.
+pub fn check_until(certificate: &Certificate, a: &Network, b: &Network, stop: &dyn Fn() -> bool) -> Outcome {
+    let rewritten = Default::default();
+    let mut verifier = Verifier::new((a, b), stop, &rewritten);
+    let mut run = || {
+        verifier.head(certificate)?;
+        match &certificate.evidence {
+            Evidence::Regions { tree, .. } => tree.iter().try_for_each(|node| verifier.node(node))?,
+            Evidence::Line { breakpoints, .. } => {
+                breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
+            }
+            _ => {}
+        }
+        verifier.finish()
+    };
+    outcome(certificate, run())
+}
+
+fn outcome(certificate: &Certificate, ended: Result<(), End>) -> Outcome {
+    match ended {
         Ok(()) => Outcome::Proved(certificate.claim()),
-        Err(refusal) => Outcome::Refused(refusal),
+        Err(End::Refused(refusal)) => Outcome::Refused(refusal),
+        Err(End::Stopped) => Outcome::Stopped,
     }
 }
 
-fn verify(certificate: &Certificate, a: &Network, b: &Network) -> Result<(), Refusal> {
-    verify_name("network A", &certificate.a, a)?;
-    verify_name("network B", &certificate.b, b)?;
-    if a.input_width() != b.input_width() || a.output_width() != b.output_width() {
-        return refuse("networks", "A and B must have the same numbers of inputs and outputs");
-    }
-    let domain = &certificate.domain;
-    domain.check(a.input_width()).or_else(|error| refuse("domain", error.to_string()))?;
-    match &certificate.evidence {
-        Evidence::Moves { a: moves_a, b: moves_b } => {
-            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
-            verify_equal(&a, &b)
-        }
-        Evidence::Rounding { a: moves_a, b: moves_b, bound } => {
-            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
-            rounding::verify(&a, &b, domain, bound)
-        }
-        Evidence::Nudged { a: steps_a, b: steps_b, bound } => {
-            rounding::verify_nudged((&a.to_exact(), steps_a), (&b.to_exact(), steps_b), domain, bound)
-        }
-        Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix } => {
-            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
-            hyperplanes::verify(&a, &b, domain, *prefix)
-        }
-        Evidence::Regions { a: moves_a, b: moves_b, tree } => {
-            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
-            regions::verify(&a, &b, domain, tree)
-        }
-        Evidence::Line { a: moves_a, b: moves_b } => {
-            let (a, b) = rewrite_both((a, moves_a), (b, moves_b), domain)?;
-            line::verify(&a, &b, domain)
-        }
-        Evidence::Witness { x, a: value_a, b: value_b } => {
-            verify_witness((a, value_a), (b, value_b), domain, x)
-        }
-        _ => refuse("evidence", "the checker does not know this kind of evidence"),
-    }
-}
-
-fn verify_name(step: &str, name: &NetworkName, network: &Network) -> Result<(), Refusal> {
+fn verify_name(step: &str, name: &NetworkName, network: &Network) -> Result<(), End> {
     let found = NetworkName::of(network);
     if name.widths != found.widths {
-        let rule = format!("the certificate is for widths {:?}, found {:?}", name.widths, found.widths);
-        return refuse(step, rule);
+        let (expected, found) = (short_widths(&name.widths), short_widths(&found.widths));
+        return refuse(step, format!("the certificate is for widths {expected}, found {found}"));
     }
     if name.sha256 != found.sha256 {
         let rule = format!("the certificate is for parameters {}, found {}", name.sha256, found.sha256);
@@ -135,12 +157,27 @@ fn verify_name(step: &str, name: &NetworkName, network: &Network) -> Result<(), 
     Ok(())
 }
 
-fn rewrite_both(
-    (a, moves_a): (&Network, &MoveChain),
-    (b, moves_b): (&Network, &MoveChain),
-    domain: &Domain,
-) -> Result<(ExactNetwork, ExactNetwork), Refusal> {
-    Ok((rewrite("A", a, moves_a, domain)?, rewrite("B", b, moves_b, domain)?))
+/// How many widths of a network a refusal names.
+const SHOWN_WIDTHS: usize = 12;
+
+fn short_widths(widths: &[usize]) -> String {
+    match widths {
+        [.., last] if widths.len() > SHOWN_WIDTHS => {
+            format!("{:?} ... {last} ({} layers)", &widths[..SHOWN_WIDTHS], widths.len() - 1)
+        }
+        _ => format!("{widths:?}"),
+    }
+}
+
+/// A number as a refusal names it.
+fn short_number(x: &Rational) -> String {
+    const BITS: u64 = 160;
+    let near = x.to_f64();
+    match x {
+        _ if x.length() <= BITS => x.to_string(),
+        _ if near.is_finite() && near != 0.0 => format!("about {near:e}"),
+        _ => "a number beyond the doubles".into(),
+    }
 }
 
 /// The network after the moves. Each keeps the function on the domain because its rule holds.
@@ -149,50 +186,72 @@ fn rewrite(
     network: &Network,
     moves: &MoveChain,
     domain: &Domain,
-) -> Result<ExactNetwork, Refusal> {
+    stop: Stop,
+) -> Result<ExactNetwork, End> {
     let mut rewritten = network.to_exact();
-    apply_moves(name, &mut rewritten, moves, domain)?;
+    apply_moves(name, &mut rewritten, moves, domain, (network.parameter_count(), stop))?;
     Ok(rewritten)
 }
 
+/// Applies moves to a network that had so many parameters when it was given.
 fn apply_moves(
     name: &str,
     network: &mut ExactNetwork,
     moves: &MoveChain,
     domain: &Domain,
-) -> Result<(), Refusal> {
-    moves.apply(network, domain).or_else(|failed| {
-        let step =
-            format!("move {} on {name} ({}, layer {})", failed.step + 1, failed.name, failed.layer + 1);
-        refuse(step, failed.error.to_string())
-    })
+    (parameters, stop): (usize, Stop),
+) -> Result<(), End> {
+    for (place, each) in moves.moves().iter().enumerate() {
+        go_on(stop)?;
+        let tried = check_move(each, network, parameters);
+        let applied = tried.and_then(|()| each.apply(network, domain).map_err(|error| error.to_string()));
+        applied.and_then(|()| check_lengths(network, parameters)).or_else(|rule| {
+            refuse(format!("move {} on {name} ({}, layer {})", place + 1, each.name(), each.layer() + 1), rule)
+        })?;
+    }
+    Ok(())
 }
 
-fn verify_equal(a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {
+fn verify_equal(a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
     let step = "comparison after the moves";
     if a.widths() != b.widths() {
-        return refuse(step, format!("A became a network of widths {:?}, B of {:?}", a.widths(), b.widths()));
+        return refuse(step, widths_differ(a, b));
     }
     (0..a.depth()).try_for_each(|l| verify_layers_equal(l, a, b))
 }
 
-/// Checks that layer `l` is the same in both networks.
-fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), Refusal> {
-    let step = "comparison after the moves";
+fn widths_differ(a: &ExactNetwork, b: &ExactNetwork) -> String {
+    let (a, b) = (short_widths(&a.widths()), short_widths(&b.widths()));
+    format!("A became a network of widths {a}, B of {b}")
+}
+
+/// Checks that layer `l` has the same shape and activation in both networks.
+fn verify_same_shape(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
     let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
     if (of_a.width(), of_a.input_width(), of_a.activation())
         != (of_b.width(), of_b.input_width(), of_b.activation())
     {
-        return refuse(step, format!("layer {} has different shapes or activations", l + 1));
+        let rule = format!("layer {} has different shapes or activations", l + 1);
+        return refuse("comparison after the moves", rule);
     }
+    Ok(())
+}
+
+/// Checks that layer `l` is the same in both networks.
+fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
+    let step = "comparison after the moves";
+    verify_same_shape(l, a, b)?;
+    let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
     let cols = of_a.input_width();
     let pairs = of_a.weight().entries().iter().zip(of_b.weight().entries());
     if let Some((at, (x, y))) = pairs.enumerate().find(|(_, (x, y))| x != y) {
         let place = format!("layer {}: weight[{}][{}]", l + 1, at / cols + 1, at % cols + 1);
+        let (x, y) = (short_number(x), short_number(y));
         return refuse(step, format!("{place} is {x} in A and {y} in B; they must be equal"));
     }
     if let Some((at, (x, y))) = of_a.bias().iter().zip(of_b.bias()).enumerate().find(|(_, (x, y))| x != y) {
         let place = format!("layer {}: bias[{}]", l + 1, at + 1);
+        let (x, y) = (short_number(x), short_number(y));
         return refuse(step, format!("{place} is {x} in A and {y} in B; they must be equal"));
     }
     Ok(())
@@ -203,7 +262,7 @@ fn verify_witness(
     (b, value_b): (&Network, &[Rational]),
     domain: &Domain,
     x: &[Rational],
-) -> Result<(), Refusal> {
+) -> Result<(), End> {
     for (step, network, stated) in [("witness, value of A", a, value_a), ("witness, value of B", b, value_b)]
     {
         let value = network.evaluate_exact(x).or_else(|error| refuse("witness", error.to_string()))?;

@@ -10,27 +10,35 @@
 //! its new slope is positive. So the walk visits every interval on which a network is affine, and two networks are
 //! equal iff their outputs are the same affine functions on all joint intervals.
 //!
+//! There may be exponentially many intervals. A certificate lists their ends, so that the walk takes one step for each
+//! entry of the list: an end that is not listed is refused, and listed points at which nothing happens are passed over.
+//!
 //! A change of one neuron adds a multiple of its function to the neurons behind it; nothing else is computed anew. Zeros
 //! are compared as fractions that are not in lowest terms: that costs two products, not a common divisor.
 
 mod affine;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Rational};
 
-use crate::{Refusal, refuse};
+use crate::{End, refuse, short_number};
 use affine::{Affine, Fraction};
+
+/// The longest breakpoint that a certificate may have, and the most bits of all together that a walk collects.
+const MAX_LENGTH: u64 = 1 << 17;
+const MAX_BITS: u64 = 1 << 31;
 
 /// What a walk found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum LineOutcome {
-    /// The networks are equal; the number of joint affine pieces.
-    Equal(u64),
+    /// The networks are equal; where neurons change their signs.
+    Equal(Vec<Rational>),
     /// They differ at this input.
     Different(Vec<Rational>),
-    /// The walk was stopped.
+    /// The walk was stopped, or there are more breakpoints than a certificate can hold.
     Stopped,
 }
 
@@ -42,37 +50,121 @@ pub fn compare_on_line(
     domain: &Domain,
     stop: &dyn Fn() -> bool,
 ) -> Option<LineOutcome> {
-    let line = Line::of(a, b, domain)?;
-    let mut walks = [Walk::new(a, &line), Walk::new(b, &line)];
-    let end = line.side.upper.as_ref().map(Fraction::of);
-    let (mut from, mut pieces) = (line.side.lower.as_ref().map(Fraction::of), 0);
+    let mut walk = JointWalk::new(a, b, domain)?;
+    let (mut breakpoints, mut bits) = (Vec::new(), 0);
     loop {
         if stop() {
             return Some(LineOutcome::Stopped);
         }
-        pieces += 1;
-        let next = walks.iter().filter_map(Walk::next).min();
-        let next = next.filter(|next| end.as_ref().is_none_or(|end| next < end));
-        let to = next.as_ref().or(end.as_ref());
-        if let Some(t) = difference(&walks, from.as_ref(), to) {
-            return Some(LineOutcome::Different(line.input(&t)));
+        let next = walk.next();
+        if let Some(t) = walk.difference(next.as_ref()) {
+            return Some(LineOutcome::Different(walk.line.input(&t)));
         }
-        let Some(t) = next else { return Some(LineOutcome::Equal(pieces)) };
-        walks.iter_mut().for_each(|walk| walk.pass(&t));
-        from = Some(t);
+        let Some(t) = next else { return Some(LineOutcome::Equal(breakpoints)) };
+        let value = t.value();
+        bits += value.length();
+        if value.length() > MAX_LENGTH || bits > MAX_BITS {
+            return Some(LineOutcome::Stopped);
+        }
+        breakpoints.push(value);
+        walk.pass(t);
     }
 }
 
-/// Checks that the networks are equal functions of one variable.
-pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<(), Refusal> {
-    match compare_on_line(a, b, domain, &|| false) {
-        Some(LineOutcome::Equal(_)) => Ok(()),
-        Some(_) => refuse("line", "the outputs must be the same affine functions between all breakpoints"),
-        None => refuse(
-            "line",
-            "all inputs but one must be fixed by the domain, or all rows of the first layers multiples of one",
-        ),
+/// Both networks right of the current point.
+struct JointWalk<'a> {
+    line: Line,
+    walks: [Walk<'a>; 2],
+    from: Option<Fraction>,
+    end: Option<Fraction>,
+}
+
+impl<'a> JointWalk<'a> {
+    fn new(a: &'a ExactNetwork, b: &'a ExactNetwork, domain: &Domain) -> Option<Self> {
+        let line = Line::of(a, b, domain)?;
+        let walks = [Walk::new(a, &line), Walk::new(b, &line)];
+        let [from, end] = [&line.side.lower, &line.side.upper].map(|end| end.as_ref().map(Fraction::of));
+        Some(JointWalk { line, walks, from, end })
     }
+
+    /// The next point at which a neuron changes, inside the range of the variable.
+    fn next(&self) -> Option<Fraction> {
+        let next = self.walks.iter().filter_map(Walk::next).min();
+        next.filter(|next| self.end.as_ref().is_none_or(|end| next < end))
+    }
+
+    /// A point up to the next change (or the end) where the outputs differ.
+    fn difference(&self, next: Option<&Fraction>) -> Option<Rational> {
+        difference(&self.walks, self.from.as_ref(), next.or(self.end.as_ref()))
+    }
+
+    fn pass(&mut self, t: Fraction) {
+        self.walks.iter_mut().for_each(|walk| walk.pass(&t));
+        self.from = Some(t);
+    }
+}
+
+/// The check that networks are equal functions of one variable, a breakpoint at a time.
+pub struct LineCheck<'a> {
+    walk: JointWalk<'a>,
+    /// How many breakpoints there were, and the last one.
+    count: u64,
+    last: Option<Rational>,
+}
+
+impl<'a> LineCheck<'a> {
+    pub fn new(a: &'a ExactNetwork, b: &'a ExactNetwork, domain: &Domain) -> Result<Self, End> {
+        match JointWalk::new(a, b, domain) {
+            Some(walk) => Ok(LineCheck { walk, count: 0, last: None }),
+            None => refuse(
+                "line",
+                "all inputs but one must be fixed by the domain, or all rows of the first layers multiples of one",
+            ),
+        }
+    }
+
+    /// The next breakpoint.
+    pub fn next(&mut self, t: &Rational) -> Result<(), End> {
+        self.count += 1;
+        let step = format!("line, breakpoint {}", self.count);
+        if self.last.as_ref().is_some_and(|last| last >= t) {
+            return refuse(step, "breakpoints must be strictly increasing");
+        }
+        let Interval { lower, upper } = &self.walk.line.side;
+        if lower.as_ref().is_some_and(|lower| t <= lower) || upper.as_ref().is_some_and(|upper| t >= upper) {
+            return refuse(step, "breakpoints must lie strictly inside the range of the variable");
+        }
+        self.last = Some(t.clone());
+        let Some(next) = self.walk.next() else { return Ok(()) };
+        match next.cmp(&Fraction::of(t)) {
+            Ordering::Greater => Ok(()),
+            Ordering::Equal => {
+                self.compare(Some(&next), step)?;
+                self.walk.pass(next);
+                Ok(())
+            }
+            Ordering::Less => refuse(step, missing(&next)),
+        }
+    }
+
+    /// The end of the list.
+    pub fn finish(&mut self) -> Result<(), End> {
+        match self.walk.next() {
+            Some(next) => refuse("line, end of the breakpoints", missing(&next)),
+            None => self.compare(None, "line, behind the last breakpoint".into()),
+        }
+    }
+
+    fn compare(&self, next: Option<&Fraction>, step: String) -> Result<(), End> {
+        match self.walk.difference(next) {
+            None => Ok(()),
+            Some(_) => refuse(step, "the outputs must be the same affine functions between all breakpoints"),
+        }
+    }
+}
+
+fn missing(t: &Fraction) -> String {
+    format!("a neuron changes its sign at {}, which is not among the breakpoints", short_number(&t.value()))
 }
 
 /// A point between the ends where the outputs differ.
@@ -309,9 +401,9 @@ mod tests {
     #[test]
     fn equal_functions_are_equal_on_every_piece() {
         let (a, b) = pair();
-        assert_eq!(compare(&a, &b, &Domain::Space), Some(LineOutcome::Equal(2)));
+        assert_eq!(compare(&a, &b, &Domain::Space), Some(LineOutcome::Equal(vec![Rational::ZERO])));
         let right = Domain::from_bounds(&[(0.0, 1.0)]).unwrap();
-        assert_eq!(compare(&a, &b, &right), Some(LineOutcome::Equal(1)));
+        assert_eq!(compare(&a, &b, &right), Some(LineOutcome::Equal(vec![])));
         assert_eq!(compare_on_line(&a, &b, &Domain::Space, &|| true), Some(LineOutcome::Stopped));
     }
 
@@ -343,6 +435,6 @@ mod tests {
         let plane = network(&[(&[&[1, 0], &[0, 1]], &[0, 0]), (&[&[1, 1]], &[0])]);
         assert_eq!(compare(&plane, &plane, &Domain::Space), None);
         let slice = Domain::from_bounds(&[(-1.0, 1.0), (2.0, 2.0)]).unwrap();
-        assert_eq!(compare(&plane, &plane, &slice), Some(LineOutcome::Equal(2)));
+        assert_eq!(compare(&plane, &plane, &slice), Some(LineOutcome::Equal(vec![Rational::ZERO])));
     }
 }

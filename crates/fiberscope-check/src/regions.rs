@@ -17,47 +17,47 @@ mod numbering;
 
 use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Operand, ProductSum, Rational};
 
-use crate::{Refusal, refuse};
+use crate::{End, Stop, refuse, regions_fit};
 use expression::Expression;
 use masked::{Form, Inputs, Masked};
 use numbering::Numbering;
 
-/// The most numbers that affine functions of hidden neurons may take together.
-const MAX_NUMBERS: usize = 1 << 22;
-
 /// How many splits of a path a refusal names.
 const SHOWN_SPLITS: usize = 6;
 
-/// Checks that the tree proves `f_A = f_B` on the domain.
-pub fn verify(
-    a: &ExactNetwork,
-    b: &ExactNetwork,
-    domain: &Domain,
-    tree: &[CoverNode],
-) -> Result<(), Refusal> {
-    let inputs = Inputs::new(&domain.sides(a.input_width()));
-    let neurons = |network: &ExactNetwork| network.layers().iter().map(|layer| layer.width()).sum::<usize>();
-    if (neurons(a) + neurons(b)).saturating_mul(inputs.free + 1) > MAX_NUMBERS {
-        return refuse("region tree", "the networks are too large for this kind of certificate");
-    }
-    Walk::new(a, b, inputs).run(tree)
+/// The most products of coefficients at one leaf `same`: so many; and so many, plus so many for each parameter times each variable.
+const MAX_PRODUCTS: usize = 1 << 24;
+const PRODUCTS: (usize, usize) = (1 << 16, 64);
+
+/// Why a node is not accepted.
+#[derive(Debug, PartialEq)]
+enum Fault {
+    Rule(String),
+    Stopped,
 }
 
-/// Whether a tree may have the leaf `same` where these neurons are on or off.
+impl<T: Into<String>> From<T> for Fault {
+    fn from(rule: T) -> Self {
+        Fault::Rule(rule.into())
+    }
+}
+
+/// Whether a tree may have the leaf `same` where these neurons are on or off. Also false if it is stopped before that is known.
 pub fn same_on_path(
     a: &ExactNetwork,
     b: &ExactNetwork,
     domain: &Domain,
     path: impl IntoIterator<Item = (Operand, Neuron, bool)>,
+    stop: &dyn Fn() -> bool,
 ) -> bool {
-    let mut walk = Walk::new(a, b, Inputs::new(&domain.sides(a.input_width())));
+    let Ok(mut walk) = Walk::new(a, b, domain, stop) else { return false };
     let walked = path.into_iter().try_for_each(|(operand, neuron, on)| {
         walk.split(operand, neuron)?;
         let missed = walk.frames.last().is_some_and(|frame| frame.constant.is_some_and(|side| side != on));
         if !on {
             walk.turn();
         }
-        if missed { Err("a constant pre-activation is not on this side".to_string()) } else { Ok(()) }
+        if missed { Err("a constant pre-activation is not on this side".into()) } else { Ok(()) }
     });
     walked.and_then(|()| walk.same()).is_ok()
 }
@@ -72,37 +72,73 @@ struct Frame {
     constant: Option<bool>,
 }
 
-struct Walk<'a> {
+/// The check of a tree, a node at a time.
+pub struct Walk<'a> {
     a: Masked<'a>,
     b: Masked<'a>,
     inputs: Inputs,
     frames: Vec<Frame>,
     /// The splits of the path that have a constraint: place in `frames`.
     numbered: Vec<usize>,
+    /// How many nodes there were, and whether they are a whole tree.
+    count: u64,
+    complete: bool,
+    /// The most products at a leaf `same`.
+    products: usize,
+    stop: Stop<'a>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(a: &'a ExactNetwork, b: &'a ExactNetwork, inputs: Inputs) -> Self {
-        Walk { a: Masked::new(a), b: Masked::new(b), inputs, frames: Vec::new(), numbered: Vec::new() }
-    }
-
-    fn run(mut self, tree: &[CoverNode]) -> Result<(), Refusal> {
-        let mut complete = false;
-        for (place, node) in tree.iter().enumerate() {
-            if complete {
-                return refuse(format!("region tree, node {}", place + 1), "the tree ends before this node");
-            }
-            if let Err(rule) = self.visit(node) {
-                return refuse(self.step(place), rule);
-            }
-            if !matches!(node, CoverNode::Split(..)) {
-                complete = self.turn();
-            }
+    pub fn new(
+        a: &'a ExactNetwork,
+        b: &'a ExactNetwork,
+        domain: &Domain,
+        stop: Stop<'a>,
+    ) -> Result<Self, End> {
+        if !regions_fit(a, b, domain) {
+            return refuse("region tree", "the networks are too large for this kind of certificate");
         }
-        if complete { Ok(()) } else { refuse(self.step(tree.len()), "the tree ends too early") }
+        let inputs = Inputs::new(&domain.sides(a.input_width()));
+        let hidden = |network: &ExactNetwork| network.hidden_layers().iter().map(|l| l.width()).sum::<usize>();
+        let variables = inputs.free + hidden(a) + hidden(b);
+        let parameters = a.parameter_count() + b.parameter_count();
+        let more = PRODUCTS.1.saturating_mul(parameters).saturating_mul(variables);
+        Ok(Walk {
+            a: Masked::new(a, stop),
+            b: Masked::new(b, stop),
+            inputs,
+            frames: Vec::new(),
+            numbered: Vec::new(),
+            count: 0,
+            complete: false,
+            products: PRODUCTS.0.saturating_add(more).min(MAX_PRODUCTS),
+            stop,
+        })
     }
 
-    fn visit(&mut self, node: &CoverNode) -> Result<(), String> {
+    /// The next node of the tree.
+    pub fn next(&mut self, node: &CoverNode) -> Result<(), End> {
+        self.count += 1;
+        if self.complete {
+            return refuse(format!("region tree, node {}", self.count), "the tree ends before this node");
+        }
+        match self.visit(node) {
+            Ok(()) => {}
+            Err(Fault::Rule(rule)) => return refuse(self.step(self.count), rule),
+            Err(Fault::Stopped) => return Err(End::Stopped),
+        }
+        if !matches!(node, CoverNode::Split(..)) {
+            self.complete = self.turn();
+        }
+        Ok(())
+    }
+
+    /// The end of the list.
+    pub fn finish(&mut self) -> Result<(), End> {
+        if self.complete { Ok(()) } else { refuse(self.step(self.count + 1), "the tree ends too early") }
+    }
+
+    fn visit(&mut self, node: &CoverNode) -> Result<(), Fault> {
         let skipped = self.frames.last().is_some_and(|frame| frame.constant.is_some_and(|on| on != frame.on));
         match node {
             CoverNode::None if skipped => Ok(()),
@@ -119,25 +155,25 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn split(&mut self, operand: Operand, neuron: Neuron) -> Result<(), String> {
+    fn split(&mut self, operand: Operand, neuron: Neuron) -> Result<(), Fault> {
         let Walk { a, b, inputs, .. } = self;
         let network = match operand {
             Operand::A => a,
             Operand::B => b,
         };
         let Some(mask) = network.masks.get(neuron.layer) else {
-            return Err(format!("{operand} has no hidden layer {}", neuron.layer + 1));
+            return Err(format!("{operand} has no hidden layer {}", neuron.layer.saturating_add(1)).into());
         };
         match mask.get(neuron.unit) {
-            None => return Err(format!("{operand} has no {neuron}")),
-            Some(Some(_)) => return Err(format!("{neuron} of {operand} is already decided or is no ReLU")),
+            None => return Err(format!("{operand} has no {neuron}").into()),
+            Some(Some(_)) => return Err(format!("{neuron} of {operand} is already decided or is no ReLU").into()),
             Some(None) => {}
         }
         if let Some(layer) = network.open_layer(neuron.layer) {
             let layer = layer + 1;
-            return Err(format!("{neuron} of {operand} is split before layer {layer} is decided"));
+            return Err(format!("{neuron} of {operand} is split before layer {layer} is decided").into());
         }
-        let form = network.form(neuron, inputs);
+        let form = network.form(neuron, inputs)?;
         let (constant, gradient) = form.split_last().expect("a form has a constant");
         let constant = gradient.iter().all(Rational::is_zero).then(|| !constant.is_negative());
         network.set(neuron, Some(true));
@@ -149,7 +185,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `m_c > 0`, `sum m_c grad g_c = 0`, `sum m_c g_c(0) <= 0`.
-    fn empty(&self, terms: &[(usize, Rational)]) -> Result<(), String> {
+    fn empty(&self, terms: &[(usize, Rational)]) -> Result<(), Fault> {
         if terms.is_empty() {
             return Err("a proof of emptiness needs at least one constraint".into());
         }
@@ -158,8 +194,9 @@ impl<'a> Walk<'a> {
             if !multiplier.is_positive() || !multiplier.is_integer() {
                 return Err(format!(
                     "the multiplier of constraint {} must be a positive integer",
-                    constraint + 1
-                ));
+                    constraint.saturating_add(1)
+                )
+                .into());
             }
             let (form, negative) = self.constraint(*constraint)?;
             for (sum, g) in total.iter_mut().zip(form) {
@@ -178,13 +215,14 @@ impl<'a> Walk<'a> {
     }
 
     /// A constraint of the path: an affine function and whether it is to be negated.
-    fn constraint(&self, number: usize) -> Result<(&Form, bool), String> {
+    fn constraint(&self, number: usize) -> Result<(&Form, bool), Fault> {
         if let Some(side) = self.inputs.sides.get(number) {
             return Ok((side, false));
         }
         let Some(&place) = self.numbered.get(number - self.inputs.sides.len()) else {
             let last = self.inputs.sides.len() + self.numbered.len();
-            return Err(format!("constraint {} does not exist; the last is {last}", number + 1));
+            let number = number.saturating_add(1);
+            return Err(format!("constraint {number} does not exist; the last is {last}").into());
         };
         let Frame { operand, neuron, on, .. } = &self.frames[place];
         let network = match operand {
@@ -196,25 +234,25 @@ impl<'a> Walk<'a> {
     }
 
     /// All neurons are decided and the affine maps agree.
-    fn equal(&mut self) -> Result<(), String> {
+    fn equal(&mut self) -> Result<(), Fault> {
         let Walk { a, b, inputs, .. } = self;
         for (operand, network) in [(Operand::A, &*a), (Operand::B, &*b)] {
             if let Some(layer) = network.open_layer(network.open.len()) {
-                return Err(format!("layer {} of {operand} is not decided", layer + 1));
+                return Err(format!("layer {} of {operand} is not decided", layer + 1).into());
             }
         }
         for unit in 0..a.network.output_width() {
             let output = |network: &ExactNetwork| Neuron { layer: network.hidden_depth(), unit };
-            if a.form(output(a.network), inputs) != b.form(output(b.network), inputs) {
-                return Err(format!("output {} is not the same affine function in A and B", unit + 1));
+            if a.form(output(a.network), inputs)? != b.form(output(b.network), inputs)? {
+                return Err(format!("output {} is not the same affine function in A and B", unit + 1).into());
             }
         }
         Ok(())
     }
 
     /// The outputs are the same expressions where the constraints of the path hold.
-    fn same(&mut self) -> Result<(), String> {
-        let mut numbering = Numbering::new(&self.inputs.ranges);
+    fn same(&mut self) -> Result<(), Fault> {
+        let mut numbering = Numbering::new(&self.inputs.ranges, self.products, self.stop);
         for number in self.inputs.sides.len()..self.inputs.sides.len() + self.numbered.len() {
             let (form, negative) = self.constraint(number)?;
             let known = Expression::affine(form);
@@ -223,7 +261,7 @@ impl<'a> Walk<'a> {
         let a = self.a.outputs(&self.inputs, &mut numbering)?;
         let b = self.b.outputs(&self.inputs, &mut numbering)?;
         match a.iter().zip(&b).position(|(a, b)| a != b) {
-            Some(output) => Err(format!("output {} is not the same expression in A and B", output + 1)),
+            Some(output) => Err(format!("output {} is not the same expression in A and B", output + 1).into()),
             None => Ok(()),
         }
     }
@@ -250,7 +288,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Where the walk is, in words.
-    fn step(&self, place: usize) -> String {
+    fn step(&self, node: u64) -> String {
         let name = |frame: &Frame| {
             let Frame { operand, neuron, on, .. } = frame;
             format!("{operand} {}.{} {}", neuron.layer + 1, neuron.unit + 1, if *on { "on" } else { "off" })
@@ -261,7 +299,7 @@ impl<'a> Walk<'a> {
             path.insert(0, format!("{skipped} splits"));
         }
         let path = if path.is_empty() { "the root".into() } else { path.join(", ") };
-        format!("region tree, node {} ({path})", place + 1)
+        format!("region tree, node {node} ({path})")
     }
 }
 

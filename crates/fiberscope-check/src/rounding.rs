@@ -13,47 +13,59 @@
 //! function; moves change nothing. By the triangle inequality the changes along both chains and the
 //! difference of the results add up to a bound for `abs(f_A - f_B)`.
 
-use fiberscope_core::{Domain, ExactNetwork, Interval, Rational, RoundingStep};
+use fiberscope_core::{Domain, ExactNetwork, Interval, Network, Rational, RoundingStep};
 
-use crate::{Refusal, apply_moves, refuse};
+use crate::{End, Stop, apply_moves, check_lengths, go_on, refuse, short_number, widths_differ};
 
 /// The length of the numbers `d_l`.
 const BITS: u32 = 64;
 
 /// Checks that the outputs differ by at most `bound` on the domain.
-pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, bound: &Rational) -> Result<(), Refusal> {
-    within(difference_bound(a, b, domain)?, bound)
+pub fn verify(
+    a: &ExactNetwork,
+    b: &ExactNetwork,
+    domain: &Domain,
+    bound: &Rational,
+    stop: Stop,
+) -> Result<(), End> {
+    within(difference_bound(a, b, domain, stop)?, bound)
 }
 
 /// Checks that the changes along both chains and the difference of the results add up to at most `bound`.
 pub fn verify_nudged(
-    (a, steps_a): (&ExactNetwork, &[RoundingStep]),
-    (b, steps_b): (&ExactNetwork, &[RoundingStep]),
+    (a, steps_a): (&Network, &[RoundingStep]),
+    (b, steps_b): (&Network, &[RoundingStep]),
     domain: &Domain,
     bound: &Rational,
-) -> Result<(), Refusal> {
-    let (a, changed_a) = follow("A", a, steps_a, domain)?;
-    let (b, changed_b) = follow("B", b, steps_b, domain)?;
-    within(&(&changed_a + &changed_b) + &difference_bound(&a, &b, domain)?, bound)
+    stop: Stop,
+) -> Result<(), End> {
+    let (a, changed_a) = follow("A", a, steps_a, domain, stop)?;
+    let (b, changed_b) = follow("B", b, steps_b, domain, stop)?;
+    within(&(&changed_a + &changed_b) + &difference_bound(&a, &b, domain, stop)?, bound)
 }
 
 /// The network after the steps, and a bound for the change of its outputs.
 fn follow(
     name: &str,
-    network: &ExactNetwork,
+    given: &Network,
     steps: &[RoundingStep],
     domain: &Domain,
-) -> Result<(ExactNetwork, Rational), Refusal> {
-    let (mut network, mut change) = (network.clone(), Rational::ZERO);
+    stop: Stop,
+) -> Result<(ExactNetwork, Rational), End> {
+    let (mut network, mut change) = (given.to_exact(), Rational::ZERO);
+    let parameters = given.parameter_count();
     for (place, step) in steps.iter().enumerate() {
         match step {
-            RoundingStep::Moves(moves) => apply_moves(name, &mut network, moves, domain)?,
+            RoundingStep::Moves(moves) => {
+                apply_moves(name, &mut network, moves, domain, (parameters, stop))?;
+            }
             RoundingStep::Nudge(nudge) => {
                 let mut nudged = network.clone();
-                nudge.apply(&mut nudged).or_else(|error| {
-                    refuse(format!("step {} on {name} (nudge)", place + 1), error.to_string())
-                })?;
-                change += &difference_bound(&network, &nudged, domain)?;
+                let applied = nudge.apply(&mut nudged).map_err(|error| error.to_string());
+                applied
+                    .and_then(|()| check_lengths(&nudged, parameters))
+                    .or_else(|rule| refuse(format!("step {} on {name} (nudge)", place + 1), rule))?;
+                change += &difference_bound(&network, &nudged, domain, stop)?;
                 network = nudged;
             }
         }
@@ -61,26 +73,33 @@ fn follow(
     Ok((network, change))
 }
 
-fn within(computed: Rational, bound: &Rational) -> Result<(), Refusal> {
+fn within(computed: Rational, bound: &Rational) -> Result<(), End> {
     if computed > *bound {
-        let (computed, bound) = (computed.to_f64(), bound.to_f64());
-        return refuse(
-            "bound",
-            format!("the propagated bound is {computed:e}; it must be at most {bound:e}"),
-        );
+        let shown = |x: &Rational| match x.to_f64() {
+            near if near.is_finite() => format!("{near:e}"),
+            _ => short_number(x),
+        };
+        let (computed, bound) = (shown(&computed), shown(bound));
+        return refuse("bound", format!("the propagated bound is {computed}; it must be at most {bound}"));
     }
     Ok(())
 }
 
 /// The bound of the lemma for the outputs.
-pub fn difference_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<Rational, Refusal> {
+pub fn difference_bound(
+    a: &ExactNetwork,
+    b: &ExactNetwork,
+    domain: &Domain,
+    stop: Stop,
+) -> Result<Rational, End> {
     let step = "comparison after the moves";
     if a.widths() != b.widths() {
-        return refuse(step, format!("A became a network of widths {:?}, B of {:?}", a.widths(), b.widths()));
+        return refuse(step, widths_differ(a, b));
     }
     let mut difference = vec![Rational::ZERO; a.input_width()];
     let layers = a.layers().iter().zip(b.layers()).zip(a.activation_ranges(domain));
     for (l, ((of_a, of_b), inputs)) in layers.enumerate() {
+        go_on(stop)?;
         if of_a.activation() != of_b.activation() {
             return refuse(step, format!("layer {} has different activations", l + 1));
         }

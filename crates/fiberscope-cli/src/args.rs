@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fiberscope::limit::Deadline;
+use fiberscope::limit::{Deadline, Stop, machine_memory};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::answer::AnswerArgs;
@@ -18,6 +18,7 @@ pub use crate::commands::linear::LinearArgs;
 pub use crate::commands::report::ReportArgs;
 pub use crate::commands::reproduce::ReproduceArgs;
 pub use crate::commands::train::TrainArgs;
+use crate::watch::Limits;
 
 /// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
 #[derive(Debug, Parser)]
@@ -47,18 +48,43 @@ pub struct Global {
     /// Number of threads [default: one per core]
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Stop searching after this many seconds and answer "undecided"
+    /// Stop after this many seconds, say what is known, and exit with code 3
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub time_limit: Option<f64>,
+    /// Stop before the process holds more than this many megabytes, say what is known, and exit with
+    /// code 3 [default: 80 % of the machine's memory; watched on Linux only]
+    #[arg(long, global = true, value_name = "MB", value_parser = megabytes)]
+    pub memory: Option<usize>,
     /// No progress, notes or warnings on standard error
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// The limits, counted from the start of the command.
+    #[arg(skip)]
+    limits: Deadline,
 }
 
 impl Global {
-    /// When the time limit is reached, counted from now on.
+    /// The limits that all work of the command shares: time, counted from its start, and memory.
     pub fn deadline(&self) -> Deadline {
-        Deadline::after(self.time_limit.map(Duration::from_secs_f64))
+        self.limits.clone()
+    }
+
+    /// Begins to count, and says what somebody outside has to watch.
+    pub fn begin(&mut self) -> Limits {
+        let stop = Stop::default();
+        let time = self.time_limit.map(Duration::from_secs_f64);
+        let memory = self.memory.or_else(|| machine_memory().map(|bytes| bytes / 10 * 8));
+        self.limits = Deadline::after(time).or(stop.clone()).within(memory);
+        let end = time.and_then(|time| Instant::now().checked_add(time));
+        Limits { end, memory, stop }
+    }
+}
+
+fn megabytes(text: &str) -> Result<usize, String> {
+    let bytes = |count: usize| count.checked_mul(1 << 20);
+    match text.parse().ok().filter(|&count| count > 0).and_then(bytes) {
+        Some(bytes) => Ok(bytes),
+        None => Err("expected a positive number of megabytes".into()),
     }
 }
 
@@ -201,12 +227,18 @@ impl From<WritePrecision> for Precision {
 
 /// Decide whether two networks compute the same function
 ///
-/// Exit code 0: equivalent (also up to rounding). 1: different, with an input where they differ. 3:
-/// undecided within the time limit. Every answer is checked by the checker before it is printed;
-/// --certificate keeps the proof.
+/// Exit code 0: equivalent, or equivalent up to rounding. 1: different, with an input where they differ. 3:
+/// undecided. Every answer is checked by the checker before it is printed; --certificate keeps the proof.
+///
+/// Up to rounding means, with --box: the outputs differ by at most a certified bound there, which is at most
+/// 1/1024 of the size of the outputs. Without it: moves that keep both functions lead to parameters that
+/// agree one by one to a few units in the last place; nothing is then said about the outputs.
+///
+/// With --tolerance EPS the question is another: exit code 0 if the outputs are proved to differ by at most
+/// EPS on the domain, 1 if a point where they differ by more is shown, 3 if neither is found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope equiv zoo:hiding-two zoo:hiding-two-translated --certificate proof.json\n  fiberscope equiv a.onnx b.onnx --box -1,1 --time-limit 60 --resume search.json"
+    after_help = "Examples:\n  fiberscope equiv zoo:hiding-two zoo:hiding-two-translated --certificate proof.json\n  fiberscope equiv a.onnx b.onnx --box -1,1 --time-limit 60 --resume search.json\n  fiberscope equiv a.onnx b.onnx --box 0,1 --tolerance 1e-3 --data images.npy"
 )]
 pub struct EquivArgs {
     /// The first network
@@ -221,10 +253,12 @@ pub struct EquivArgs {
     /// Refuse the verdict "equivalent up to rounding"
     #[arg(long, conflicts_with = "tolerance")]
     pub exact: bool,
-    /// Largest certified difference of the outputs that counts as rounding [default: parameters may
-    /// differ by a few units of the precision in which they are stored]
+    /// Ask whether the outputs differ by at most EPS (read as a double) on the domain, instead of equality
     #[arg(long, value_name = "EPS", value_parser = positive)]
     pub tolerance: Option<f64>,
+    /// Inputs at which a difference is looked for first (.csv, .npy, .npz)
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
     /// Write the certificate to this file
     #[arg(long, value_name = "OUT")]
     pub certificate: Option<PathBuf>,
@@ -238,10 +272,11 @@ pub struct EquivArgs {
 /// Remove neurons without changing the function
 ///
 /// Dead and unconnected neurons go, multiples are merged, cancelling pairs and superfluous linear neurons
-/// are resolved, linear layers are folded.
+/// are resolved, linear layers are folded. What is written computes the same function exactly: steps after which no scales
+/// make doubles of the parameters are left out and listed, unless --round is given.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  fiberscope reduce zoo:cancelling --output small.json --certificate proof.json"
+    after_help = "Examples:\n  fiberscope reduce zoo:cancelling --output small.json --certificate proof.json\n  fiberscope reduce model.json --output small.json --box -1,1 --round"
 )]
 pub struct ReduceArgs {
     /// The network
@@ -252,7 +287,10 @@ pub struct ReduceArgs {
     /// Keep the function on a box only: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
-    /// Write the certificate of equality to this file
+    /// Take all steps and round the parameters to doubles; the bound for the outputs needs a bounded --box
+    #[arg(long)]
+    pub round: bool,
+    /// Write the certificate to this file: of equality, or of the bound
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
     #[command(flatten)]
@@ -260,6 +298,9 @@ pub struct ReduceArgs {
 }
 
 /// Write the canonical representative of a network and print the fingerprint of its function
+///
+/// The same fingerprint proves the same function. Another one proves another function only in the classes for which the
+/// answer says so.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope canon zoo:hiding-one-flipped --output canonical.json")]
 pub struct CanonArgs {
@@ -268,13 +309,21 @@ pub struct CanonArgs {
     /// Where to write the canonical representative
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Write it even if its parameters are no doubles, rounded
+    #[arg(long)]
+    pub round: bool,
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
-/// Rewrite B, keeping its function, to be as close to A as possible
+/// Rewrite B by permuting and scaling neurons to be as close to A as possible
+///
+/// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, that is found, and the answer says
+/// how large the relative difference of the parameters is.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope align zoo:deep zoo:deep-shuffled --output aligned.json")]
+#[command(
+    after_help = "Examples:\n  fiberscope align zoo:deep zoo:deep-shuffled --output aligned.json\n  fiberscope align zoo:deep zoo:deep-rounded --output aligned.json"
+)]
 pub struct AlignArgs {
     /// The network to come close to
     #[arg(value_name = "A")]
@@ -288,17 +337,36 @@ pub struct AlignArgs {
     /// Inputs on which the interpolation barrier is measured (.csv, .npy, .npz)
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// The factors that neurons may be scaled by
+    #[arg(long, value_enum, default_value_t = AlignScaling::Auto)]
+    pub scaling: AlignScaling,
+    /// Write the certificate that the result computes B's function to this file, if it does exactly
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AlignScaling {
+    /// Real factors where they relate A and B up to rounding, else powers of two
+    Auto,
+    /// Powers of two only: the function of B is kept exactly
+    PowersOfTwo,
+    /// The real factors that come closest; the result is rounded
+    Real,
+    /// None: neurons are only permuted
+    None,
+}
+
 /// Check a certificate in exact arithmetic
 ///
-/// Exit code 0: the certificate proves its claim about A and B. 1: it is refused, with the step and
-/// the rule that fail. 2: it cannot be read.
+/// A certificate proves its own claim on its own domain. With --box, --space or --claim, the question is whether it proves that. Exit
+/// code 0: it does. 1: it is refused, with the step and the rule that fail, or it proves something else. 2: it cannot be
+/// read. 3: it was not checked within the time limit.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled"
+    after_help = "Examples:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled\n  fiberscope check proof.json a.onnx b.onnx --space --claim equivalent\n  fiberscope check proof.json a.onnx b.onnx --box -1,1 --claim within=1e-6 --time-limit 60"
 )]
 pub struct CheckArgs {
     /// The certificate, a JSON file
@@ -310,6 +378,15 @@ pub struct CheckArgs {
     /// The second network
     #[arg(value_name = "B")]
     pub b: String,
+    /// Ask for a proof on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true, conflicts_with = "space")]
+    pub domain: Option<String>,
+    /// Ask for a proof on all of R^n
+    #[arg(long)]
+    pub space: bool,
+    /// Ask for a proof of this: equivalent, different, or within=EPS (outputs differ by at most EPS)
+    #[arg(long, value_name = "CLAIM")]
+    pub claim: Option<String>,
     #[command(flatten)]
     pub read: ReadArgs,
 }

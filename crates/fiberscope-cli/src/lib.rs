@@ -6,19 +6,28 @@ mod args;
 mod commands;
 mod oracle;
 mod output;
+mod watch;
 
 use std::ffi::OsString;
+use std::io;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use fiberscope::limit::LimitReached;
 
 use args::{Cli, Command};
 use output::Output;
+use watch::Watch;
+
+/// The definition of the command line.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
 
 /// Runs the command with its arguments, the name of the program first: prints what there is to print and returns the exit code.
 ///
 /// It talks to standard input, output and error of the process; the binary and the console script of the Python package call it.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(arguments) {
+    let mut cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output with code 0; usage errors to standard error.
@@ -28,7 +37,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let mut output = Output::new(cli.global.json, cli.global.quiet);
-    match dispatch(cli, &mut output) {
+    let _watch = Watch::start(cli.global.begin(), output.clone());
+    let answer = dispatch(cli, &mut output).or_else(|error| match limit_in(&error) {
+        Some(reached) => {
+            output.end_progress();
+            output.undecided(reached)?;
+            Ok(Answer::Undecided)
+        }
+        None => Err(error),
+    });
+    match answer {
         Ok(answer) => answer.exit_code(),
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
@@ -36,6 +54,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             2
         }
     }
+}
+
+/// The limit that an error comes from, if it comes from one.
+fn limit_in(error: &anyhow::Error) -> Option<&LimitReached> {
+    error.chain().find_map(|cause| match cause.downcast_ref::<io::Error>() {
+        // One that ended the writing of a file.
+        Some(writing) => writing.get_ref().and_then(|inner| inner.downcast_ref()),
+        None => cause.downcast_ref(),
+    })
 }
 
 /// What a command answers.
@@ -64,13 +91,13 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(global.threads.map_or(0, usize::from)).build()?;
     pool.install(|| match cli.command {
         Command::Tour(args) => commands::tour::run(&args, &global, output),
-        Command::Info(args) => commands::info::run(&args, output),
+        Command::Info(args) => commands::info::run(&args, &global, output),
         Command::Convert(args) => commands::convert::run(&args, output),
         Command::Equiv(args) => commands::equiv::run(&args, &global, output),
         Command::Reduce(args) => commands::rewrite::reduce(&args, &global, output),
         Command::Canon(args) => commands::rewrite::canon(&args, &global, output),
         Command::Align(args) => commands::rewrite::align(&args, &global, output),
-        Command::Check(args) => commands::check::run(&args, output),
+        Command::Check(args) => commands::check::run(args, &global, output),
         Command::Regions(args) => commands::complex::regions::run(&args, &global, output),
         Command::Folds(args) => commands::complex::folds::run(&args, &global, output),
         Command::Construct(args) => commands::complex::construct::run(&args, &global, output),
@@ -79,7 +106,7 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Conserve(args) => commands::fiber::conserve::run(&args, &global, output),
         Command::Funcdim(args) => commands::funcdim::run(&args, &global, output),
         Command::Extract(args) => commands::extract::run(&args, &global, output),
-        Command::Answer(args) => commands::answer::run(&args, output),
+        Command::Answer(args) => commands::answer::run(&args, &global, output),
         Command::Train(args) => commands::train::run(&args, &global, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, &global, output),
         Command::Linear(args) => commands::linear::run(&args, &global, output),

@@ -1,36 +1,90 @@
 //! The only place that prints.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use fiberscope::limit::{Limit, LimitReached};
+use serde_json::{Value, json};
 
 pub use fiberscope_answer::files::{check_picture, write_picture};
 
-/// Where results, notes and errors go.
+/// Where results, notes and errors go. Clones write to the same places.
+#[derive(Clone)]
 pub struct Output {
     json: bool,
     quiet: bool,
+    board: Arc<Mutex<Board>>,
+}
+
+/// What is known while a command works.
+#[derive(Default)]
+struct Board {
+    /// Whether the result is known: it is printed, or about to be.
+    answered: bool,
+    /// True sentences, as they were found.
+    known: Vec<String>,
+    /// The last line of progress.
+    progress: String,
 }
 
 impl Output {
     pub fn new(json: bool, quiet: bool) -> Self {
-        Output { json, quiet }
+        Output { json, quiet, board: Arc::default() }
     }
 
-    /// Prints a result: `value` with `--json`, else `text`.
+    fn board(&self) -> MutexGuard<'_, Board> {
+        // A sentence is added or not, whatever happened to the thread that held it.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints a result: `value` with `--json`, else `text`. From here on no limit interrupts.
     pub fn result(&self, text: &str, value: &Value) -> io::Result<()> {
+        self.board().answered = true;
         if self.json { self.raw(format!("{value:#}\n").as_bytes()) } else { self.raw(text.as_bytes()) }
+    }
+
+    /// Prints the bytes of a result. From here on no limit interrupts.
+    pub fn raw_result(&self, bytes: &[u8]) -> io::Result<()> {
+        self.board().answered = true;
+        self.raw(bytes)
     }
 
     /// Prints bytes on standard output as they are.
     pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        out.flush()
+        // Held while writing, so that nothing is said in the midst of it.
+        let _board = self.board();
+        print(bytes)
+    }
+
+    /// Remembers a true sentence about what was asked, in case that a limit ends the work before the result.
+    pub fn know(&self, sentence: String) {
+        self.board().known.push(sentence);
+    }
+
+    /// Prints that a limit was reached before there was a result, and what is known.
+    pub fn undecided(&self, reached: &LimitReached) -> io::Result<()> {
+        let mut board = self.board();
+        board.answered = true;
+        print(&board.undecided(&reached.to_string(), reached.limit, self.json))
+    }
+
+    /// The same from another thread; `false` if the result is known and the limit comes too late.
+    pub fn interrupted(&self, limit: Limit) -> bool {
+        let mut board = self.board();
+        if board.answered {
+            return false;
+        }
+        board.answered = true;
+        // Nobody is there to hear of a failure.
+        let _ = print(&board.undecided(&limit.to_string(), limit, self.json));
+        true
     }
 
     /// Shows how far long work is, on one line of a terminal.
     pub fn progress(&self, text: &str) {
+        if !text.is_empty() {
+            text.clone_into(&mut self.board().progress);
+        }
         let mut out = io::stderr();
         if !self.quiet && out.is_terminal() {
             let _ = write!(out, "\r\x1b[K{text}");
@@ -63,6 +117,30 @@ impl Output {
         }
         let _ = writeln!(io::stderr(), "fiberscope: {text}");
     }
+}
+
+impl Board {
+    /// The bytes that say that a limit was reached.
+    fn undecided(&self, sentence: &str, limit: Limit, json: bool) -> Vec<u8> {
+        let mut known = self.known.clone();
+        if !self.progress.is_empty() {
+            known.push(format!("at the last look: {}", self.progress));
+        }
+        if json {
+            let value = json!({
+                "verdict": "undecided", "undecided": sentence, "limit": limit.name(), "known": known,
+            });
+            return format!("{value:#}\n").into_bytes();
+        }
+        let lines: String = known.iter().map(|line| format!("  known: {line}\n")).collect();
+        format!("undecided: {sentence}\n{lines}").into_bytes()
+    }
+}
+
+fn print(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
 }
 
 /// Whether standard output was closed by its reader, as in `fiberscope zoo list | head -1`.

@@ -182,5 +182,5 @@ fn time_limits_end_what_would_take_long() {
     let flow = json(folder, "conserve zoo:hiding-two data.csv --steps 100000000 --time-limit 0.5", 3);
     assert_eq!((&flow["complete"], &flow["drift"]), (&Value::Bool(false), &serde_json::json!([])));
     let (code, out, _) = run(folder, "canon zoo:deep --time-limit 0.000000001");
-    assert_eq!((code, out.as_str()), (3, ""));
+    assert!(code == 3 && out.starts_with("undecided: the time limit was reached"), "{code} {out}");
 }

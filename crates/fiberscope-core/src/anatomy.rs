@@ -34,9 +34,13 @@ pub struct Anatomy {
 /// What is known of the fiber of a network that the theory covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiberFacts {
-    /// Its dimension at the parameter, modulo permutation and scaling.
-    pub dimension: usize,
-    /// The number of its components that are not empty, if it was counted.
+    /// The dimension of the pieces that are listed, modulo permutation and scaling; `None` if not all were gone through, or none has points.
+    pub dimension: Option<usize>,
+    /// The dimension of the generic pieces among them; `None` if that is not known, or none has points.
+    pub generic_dimension: Option<usize>,
+    /// The dimension of the piece of the given parameter; `None` if it lies in none.
+    pub own_dimension: Option<usize>,
+    /// The number of pieces that are not empty, if they were counted.
     pub components: Option<u64>,
 }
 

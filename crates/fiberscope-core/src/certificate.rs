@@ -3,12 +3,17 @@
 //! The format is written down in `docs/formats/certificate-v1.md`. This module only reads and writes it;
 //! whether a certificate proves anything is for the checker to say.
 
+mod read;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{CoverNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep};
+pub use read::CertificatePart;
+
+use crate::strict::read_strictly;
+use crate::{CoverNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep, decimal};
 
 const FORMAT: &str = "fiberscope-certificate";
 const VERSION: u64 = 1;
@@ -23,6 +28,11 @@ pub enum Claim {
         /// The bound.
         bound: Rational,
     },
+    /// Moves that keep both functions lead to networks whose parameters agree one by one. Nothing is said about the outputs.
+    ParametersAgree {
+        /// Parameters `p`, `q` satisfy `abs(p - q) <= relative * max(abs(p), abs(q))`.
+        relative: Rational,
+    },
     /// `f_A(x) != f_B(x)` for some `x`.
     Different,
 }
@@ -33,6 +43,7 @@ impl Claim {
         match self {
             Claim::Equivalent => "equivalent",
             Claim::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",
+            Claim::ParametersAgree { .. } => "parameters_agree",
             Claim::Different => "different",
         }
     }
@@ -43,35 +54,30 @@ impl fmt::Display for Claim {
         match self {
             Claim::Equivalent => write!(f, "the networks compute the same function"),
             Claim::EquivalentUpToRounding { bound } => {
-                write!(f, "the outputs differ by at most {}", upper_decimal(bound))
+                write!(f, "the outputs differ by at most {}", decimal::upper(bound))
             }
+            Claim::ParametersAgree { relative } => write!(
+                f,
+                "moves that keep both functions lead to networks whose parameters agree one by one to a relative difference of {}; \
+                 nothing is said about the outputs",
+                decimal::upper(relative)
+            ),
             Claim::Different => write!(f, "the networks compute different functions"),
         }
     }
 }
 
-/// A short decimal number at least as large as `x >= 0`, such as `1.234e-9`.
-fn upper_decimal(x: &Rational) -> String {
-    let approximate = x.to_f64().max(if x.is_positive() { f64::from_bits(1) } else { 0.0 });
-    let nearest = format!("{approximate:.3e}");
-    let Some((digits, exponent)) = nearest.split_once('e') else { return nearest };
-    let thousandths: i64 = digits.replace('.', "").parse().expect("four decimal digits");
-    let power: i32 = exponent.parse().expect("an exponent");
-    let ten = |n: i32| (0..n).fold(Rational::ONE, |product, _| &product * &Rational::from(10));
-    let value = |thousandths: i64| &(&Rational::from(thousandths) * &ten(power - 3)) / &ten(3 - power);
-    let up = if value(thousandths) < *x { thousandths + 1 } else { thousandths };
-    format!("{}.{:03}e{exponent}", up / 1000, up % 1000)
-}
-
 /// A network as a certificate names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct NetworkName {
     /// The digest of its parameters.
     pub sha256: Digest,
     /// Its widths.
     pub widths: Vec<usize>,
 }
+
+read_strictly!(NetworkName);
 
 impl NetworkName {
     /// The name of a network.
@@ -81,8 +87,7 @@ impl NetworkName {
 }
 
 /// What a certificate rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Evidence {
     /// Moves that make the same network of both.
@@ -111,6 +116,15 @@ pub enum Evidence {
         /// The bound for the difference of the outputs.
         bound: Rational,
     },
+    /// Moves that align the networks, and how closely each parameter of one then agrees with that of the other.
+    Close {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+        /// The largest difference of two parameters, relative to the larger one.
+        relative: Rational,
+    },
     /// Moves that make the first layers of both equal, and what is behind them a map with one hidden
     /// layer whose hyperplane representations agree.
     Hyperplanes {
@@ -137,6 +151,8 @@ pub enum Evidence {
         a: MoveChain,
         /// Moves on the second network.
         b: MoveChain,
+        /// Where neurons change their signs, in increasing order.
+        breakpoints: Vec<Rational>,
     },
     /// A point where the networks differ.
     Witness {
@@ -172,24 +188,38 @@ pub enum CertificateError {
     #[error("expected certificate version {VERSION}, found {0}")]
     Version(u64),
     #[error("not a certificate: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(String),
 }
 
-#[derive(Deserialize)]
-struct Head {
-    format: String,
-    version: u64,
+/// What is quoted of a file is cut to this many characters.
+const QUOTED: usize = 200;
+
+impl From<serde_json::Error> for CertificateError {
+    fn from(error: serde_json::Error) -> Self {
+        let text = error.to_string();
+        let (count, place) = (text.chars().count(), format!(" at line {}", error.line()));
+        if count <= QUOTED {
+            return CertificateError::Json(text);
+        }
+        let start: String = text.chars().take(QUOTED).collect();
+        CertificateError::Json(format!("{start}...{place}"))
+    }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: String,
-    version: u64,
-    a: NetworkName,
-    b: NetworkName,
-    domain: Domain,
-    evidence: Evidence,
+impl Evidence {
+    /// The kind's name in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Evidence::Moves { .. } => "moves",
+            Evidence::Rounding { .. } => "rounding",
+            Evidence::Nudged { .. } => "nudged",
+            Evidence::Close { .. } => "close",
+            Evidence::Hyperplanes { .. } => "hyperplanes",
+            Evidence::Regions { .. } => "regions",
+            Evidence::Line { .. } => "line",
+            Evidence::Witness { .. } => "witness",
+        }
+    }
 }
 
 impl Certificate {
@@ -203,21 +233,9 @@ impl Certificate {
             Evidence::Rounding { bound, .. } | Evidence::Nudged { bound, .. } => {
                 Claim::EquivalentUpToRounding { bound: bound.clone() }
             }
+            Evidence::Close { relative, .. } => Claim::ParametersAgree { relative: relative.clone() },
             Evidence::Witness { .. } => Claim::Different,
         }
-    }
-
-    /// Reads a certificate.
-    pub fn from_json(json: &[u8]) -> Result<Self, CertificateError> {
-        let head: Head = serde_json::from_slice(json)?;
-        if head.format != FORMAT {
-            return Err(CertificateError::Format(head.format.chars().take(60).collect()));
-        }
-        if head.version != VERSION {
-            return Err(CertificateError::Version(head.version));
-        }
-        let File { a, b, domain, evidence, .. } = serde_json::from_slice(json)?;
-        Ok(Certificate { a, b, domain, evidence })
     }
 
     /// The certificate as JSON, a line per key and per move.
@@ -233,43 +251,37 @@ impl Certificate {
         writeln!(out, " \"a\": {},", json(&self.a))?;
         writeln!(out, " \"b\": {},", json(&self.b))?;
         writeln!(out, " \"domain\": {},", json(&self.domain))?;
+        write!(out, " \"evidence\": {{\"kind\": {:?},", self.evidence.kind())?;
         match &self.evidence {
             Evidence::Moves { a, b } => {
-                write!(
-                    out,
-                    " \"evidence\": {{\"kind\": \"moves\",\n  \"a\": {},\n  \"b\": {}",
-                    lines(a),
-                    lines(b)
-                )?;
+                write!(out, "\n  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
             }
             Evidence::Rounding { a, b, bound } => {
-                writeln!(out, " \"evidence\": {{\"kind\": \"rounding\", \"bound\": {},", json(bound))?;
-                write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                write!(out, "\n  \"bound\": {}", json(bound))?;
             }
             Evidence::Nudged { a, b, bound } => {
-                writeln!(out, " \"evidence\": {{\"kind\": \"nudged\", \"bound\": {},", json(bound))?;
-                write!(out, "  \"a\": {},\n  \"b\": {}", list(a), list(b))?;
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", list(a), list(b))?;
+                write!(out, "\n  \"bound\": {}", json(bound))?;
+            }
+            Evidence::Close { a, b, relative } => {
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                write!(out, "\n  \"relative\": {}", json(relative))?;
             }
             Evidence::Hyperplanes { a, b, prefix } => {
-                writeln!(out, " \"evidence\": {{\"kind\": \"hyperplanes\", \"prefix\": {prefix},")?;
-                write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                write!(out, "\n  \"prefix\": {prefix}")?;
             }
             Evidence::Regions { a, b, tree } => {
-                writeln!(out, " \"evidence\": {{\"kind\": \"regions\",")?;
-                writeln!(out, "  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
-                write!(out, "  \"tree\": [")?;
-                for (i, node) in tree.iter().enumerate() {
-                    write!(out, "{}\n    {}", if i == 0 { "" } else { "," }, json(node))?;
-                }
-                write!(out, "]")?;
+                write!(out, "\n  \"a\": {},\n  \"b\": {},\n  \"tree\": ", lines(a), lines(b))?;
+                write_list(out, tree)?;
             }
-            Evidence::Line { a, b } => {
-                writeln!(out, " \"evidence\": {{\"kind\": \"line\",")?;
-                write!(out, "  \"a\": {},\n  \"b\": {}", lines(a), lines(b))?;
+            Evidence::Line { a, b, breakpoints } => {
+                write!(out, "\n  \"a\": {},\n  \"b\": {},\n  \"breakpoints\": ", lines(a), lines(b))?;
+                write_list(out, breakpoints)?;
             }
             Evidence::Witness { x, a, b } => {
-                writeln!(out, " \"evidence\": {{\"kind\": \"witness\",")?;
-                write!(out, "  \"x\": {},\n  \"a\": {},\n  \"b\": {}", json(x), json(a), json(b))?;
+                write!(out, "\n  \"x\": {},\n  \"a\": {},\n  \"b\": {}", json(x), json(a), json(b))?;
             }
         }
         writeln!(out, "}}}}")
@@ -285,8 +297,18 @@ fn lines(chain: &MoveChain) -> String {
 }
 
 fn list(items: &[impl Serialize]) -> String {
-    let items: Vec<_> = items.iter().map(json).collect();
-    if items.is_empty() { "[]".into() } else { format!("[\n    {}]", items.join(",\n    ")) }
+    let mut out = String::new();
+    write_list(&mut out, items).expect("writing to a string does not fail");
+    out
+}
+
+/// A line per entry.
+fn write_list(out: &mut String, items: &[impl Serialize]) -> fmt::Result {
+    use fmt::Write;
+    for (i, item) in items.iter().enumerate() {
+        write!(out, "{}\n    {}", if i == 0 { "[" } else { "," }, json(item))?;
+    }
+    out.write_str(if items.is_empty() { "[]" } else { "]" })
 }
 
 #[cfg(test)]
@@ -372,9 +394,14 @@ mod tests {
                 ],
                 bound: r("1/1024"),
             },
+            Evidence::Close { a: MoveChain::default(), b: every_move(), relative: r("1/1024") },
             Evidence::Hyperplanes { a: every_move(), b: MoveChain::default(), prefix: 1 },
             Evidence::Regions { a: MoveChain::default(), b: every_move(), tree: every_node() },
-            Evidence::Line { a: every_move(), b: MoveChain::default() },
+            Evidence::Line {
+                a: every_move(),
+                b: MoveChain::default(),
+                breakpoints: vec![r("-1/3"), r("0")],
+            },
             Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
         ] {
             let certificate = certificate(evidence);
@@ -394,28 +421,14 @@ mod tests {
         };
         check("fiberscope-certificate", "fiberscope-network", "found format \"fiberscope-network\"");
         check("\"version\": 1", "\"version\": 2", "expected certificate version 1, found 2");
-        check("\"moves\"", "\"magic\"", "unknown variant `magic`");
+        check("\"moves\"", "\"magic\"", "unknown kind of evidence \"magic\"");
         check("\"permute\"", "\"teleport\"", "unknown variant `teleport`");
         check("\"layer\":1", "\"layer\":0", "count from 1");
         check("\"1/3\"", "0.3", "expected a string");
         check("\"1/3\"", "\"0.3\"", "expected a fraction");
-        check("\"domain\"", "\"extra\": 1, \"domain\"", "unknown field `extra`");
-        check("\"domain\"", "\"domain\": \"space\", \"domain\"", "duplicate field `domain`");
+        check("\"domain\"", "\"extra\": 1, \"domain\"", "expected the key \"domain\", found \"extra\"");
+        check("\"domain\"", "\"domain\": \"space\", \"domain\"", "expected the key \"evidence\", found \"domain\"");
         check("\"order\":[2,1]", "\"order\":[2,1],\"why\":3", "unknown field `why`");
         check("{\"format\"", "[{\"format\"", "not a certificate");
-    }
-
-    #[test]
-    fn the_printed_bound_is_never_below_the_bound() {
-        for (text, shown) in [
-            ("1/3", "3.334e-1"),
-            ("2/3", "6.667e-1"),
-            ("0", "0.000e0"),
-            ("1/1000000000000", "1.000e-12"),
-            ("99999/10000", "1.000e1"),
-        ] {
-            let bound = r(text);
-            assert_eq!(upper_decimal(&bound), shown, "{text}");
-        }
     }
 }

@@ -13,11 +13,12 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+use crate::strict::read_strictly;
 use crate::{Neuron, Rational};
 
 /// One of the two networks of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", remote = "Self")]
 pub enum Operand {
     /// The first network.
     A,
@@ -36,7 +37,7 @@ impl fmt::Display for Operand {
 
 /// A node of a region tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", remote = "Self")]
 pub enum CoverNode {
     /// A hidden ReLU neuron is on (first subtree) or off (second subtree).
     #[serde(with = "split_form")]
@@ -52,6 +53,8 @@ pub enum CoverNode {
     /// The branch that a neuron with a constant pre-activation does not take.
     None,
 }
+
+read_strictly!(Operand, CoverNode);
 
 /// The longest multiplier in a file, in characters.
 const MAX_MULTIPLIER: usize = 20_000;
@@ -99,7 +102,7 @@ mod multipliers_form {
                     text.len()
                 )));
             }
-            Ok((constraint, text.parse().map_err(D::Error::custom)?))
+            Ok((constraint, Rational::from_canonical(&text).map_err(D::Error::custom)?))
         };
         terms.into_iter().map(read).collect()
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::Rational;
+use crate::strict::read_strictly;
 
 /// A closed interval of real numbers; `None` is no bound on that side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +51,7 @@ impl From<Interval> for (Option<Rational>, Option<Rational>) {
 
 /// The set of inputs a statement is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", remote = "Self")]
 pub enum Domain {
     /// All of `R^n`.
     #[default]
@@ -58,6 +59,8 @@ pub enum Domain {
     /// A product of intervals, one per input.
     Box(Vec<Interval>),
 }
+
+read_strictly!(Domain);
 
 /// Why a box is no domain for a network.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -106,6 +109,18 @@ impl Domain {
             Domain::Space => vec![Interval::ALL; inputs],
             Domain::Box(sides) => sides.clone(),
         }
+    }
+
+    /// Whether every point of this domain, of this many inputs, lies in the other. Neither may be empty.
+    pub fn is_inside(&self, other: &Domain, inputs: usize) -> bool {
+        let (inner, outer) = (self.sides(inputs), other.sides(inputs));
+        let from = |inner: &Interval, outer: &Interval| {
+            outer.lower.as_ref().is_none_or(|lower| inner.lower.as_ref().is_some_and(|x| x >= lower))
+        };
+        let to = |inner: &Interval, outer: &Interval| {
+            outer.upper.as_ref().is_none_or(|upper| inner.upper.as_ref().is_some_and(|x| x <= upper))
+        };
+        inner.len() == outer.len() && inner.iter().zip(&outer).all(|(i, o)| from(i, o) && to(i, o))
     }
 
     /// Whether `x` lies in the domain.

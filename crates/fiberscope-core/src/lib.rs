@@ -6,6 +6,7 @@ mod anatomy;
 mod certificate;
 mod content;
 mod cover;
+pub mod decimal;
 mod digest;
 mod domain;
 mod evaluate;
@@ -22,12 +23,13 @@ mod region;
 mod relaxation;
 pub mod residue;
 mod serde_forms;
+mod strict;
 #[cfg(test)]
 mod testing;
 mod twofold;
 
 pub use anatomy::{Anatomy, Condition, FiberFacts, Identifiability, RankBounds};
-pub use certificate::{Certificate, CertificateError, Claim, Evidence, NetworkName};
+pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
 pub use content::content;
 pub use cover::{CoverNode, Operand};
 pub use digest::Digest;

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::moves::{MoveChain, MoveError, Rule};
 use crate::serde_forms::from_one;
+use crate::strict::read_strictly;
 use crate::{ExactNetwork, Rational};
 
 /// New values for some parameters of one layer (the last one too).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Nudge {
     /// The layer.
     #[serde(with = "from_one")]
@@ -50,13 +51,15 @@ impl Nudge {
 
 /// A step of a chain that keeps a function up to rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[serde(rename_all = "lowercase", deny_unknown_fields, remote = "Self")]
 pub enum RoundingStep {
     /// Moves, which keep the function.
     Moves(MoveChain),
     /// New values of parameters, which change it by a little.
     Nudge(Nudge),
 }
+
+read_strictly!(Nudge, RoundingStep);
 
 /// `[[row, column, "value"], ...]`, counted from 1.
 mod weight_form {

@@ -48,7 +48,7 @@ const EXPONENT_LIMIT: i64 = 1 << 20;
 
 /// Why a text is no rational number.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected a fraction \"p/q\" or an integer, found {0:?}")]
+#[error("expected a fraction \"p/q\" in lowest terms or an integer, found {0:?}")]
 pub struct ParseRationalError(String);
 
 impl Rational {
@@ -316,8 +316,43 @@ impl Default for Rational {
     }
 }
 
-/// The longest text that is read as a rational number; longer ones are no honest certificate.
+/// The longest text that is read as a rational number.
 const MAX_TEXT: usize = 1 << 20;
+
+/// The longest text that is read as a number of a certificate.
+const MAX_CANONICAL: usize = 1 << 17;
+
+impl Rational {
+    /// Reads a number in the one form in which certificates have it, that of `Display`: lowest terms, a denominator only if it is
+    /// not 1, no leading zeros.
+    pub fn from_canonical(text: &str) -> Result<Self, ParseRationalError> {
+        let wrong = || ParseRationalError(text.chars().take(60).collect());
+        let plain = |digits: &str| digits == "0" || !digits.starts_with('0');
+        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
+        let size = numerator.strip_prefix('-').unwrap_or(numerator);
+        let written = plain(size) && plain(denominator) && numerator != "-0";
+        let one = text.len() > numerator.len() && denominator == "1";
+        if text.len() > MAX_CANONICAL || !written || one {
+            return Err(wrong());
+        }
+        let value: Rational = text.parse()?;
+        let reduced = match denominator {
+            "1" => false,
+            _ => UBig::from_str_radix(denominator, 10).ok().as_ref() != Some(value.to_big().denominator()),
+        };
+        if reduced { Err(wrong()) } else { Ok(value) }
+    }
+
+    /// The lengths of numerator and denominator in lowest terms together, in bits.
+    pub fn length(&self) -> u64 {
+        let with_power = |bits: usize, exponent: i64| bits as u64 + 1 + exponent.unsigned_abs();
+        match &self.0 {
+            Dyadic { mantissa, exponent } => with_power(mantissa.unsigned_abs().bit_len(), (*exponent).into()),
+            Long(parts) => with_power(parts.0.bit_len(), parts.1),
+            Big(value) => (value.numerator().bit_len() + value.denominator().bit_len()) as u64,
+        }
+    }
+}
 
 impl FromStr for Rational {
     type Err = ParseRationalError;

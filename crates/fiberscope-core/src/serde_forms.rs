@@ -13,7 +13,7 @@ impl Serialize for Rational {
 impl<'de> Deserialize<'de> for Rational {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
+        Rational::from_canonical(&text).map_err(D::Error::custom)
     }
 }
 

@@ -33,4 +33,4 @@ pub mod zoo;
 pub use error::{FormatError, IoError};
 pub use model::{Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
 pub use open::{Written, check_writable, load, load_bytes, load_data, save};
-pub use write::write_atomically;
+pub use write::{HeldWrites, hold_writes, write_atomically};

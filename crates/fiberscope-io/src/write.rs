@@ -1,8 +1,10 @@
 //! Output files appear whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -35,13 +37,58 @@ fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     // The kind alone: the full error names the temporary file, which the user never asked for.
-    let file: NamedTempFile = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+    let begin = || builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()));
+    let (file, _listed) = begin_listed(begin)?;
     let mut writer = BufWriter::with_capacity(1 << 20, file.as_file());
     contents(&mut writer)?;
     writer.flush()?;
     drop(writer);
+    let _held = begun();
     file.persist(path).map_err(|failure| failure.error)?;
     Ok(())
+}
+
+/// The temporary files of this process that are being written: what a process that ends in the midst of its work has to remove.
+static BEGUN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// The place of a temporary file in the list.
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        begun().remove(&self.0);
+    }
+}
+
+fn begin_listed(begin: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Listed)> {
+    let mut begun = begun();
+    let file = begin()?;
+    begun.insert(file.path().to_owned());
+    let listed = Listed(file.path().to_owned());
+    Ok((file, listed))
+}
+
+fn begun() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    BEGUN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Holds all files of [`write_atomically`] where they are, for a process that is about to end in the midst of its work: while the returned guard lives no
+/// file is begun and none takes its place. Dropped, it lets the writers go on.
+pub fn hold_writes() -> HeldWrites {
+    HeldWrites(begun())
+}
+
+/// See [`hold_writes`].
+pub struct HeldWrites(MutexGuard<'static, BTreeSet<PathBuf>>);
+
+impl HeldWrites {
+    /// Removes the temporary files of unfinished writes. The process has to end now: their writers will fail.
+    pub fn remove(&self) {
+        for path in &*self.0 {
+            // What cannot be removed stays; there is nobody to tell.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 /// Whether a file can be at this place: no folder is there, but the folder around it.
@@ -99,5 +146,25 @@ mod tests {
         assert!(missing.to_string().contains("there is no folder"), "{missing}");
         let failed = write_atomically(folder.path(), |w| w.write_all(b"x")).unwrap_err();
         assert!(failed.to_string().ends_with("expected a file, found a folder"), "{failed}");
+    }
+
+    #[test]
+    fn held_writes_leave_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        std::fs::write(&path, "before").unwrap();
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        let failed = write_atomically(&path, |file| {
+            file.write_all(b"half")?;
+            assert_eq!(names(), 2);
+            hold_writes().remove();
+            assert_eq!(names(), 1);
+            Ok(())
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
+        write_atomically(&path, |file| file.write_all(b"after")).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "after");
+        assert!(!begun().iter().any(|listed| listed.starts_with(folder.path())));
     }
 }

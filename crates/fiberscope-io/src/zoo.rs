@@ -39,6 +39,16 @@ pub struct ZooCertificate {
     /// For a certificate that must be refused: part of the reason.
     #[serde(default)]
     pub refused: Option<String>,
+    /// For a file that is no certificate, but almost: part of the reason.
+    #[serde(default)]
+    pub unreadable: Option<String>,
+}
+
+impl ZooCertificate {
+    /// Whether the certificate must be accepted.
+    pub fn is_valid(&self) -> bool {
+        self.refused.is_none() && self.unreadable.is_none()
+    }
 }
 
 macro_rules! embedded {
@@ -55,7 +65,7 @@ const NETWORKS: &[(&str, &str)] = embedded!("networks":
     "nonlocal" "nonlocal-turned" "tent" "unconnected");
 
 const CERTIFICATES: &[(&str, &str)] = embedded!("certificates":
-    "abs-line" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-rounded"
+    "abs-line" "abs-line-more" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-rounded"
     "deep-shifted" "deep-shuffled" "duplicate-merged" "duplicate-nudged" "duplicate-split" "hiding-one-flipped" "hiding-two-regions"
     "hiding-two-same" "hiding-two-too-far" "hiding-two-translated" "identifiable-nudged" "linear-network-folded"
     "linear-network-unfolded" "linear-square-hyperplanes" "linear-square-turned" "nonlocal-turned");

@@ -34,6 +34,7 @@ fn facts((a, b): (&str, &str), certificate: &Certificate, outcome: &Outcome) -> 
         .fact("SHA-256 of A", Cell::code(certificate.a.sha256.to_string()))
         .fact("network B", Cell::text(network(b, &certificate.b)))
         .fact("SHA-256 of B", Cell::code(certificate.b.sha256.to_string()))
+        .fact("kind", Cell::text(certificate.evidence.kind()))
         .fact("evidence", Cell::text(words::evidence(&certificate.evidence)))
         .fact("checker", Cell::text(words::outcome(outcome)))
 }

@@ -28,16 +28,16 @@ pub fn references() -> Section {
 pub fn fiber(summary: &FiberSummary) -> Section {
     let mut facts = Table::facts();
     let mut section = Section::new("Symmetries and fiber");
-    section = match (&summary.case, summary.dimension) {
-        (Some(case), Some(dimension)) => {
-            let full = dimension + summary.scalings;
+    section = match &summary.case {
+        Some(case) => {
             facts = facts
                 .fact("fiber", Cell::text(case))
-                .fact("dimension", Cell::text(format!("{dimension} modulo permutation and scaling, {full} in the space of all {} parameters", grouped(summary.parameters))))
-                .fact("orientations", Cell::text(summary.orientations()));
-            section.badge(Badge::good("described completely"))
+                .fact("dimension", Cell::text(summary.dimension_text()))
+                .fact("pieces", Cell::text(summary.pieces_text()))
+                .fact("given", Cell::text(summary.given_text()));
+            section.badge(Badge::good("all generic parameters are described"))
         }
-        _ => {
+        None => {
             let bound = format!(
                 "at least {} in the space of all {} parameters, {} of it scalings",
                 summary.lower_bound,
@@ -49,7 +49,7 @@ pub fn fiber(summary: &FiberSummary) -> Section {
         }
     };
     if let Some((dimension, complete)) = summary.local {
-        let bound = if complete && summary.case.is_some() { "" } else { "at most " };
+        let bound = summary.local_bound(complete);
         let how = if complete { "all linear regions" } else { "sampled linear regions" };
         let text = format!("{bound}{dimension}: parameters minus functional dimension ({how})");
         facts = facts.fact("local dimension", Cell::text(text));
@@ -68,11 +68,18 @@ pub fn fiber(summary: &FiberSummary) -> Section {
 }
 
 fn components(summary: &FiberSummary) -> Table {
-    let table = Table::new(["orientation", "dimension", "why"])
-        .caption("Components of the fiber, the given parameter's first");
+    let table = Table::new(["orientation", "linear", "dead", "dimension", "generic", "why"])
+        .caption("Pieces of the fiber, by the orientation of the visible neurons and the numbers of linear and dead ones");
     summary.components.iter().fold(table, |table, row| {
         let dimension = row.dimension.map_or("empty".into(), |dimension| dimension.to_string());
-        table.row([Cell::code(&row.orientation), Cell::number(dimension), Cell::text(&row.reason)])
+        table.row([
+            Cell::code(&row.orientation),
+            Cell::number(row.linear.to_string()),
+            Cell::number(row.dead.map_or_else(String::new, |dead| dead.to_string())),
+            Cell::number(dimension),
+            Cell::text(row.generic_text()),
+            Cell::text(&row.reason),
+        ])
     })
 }
 

@@ -1,6 +1,6 @@
 //! Reports for terminals: aligned text of at most 96 columns, without colours.
 
-use fiberscope_check::Outcome;
+use fiberscope_check::{Checked, Outcome, Question};
 use fiberscope_core::{Anatomy, Certificate};
 
 use crate::markup::printable;
@@ -43,11 +43,39 @@ pub fn anatomy(name: &str, anatomy: &Anatomy) -> String {
 
 /// A certificate about the networks named `a` and `b`, and what the checker said.
 pub fn certificate((a, b): (&str, &str), certificate: &Certificate, outcome: &Outcome) -> String {
+    told((a, b), certificate, &words::evidence(&certificate.evidence), &words::outcome(outcome))
+}
+
+/// A certificate that was checked while it was read, and whether it proves what was asked.
+pub fn checked((a, b): (&str, &str), checked: &Checked, question: &Question) -> String {
+    let said = words::outcome(&checked.outcome);
+    let Some(head) = &checked.head else {
+        let mut out = Lines::titled(&format!("certificate: {a} and {b}"));
+        out.fact("checker", &said);
+        return out.0;
+    };
+    let proved = matches!(checked.outcome, Outcome::Proved(_));
+    let listed = proved.then(|| usize::try_from(checked.listed).unwrap_or(usize::MAX));
+    let evidence = words::evidence_with(&head.evidence, listed);
+    let mut text = told((a, b), head, &evidence, &said);
+    if proved && question.is_stated() {
+        let mut out = Lines(String::new());
+        out.fact("question", &match question.shortfall(head) {
+            None => "proved".into(),
+            Some(gap) => format!("not proved: {}", words::shortfall(head, question, gap)),
+        });
+        text += &out.0;
+    }
+    text
+}
+
+fn told((a, b): (&str, &str), certificate: &Certificate, evidence: &str, said: &str) -> String {
     let mut out = Lines::titled(&format!("certificate: {a} and {b}"));
     out.fact("claim", &words::claim(certificate));
     out.fact("A", &format!("{} {}", words::widths(&certificate.a.widths), certificate.a.sha256));
     out.fact("B", &format!("{} {}", words::widths(&certificate.b.widths), certificate.b.sha256));
-    out.fact("evidence", &words::evidence(&certificate.evidence));
+    out.fact("kind", certificate.evidence.kind());
+    out.fact("evidence", evidence);
     for (name, chain) in words::move_chains(&certificate.evidence) {
         let mut heading = format!("moves on {name}");
         for (step, each) in chain.moves().iter().take(LISTED).enumerate() {
@@ -61,7 +89,7 @@ pub fn certificate((a, b): (&str, &str), certificate: &Certificate, outcome: &Ou
     for (name, value) in words::witness(&certificate.evidence).into_iter().flatten() {
         out.fact(name, &value);
     }
-    out.fact("checker", &words::outcome(outcome));
+    out.fact("checker", said);
     out.0
 }
 

@@ -1,9 +1,9 @@
 //! The facts of an anatomy and of a certificate in words, shared by text and pages.
 
-use fiberscope_check::Outcome;
+use fiberscope_check::{AskedClaim, Outcome, Question, Shortfall};
 use fiberscope_core::{
-    Anatomy, Certificate, Domain, Evidence, Identifiability, Interval, MoveChain, Rational, Role,
-    RoundingStep,
+    Anatomy, Certificate, Claim, Domain, Evidence, Identifiability, Interval, MoveChain, Rational, Role,
+    RoundingStep, decimal,
 };
 
 use crate::moves::enumeration;
@@ -140,12 +140,18 @@ pub fn identifiable(anatomy: &Anatomy) -> (Option<bool>, &str) {
 /// The dimension and the components of the fiber, where they are known.
 pub fn fiber(anatomy: &Anatomy) -> Option<String> {
     let facts = anatomy.fiber?;
-    let components = match facts.components {
-        Some(1) => "1 component".into(),
-        Some(count) => format!("{count} components"),
-        None => "more components than were counted".into(),
+    let pieces = match facts.components {
+        Some(0) => return Some("no parameter of these widths has one neuron on each visible hyperplane, the others linear or dead".into()),
+        Some(1) => "1 piece with points".into(),
+        Some(count) => format!("{count} pieces with points"),
+        None => "more pieces than were gone through".into(),
     };
-    Some(format!("dimension {} modulo permutation and scaling, {components}", facts.dimension))
+    let dimension = match (facts.dimension, facts.own_dimension) {
+        (Some(dimension), _) => format!("dimension {dimension}"),
+        (None, Some(own)) => format!("dimension at least {own}"),
+        (None, None) => return Some(pieces),
+    };
+    Some(format!("{dimension} modulo permutation and scaling, {pieces}"))
 }
 
 /// What a certificate says, with the domain.
@@ -156,34 +162,50 @@ pub fn claim(certificate: &Certificate) -> String {
 
 /// What a certificate rests on.
 pub fn evidence(evidence: &Evidence) -> String {
+    let listed = match evidence {
+        Evidence::Regions { tree, .. } => tree.len(),
+        Evidence::Line { breakpoints, .. } => breakpoints.len(),
+        _ => 0,
+    };
+    evidence_with(evidence, Some(listed))
+}
+
+/// What a certificate rests on, where its tree or its breakpoints are not kept; `listed` is their number, if they were all read.
+pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
+    let count = |some: &str| listed.map_or(some.to_owned(), grouped);
     match evidence {
         Evidence::Moves { a, b } => format!("{} make the same network of both", chains(a, b)),
         Evidence::Rounding { a, b, bound } => {
-            format!("{} align the networks; what is left is bounded by {}", chains(a, b), short(bound))
+            format!("{} align the networks; what is left is bounded by {}", chains(a, b), decimal::upper(bound))
         }
         Evidence::Nudged { a, b, bound } => {
             let nudges = a.iter().chain(b).filter(|step| matches!(step, RoundingStep::Nudge(_))).count();
             format!(
                 "moves and {} of parameters to nearby values align the networks; all of it is bounded by {}",
                 format_args!("{nudges} {}", plural(nudges, "change", "changes")),
-                short(bound)
+                decimal::upper(bound)
             )
         }
+        Evidence::Close { a, b, relative } => format!(
+            "{} align the networks; then every two parameters agree to a relative difference of {}",
+            chains(a, b),
+            decimal::upper(relative)
+        ),
         Evidence::Hyperplanes { a, b, prefix } => format!(
             "{} make the first {prefix} layers equal, and the hyperplane representations behind them are equal",
             chains(a, b)
         ),
-        Evidence::Regions { a, b, tree } => format!(
+        Evidence::Regions { a, b, .. } => format!(
             "{}; {} nodes of a tree cover the domain by cells on which the networks are the same function",
             chains(a, b),
-            grouped(tree.len())
+            count("the")
         ),
-        Evidence::Line { a, b } => {
-            format!(
-                "{}; the results are functions of one variable, equal between all breakpoints",
-                chains(a, b)
-            )
-        }
+        Evidence::Line { a, b, .. } => format!(
+            "{}; the results are functions of one variable, equal between {} listed {}",
+            chains(a, b),
+            count("all"),
+            plural(listed.unwrap_or(2), "breakpoint", "breakpoints")
+        ),
         Evidence::Witness { x, .. } => format!("a point with {} where the values differ", coordinates(x)),
         _ => "of a kind that this version does not know".into(),
     }
@@ -206,8 +228,9 @@ pub fn move_chains(evidence: &Evidence) -> Vec<(&'static str, &MoveChain)> {
     match evidence {
         Evidence::Moves { a, b }
         | Evidence::Rounding { a, b, .. }
+        | Evidence::Close { a, b, .. }
         | Evidence::Hyperplanes { a, b, .. }
-        | Evidence::Line { a, b } => vec![("A", a), ("B", b)],
+        | Evidence::Line { a, b, .. } => vec![("A", a), ("B", b)],
         _ => Vec::new(),
     }
 }
@@ -233,7 +256,41 @@ pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Proved(claim) => format!("proved: {claim}"),
         Outcome::Refused(refusal) => format!("refused at {refusal}"),
+        Outcome::Stopped => STOPPED.into(),
     }
+}
+
+/// What is said of a certificate whose check was stopped.
+pub const STOPPED: &str = "not checked within the time limit";
+
+/// Why a certificate that holds does not answer the question.
+pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shortfall) -> String {
+    let inputs = certificate.a.widths.first().copied().unwrap_or(0);
+    let place = |asked: &Domain| domain(asked, inputs);
+    let asked_place = question.domain.as_ref().unwrap_or(&certificate.domain);
+    let asked = match (&question.claim, certificate.claim()) {
+        (Some(AskedClaim::Equivalent), _) | (None, Claim::Equivalent) => {
+            "whether the networks compute the same function".into()
+        }
+        (Some(AskedClaim::Different), _) | (None, Claim::Different) => {
+            "whether the networks compute different functions".into()
+        }
+        (Some(AskedClaim::Within(eps)), _) => {
+            format!("whether the outputs differ by at most {}", short(eps))
+        }
+        (None, _) => "the same".into(),
+    };
+    let why = match shortfall {
+        Shortfall::Claim => "that is another claim",
+        Shortfall::Bound => "the bound is larger",
+        Shortfall::Domain => "the domain asked for is not inside the certificate's",
+        Shortfall::Point => "the point where they differ lies outside the domain asked for",
+    };
+    format!(
+        "the certificate proves that {}; asked was, on {}, {asked}: {why}",
+        claim(certificate),
+        place(asked_place)
+    )
 }
 
 fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {

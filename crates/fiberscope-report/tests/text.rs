@@ -134,6 +134,7 @@ fn the_keys_of_info() {
         "identifiable": false,
         "reason": "neuron 2 of layer 2 is dead, so its weights are free",
         "fiber_dimension": null,
+        "fiber_generic_dimension": null,
         "fiber_components": null,
     });
     assert_eq!(found, expected);
@@ -146,19 +147,25 @@ fn the_keys_of_info() {
 #[test]
 fn the_keys_of_check() {
     let (a, b) = (hiding_two(0.0), hiding_two(-1.0));
-    let proved = json::outcome(&check(&certificate(&a, &b, translation(-1)), &a, &b));
-    let reason = "the networks compute the same function";
-    assert_eq!(proved, json!({"valid": true, "claim": "equivalent", "reason": reason}));
+    let moved = certificate(&a, &b, translation(-1));
+    let proved = json::certificate(&moved, &check(&moved, &a, &b));
+    let expected = json!({
+        "valid": true, "holds": true, "claim": "equivalent", "domain": "space", "bound": null, "kind": "moves",
+        "reason": "the networks compute the same function",
+    });
+    assert_eq!(proved, expected);
 
     let too_far = certificate(&a, &b, translation(-2));
     let outcome = check(&too_far, &a, &b);
-    let refused = json::outcome(&outcome);
-    assert_eq!((&refused["valid"], &refused["claim"]), (&json!(false), &json!(null)));
+    let refused = json::certificate(&too_far, &outcome);
+    assert_eq!((&refused["valid"], &refused["claim"]), (&json!(false), &json!("equivalent")));
     assert!(refused["reason"].as_str().unwrap().starts_with("move 1 on A (translate, layer 1): "));
-    assert_eq!(json::certificate(&too_far, &outcome)["claim"], "equivalent");
 
     let bound: Rational = "1/1000000000000".parse().unwrap();
-    let rounded = json::outcome(&Outcome::Proved(Claim::EquivalentUpToRounding { bound: bound.clone() }));
+    let (a, b) = (MoveChain::default(), MoveChain::default());
+    let evidence = Evidence::Rounding { a, b, bound: bound.clone() };
+    let claim = Claim::EquivalentUpToRounding { bound: bound.clone() };
+    let rounded = json::certificate(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
     assert_eq!(rounded["claim"], "equivalent_up_to_rounding");
     assert_eq!(rounded["bound_exact"], "1/1000000000000");
     assert!(Rational::from_f64(rounded["bound"].as_f64().unwrap()).unwrap() >= bound);

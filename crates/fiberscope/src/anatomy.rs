@@ -7,18 +7,23 @@
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
 use fiberscope_core::{
-    Activation, Anatomy, Condition, Digest, Domain, FiberFacts, Identifiability, Layer, Network, Neuron,
-    Role, Scalar,
+    Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
 };
 
 use crate::fiber::{Fiber, Ground, describe};
+use crate::limit::Deadline;
 use crate::rank;
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
 pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
+    examine_until(network, domain, &Deadline::NEVER)
+}
+
+/// The same; when the deadline comes first, the rank of the first layer may be known by bounds only, and the fiber is not looked at.
+pub fn examine_until(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
     let roles = network.roles(domain);
     let first = &network.layers()[0];
-    let first_rank = rank::rank(first.weight());
+    let first_rank = rank::rank_until(first.weight(), deadline);
     let rows = first.width();
     let bottleneck = if network.hidden_depth() == 0 || first.input_width() < rows || first_rank.upper < rows {
         Some(false)
@@ -28,12 +33,11 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
     let hidden = hidden_neurons(network);
     let mut conditions = conditions(network);
     let mut identifiability = identifiability(&roles, &hidden, &conditions);
-    let known = if *domain == Domain::Space { known_fiber(network) } else { None };
-    let fiber = known
-        .as_ref()
-        .map(|fiber| FiberFacts { dimension: fiber.dimension(), components: fiber.nonempty_components() });
+    let known = if *domain == Domain::Space && !deadline.is_past() { known_fiber(network) } else { None };
+    let fiber = known.as_ref().map(Fiber::facts);
     if let Some(fiber) = &known {
         conditions.extend(fiber.conditions().iter().cloned());
+        conditions.extend(largest_ranks(fiber));
         if matches!(identifiability, Identifiability::Unknown { .. }) {
             identifiability = fiber.identifiability();
         }
@@ -61,6 +65,20 @@ const LARGE: usize = 1 << 20;
 fn known_fiber(network: &Network) -> Option<Fiber> {
     let small = (1..=2).contains(&network.hidden_depth()) && network.parameter_count() <= LARGE;
     if small { describe(&network.to_exact(), Ground::Space).ok() } else { None }
+}
+
+/// Whether the given parameter lies in a generic piece of its fiber; `None` if that is too much work.
+fn largest_ranks(fiber: &Fiber) -> Option<Condition> {
+    let detail = match fiber.own() {
+        Err(violation) => Some(violation.to_string()),
+        Ok(own) => {
+            let smaller =
+                format!("it lies in the piece {own} of its fiber, where a product has a smaller rank");
+            (!fiber.component(&own)?.generic?).then_some(smaller)
+        }
+    };
+    let statement = "the products of the masked layers have the largest possible ranks".into();
+    Some(Condition { statement, holds: detail.is_none(), detail })
 }
 
 /// The neurons that the next layer hides: after leaving out its dead neurons (row and bias `<= 0`),

@@ -8,15 +8,22 @@
 use fiberscope_core::residue::{PRIME, inverse, multiply, power, reduce};
 use fiberscope_core::{Matrix, RankBounds, Rational, Scalar};
 
+use crate::limit::Deadline;
+
 /// The most entries times pivots for which rational elimination is tried.
 const RATIONAL_WORK: usize = 1 << 18;
 
 /// Bounds for the rank of a matrix of doubles. They agree unless the matrix is both large and (most
 /// likely) of deficient rank.
 pub fn rank(matrix: &Matrix) -> RankBounds {
+    rank_until(matrix, &Deadline::NEVER)
+}
+
+/// The same, with what is known when the deadline comes first.
+pub fn rank_until(matrix: &Matrix, deadline: &Deadline) -> RankBounds {
     let full = matrix.rows().min(matrix.cols());
-    let lower = modular_rank(matrix);
-    if lower == full {
+    let lower = modular_rank(matrix, deadline);
+    if lower == full || deadline.is_past() {
         return RankBounds { lower, upper: full };
     }
     if matrix.rows() * matrix.cols() * full <= RATIONAL_WORK {
@@ -86,11 +93,14 @@ pub(crate) fn residue_rank(mut entries: Vec<u64>, cols: usize) -> usize {
     rank
 }
 
-/// The rank modulo [`PRIME`] of the matrix with rows scaled to integers.
-fn modular_rank(matrix: &Matrix) -> usize {
+/// The rank modulo [`PRIME`] of the matrix with rows scaled to integers, or the pivots found before the deadline.
+fn modular_rank(matrix: &Matrix, deadline: &Deadline) -> usize {
     let mut rows: Vec<Vec<u64>> = matrix.iter_rows().map(integer_row).collect();
     let mut rank = 0;
     for col in 0..matrix.cols() {
+        if deadline.is_past() {
+            break;
+        }
         let Some(pivot) = (rank..rows.len()).find(|&i| rows[i][col] != 0) else { continue };
         rows.swap(rank, pivot);
         let (done, rest) = rows.split_at_mut(rank + 1);
@@ -178,7 +188,7 @@ mod tests {
             });
             let bounds = rank(&product);
             assert_eq!(bounds.lower, bounds.upper);
-            assert_eq!(bounds.lower, modular_rank(&product));
+            assert_eq!(bounds.lower, modular_rank(&product, &Deadline::NEVER));
             assert!(bounds.upper <= inner);
         }
     }
@@ -198,6 +208,13 @@ mod tests {
         assert_eq!(rank(&Matrix::from_rows(&rows).unwrap()), RankBounds { lower: 2, upper: 2 });
         let rows = [[0.1, 0.3], [0.2, 0.6]];
         assert_eq!(rank(&Matrix::from_rows(&rows).unwrap()), RankBounds { lower: 1, upper: 1 });
+    }
+
+    #[test]
+    fn without_time_the_shape_is_known() {
+        let square = Matrix::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+        let late = Deadline::after(Some(std::time::Duration::ZERO));
+        assert_eq!(rank_until(&square, &late), RankBounds { lower: 0, upper: 2 });
     }
 
     #[test]

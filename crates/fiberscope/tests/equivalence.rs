@@ -14,7 +14,7 @@ use fiberscope::core::{
     Rational,
 };
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
-use fiberscope::equivalence::{Decision, EquivalenceOptions, Verdict, decide};
+use fiberscope::equivalence::{Agreement, Decision, EquivalenceOptions, Method, Verdict, decide};
 use fiberscope::limit::Deadline;
 use fiberscope_io::json;
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn network(name: &str) -> Network {
 }
 
 fn exactly(a: &Network, b: &Network, domain: &Domain) -> Decision {
-    let options = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions { exact: true, without_points: true, ..EquivalenceOptions::default() };
     decide(a, b, domain, &options, &|_| ()).unwrap()
 }
 
@@ -57,7 +57,10 @@ fn golden_pairs() {
         let widths = a.widths();
         if widths.len() == 4 && widths[0] >= widths[1] {
             let found = decision.method;
-            assert!(["moves", "hyperplanes", "bottleneck"].contains(&found), "{name} by {found}");
+            assert!(
+                [Method::Moves, Method::Hyperplanes, Method::Bottleneck].contains(&found),
+                "{name} by {found}"
+            );
         }
     }
 }
@@ -107,18 +110,28 @@ fn zoo(name: &str) -> Network {
 #[test]
 fn rounding_is_told_from_a_difference() {
     let options = EquivalenceOptions { precision: f64::EPSILON, ..EquivalenceOptions::default() };
-    let verdict = |a: &str, b: &str, options: &EquivalenceOptions| {
-        decide(&zoo(a), &zoo(b), &Domain::Space, options, &|_| ()).unwrap().verdict
+    let unit = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
+    let verdict = |a: &str, b: &str, domain: &Domain, options: &EquivalenceOptions| {
+        decide(&zoo(a), &zoo(b), domain, options, &|_| ()).unwrap().verdict
     };
-    let rounded = verdict("deep", "deep-rounded", &options);
-    assert!(matches!(rounded, Verdict::EquivalentUpToRounding { .. }));
-    let nudged = verdict("identifiable", "identifiable-nudged", &options);
+    let everywhere = verdict("deep", "deep-rounded", &Domain::Space, &options);
+    let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at: Some(found) } = everywhere else {
+        panic!("{everywhere:?}")
+    };
+    assert!(matches!(&agreement, Agreement::Parameters { relative } if relative.to_f64() < 12.0 * f64::EPSILON));
+    assert!(matches!(certificate.evidence, Evidence::Close { .. }) && certificate.domain == Domain::Space);
+    assert_ne!(found.a, found.b);
+    let on_box = verdict("deep", "deep-rounded", &unit, &options);
+    let Verdict::EquivalentUpToRounding { agreement: Agreement::Outputs { bound, size }, .. } = on_box else {
+        panic!("{on_box:?}")
+    };
+    assert!(bound.to_f64() < 1e-12 && size.unwrap().to_f64() > 1e-2);
+    let nudged = verdict("identifiable", "identifiable-nudged", &unit, &options);
     assert!(matches!(nudged, Verdict::Different { .. }));
-    let generous = EquivalenceOptions { tolerance: Some(1e-5), ..options.clone() };
-    let nudged = verdict("identifiable", "identifiable-nudged", &generous);
-    assert!(matches!(nudged, Verdict::EquivalentUpToRounding { .. }));
     let exact = EquivalenceOptions { exact: true, ..options };
-    assert!(matches!(verdict("deep", "deep-rounded", &exact), Verdict::Different { .. }));
+    for domain in [&Domain::Space, &unit] {
+        assert!(matches!(verdict("deep", "deep-rounded", domain, &exact), Verdict::Different { .. }));
+    }
 }
 
 /// The network with every parameter rounded to single precision.
@@ -163,7 +176,7 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
         for other in [split, with_inserted_layer(&network)] {
             let (a, b) = (single(&network), single(&other));
             let verdict = decide(&a, &b, &domain, &options, &|_| ()).unwrap().verdict;
-            let Verdict::EquivalentUpToRounding { bound, certificate, differ_at } = verdict else {
+            let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at } = verdict else {
                 // Equal exactly where the rounded neurons are dead on the box.
                 assert!(matches!(verdict, Verdict::Equivalent { .. }), "{seed}");
                 continue;
@@ -171,8 +184,9 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
             recognised += 1;
             assert!(matches!(certificate.evidence, Evidence::Nudged { .. }), "{seed}");
             assert!(matches!(check(&certificate, &a, &b), Outcome::Proved(_)), "{seed}");
-            assert!(bound.to_f64() < 1e-2, "{seed}: {}", bound.to_f64());
-            let x = differ_at.unwrap();
+            let Agreement::Outputs { bound, size: Some(size) } = agreement else { panic!("{seed}: no bound") };
+            assert!(&bound * &Rational::from(1024) <= size, "{seed}");
+            let x = differ_at.unwrap().x;
             assert_ne!(a.evaluate_exact(&x).unwrap(), b.evaluate_exact(&x).unwrap());
             let exact = EquivalenceOptions { exact: true, ..options.clone() };
             let verdict = decide(&a, &b, &domain, &exact, &|_| ()).unwrap().verdict;

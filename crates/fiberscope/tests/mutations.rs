@@ -2,7 +2,7 @@
 //! refuse the result, or its claim must still be true.
 //!
 //! Some kinds of change keep a claim true, and only there is acceptance allowed: a larger `bound` (a
-//! weaker statement), another `domain` on which every rule still holds, a witness `x` moved to a point with
+//! weaker statement) or `relative`, another `domain` on which every rule still holds, a witness `x` moved to a point with
 //! the same two values, other `slopes` that prove the same, and a `nudge` that costs no more than the bound. What is accepted is compared with exact
 //! evaluation at many points, done here by a slow evaluator of its own.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -11,7 +11,9 @@ mod common;
 
 use common::certificates::{changes, numbers, valid_certificates};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Activation, Certificate, Claim, Interval, Network, NetworkName, Rational};
+use fiberscope::core::{
+    Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, NetworkName, Rational,
+};
 use fiberscope_io::zoo;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -52,7 +54,22 @@ fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Netw
         (Claim::Different, fiberscope::core::Evidence::Witness { x, .. }) => {
             certificate.domain.contains(x) && evaluate(a, x) != evaluate(b, x)
         }
-        (Claim::Different, _) => false,
+        (Claim::ParametersAgree { relative }, fiberscope::core::Evidence::Close { a: on_a, b: on_b, .. }) => {
+            let (mut left, mut right) = (a.to_exact(), b.to_exact());
+            on_a.apply(&mut left, &certificate.domain).unwrap();
+            on_b.apply(&mut right, &certificate.domain).unwrap();
+            let kept = points(certificate, a.input_width()).iter().all(|x| {
+                evaluate(a, x) == left.evaluate_exact(x).unwrap() && evaluate(b, x) == right.evaluate_exact(x).unwrap()
+            });
+            let parameters = |network: &ExactNetwork| -> Vec<Rational> {
+                let entries = |layer: &Layer<Rational>| [layer.weight().entries(), layer.bias()].concat();
+                network.layers().iter().flat_map(entries).collect()
+            };
+            let close = |(p, q): (&Rational, &Rational)| &p.abs().max(q.abs()) * relative >= (p - q).abs();
+            kept && left.widths() == right.widths()
+                && parameters(&left).iter().zip(&parameters(&right)).all(close)
+        }
+        (Claim::Different | Claim::ParametersAgree { .. }, _) => false,
     }
 }
 
@@ -73,12 +90,14 @@ fn changed_certificates_are_refused_or_still_true() {
                     continue;
                 };
                 if let Outcome::Proved(claim) = check(&certificate, &a, &b) {
-                    let weaker = ["/evidence/bound", "/domain/", "/evidence/x/"];
+                    let weaker = ["/evidence/bound", "/evidence/relative", "/domain/", "/evidence/x/"];
+                    // Other factors may do as well where the parameters need only be close.
+                    let factor = matches!(claim, Claim::ParametersAgree { .. }) && place.contains("/factors/");
                     // Different constraints of a path may be the same function.
                     let constraint = place.contains("/tree/") && place.ends_with("/0");
                     let other_proof = ["/slopes/", "/nudge/"].iter().any(|part| place.contains(part));
                     let allowed =
-                        constraint || other_proof || weaker.iter().any(|prefix| place.starts_with(prefix));
+                        constraint || factor || other_proof || weaker.iter().any(|prefix| place.starts_with(prefix));
                     assert!(allowed, "{}: accepted with {place} = {value}", entry.0);
                     assert!(
                         claim_is_true(&certificate, &claim, &a, &b),

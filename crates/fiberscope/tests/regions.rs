@@ -51,7 +51,7 @@ fn decide(a: &Network, b: &Network, domain: &Domain) -> bool {
             assert_ne!(a.evaluate_exact(&x).unwrap(), b.evaluate_exact(&x).unwrap());
             false
         }
-        SearchOutcome::Undecided { .. } => panic!("no limit was set"),
+        SearchOutcome::Undecided { .. } | SearchOutcome::TooLarge => panic!("no limit was set"),
     }
 }
 
@@ -319,7 +319,7 @@ fn an_interrupted_search_goes_on() {
     let (tree, leaves) = loop {
         match outcome {
             SearchOutcome::Equal { tree, leaves } => break (tree, leaves),
-            SearchOutcome::Different { .. } => panic!("the networks are equal"),
+            SearchOutcome::Different { .. } | SearchOutcome::TooLarge => panic!("the networks are equal and small"),
             SearchOutcome::Undecided { explored, leaves, state } => {
                 assert!(explored > before && explored < 1.0, "{before} {explored}");
                 before = explored;

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fiberscope::check::{Outcome, check};
+use fiberscope::check::{Outcome, check, check_reader};
 use fiberscope::core::{Certificate, Domain, Identifiability, Network, NetworkName, Role};
 use fiberscope_io::zoo::{self, ZooCertificate};
 
@@ -38,7 +38,7 @@ fn the_index_is_complete() {
     let mut listed: Vec<_> = certificates().into_iter().map(|certificate| certificate.file).collect();
     listed.sort();
     assert_eq!(listed, names_in("certificates"));
-    for certificate in certificates().iter().filter(|certificate| certificate.refused.is_none()) {
+    for certificate in certificates().iter().filter(|certificate| certificate.is_valid()) {
         let name = certificate.file.strip_suffix(".json").unwrap();
         let text = fs::read_to_string(folder().join("certificates").join(&certificate.file)).unwrap();
         assert_eq!(zoo::certificate(name), Some(text.as_str()), "{name} is not embedded");
@@ -89,13 +89,23 @@ fn certificates_are_accepted_or_refused_as_stated() {
     let bless = std::env::var_os("FIBERSCOPE_BLESS").is_some();
     for stated in certificates() {
         let path = folder().join("certificates").join(&stated.file);
-        let mut certificate = Certificate::from_json(&fs::read(&path).unwrap()).unwrap();
+        let bytes = fs::read(&path).unwrap();
         let (a, b) = (network(&stated.a), network(&stated.b));
+        if let Some(reason) = &stated.unreadable {
+            let error = Certificate::from_json(&bytes).unwrap_err().to_string();
+            assert!(error.contains(reason), "{}: {error}", stated.file);
+            let error = check_reader(&bytes[..], &a, &b, &|| false).unwrap_err().to_string();
+            assert!(error.contains(reason), "{}: {error}", stated.file);
+            continue;
+        }
+        let mut certificate = Certificate::from_json(&bytes).unwrap();
         if bless {
             (certificate.a, certificate.b) = (NetworkName::of(&a), NetworkName::of(&b));
             fs::write(&path, certificate.to_json()).unwrap();
         }
         let outcome = check(&certificate, &a, &b);
+        let read = check_reader(certificate.to_json().as_bytes(), &a, &b, &|| false).unwrap();
+        assert_eq!(read.outcome, outcome, "{}: read as a stream", stated.file);
         match (&stated.refused, &outcome) {
             (None, Outcome::Proved(_)) => {}
             (Some(reason), Outcome::Refused(refusal)) => {
@@ -108,7 +118,7 @@ fn certificates_are_accepted_or_refused_as_stated() {
 
 #[test]
 fn a_certificate_is_of_no_use_for_other_networks() {
-    for stated in certificates().iter().filter(|stated| stated.refused.is_none()) {
+    for stated in certificates().iter().filter(|stated| stated.is_valid()) {
         let bytes = fs::read(folder().join("certificates").join(&stated.file)).unwrap();
         let certificate = Certificate::from_json(&bytes).unwrap();
         let (a, b) = (network(&stated.a), network(&stated.b));

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::equivalence::{Agreement, EquivalenceOptions, Verdict, decide};
 use fiberscope::limit::Deadline;
 use fiberscope_check::{Outcome, check};
-use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
+use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational, decimal};
 use serde_json::{Value, json};
 
 use crate::request::Request;
 
-/// `{"start", "current", "box", "moves", "seconds"}` to `{"verdict", "method", "witness", "bound", "certificate"}`. Moves that
+/// `{"start", "current", "box", "moves", "seconds"}` to `{"verdict", "method", "witness", "bound", "relative", "differ_at", "certificate"}`. Moves that
 /// lead from the first network to the second are tried first.
 pub fn verdict(request: &Request) -> Result<Value, String> {
     let (a, b) = (request.network("start")?, request.network("current")?);
@@ -28,20 +28,28 @@ pub fn verdict(request: &Request) -> Result<Value, String> {
         ..EquivalenceOptions::default()
     };
     let decision = decide(&a, &b, &domain, &options, &|_| ()).map_err(|error| error.to_string())?;
+    let numbers = |xs: &[Rational]| -> Vec<f64> { xs.iter().map(Rational::to_f64).collect() };
     Ok(match &decision.verdict {
-        Verdict::Equivalent { certificate } => answer("equivalent", decision.method, Some(certificate)),
-        Verdict::EquivalentUpToRounding { bound, certificate, .. } => {
-            let mut value = answer("equivalent_up_to_rounding", decision.method, Some(certificate));
-            value["bound"] = json!(bound.to_f64());
+        Verdict::Equivalent { certificate } => {
+            answer("equivalent", decision.method.name(), Some(certificate))
+        }
+        Verdict::EquivalentUpToRounding { agreement, certificate, differ_at } => {
+            let mut value = answer("equivalent_up_to_rounding", decision.method.name(), Some(certificate));
+            match agreement {
+                Agreement::Outputs { bound, .. } => value["bound"] = json!(decimal::upper_f64(bound)),
+                Agreement::Parameters { relative } => value["relative"] = json!(decimal::upper_f64(relative)),
+            }
+            if let Some(found) = differ_at {
+                value["differ_at"] = json!(numbers(&found.x));
+            }
             value
         }
-        Verdict::Different { x, a, b, certificate } => {
-            let mut value = answer("different", decision.method, Some(certificate));
-            let numbers = |xs: &[Rational]| -> Vec<f64> { xs.iter().map(Rational::to_f64).collect() };
+        Verdict::Different { x, a, b, certificate, .. } => {
+            let mut value = answer("different", decision.method.name(), Some(certificate));
             value["witness"] = json!({"x": numbers(x), "a": numbers(a), "b": numbers(b)});
             value
         }
-        Verdict::Undecided { .. } => answer("undecided", decision.method, None),
+        Verdict::Undecided { .. } => answer("undecided", decision.method.name(), None),
     })
 }
 

@@ -6,7 +6,9 @@
 mod handle;
 mod step;
 
-use fiberscope::fiber::{Fiber, FiberSampler, Ground, describe, symmetries as find_symmetries};
+use fiberscope::fiber::{
+    Fiber, FiberSampler, Ground, Orientation, Piece, describe, symmetries as find_symmetries,
+};
 use fiberscope::symmetry::relabel;
 use fiberscope_core::{Move, MoveChain, Network};
 use rand::SeedableRng;
@@ -31,7 +33,7 @@ pub fn symmetries(request: &Request) -> Result<Value, String> {
     let components: Vec<Value> = fiber(&network)
         .map(|fiber| {
             let nonempty = fiber.components().take(COMPONENTS).filter(|component| !component.is_empty());
-            nonempty.map(|component| json!(component.orientation.to_string())).collect()
+            nonempty.map(|component| json!(name(&component.piece()))).collect()
         })
         .unwrap_or_default();
     Ok(json!({
@@ -71,15 +73,25 @@ pub fn sample(request: &Request) -> Result<Value, String> {
         let twin = relabel(&network, seed);
         return Ok(json!({"network": text(&twin.network), "exact": true}));
     };
-    let orientation = match &wanted {
-        None => fiber.own(),
-        Some(signs) => fiberscope::fiber::Orientation::parse(signs)
-            .ok_or_else(|| format!("\"component\": expected signs such as +-+, found {signs:?}"))?,
+    let piece = match &wanted {
+        None => fiber.own().map_err(|violation| format!("the network lies in no piece: {violation}"))?,
+        Some(text) => named(text)
+            .ok_or_else(|| format!("\"component\": expected signs such as +-+/1, found {text:?}"))?,
     };
-    let sampler = FiberSampler::new(&fiber, &orientation)
-        .ok_or_else(|| format!("the fiber has no component {orientation}, or it is empty"))?;
+    let sampler = FiberSampler::new(&fiber, &piece).map_err(|error| error.to_string())?;
     let point = sampler.sample(&mut ChaCha8Rng::seed_from_u64(seed));
+    let point = point.ok_or("the numbers of the piece's points are beyond the doubles")?;
     Ok(json!({"network": text(&point.network), "exact": point.exact}))
+}
+
+/// A piece as a page names it: the signs, and the number of linear neurons.
+fn name(piece: &Piece) -> String {
+    format!("{}/{}", piece.orientation, piece.linear)
+}
+
+fn named(text: &str) -> Option<Piece> {
+    let (signs, linear) = text.split_once('/')?;
+    Some(Piece { orientation: Orientation::parse(signs)?, linear: linear.parse().ok()? })
 }
 
 fn fiber(network: &Network) -> Option<Fiber> {

@@ -112,7 +112,8 @@ fn measure_line(widths: &[usize]) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let outcome = compare_on_line(&exact, &twin, &Domain::Space, &|| false);
     let seconds = start.elapsed().as_secs_f64();
-    let Some(LineOutcome::Equal(pieces)) = outcome else { return Err("not equal to itself".into()) };
+    let Some(LineOutcome::Equal(breakpoints)) = outcome else { return Err("not equal to itself".into()) };
+    let pieces = breakpoints.len() + 1;
     let parameters = network.parameter_count();
     println!(
         "| {} | {parameters} | {pieces} | {seconds:.4} | {:.0} |",
@@ -187,7 +188,7 @@ fn count(pair: &[Network; 2]) -> Result<(u64, f64), Box<dyn Error>> {
 
 fn measure(name: &str, pair: &[Network; 2]) -> Result<(), Box<dyn Error>> {
     let exact = [pair[0].to_exact(), pair[1].to_exact()];
-    let root = same_on_path(&exact[0], &exact[1], &cube(&pair[0])?, []);
+    let root = same_on_path(&exact[0], &exact[1], &cube(&pair[0])?, [], &|| false);
     let Found { seconds, leaves, nodes, checked } = search_pair(pair)?;
     let (regions, counted) = count(pair)?;
     let rate = |seconds: f64| regions as f64 / seconds;

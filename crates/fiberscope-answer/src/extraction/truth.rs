@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::extract::{self, Extraction, Options};
-use fiberscope_core::{Domain, Network};
+use fiberscope_core::{Domain, Network, decimal};
 use fiberscope_report::extraction::Comparison;
 
 use crate::equivalence::name;
@@ -56,7 +56,7 @@ fn on_domain(
     let decision = decide(truth, found, &domain, &asked, &|_| {}).ok()?;
     let bound = match &decision.verdict {
         Verdict::Equivalent { .. } => Some(0.0),
-        Verdict::EquivalentUpToRounding { bound, .. } => Some(bound.to_f64()),
+        Verdict::EquivalentUpToRounding { agreement, .. } => agreement.bound().map(decimal::upper_f64),
         Verdict::Different { .. } | Verdict::Undecided { .. } => None,
     };
     Some((name(&decision.verdict).into(), bound))

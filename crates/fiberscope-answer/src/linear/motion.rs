@@ -1,6 +1,7 @@
 //! Moves, paths, samples and walks in the fiber of a linear network.
 
 use anyhow::{Context, bail};
+use fiberscope::limit::Deadline;
 use fiberscope::linear::{
     Bar, Barcode, Connection, Displacement, DownMove, FiberPath, FlowBases, LinearError, LinearNetwork,
     Stratum, StratumPath, TangentSpace, Tolerance, UpMove, Walk, cuts_to_minimum, random_tangent,
@@ -130,16 +131,26 @@ pub fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Curve, &
     Ok((Box::new(move |t| path.at(t)), note))
 }
 
-/// The `steps + 1` points of a curve, and how much the product changes along it.
+/// The `steps + 1` points of a curve, and how much the product changes along it; the first of them if the deadline comes first.
 pub fn along(
     curve: &Curve,
     start: &LinearNetwork,
     steps: u32,
+    deadline: &Deadline,
 ) -> Result<(Vec<LinearNetwork>, f64), LinearError> {
-    let at = |step| curve(f64::from(step) / f64::from(steps));
-    let points = (0..=steps).map(at).collect::<Result<Vec<_>, _>>()?;
-    let difference = points.iter().map(|point| point.function_difference(start)).fold(0.0, f64::max);
-    Ok((points, difference))
+    let at = |step| {
+        let point = curve(f64::from(step) / f64::from(steps))?;
+        let difference = point.function_difference(start);
+        Ok((point, difference))
+    };
+    let points = in_time(steps, deadline).map(at).collect::<Result<Vec<_>, LinearError>>()?;
+    let difference = points.iter().map(|(_, difference)| *difference).fold(0.0, f64::max);
+    Ok((points.into_iter().map(|(point, _)| point).collect(), difference))
+}
+
+/// The numbers from 0 to `steps`, the first at least, as long as there is time.
+fn in_time(steps: u32, deadline: &Deadline) -> impl Iterator<Item = u32> {
+    (0..=steps).take_while(move |&step| step == 0 || !deadline.is_past())
 }
 
 /// What random networks of a stratum have in common.
@@ -181,7 +192,7 @@ pub fn product_difference(a: &LinearNetwork, b: &LinearNetwork) -> f64 {
 /// A walk along a stratum.
 #[derive(Debug)]
 pub struct Walked {
-    /// The points.
+    /// The points: one more than the steps, or fewer if the time was up.
     pub points: Vec<LinearNetwork>,
     /// The bars at the start and, numerically, at the end.
     pub bars: [Barcode; 2],
@@ -200,6 +211,7 @@ pub fn walk(
     (length, steps): (f64, u32),
     tolerance: Tolerance,
     seed: u64,
+    deadline: &Deadline,
 ) -> anyhow::Result<Walked> {
     let flow = FlowBases::compute(network, tolerance)?;
     let space = TangentSpace::new(&flow);
@@ -214,18 +226,24 @@ pub fn walk(
         }
         walk => walk?,
     };
-    let at = |step: u32| walk.at(length * f64::from(step) / f64::from(steps));
-    let points: Vec<LinearNetwork> = (0..=steps)
+    let at = |step: u32| {
+        let point = walk.at(length * f64::from(step) / f64::from(steps))?;
+        let difference = point.function_difference(network);
+        Ok((point, difference))
+    };
+    let points = in_time(steps, deadline)
         .map(at)
-        .collect::<Result<_, _>>()
+        .collect::<Result<Vec<_>, LinearError>>()
         .context("the weights grow too large; a shorter length may help")?;
-    let end = points.last().expect("there is at least one step");
+    let difference = points.iter().map(|(_, difference)| *difference).fold(0.0, f64::max);
+    let points: Vec<LinearNetwork> = points.into_iter().map(|(point, _)| point).collect();
+    let end = points.last().expect("the first point is always there");
     let reached = FlowBases::compute(end, common_scale(network, end, tolerance))?;
     Ok(Walked {
         bars: [flow.barcode().clone(), reached.barcode().clone()],
         speed: velocity.iter().flat_map(Matrix::entries).map(|x| x * x).sum::<f64>().sqrt(),
         distance: distance(network.weights(), end.weights()),
-        difference: points.iter().map(|point| point.function_difference(network)).fold(0.0, f64::max),
+        difference,
         points,
     })
 }

@@ -5,11 +5,11 @@ mod regions;
 
 use std::path::Path;
 
-use fiberscope::anatomy::examine;
+use fiberscope::anatomy::examine_until;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Ground;
-use fiberscope::limit::Deadline;
+use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope_core::{Domain, Network};
 use fiberscope_io::{Precision, json as network_json};
 use fiberscope_report::page::{Badge, Page, Section};
@@ -128,7 +128,7 @@ impl Draft<'_> {
     }
 
     fn describe(&mut self, Named { name, network, .. }: Named) {
-        let facts = examine(network, self.question.domain);
+        let facts = examine_until(network, self.question.domain, &self.question.deadline);
         let section = anatomy::section(name, network, &facts).statement(sections::ANATOMY);
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "anatomy"}));
@@ -162,7 +162,13 @@ impl Draft<'_> {
         let Named { name, network, .. } = self.question.a;
         let (deadline, seed) = (self.question.deadline.clone(), self.question.seed);
         let options = DimensionOptions { seed, deadline, ..DimensionOptions::default() };
-        let summary = on_batch(name, network, batch, &options, self.say)?;
+        let summary = match on_batch(name, network, batch, &options, self.say) {
+            Err(error) if error.chain().any(|cause| cause.is::<LimitReached>()) => {
+                self.note(&format!("functional dimension on {}: undecided, {error}", batch.place));
+                return Ok(());
+            }
+            summary => summary?,
+        };
         self.change(|page| page.section(sections::dimension(&summary)));
         self.claims.push(json!({"about": name, "claim": "functional_dimension", "rank": summary.rank}));
         self.note(&format!("functional dimension on {}", batch.place));

@@ -99,6 +99,6 @@ pub fn checked(
         Outcome::Refused(refusal) => {
             bail!("the certificate for {} and {} was refused: {refusal}", names.0, names.1)
         }
-        outcome => Ok(certificate::section(names, proof, &outcome)),
+        outcome @ (Outcome::Proved(_) | Outcome::Stopped) => Ok(certificate::section(names, proof, &outcome)),
     }
 }

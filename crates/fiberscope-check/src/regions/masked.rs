@@ -2,8 +2,10 @@
 
 use fiberscope_core::{Activation, ExactNetwork, Interval, Neuron, ProductSum, Rational};
 
+use super::Fault;
 use super::expression::Expression;
 use super::numbering::Numbering;
+use crate::Stop;
 
 /// An affine function of the free inputs: its gradient, then its constant.
 pub type Form = Vec<Rational>;
@@ -61,11 +63,12 @@ pub struct Masked<'a> {
     pub open: Vec<usize>,
     /// Per layer and neuron: the pre-activation, if it was asked for under the current masks.
     pub forms: Vec<Vec<Option<Form>>>,
+    stop: Stop<'a>,
 }
 
 impl<'a> Masked<'a> {
     /// Nothing is decided.
-    pub fn new(network: &'a ExactNetwork) -> Self {
+    pub fn new(network: &'a ExactNetwork, stop: Stop<'a>) -> Self {
         let hidden = network.hidden_layers();
         let initial = |relu: bool| if relu { None } else { Some(true) };
         let masks: Vec<_> = hidden
@@ -74,7 +77,7 @@ impl<'a> Masked<'a> {
             .collect();
         let open = masks.iter().map(|mask| mask.iter().filter(|on| on.is_none()).count()).collect();
         let forms = network.layers().iter().map(|layer| vec![None; layer.width()]).collect();
-        Masked { network, masks, open, forms }
+        Masked { network, masks, open, forms, stop }
     }
 
     /// The first layer before `layer` with a neuron that is not decided.
@@ -100,22 +103,25 @@ impl<'a> Masked<'a> {
     }
 
     /// The pre-activation of a neuron whose layers before are decided.
-    pub fn form(&mut self, neuron: Neuron, inputs: &Inputs) -> &Form {
+    pub fn form(&mut self, neuron: Neuron, inputs: &Inputs) -> Result<&Form, Fault> {
         // Layers from the first one to this one whose functions are needed, all neurons that are on.
         for l in 0..=neuron.layer {
             let units = if l == neuron.layer { neuron.unit..neuron.unit + 1 } else { 0..self.forms[l].len() };
             for unit in units {
                 let needed = l == neuron.layer || self.masks[l][unit] == Some(true);
                 if needed && self.forms[l][unit].is_none() {
+                    if (self.stop)() {
+                        return Err(Fault::Stopped);
+                    }
                     self.forms[l][unit] = Some(self.combine(Neuron { layer: l, unit }, inputs));
                 }
             }
         }
-        self.forms[neuron.layer][neuron.unit].as_ref().expect("it was just computed")
+        Ok(self.forms[neuron.layer][neuron.unit].as_ref().expect("it was just computed"))
     }
 
     /// The outputs as expressions of the free inputs and of relu of what is not decided.
-    pub fn outputs(&mut self, inputs: &Inputs, numbering: &mut Numbering) -> Result<Vec<Expression>, String> {
+    pub fn outputs(&mut self, inputs: &Inputs, numbering: &mut Numbering) -> Result<Vec<Expression>, Fault> {
         let network = self.network;
         let last = network.hidden_depth();
         let first = self.open_layer(last).unwrap_or(last);
@@ -129,7 +135,7 @@ impl<'a> Masked<'a> {
                     continue;
                 }
                 let z = if l == first {
-                    Expression::affine(self.form(Neuron { layer: l, unit }, inputs))
+                    Expression::affine(self.form(Neuron { layer: l, unit }, inputs)?)
                 } else {
                     numbering.combine(layer.weight().row(unit), &layer.bias()[unit], &values)?
                 };

@@ -14,13 +14,12 @@ use std::collections::HashMap;
 
 use fiberscope_core::{Interval, ProductSum, Rational};
 
+use super::Fault;
 use super::expression::Expression;
-
-/// The most products of coefficients at one leaf.
-const MAX_PRODUCTS: usize = 1 << 24;
+use crate::Stop;
 
 /// The longest factor, in bits, by which an expression is recognised as a multiple of another.
-const MAX_RATIO: usize = 1 << 12;
+const MAX_RATIO: u64 = 1 << 12;
 
 /// The length of the numbers in the ranges of atoms; they are rounded outward.
 const RANGE_BITS: u32 = 64;
@@ -43,7 +42,7 @@ struct Place {
 }
 
 /// The variables of a cell.
-pub struct Numbering {
+pub struct Numbering<'a> {
     /// What the variables can be: inputs, then atoms.
     ranges: Vec<Interval>,
     inputs: usize,
@@ -53,11 +52,14 @@ pub struct Numbering {
     /// Classes by the direction of their form.
     directions: HashMap<u64, Vec<usize>>,
     products: usize,
+    /// The most products.
+    limit: usize,
+    stop: Stop<'a>,
 }
 
-impl Numbering {
-    /// The inputs only.
-    pub fn new(inputs: &[Interval]) -> Self {
+impl<'a> Numbering<'a> {
+    /// The inputs only. No more than `limit` products of coefficients are computed.
+    pub fn new(inputs: &[Interval], limit: usize, stop: Stop<'a>) -> Self {
         Numbering {
             ranges: inputs.to_vec(),
             inputs: inputs.len(),
@@ -65,11 +67,13 @@ impl Numbering {
             classes: Vec::new(),
             directions: HashMap::new(),
             products: 0,
+            limit,
+            stop,
         }
     }
 
     /// Takes `e >= 0` for true on the cell.
-    pub fn assume(&mut self, e: &Expression) -> Result<(), String> {
+    pub fn assume(&mut self, e: &Expression) -> Result<(), Fault> {
         let Some(place) = self.place(e)? else { return Ok(()) };
         let Class { range, .. } = &mut self.classes[place.class];
         let end = -place.constant;
@@ -87,14 +91,14 @@ impl Numbering {
         row: &[Rational],
         bias: &Rational,
         values: &[Expression],
-    ) -> Result<Expression, String> {
+    ) -> Result<Expression, Fault> {
         let used = || row.iter().zip(values).filter(|(w, _)| !w.is_zero());
         self.spend(used().map(|(_, value)| value.terms.len() + 1).sum())?;
         Ok(Expression::combination(bias.clone(), used()))
     }
 
     /// `relu(e)` on the cell.
-    pub fn relu(&mut self, e: &Expression) -> Result<Expression, String> {
+    pub fn relu(&mut self, e: &Expression) -> Result<Expression, Fault> {
         if let Some(value) = self.find(e)? {
             return Ok(value);
         }
@@ -122,7 +126,7 @@ impl Numbering {
     }
 
     /// `relu(e)`, if rules 1 and 2 tell it.
-    fn find(&mut self, e: &Expression) -> Result<Option<Expression>, String> {
+    fn find(&mut self, e: &Expression) -> Result<Option<Expression>, Fault> {
         let Some(place) = self.place(e)? else {
             let constant = e.constant.clone().max(Rational::ZERO);
             return Ok(Some(Expression { terms: Vec::new(), constant }));
@@ -148,7 +152,7 @@ impl Numbering {
     }
 
     /// Writes down what `relu(e)` is.
-    fn note(&mut self, e: &Expression, value: &Expression) -> Result<(), String> {
+    fn note(&mut self, e: &Expression, value: &Expression) -> Result<(), Fault> {
         let Some(place) = self.place(e)? else { return Ok(()) };
         let value = match place.factor.signum() {
             1 if place.factor == Rational::ONE => value.clone(),
@@ -163,7 +167,7 @@ impl Numbering {
     }
 
     /// The class of an expression; `None` for a constant.
-    fn place(&mut self, e: &Expression) -> Result<Option<Place>, String> {
+    fn place(&mut self, e: &Expression) -> Result<Option<Place>, Fault> {
         if e.terms.is_empty() {
             return Ok(None);
         }
@@ -187,7 +191,7 @@ impl Numbering {
     }
 
     /// What the expression is at most, or at least, by the ranges of its variables.
-    fn bound(&mut self, e: &Expression, least: bool) -> Result<Option<Rational>, String> {
+    fn bound(&mut self, e: &Expression, least: bool) -> Result<Option<Rational>, Fault> {
         self.spend(e.terms.len())?;
         let mut sum = ProductSum::default();
         sum.add(&e.constant, &Rational::ONE);
@@ -199,7 +203,7 @@ impl Numbering {
     }
 
     /// The expression with atoms absorbed, the latest first; `None` if there are none to absorb.
-    fn absorb(&mut self, e: &Expression) -> Result<Option<Expression>, String> {
+    fn absorb(&mut self, e: &Expression) -> Result<Option<Expression>, Fault> {
         let mut result: Option<Expression> = None;
         let mut end = self.ranges.len();
         while let Some((atom, coefficient)) = self.absorbable(result.as_ref().unwrap_or(e), end)? {
@@ -215,7 +219,7 @@ impl Numbering {
     }
 
     /// The last atom before `end` whose coefficient is positive while the rest is at most zero, and the coefficient.
-    fn absorbable(&mut self, e: &Expression, end: usize) -> Result<Option<(usize, Rational)>, String> {
+    fn absorbable(&mut self, e: &Expression, end: usize) -> Result<Option<(usize, Rational)>, Fault> {
         let atoms = self.inputs..end;
         let is_atom = |(v, c): &(usize, Rational)| atoms.contains(v) && c.is_positive();
         if !e.terms.iter().any(is_atom) {
@@ -252,18 +256,18 @@ impl Numbering {
         Ok(atoms.find(|(_, (c, end))| is_outweighed(c, *end)).map(|(term, _)| term.clone()))
     }
 
-    fn spend(&mut self, products: usize) -> Result<(), String> {
+    fn spend(&mut self, products: usize) -> Result<(), Fault> {
         self.products = self.products.saturating_add(products);
-        if self.products > MAX_PRODUCTS {
-            return Err(format!("\"same\" needs more than {MAX_PRODUCTS} products"));
+        if self.products > self.limit {
+            return Err(format!("\"same\" needs more than {} products", self.limit).into());
         }
-        Ok(())
+        if (self.stop)() { Err(Fault::Stopped) } else { Ok(()) }
     }
 }
 
 /// Factors of rows that are related have few digits; products of others would grow without bound.
 fn is_short(factor: &Rational) -> bool {
-    *factor == Rational::ONE || factor.bit_len() <= MAX_RATIO
+    *factor == Rational::ONE || factor.length() <= MAX_RATIO
 }
 
 #[cfg(test)]
@@ -316,12 +320,12 @@ mod tests {
             let domain =
                 if round % 3 == 0 { Domain::Space } else { Domain::from_bounds(&[(-4.5, 4.5); 2]).unwrap() };
             let inputs = Inputs::new(&domain.sides(2));
-            let mut masked = Masked::new(&network);
-            let mut numbering = Numbering::new(&inputs.ranges);
+            let mut masked = Masked::new(&network, &|| false);
+            let mut numbering = Numbering::new(&inputs.ranges, 1 << 24, &|| false);
             // Some neurons of the first layer are decided as they are at x.
             for unit in 0..numbers.next(1) + 1 {
                 let neuron = Neuron { layer: 0, unit: unit as usize };
-                let known = Expression::affine(masked.form(neuron, &inputs));
+                let known = Expression::affine(masked.form(neuron, &inputs).unwrap());
                 let on = !value(&known, &x).is_negative();
                 numbering.assume(&known.times(&Rational::from(if on { 1 } else { -1 }))).unwrap();
                 masked.set(neuron, Some(on));
@@ -343,13 +347,14 @@ mod tests {
 
     #[test]
     fn long_factors_and_long_work_are_refused() {
-        let mut numbering = Numbering::new(&[Interval::ALL, Interval::ALL]);
+        let mut numbering = Numbering::new(&[Interval::ALL, Interval::ALL], 1 << 24, &|| false);
         let long = (0..200).fold(Rational::ONE, |n, _| &n * &Rational::from(i64::MAX));
         let e = Expression::affine(&[Rational::ONE, Rational::from(3), Rational::ONE]);
         let atom = numbering.relu(&e).unwrap();
         assert_eq!(numbering.relu(&e.times(&Rational::from(5))).unwrap(), atom.times(&Rational::from(5)));
         assert_ne!(numbering.relu(&e.times(&long)).unwrap(), atom.times(&long));
-        numbering.products = MAX_PRODUCTS;
-        assert!(numbering.relu(&e).unwrap_err().contains("products"));
+        numbering.products = 1 << 24;
+        let refused = numbering.relu(&e).unwrap_err();
+        assert_eq!(refused, Fault::Rule("\"same\" needs more than 16777216 products".into()));
     }
 }

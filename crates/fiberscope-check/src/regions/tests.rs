@@ -3,7 +3,25 @@
 use CoverNode::{Empty, Equal, None as Never, Same};
 
 use super::*;
+use crate::Refusal;
 use crate::testing::network;
+
+fn verify(
+    a: &ExactNetwork,
+    b: &ExactNetwork,
+    domain: &Domain,
+    tree: &[CoverNode],
+) -> Result<(), Refusal> {
+    let check = || {
+        let mut walk = Walk::new(a, b, domain, &|| false)?;
+        tree.iter().try_for_each(|node| walk.next(node))?;
+        walk.finish()
+    };
+    check().map_err(|end| match end {
+        End::Refused(refusal) => refusal,
+        End::Stopped => panic!("nobody stops it"),
+    })
+}
 
 /// `relu(x) + relu(-x)`.
 fn absolute() -> ExactNetwork {
@@ -204,11 +222,11 @@ fn same_on_a_path_is_same_in_a_tree() {
     let on = |on| [(Operand::A, Neuron { layer: 0, unit: 0 }, on)];
     let bump = network(&[(&[&[1], &[1]], &[0, -1]), (&[&[1, -1]], &[0])]);
     let line = network(&[(&[&[1]], &[0]), (&[&[1]], &[0])]);
-    assert!(!same_on_path(&bump, &line, &Domain::Space, on(true)));
-    assert!(same_on_path(&bump, &bump, &Domain::Space, on(true)));
+    assert!(!same_on_path(&bump, &line, &Domain::Space, on(true), &|| false));
+    assert!(same_on_path(&bump, &bump, &Domain::Space, on(true), &|| false));
     let unit = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
-    assert!(same_on_path(&bump, &line, &unit, []));
-    assert!(!same_on_path(&bump, &line, &unit, [on(true), on(true)].concat()));
+    assert!(same_on_path(&bump, &line, &unit, [], &|| false));
+    assert!(!same_on_path(&bump, &line, &unit, [on(true), on(true)].concat(), &|| false));
 }
 
 #[test]

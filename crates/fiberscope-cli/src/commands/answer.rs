@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::read_model;
 use crate::Answer;
-use crate::args::ReadArgs;
+use crate::args::{Global, ReadArgs};
 use crate::oracle::{hello, read_request};
 use crate::output::Output;
 
@@ -37,7 +37,7 @@ pub struct AnswerArgs {
     pub read: ReadArgs,
 }
 
-pub fn run(args: &AnswerArgs, output: &mut Output) -> anyhow::Result<Answer> {
+pub fn run(args: &AnswerArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     if args.model == "-" {
         bail!("-: expected a file or zoo:NAME; standard input has the queries");
     }
@@ -45,6 +45,7 @@ pub fn run(args: &AnswerArgs, output: &mut Output) -> anyhow::Result<Answer> {
     let precision = Precision { single: args.single, decimals: args.decimals };
     let mut oracle = NetworkOracle::new(network).with_precision(precision);
     output.raw(format!("{}\n", hello(&oracle)).as_bytes())?;
+    let deadline = global.deadline();
     let mut input = BufReader::new(stdin().lock());
     loop {
         let mut line = Vec::new();
@@ -52,6 +53,7 @@ pub fn run(args: &AnswerArgs, output: &mut Output) -> anyhow::Result<Answer> {
         if line.is_empty() {
             return Ok(Answer::Yes);
         }
+        deadline.check("before this query")?;
         let answer = read_request(&line, oracle.inputs())
             .and_then(|points| oracle.query(&points).map_err(|error| error.to_string()));
         let message = match answer {

@@ -1,36 +1,60 @@
 //! `fiberscope check`
 
-use anyhow::Context;
-use fiberscope_check::{Outcome, check};
-use fiberscope_core::{Certificate, NetworkName};
-use fiberscope_report::{json, text};
+use std::fs::File;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
-use super::read_model;
+use anyhow::Context;
+use fiberscope_answer::check::{answer, parse_claim, too_late};
+use fiberscope_check::Question;
+use fiberscope_core::Domain;
+
+use super::{read_domain, read_model};
 use crate::Answer;
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, Global};
 use crate::output::Output;
 
-pub fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result<Answer> {
-    let path = args.certificate.display();
-    let bytes = std::fs::read(&args.certificate).with_context(|| path.to_string())?;
-    let certificate = Certificate::from_json(&bytes).with_context(|| path.to_string())?;
+/// How long a step that was begun in time may still take.
+const GRACE: Duration = Duration::from_millis(500);
+
+pub fn run(args: CheckArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let deadline = global.deadline();
+    let path = args.certificate.display().to_string();
+    let file = File::open(&args.certificate).with_context(|| path.clone())?;
+    let claim = args.claim.as_deref().map(parse_claim).transpose().context("--claim")?;
     let options = args.read.options();
     let a = read_model(&args.a, &options, output)?.network;
     let b = read_model(&args.b, &options, output)?.network;
-    let outcome = check(&certificate, &a, &b);
-    let swapped = certificate.a != certificate.b
-        && certificate.a == NetworkName::of(&b)
-        && certificate.b == NetworkName::of(&a);
-    if swapped {
+    let domain = match &args.domain {
+        Some(text) => Some(read_domain(Some(text), a.input_width())?),
+        None => args.space.then_some(Domain::Space),
+    };
+    let question = Question { claim, domain };
+    let late = too_late((&args.a, &args.b), &question);
+    let left = deadline.left();
+    let (sender, receiver) = channel();
+    // A thread of its own: the check looks at the time between its steps, and one of them may be long.
+    std::thread::Builder::new().spawn(move || {
+        let names = (args.a.as_str(), args.b.as_str());
+        // Nobody receives what comes too late.
+        let _ = sender.send(answer(file, names, (&a, &b), &question, &deadline));
+    })?;
+    let found = match left {
+        None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        Some(left) => receiver.recv_timeout(left.saturating_add(GRACE)),
+    };
+    let answer = match found {
+        Ok(answer) => answer.with_context(|| path)?,
+        Err(RecvTimeoutError::Timeout) => late,
+        Err(RecvTimeoutError::Disconnected) => anyhow::bail!("{path}: the check ended without an answer"),
+    };
+    if answer.swapped {
         output.note("the certificate names these networks in the other order; swap A and B");
     }
-    let names = (args.a.as_str(), args.b.as_str());
-    output.result(
-        &text::certificate(names, &certificate, &outcome),
-        &json::certificate(&certificate, &outcome),
-    )?;
-    Ok(match outcome {
-        Outcome::Proved(_) => Answer::Yes,
-        Outcome::Refused(_) => Answer::No,
+    output.result(&answer.text, &answer.value)?;
+    Ok(match answer.proved {
+        Some(true) => Answer::Yes,
+        Some(false) => Answer::No,
+        None => Answer::Undecided,
     })
 }

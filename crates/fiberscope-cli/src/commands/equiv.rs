@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::time::Instant;
 
-use fiberscope::equivalence::{EquivalenceOptions, Verdict};
-use fiberscope_answer::equivalence::{certificate, search, text, value};
-use fiberscope_io::write_atomically;
+use anyhow::Context;
+use fiberscope::equivalence::EquivalenceOptions;
+use fiberscope_answer::equivalence::{certificate, data_points, holds, search, text, value};
+use fiberscope_io::{load_data, write_atomically};
 use serde_json::json;
 
 use super::{read_domain, read_model};
@@ -18,13 +19,19 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let read = args.read.options();
     let (a, b) = (read_model(&args.a, &read, output)?, read_model(&args.b, &read, output)?);
     let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
+    let data = match &args.data {
+        None => Vec::new(),
+        Some(path) => data_points(&load_data(path)?.points, a.network.input_width())
+            .with_context(|| path.display().to_string())?,
+    };
     let options = EquivalenceOptions {
         exact: args.exact,
         tolerance: args.tolerance,
         precision: a.precision.min(b.precision).epsilon(),
+        data,
         deadline: global.deadline(),
         seed: global.seed,
-        resume: None,
+        ..EquivalenceOptions::default()
     };
     let shown: &Output = output;
     let networks = (&a.network, &b.network);
@@ -37,9 +44,9 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let mut value = value(&decision, &domain);
     value["seconds"] = json!(start.elapsed().as_secs_f64());
     output.result(&text(&decision, &domain), &value)?;
-    Ok(match decision.verdict {
-        Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Answer::Yes,
-        Verdict::Different { .. } => Answer::No,
-        Verdict::Undecided { .. } => Answer::Undecided,
+    Ok(match holds(&decision.verdict) {
+        Some(true) => Answer::Yes,
+        Some(false) => Answer::No,
+        None => Answer::Undecided,
     })
 }

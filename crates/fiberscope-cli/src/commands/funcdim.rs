@@ -1,21 +1,25 @@
 //! `fiberscope funcdim`
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
+use fiberscope::limit::Deadline;
 use fiberscope_answer::dimension::{self, BatchQuestion, RegionQuestion};
 use fiberscope_core::Network;
-use fiberscope_io::{Data, load_data, npz, write_atomically};
+use fiberscope_io::{Data, IoError, load_data, npz, write_atomically};
 use fiberscope_report::dimension::DimensionSummary;
 
 use super::{read_domain, read_model};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::{Output, write_picture};
+
+/// Bytes of the kernel that are computed at a time.
+const BLOCK: usize = 64 << 20;
 
 /// The functional dimension of a network: the rank of its parameter Jacobian, exactly
 ///
@@ -64,9 +68,6 @@ pub struct FuncdimArgs {
     /// The number of primes [default: until the probability of an error is below 1e-6, at most 3]
     #[arg(long, value_name = "N")]
     pub primes: Option<usize>,
-    /// Memory in megabytes that matrices may use
-    #[arg(long, value_name = "MB", default_value_t = 12_000)]
-    pub memory: usize,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -78,29 +79,35 @@ pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::
         seed: global.seed,
         primes: args.primes,
         generic: args.generic,
-        memory: args.memory << 20,
+        memory: deadline.room().unwrap_or(usize::MAX),
         deadline,
         ..DimensionOptions::default()
     };
-    let summary = match &args.data {
+    let (summary, written) = match &args.data {
         Some(path) => on_batch(args, &model.network, path, &options, output)?,
-        None => on_regions(args, &model.network, &options, output)?,
+        None => (on_regions(args, &model.network, &options, output)?, true),
     };
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
     }
+    // What was asked for beyond the rank, and is missing, is named in a warning.
+    let complete = summary.rank.is_some()
+        && (!args.generic || summary.rank_generic.is_some())
+        && (!args.spectrum || summary.singular_values.is_some())
+        && (!args.float32 || summary.rank_float32.is_some())
+        && written;
     output.result(&summary.to_text(), &summary.to_json())?;
-    Ok(if summary.rank.is_some() { Answer::Yes } else { Answer::Undecided })
+    Ok(if complete { Answer::Yes } else { Answer::Undecided })
 }
 
-/// The functional dimension on the batch of a data file.
+/// The functional dimension on the batch of a data file, and whether all files were written.
 fn on_batch(
     args: &FuncdimArgs,
     network: &Network,
     path: &Path,
     options: &DimensionOptions,
     output: &Output,
-) -> anyhow::Result<DimensionSummary> {
+) -> anyhow::Result<(DimensionSummary, bool)> {
     let data = read_inputs(path, args.inputs, network)?;
     let place = || path.display().to_string();
     let kind = if args.trace { KernelKind::Trace } else { KernelKind::Full };
@@ -115,17 +122,32 @@ fn on_batch(
     let summary =
         dimension::on_batch(&args.model, network, &question, options, &|text| output.progress(text));
     output.end_progress();
-    let summary = summary.with_context(place)?;
+    let mut summary = summary.with_context(place)?;
     if let Some(path) = &args.ntk {
         let kernel = Kernel::new(network, &data.points).with_context(place)?;
-        let size = kernel.size(kind);
-        write_atomically(path, |file| {
-            npz::write_npy_header(&[size, size], file)?;
-            kernel.blocks(kind, options.memory / 4, |block| npz::write_npy_numbers(block, file))?;
-            file.flush()
-        })?;
+        let written = write_kernel(&kernel, kind, path, &options.deadline);
+        match (written, options.deadline.limit()) {
+            (Err(_), Some(limit)) => {
+                summary.warnings.push(format!("{limit}: {} was not written", path.display()));
+                return Ok((summary, false));
+            }
+            (written, _) => written?,
+        }
     }
-    Ok(summary)
+    Ok((summary, true))
+}
+
+/// Writes the kernel block by block, unless the deadline comes first.
+fn write_kernel(kernel: &Kernel, kind: KernelKind, path: &Path, deadline: &Deadline) -> Result<(), IoError> {
+    let size = kernel.size(kind);
+    write_atomically(path, |file| {
+        npz::write_npy_header(&[size, size], file)?;
+        kernel.blocks(kind, BLOCK, |block| {
+            deadline.check("before the kernel was written").map_err(io::Error::other)?;
+            npz::write_npy_numbers(block, file)
+        })?;
+        file.flush()
+    })
 }
 
 fn on_regions(

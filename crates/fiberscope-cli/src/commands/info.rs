@@ -1,21 +1,27 @@
 //! `fiberscope info`
 
-use fiberscope::anatomy::examine;
+use fiberscope::anatomy::examine_until;
 use fiberscope_report::{json, text};
 use serde_json::json;
 
 use super::{read_domain, read_model};
 use crate::Answer;
-use crate::args::InfoArgs;
+use crate::args::{Global, InfoArgs};
 use crate::output::Output;
 
-pub fn run(args: &InfoArgs, output: &mut Output) -> anyhow::Result<Answer> {
+pub fn run(args: &InfoArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let anatomy = examine(&model.network, &domain);
+    let anatomy = examine_until(&model.network, &domain, &deadline);
+    let stopped = deadline.limit();
     let mut value = json::anatomy(&anatomy);
     value["model"] = json!(args.model);
     value["precision"] = json!(model.precision.name());
+    value["limit"] = json!(stopped.map(|limit| limit.name()));
+    if let Some(limit) = stopped {
+        output.note(&format!("{limit}: ranks and the fiber are not told where they take longer"));
+    }
     output.result(&text::anatomy(&args.model, &anatomy), &value)?;
-    Ok(Answer::Yes)
+    Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }

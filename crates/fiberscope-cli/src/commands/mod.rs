@@ -31,6 +31,12 @@ fn read_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow:
     for note in &model.notes {
         output.note(&format!("{argument}: {note}"));
     }
+    let widths: Vec<String> = model.network.widths().iter().map(ToString::to_string).collect();
+    output.know(format!(
+        "{argument} has widths {} and {} parameters",
+        widths.join("-"),
+        model.network.parameter_count()
+    ));
     Ok(model)
 }
 

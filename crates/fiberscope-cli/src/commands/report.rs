@@ -67,8 +67,12 @@ pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::R
     output.end_progress();
     let made = made?;
     write_atomically(&args.output, |file| file.write_all(made.html.as_bytes()))?;
+    let stopped = question.deadline.limit();
+    if let Some(limit) = stopped {
+        output.note(&format!("{limit}; the page says what was not decided"));
+    }
     output.result(&made.to_text(&args.output), &made.to_json(&args.output))?;
-    Ok(Answer::Yes)
+    Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }
 
 fn named<'a>(name: &'a str, model: &'a Model) -> Named<'a> {

@@ -2,7 +2,8 @@
 //!
 //! Layer `l+1` *hides* neuron `k` of layer `l` if each of its neurons `j` that is not dead has
 //! `W[j,k] > 0`, `W[j,i] <= 0` for `i != k`, and `b[j] <= 0`: neuron `j` can then be active only where
-//! `z_k > 0`, so that the bend of neuron `k` is never seen [threelayer2026, Section 5]. Proofs that the two
+//! `z_k > 0`, so that the bend of neuron `k` is never seen [threelayer2026, Section 5]. For a translation, neurons with
+//! `W[j,k] = 0` do not matter: they see nothing of neuron `k`. Proofs that the two
 //! moves keep the function stand in `docs/formats/certificate-v1.md`.
 
 use super::surgery::check_units;
@@ -15,7 +16,9 @@ pub fn translate(
     unit: usize,
     amount: &Rational,
 ) -> Result<(), MoveError> {
-    let live = hiding_neurons(network, layer, unit)?;
+    let mut live = live_neurons(network, layer, unit)?;
+    live.retain(|&j| !network.layers()[layer + 1].weight()[(j, unit)].is_zero());
+    require_hidden(network, layer, unit, &live)?;
     let next = &network.layers()[layer + 1];
     let shifts: Vec<_> = live.iter().map(|&j| amount * &next.weight()[(j, unit)]).collect();
     for (&j, shift) in live.iter().zip(&shifts) {
@@ -34,7 +37,8 @@ pub fn translate(
 
 pub fn flip(network: &mut ExactNetwork, layer: usize, unit: usize, flips: &[usize]) -> Result<(), MoveError> {
     let flipped = check_units(network, layer, flips)?;
-    let live = hiding_neurons(network, layer, unit)?;
+    let live = live_neurons(network, layer, unit)?;
+    require_hidden(network, layer, unit, &live)?;
     Rule::Distinct
         .require(!flipped[unit], || format!("neuron {} is the hidden one and cannot be flipped", unit + 1))?;
     let &[j] = live.as_slice() else {
@@ -60,8 +64,8 @@ pub fn flip(network: &mut ExactNetwork, layer: usize, unit: usize, flips: &[usiz
     Ok(())
 }
 
-/// The neurons of the next layer that are not dead by signs, if they all hide neuron `unit`.
-fn hiding_neurons(network: &ExactNetwork, layer: usize, unit: usize) -> Result<Vec<usize>, MoveError> {
+/// The neurons of the next layer that are not dead by signs.
+fn live_neurons(network: &ExactNetwork, layer: usize, unit: usize) -> Result<Vec<usize>, MoveError> {
     check_units(network, layer, &[unit])?;
     Rule::Exists.require(layer + 1 < network.hidden_depth(), || {
         format!("layer {} is the last hidden layer; another must follow it", layer + 1)
@@ -71,8 +75,13 @@ fn hiding_neurons(network: &ExactNetwork, layer: usize, unit: usize) -> Result<V
         Rule::ReluLayer.require(relu, || format!("layer {} has identity activation", l + 1))?;
     }
     let next = &network.layers()[layer + 1];
-    let live: Vec<_> = (0..next.width()).filter(|&j| !dead_by_signs(next, j)).collect();
-    for &j in &live {
+    Ok((0..next.width()).filter(|&j| !dead_by_signs(next, j)).collect())
+}
+
+/// Checks that these neurons of the next layer hide neuron `unit`.
+fn require_hidden(network: &ExactNetwork, layer: usize, unit: usize, by: &[usize]) -> Result<(), MoveError> {
+    let next = &network.layers()[layer + 1];
+    for &j in by {
         let row = next.weight().row(j);
         let others = row.iter().enumerate().all(|(i, w)| i == unit || !w.is_positive());
         let hides = row[unit].is_positive() && others && !next.bias()[j].is_positive();
@@ -80,7 +89,7 @@ fn hiding_neurons(network: &ExactNetwork, layer: usize, unit: usize) -> Result<V
             format!("neuron {} of layer {} sees neuron {} of layer {}", j + 1, layer + 2, unit + 1, layer + 1)
         })?;
     }
-    Ok(live)
+    Ok(())
 }
 
 fn dead_by_signs(layer: &Layer<Rational>, unit: usize) -> bool {

@@ -27,11 +27,12 @@ pub use shift::{BiasShift, ShownRole};
 use serde::{Deserialize, Serialize};
 
 use crate::serde_forms::{from_one, list_from_one, pairs_from_one};
+use crate::strict::read_strictly;
 use crate::{Activation, Domain, ExactNetwork, Rational};
 
 /// A neuron to be put into a layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct PlacedNeuron {
     /// Its place in the resulting layer.
     #[serde(with = "from_one")]
@@ -46,7 +47,7 @@ pub struct PlacedNeuron {
 
 /// A positive multiple of a neuron, to be put beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct NeuronCopy {
     /// The neuron to copy, counted in the resulting layer.
     #[serde(with = "from_one")]
@@ -62,7 +63,7 @@ pub struct NeuronCopy {
 
 /// Linear neurons replaced by other linear neurons with the same sum (up to a constant).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct LinearChange {
     /// The linear neurons that go, counted before the move.
     #[serde(with = "list_from_one")]
@@ -73,7 +74,7 @@ pub struct LinearChange {
 
 /// A rewriting of hidden layer `layer` (counted from 0) that keeps the network's function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "move", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "move", rename_all = "lowercase", deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
 pub enum Move {
     /// New neuron `i` is old neuron `order[i]`.
@@ -223,6 +224,8 @@ pub enum Move {
         pairs: Vec<(usize, usize)>,
     },
 }
+
+read_strictly!(PlacedNeuron, NeuronCopy, LinearChange, Move);
 
 impl Move {
     /// Rewrites the network if the move's rule holds on the domain; otherwise leaves it as it is and

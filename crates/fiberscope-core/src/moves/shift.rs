@@ -10,11 +10,12 @@ use super::surgery::check_units;
 use super::{Move, MoveError, Rule};
 use crate::relaxation::relaxed_bound;
 use crate::serde_forms::from_one;
+use crate::strict::read_strictly;
 use crate::{Activation, Domain, ExactNetwork, Rational};
 
 /// What a linear programme shows of a neuron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", remote = "Self")]
 pub enum ShownRole {
     /// Its pre-activation is never positive.
     Dead,
@@ -24,7 +25,7 @@ pub enum ShownRole {
 
 /// A change of bias with the proof that it keeps the function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct BiasShift {
     /// The neuron.
     #[serde(with = "from_one")]
@@ -36,6 +37,8 @@ pub struct BiasShift {
     /// The proof: a slope between 0 and 1 for every neuron of every layer before.
     pub slopes: Vec<Vec<Rational>>,
 }
+
+read_strictly!(ShownRole, BiasShift);
 
 pub fn shift(
     network: &mut ExactNetwork,

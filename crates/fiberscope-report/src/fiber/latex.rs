@@ -14,15 +14,9 @@ impl FiberSummary {
         let name = format!(r"\texttt{{{}}}", escaped(&self.name));
         body += &format!("\\section*{{The fiber of {name}}}\n\n");
         body += &format!("Let $\\theta$ be the parameter of {name}, of widths $({})$.\n", widths.join(", "));
-        match (&self.case, self.dimension) {
-            (Some(_), Some(dimension)) => {
-                body += &format!(
-                    "The generic parameters with the same function as $\\theta$ form a set of dimension ${dimension}$ modulo permutation and positive scaling of neurons, that is ${}$ in the space of all ${}$ parameters.\n\n",
-                    dimension + self.scalings,
-                    self.parameters
-                );
-            }
-            _ => {
+        match &self.case {
+            Some(_) => body += &self.covered_latex(),
+            None => {
                 body += "The theory of generic fibers does not cover it:\n\\begin{itemize}\n";
                 for condition in self.conditions.iter().filter(|condition| !condition.holds) {
                     body += &format!(
@@ -49,17 +43,44 @@ impl FiberSummary {
         )
     }
 
+    /// The list in words: its dimension, its generic part, the place of the parameter.
+    fn covered_latex(&self) -> String {
+        let mut text = "All generic parameters with the same function as $\\theta$, and parameters with it that are not generic, form the pieces below.\n".to_owned();
+        if let Some(dimension) = self.dimension {
+            text += &format!(
+                "The pieces have dimension ${dimension}$ modulo permutation and positive scaling of neurons, that is ${}$ in the space of all ${}$ parameters",
+                dimension + self.scalings,
+                self.parameters
+            );
+            text += &match self.generic_dimension {
+                Some(generic) => format!("; the generic ones have dimension ${generic}$.\n"),
+                None if self.generic == Some(0) => "; none of the generic ones has points.\n".into(),
+                None => ".\n".into(),
+            };
+        } else {
+            text += &format!("Their dimension: {}.\n", escaped(&self.dimension_text()));
+        }
+        text + &format!("The parameter $\\theta$ is {}.\n\n", escaped(&self.given_text()))
+    }
+
     fn table_latex(&self) -> String {
-        if self.components.len() < 2 {
+        if self.components.is_empty() {
             return String::new();
         }
-        let mut text = "The components, one per orientation $S$:\n\\begin{center}\n\\begin{tabular}{lll}\n$S$ & dimension & why\\\\\\hline\n".to_owned();
+        let mut text = "The pieces, by the orientation $S$ and the numbers of linear and dead neurons:\n\\begin{center}\n\\begin{tabular}{llllll}\n$S$ & linear & dead & dimension & generic & why\\\\\\hline\n".to_owned();
         for row in self.components.iter().take(ROWS) {
             let dimension = row.dimension.map_or("empty".into(), |dimension| format!("${dimension}$"));
-            text += &format!("${}$ & {dimension} & {}\\\\\n", row.orientation, escaped(&row.reason));
+            let dead = row.dead.map_or("--".into(), |dead| format!("${dead}$"));
+            let signs = if row.orientation.is_empty() { r"\emptyset" } else { &row.orientation };
+            text += &format!(
+                "${signs}$ & ${}$ & {dead} & {dimension} & {} & {}\\\\\n",
+                row.linear,
+                row.generic_text(),
+                escaped(&row.reason)
+            );
         }
         if self.components.len() > ROWS {
-            text += "$\\cdots$ & &\\\\\n";
+            text += "$\\cdots$ & & & & &\\\\\n";
         }
         text + "\\end{tabular}\n\\end{center}\n"
     }
@@ -109,24 +130,18 @@ fn equations_latex(equations: &Equations) -> String {
         text += &rows.join("\\\\\n");
         text += "\n\\end{align*}\n(by $a_i u_i^\\top$ across $H_i = \\{u_i x + t_i = 0\\}$). For a set $S$ of hyperplanes, the parameters in which exactly the neurons of $S$ are active at $x_0$ are\n\\[ (w_i, c_i) = \\begin{cases} (u_i, t_i) & i \\in S \\\\ -(u_i, t_i) & i \\notin S \\end{cases}, \\qquad V_i = a_i. \\]\n";
     }
-    if equations.linear > 0 {
+    if equations.others > 0 {
         text += &format!(
-            "The ${}$ linear neurons satisfy\n\\[ V_{{\\mathrm{{Lin}}}} W_{{\\mathrm{{Lin}}}} = M_S, \\quad W_{{\\mathrm{{Lin}}}} \\ge 0, \\quad c_{{\\mathrm{{Lin}}}} \\ge 0, \\quad e = \\beta_S - V_{{\\mathrm{{Lin}}}} c_{{\\mathrm{{Lin}}}}, \\]\nwhere, for the orientation $S = {}$ of $\\theta$,\n\\[ M_S = {}, \\qquad \\beta_S = {}. \\]\n",
-            equations.linear,
-            if equations.own.is_empty() { r"\emptyset" } else { &equations.own },
+            "Of the ${}$ other neurons, $l'$ are linear and the rest are dead, with any $w \\le 0$, $c \\le 0$ and any outgoing weights. The linear ones satisfy\n\\[ V_{{\\mathrm{{Lin}}}} W_{{\\mathrm{{Lin}}}} = M_S, \\quad W_{{\\mathrm{{Lin}}}} \\ge 0, \\quad c_{{\\mathrm{{Lin}}}} \\ge 0, \\quad e = \\beta_S - V_{{\\mathrm{{Lin}}}} c_{{\\mathrm{{Lin}}}}, \\]\nwhere, for the orientation $S = {}$,\n\\[ M_S = {}, \\qquad \\beta_S = {}. \\]\n",
+            equations.others,
+            if equations.shown.is_empty() { r"\emptyset" } else { &equations.shown },
             matrix_latex(&equations.matrix),
             vector_latex(&equations.constant)
         );
     } else {
         text += &format!(
-            "There is no linear neuron, and $e = \\beta_S = {}$.\n",
+            "There is no other neuron, and $e = \\beta_S = {}$.\n",
             vector_latex(&equations.constant)
-        );
-    }
-    if equations.dead > 0 {
-        text += &format!(
-            "The ${}$ dead neurons may have any $w \\le 0$, $c \\le 0$ and any outgoing weights.\n",
-            equations.dead
         );
     }
     text + "\n"

@@ -27,8 +27,10 @@ pub struct FiberSummary {
     pub parameters: usize,
     /// What the theory says of it, as a sentence; `None` if it does not cover it.
     pub case: Option<String>,
-    /// The dimension modulo permutation and scaling; `None` if the theory does not cover the network.
+    /// The dimension of the listed pieces modulo permutation and scaling; `None` if the theory does not cover the network, not all pieces were gone through, or all are empty.
     pub dimension: Option<usize>,
+    /// The dimension of the generic pieces among them.
+    pub generic_dimension: Option<usize>,
     /// A lower bound for the dimension in the space of all parameters, from the symmetries.
     pub lower_bound: usize,
     /// The number of independent scalings.
@@ -37,9 +39,17 @@ pub struct FiberSummary {
     pub local: Option<(usize, bool)>,
     /// There are `2^exponent` orientations.
     pub exponent: usize,
-    /// How many of them have parameters, if that was counted.
+    /// The number of pieces, if they were counted.
+    pub pieces: Option<u64>,
+    /// How many of them have points.
     pub nonempty: Option<u64>,
-    /// The components that were listed, the given parameter's first.
+    /// How many of these are generic.
+    pub generic: Option<u64>,
+    /// The piece of the given parameter.
+    pub own: Option<ComponentRow>,
+    /// Why the given parameter lies in no piece.
+    pub apart: Option<String>,
+    /// The pieces that were listed.
     pub components: Vec<ComponentRow>,
     /// The hidden hyperplane.
     pub hidden: Option<HiddenRow>,
@@ -53,11 +63,17 @@ pub struct FiberSummary {
     pub classes: Vec<ClassRow>,
 }
 
-/// A component.
+/// A piece.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComponentRow {
     /// The orientation: `+` and `-`.
     pub orientation: String,
+    /// The number of linear neurons.
+    pub linear: usize,
+    /// The number of dead neurons; `None` if there are too few neurons.
+    pub dead: Option<usize>,
+    /// Whether it is generic; `None` if that was too much work.
+    pub generic: Option<bool>,
     /// Whether it has no points.
     pub empty: bool,
     /// Its dimension modulo permutation and scaling.
@@ -88,7 +104,7 @@ pub struct ClassRow {
     pub constraints: Vec<String>,
 }
 
-/// The equations of a component of one hidden layer.
+/// The equations of the pieces of one hidden layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equations {
     /// Whether the map is considered on the orthant.
@@ -97,15 +113,13 @@ pub struct Equations {
     pub base: Vec<Rational>,
     /// The hyperplanes: normal, offset, weight.
     pub hyperplanes: Vec<(Vec<Rational>, Rational, Vec<Rational>)>,
-    /// The number of linear neurons.
-    pub linear: usize,
-    /// The number of dead neurons.
-    pub dead: usize,
-    /// The given orientation.
-    pub own: String,
-    /// `M_S` of the given orientation.
+    /// The number of neurons on no visible hyperplane: linear or dead.
+    pub others: usize,
+    /// The orientation for which `M_S` and `beta_S` are written.
+    pub shown: String,
+    /// `M_S` of this orientation.
     pub matrix: Matrix<Rational>,
-    /// `beta_S` of the given orientation.
+    /// `beta_S` of this orientation.
     pub constant: Vec<Rational>,
 }
 
@@ -117,17 +131,14 @@ impl FiberSummary {
     pub fn to_text(&self) -> String {
         let mut out = Lines::titled(&self.name);
         out.fact("widths", &words::widths(&self.widths));
-        match (&self.case, self.dimension) {
-            (Some(case), Some(dimension)) => {
+        match &self.case {
+            Some(case) => {
                 out.fact("fiber", case);
-                let full = dimension + self.scalings;
-                out.fact(
-                    "dimension",
-                    &format!("{dimension} modulo permutation and scaling, {full} in the space of all {} parameters", grouped(self.parameters)),
-                );
-                out.fact("orientations", &self.orientations());
+                out.fact("dimension", &self.dimension_text());
+                out.fact("pieces", &self.pieces_text());
+                out.fact("given", &self.given_text());
             }
-            _ => {
+            None => {
                 out.fact("fiber", "the theory of generic fibers does not cover this network");
                 for condition in self.conditions.iter().filter(|condition| !condition.holds) {
                     out.fact(
@@ -148,10 +159,7 @@ impl FiberSummary {
         }
         if let Some((dimension, complete)) = self.local {
             let how = if complete { "all linear regions" } else { "sampled linear regions" };
-            let bound = match (complete, self.case.is_some()) {
-                (true, true) => "",
-                _ => "at most ",
-            };
+            let bound = self.local_bound(complete);
             out.fact(
                 "local",
                 &format!(
@@ -177,32 +185,95 @@ impl FiberSummary {
         text
     }
 
-    pub(crate) fn orientations(&self) -> String {
-        let all = power_of_two(self.exponent);
-        match (self.nonempty, self.exponent) {
-            (_, 0) => "1".into(),
-            (Some(count), exponent) if exponent < 64 && count == 1 << exponent => {
-                format!("{all}, all of them non-empty")
+    /// What stands before the local dimension: it is an upper bound unless the fiber is smooth at the parameter.
+    pub(crate) fn local_bound(&self, complete: bool) -> &'static str {
+        let generic = self.own.as_ref().is_some_and(|own| own.generic == Some(true));
+        if complete && generic { "" } else { "at most " }
+    }
+
+    pub(crate) fn dimension_text(&self) -> String {
+        let both = |dimension: usize| {
+            let full = dimension + self.scalings;
+            let all = grouped(self.parameters);
+            format!("{dimension} modulo permutation and scaling, {full} in the space of all {all} parameters")
+        };
+        let own = self.own.as_ref().and_then(|own| own.dimension);
+        match (self.dimension, own, self.nonempty) {
+            (Some(dimension), _, _) => both(dimension),
+            (None, Some(own), _) => format!("at least {}", both(own)),
+            (None, None, Some(0)) => "no piece has points".into(),
+            (None, None, _) => "not decided: there are too many pieces to go through".into(),
+        }
+    }
+
+    pub(crate) fn pieces_text(&self) -> String {
+        let orientations = match self.exponent {
+            0 => "1 orientation".into(),
+            exponent => format!("{} orientations", power_of_two(exponent)),
+        };
+        let (Some(pieces), Some(nonempty), Some(generic)) = (self.pieces, self.nonempty, self.generic) else {
+            return format!(
+                "{orientations}, too many to go through; which pieces are generic is not decided"
+            );
+        };
+        let part = |count: u64, of: u64| match count {
+            0 => "none".into(),
+            _ if count == of => "all".into(),
+            _ => grouped(count as usize),
+        };
+        let all = grouped(pieces as usize);
+        match (pieces, nonempty) {
+            (_, 0) => format!("{all} ({orientations}), all empty"),
+            (1, _) => {
+                format!("1 ({orientations}), {}", if generic == 1 { "generic" } else { "not generic" })
             }
-            (Some(count), _) => format!("{all}, {} of them non-empty", grouped(count as usize)),
-            (None, _) => format!("{all}; too many to go through, the first ones are below"),
+            _ => format!(
+                "{all} ({orientations}), {} of them with points, {} of these generic",
+                part(nonempty, pieces),
+                part(generic, nonempty)
+            ),
+        }
+    }
+
+    pub(crate) fn given_text(&self) -> String {
+        match (&self.own, &self.apart) {
+            (Some(own), _) => {
+                let generic = match own.generic {
+                    Some(true) => "generic",
+                    Some(false) => "not generic",
+                    None => "generic or not, that is not decided",
+                };
+                format!("in the piece {}, {generic}", own.name())
+            }
+            (None, Some(reason)) => format!("in no piece: {reason}"),
+            (None, None) => "not looked at".into(),
         }
     }
 
     fn components_text(&self) -> String {
-        if self.components.len() < 2 && self.exponent == 0 {
+        if self.pieces == Some(1) && self.components.len() == 1 {
             return String::new();
         }
         let width =
             self.components.iter().map(|row| row.orientation.chars().count()).max().unwrap_or(0).max(2);
-        let mut text = format!("components\n  {:<width$}  dimension  why\n", "S");
+        let mut text = format!("components\n  {:<width$}  linear  dead  dimension  generic  why\n", "S");
         for row in &self.components {
             let dimension = row.dimension.map_or("empty".into(), |dimension| dimension.to_string());
-            text += &format!("  {:<width$}  {dimension:<9}  {}\n", row.orientation, row.reason);
+            let dead = row.dead.map_or("-".into(), |dead| dead.to_string());
+            text += &format!(
+                "  {:<width$}  {:<6}  {dead:<4}  {dimension:<9}  {:<7}  {}\n",
+                row.orientation,
+                row.linear,
+                row.generic_text(),
+                row.reason
+            );
         }
-        let all = 1u128.checked_shl(self.exponent as u32);
-        if all.is_none_or(|all| all > self.components.len() as u128) {
-            text += &format!("  ... (--components N lists more of the {})\n", power_of_two(self.exponent));
+        if self.pieces.is_none_or(|pieces| pieces > self.components.len() as u64) {
+            let all = self.pieces.map_or_else(
+                || format!("pieces of {} orientations", power_of_two(self.exponent)),
+                |pieces| format!("{} pieces", grouped(pieces as usize)),
+            );
+            text += &format!("  ... (--components N lists more of the {all})\n");
         }
         text
     }
@@ -257,33 +328,25 @@ impl FiberSummary {
         if !equations.hyperplanes.is_empty() {
             text += "  (w_i, c_i) = (u_i, t_i) for i in S, else -(u_i, t_i);  V_i = a_i\n";
         }
-        if equations.linear > 0 {
+        let shown = if equations.shown.is_empty() { "{}" } else { &equations.shown };
+        if equations.others > 0 {
+            text +=
+                &format!("  {} more: l' linear, the others dead (w <= 0, c <= 0, any V)\n", equations.others);
+            text += "  V_Lin W_Lin = M_S,  W_Lin >= 0,  c_Lin >= 0,  e = beta_S - V_Lin c_Lin\n";
             text += &format!(
-                "  V_Lin W_Lin = M_S,  W_Lin >= 0,  c_Lin >= 0,  e = beta_S - V_Lin c_Lin   ({} linear)\n",
-                equations.linear
-            );
-            text += &format!(
-                "  M_S = {},  beta_S = {}  for S = {}\n",
+                "  M_S = {},  beta_S = {}  for S = {shown}\n",
                 matrix_text(&equations.matrix),
                 vector_text(&equations.constant),
-                equations.own
             );
         } else {
-            text += &format!(
-                "  e = beta_S = {}  for S = {}\n",
-                vector_text(&equations.constant),
-                if equations.own.is_empty() { "{}" } else { &equations.own }
-            );
-        }
-        if equations.dead > 0 {
-            text += &format!("  {} dead: w <= 0, c <= 0, V free\n", equations.dead);
+            text += &format!("  e = beta_S = {}  for S = {shown}\n", vector_text(&equations.constant));
         }
         text
     }
 
     /// The facts with the keys of `fiberscope fiber --json`.
     pub fn to_json(&self) -> Value {
-        let component = |row: &ComponentRow| json!({"orientation": row.orientation, "empty": row.empty, "dimension": row.dimension, "reason": row.reason});
+        let component = |row: &ComponentRow| json!({"orientation": row.orientation, "linear": row.linear, "dead": row.dead, "generic": row.generic, "empty": row.empty, "dimension": row.dimension, "reason": row.reason});
         let condition = |condition: &Condition| json!({"condition": condition.statement, "holds": condition.holds, "detail": condition.detail});
         let class = |class: &ClassRow| json!({"class": class.name, "empty": class.empty, "constraints": class.constraints});
         let hidden = self.hidden.as_ref().map(|hidden| {
@@ -298,13 +361,18 @@ impl FiberSummary {
             "covered": self.case.is_some(),
             "description": self.case,
             "dimension": self.dimension,
+            "generic_dimension": self.generic_dimension,
             "dimension_in_parameters": self.dimension.map(|dimension| dimension + self.scalings),
             "lower_bound": self.lower_bound,
             "scalings": self.scalings,
             "local_dimension": self.local.map(|local| local.0),
             "local_dimension_complete": self.local.map(|local| local.1),
             "orientations": power_of_two(self.exponent),
+            "pieces": self.pieces,
             "nonempty": self.nonempty,
+            "nonempty_generic": self.generic,
+            "given": self.own.as_ref().map(component),
+            "given_in_no_piece": self.apart,
             "components": self.components.iter().map(component).collect::<Vec<_>>(),
             "hidden": hidden,
             "conditions": self.conditions.iter().map(condition).collect::<Vec<_>>(),
@@ -312,6 +380,22 @@ impl FiberSummary {
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "latex": self.to_latex(),
         })
+    }
+}
+
+impl ComponentRow {
+    /// The piece in words.
+    pub fn name(&self) -> String {
+        let dead = self.dead.map_or(String::new(), |dead| format!(", {dead} dead"));
+        format!("({}, {} linear{dead})", self.orientation, self.linear)
+    }
+
+    pub(crate) fn generic_text(&self) -> &'static str {
+        match self.generic {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "?",
+        }
     }
 }
 
@@ -335,16 +419,24 @@ mod tests {
             scalings: 4,
             lower_bound: 5,
             exponent: 1,
+            pieces: Some(2),
             nonempty: Some(1),
+            generic: Some(1),
             components: vec![
                 ComponentRow {
                     orientation: "+".into(),
+                    linear: 1,
+                    dead: Some(0),
+                    generic: Some(true),
                     empty: false,
                     dimension: Some(1),
-                    reason: "the given one".into(),
+                    reason: "the cone is pointed".into(),
                 },
                 ComponentRow {
                     orientation: "-".into(),
+                    linear: 1,
+                    dead: Some(0),
+                    generic: Some(true),
                     empty: true,
                     dimension: None,
                     reason: "the cone is not pointed".into(),
@@ -355,9 +447,8 @@ mod tests {
                 orthant: true,
                 base: vec![r(1), r(1)],
                 hyperplanes: vec![(vec![r(-1), r(2)], r(1), vec![r(3)])],
-                linear: 1,
-                dead: 0,
-                own: "+".into(),
+                others: 1,
+                shown: "+".into(),
                 matrix: Matrix::from_rows(&[[r(1), r(2)]]).unwrap(),
                 constant: vec![r(0)],
             }),

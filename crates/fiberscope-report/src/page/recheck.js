@@ -28,7 +28,7 @@ document.getElementById("recheck").addEventListener("click", async (event) => {
       } else {
         const answer = engine.ask({ op: "check", certificate: block.textContent, a: first, b: second });
         answer.valid ? proved++ : refused++;
-        note.textContent = answer.valid ? `✓ Checked again in this browser: ${answer.reason}.` : `✕ Refused in this browser: ${answer.reason}.`;
+        note.textContent = answer.valid ? `✓ Checked again in this browser: on ${answer.place}, ${answer.reason} (evidence: ${answer.kind}).` : `✕ Refused in this browser: ${answer.reason}.`;
       }
       note.classList.add(first === undefined || second === undefined ? "open" : note.textContent.startsWith("✓") ? "good" : "bad");
       block.before(note);

@@ -212,6 +212,7 @@ impl Badge {
         match outcome {
             Outcome::Proved(claim) => Badge::good(format!("checked: {}", claim.name().replace('_', " "))),
             Outcome::Refused(refusal) => Badge::bad(format!("refused: {}", refusal.step)),
+            Outcome::Stopped => Badge::open("not checked".to_owned()),
         }
     }
 

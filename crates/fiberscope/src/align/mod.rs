@@ -11,16 +11,19 @@
 //! then the best permutation (an assignment problem, solved to the end) give the best rewriting of one
 //! layer; the layers are improved in turn until none changes. The distance never grows, but the result
 //! is a local minimum: several starts are made and the best is kept. If `A` and `B` are related by
-//! permutation and scaling exactly, the relation is found first and the distance is zero.
+//! permutation and scaling exactly, the relation is found first and the distance is zero; if they are up to the
+//! rounding of their parameters, the real factors are found next ([`near_relabelling`]), and the result says how far apart the parameters are.
 //!
 //! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
 
 pub(crate) mod assignment;
 mod barrier;
+mod near;
 mod orbit;
 
 pub use assignment::assign;
 pub use barrier::{Barrier, interpolation_barrier};
+pub use near::{NearRelabelling, near_relabelling, relative_difference};
 
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational};
 use rand::{RngExt, SeedableRng};
@@ -33,8 +36,10 @@ use crate::limit::Deadline;
 /// Which positive scalings may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scaling {
-    /// Powers of two: doubles stay doubles, so that the result is exactly the same function.
+    /// Real factors where permutation and scaling relate the networks up to rounding, and the result is rounded; otherwise powers of two.
     #[default]
+    Auto,
+    /// Powers of two: doubles stay doubles, so that the result is exactly the same function.
     PowersOfTwo,
     /// Any doubles: closer, but the parameters are rounded, and the function changes by as much.
     Doubles,
@@ -60,13 +65,7 @@ pub struct AlignOptions {
 
 impl Default for AlignOptions {
     fn default() -> Self {
-        AlignOptions {
-            scaling: Scaling::PowersOfTwo,
-            starts: 1,
-            rounds: 50,
-            seed: 0,
-            deadline: Deadline::NEVER,
-        }
+        AlignOptions { scaling: Scaling::Auto, starts: 1, rounds: 50, seed: 0, deadline: Deadline::NEVER }
     }
 }
 
@@ -81,9 +80,14 @@ pub struct Alignment {
     pub distance_before: f64,
     /// The Euclidean distance of the parameters of `A` and the result.
     pub distance_after: f64,
-    /// Whether the result is exactly what the moves make of `B`. Otherwise its parameters are rounded,
-    /// each by less than one unit in the last place.
+    /// Whether the result is exactly what the moves make of `B`. Otherwise its parameters are rounded.
     pub exact: bool,
+    /// The largest difference of a parameter of the result and of what the moves make of `B`, relative to the larger one: zero if it is
+    /// exact.
+    pub rounded: Rational,
+    /// Where permutation and scaling relate the networks, exactly or up to rounding: the largest difference of a parameter of `A` and of
+    /// what the moves make of `B`, relative to the larger one.
+    pub relative: Option<Rational>,
 }
 
 /// Why two networks cannot be aligned or compared.
@@ -115,7 +119,15 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
             distance_before,
             distance_after: 0.0,
             exact: true,
+            rounded: Rational::ZERO,
+            relative: Some(Rational::ZERO),
         });
+    }
+    if options.scaling == Scaling::Auto
+        && let Some(found) = near_relabelling(a, b, &options.deadline)
+        && let Some(alignment) = moved(a, b, found.moves(), distance_before)
+    {
+        return Ok(Alignment { relative: Some(found.relative), ..alignment });
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let mut best = Rewriting::new(b);
@@ -134,6 +146,16 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         }
     }
     Ok(best.finish(a, b, options, distance_before))
+}
+
+/// `B` after the moves, in doubles.
+fn moved(a: &Network, b: &Network, moves: MoveChain, distance_before: f64) -> Option<Alignment> {
+    let mut made = b.to_exact();
+    moves.apply(&mut made, &Domain::Space).ok()?;
+    let (network, exact) = made.to_f64().ok()?;
+    let rounded = if exact { Rational::ZERO } else { relative_difference(&made, &network.to_exact()) };
+    let distance_after = distance(a, &network);
+    Some(Alignment { network, moves, distance_before, distance_after, exact, rounded, relative: None })
 }
 
 fn same_shape(a: &Network, b: &Network) -> Result<(), AlignError> {
@@ -276,12 +298,9 @@ impl Rewriting {
     fn finish(self, a: &Network, b: &Network, options: &AlignOptions, distance_before: f64) -> Alignment {
         let candidates = [self.moves(true), self.moves(false), MoveChain::default()];
         let mut made = candidates.into_iter().filter_map(|moves| {
-            let mut network = b.to_exact();
-            moves.apply(&mut network, &Domain::Space).ok()?;
-            let (network, exact) = network.to_f64().ok()?;
-            let distance_after = distance(a, &network);
-            let fits = (exact || options.scaling == Scaling::Doubles) && distance_after <= distance_before;
-            fits.then_some(Alignment { network, moves, distance_before, distance_after, exact })
+            let alignment = moved(a, b, moves, distance_before)?;
+            let fits = alignment.exact || options.scaling == Scaling::Doubles;
+            (fits && alignment.distance_after <= distance_before).then_some(alignment)
         });
         made.next().unwrap_or_else(|| Alignment {
             network: b.clone(),
@@ -289,6 +308,8 @@ impl Rewriting {
             distance_before,
             distance_after: distance_before,
             exact: true,
+            rounded: Rational::ZERO,
+            relative: None,
         })
     }
 
@@ -360,7 +381,7 @@ impl Pair {
         let balanced = ratio.sqrt().sqrt();
         let usable = balanced.is_finite() && (1e-100..1e100).contains(&balanced);
         let candidates = match scaling {
-            Scaling::PowersOfTwo if usable => {
+            Scaling::Auto | Scaling::PowersOfTwo if usable => {
                 let below = 2f64.powi(balanced.log2().floor() as i32);
                 [1.0, below / 2.0, below, 2.0 * below, 4.0 * below]
             }

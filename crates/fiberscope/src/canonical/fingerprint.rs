@@ -10,6 +10,8 @@
 //!   `sum_i alpha_i relu(a + t_i) + M a + beta` with `t_i < 0`, that is
 //!   `sum_i alpha_i relu(z + t_i) + M relu(z) + beta`: again a map with one hidden layer, on the inputs
 //!   of `z`;
+//! - layers behind a layer of one neuron, or behind inputs on which they depend by one linear form only, are a function of one variable and have such a
+//!   representation, too, whatever their number ([`super::line`]);
 //! - neurons of the prefix on which nothing depends are left out.
 
 use std::fmt::Write;
@@ -20,11 +22,13 @@ use fiberscope_core::{
 use sha2::{Digest, Sha256};
 
 use super::CoveredClass;
+use super::line::{representation, single_point};
+use crate::limit::Deadline;
 use crate::rank::independent_rows;
 
-/// The fingerprint of a network in normal form, and its class.
-pub fn fingerprint(network: &ExactNetwork, domain: &Domain) -> (String, CoveredClass) {
-    let invariants = Invariants::new(network, domain);
+/// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less than there is.
+pub fn fingerprint(network: &ExactNetwork, domain: &Domain, deadline: &Deadline) -> (String, CoveredClass) {
+    let invariants = Invariants::new(network, domain, deadline);
     let class = invariants.class(domain);
     (invariants.hash(network, domain), class)
 }
@@ -36,7 +40,7 @@ struct Invariants<'a> {
 }
 
 impl<'a> Invariants<'a> {
-    fn new(network: &'a ExactNetwork, domain: &Domain) -> Self {
+    fn new(network: &'a ExactNetwork, domain: &Domain, deadline: &Deadline) -> Self {
         let ranges: Vec<Vec<Interval>> = network.activation_ranges(domain).collect();
         let mut depth = network.hidden_depth();
         let output = &network.layers()[depth];
@@ -46,11 +50,17 @@ impl<'a> Invariants<'a> {
             constant: layer.bias().to_vec(),
         };
         let mut tail = affine(output);
+        if let Some((start, found)) = on_a_line(network, &ranges, deadline) {
+            (depth, tail) = (start, found);
+        }
         while depth > 0 {
             let layer = &network.layers()[depth - 1];
             let Some((hidden, output)) = joined(layer, &tail) else { break };
             depth -= 1;
             tail = HyperplaneRepresentation::new(&hidden, &output, &ranges[depth]);
+        }
+        if depth == 0 {
+            put_single_points_into_constant(&mut tail, &ranges[0]);
         }
         let mut used = inputs_of(&tail);
         let mut prefix = Vec::new();
@@ -107,6 +117,31 @@ impl<'a> Invariants<'a> {
             write!(hex, "{byte:02x}").expect("writing to a string does not fail");
             hex
         })
+    }
+}
+
+/// The first layer from which on the network is a function of one variable, and its representation; not where that is the
+/// output layer alone.
+fn on_a_line(
+    network: &ExactNetwork,
+    ranges: &[Vec<Interval>],
+    deadline: &Deadline,
+) -> Option<(usize, HyperplaneRepresentation)> {
+    let narrow = (1..network.hidden_depth()).filter(|&layer| network.layers()[layer].input_width() == 1);
+    let starts = std::iter::once(0).filter(|_| network.hidden_depth() > 0).chain(narrow);
+    starts.into_iter().find_map(|start| {
+        Some((start, representation(&network.layers()[start..], &ranges[start], deadline)?))
+    })
+}
+
+/// Inputs that have one value only are no variables.
+fn put_single_points_into_constant(tail: &mut HyperplaneRepresentation, sides: &[Interval]) {
+    for (j, side) in sides.iter().enumerate() {
+        let Some(value) = single_point(side) else { continue };
+        for (row, constant) in tail.linear.iter_mut().zip(&mut tail.constant) {
+            *constant += &(&row[j] * value);
+            row[j] = Rational::ZERO;
+        }
     }
 }
 

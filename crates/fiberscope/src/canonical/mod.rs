@@ -3,14 +3,15 @@
 //! The network is reduced ([`crate::reduce`]), hidden hyperplanes are brought into normal form
 //! ([threelayer2026, Section 5]), every row of a hidden layer (the bias included) is
 //! scaled to have [content] 1, and the neurons of each layer are sorted. The fingerprint is a hash of
-//! this form in which the last hidden layer and the output layer are replaced by their hyperplane
-//! representation, which does not depend on the parameters chosen for them.
+//! this form in which the last hidden layer and the output layer (or all layers behind, where the function depends on one variable only) are
+//! replaced by their hyperplane representation, which does not depend on the parameters chosen for them.
 //!
 //! Networks with the same fingerprint have the same function on the domain. The converse holds for the
 //! classes of [`CoveredClass`]; `docs/theory/canonical-form.md` says precisely when.
 
 mod fingerprint;
 pub(crate) mod hidden;
+mod line;
 
 use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational, content};
 
@@ -23,7 +24,7 @@ use crate::reduce::{Folding, ReduceOptions, Reduction, reduce_until};
 pub enum CoveredClass {
     /// An affine map. Two networks of this class are equal iff their fingerprints are.
     Affine,
-    /// A map with one hidden layer. Two networks of this class are equal iff their fingerprints are.
+    /// A map with one hidden layer, as functions of one variable are at any depth. Two networks of this class are equal iff their fingerprints are.
     OneHiddenLayer,
     /// Two hidden layers on all of `R^n`, the first weight of full row rank. Two *generic* networks of
     /// this class are equal iff their fingerprints are.
@@ -41,6 +42,27 @@ impl CoveredClass {
             CoveredClass::OneHiddenLayer => "one_hidden_layer",
             CoveredClass::Bottleneck => "bottleneck",
             CoveredClass::General => "general",
+        }
+    }
+
+    /// Whether all networks of this class and the other complete ones with the same function have the same fingerprint. Otherwise different
+    /// fingerprints prove nothing about networks of which nothing else is known.
+    pub fn is_complete(self) -> bool {
+        matches!(self, CoveredClass::Affine | CoveredClass::OneHiddenLayer)
+    }
+
+    /// What equal and different fingerprints prove, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            CoveredClass::Affine | CoveredClass::OneHiddenLayer => {
+                "the same fingerprint proves the same function, another one of class affine or one_hidden_layer another function"
+            }
+            CoveredClass::Bottleneck => {
+                "the same fingerprint proves the same function; another one proves another function only of generic networks of this class"
+            }
+            CoveredClass::General => {
+                "the same fingerprint proves the same function; another one proves nothing"
+            }
         }
     }
 }
@@ -107,7 +129,10 @@ pub fn canonicalize_until(
             }
         }
     }
-    let (fingerprint, class) = fingerprint::fingerprint(&network, domain);
+    let (fingerprint, class) = fingerprint::fingerprint(&network, domain, deadline);
+    if deadline.is_past() {
+        return Ok(None);
+    }
     Ok(Some(Canonical { network, moves, fingerprint, class }))
 }
 

@@ -19,7 +19,8 @@ use fiberscope_core::Neuron;
 
 use super::collinear::are_collinear;
 use super::polyhedral::PolyhedralComplex;
-use super::weights::{WeightedFacet, weigh};
+use super::weights::{WHEN, WeightedFacet, weigh};
+use crate::limit::{Deadline, LimitReached};
 
 /// The facets of the complex with weights, and what holds at its ridges.
 #[derive(Clone, Debug)]
@@ -45,8 +46,13 @@ pub struct BreakpointComplex {
 impl BreakpointComplex {
     /// The breakpoint complex of a network, from its polyhedral complex.
     pub fn new(complex: &PolyhedralComplex) -> Self {
-        let facets = weigh(complex);
-        let around = Around::new(complex, &facets);
+        BreakpointComplex::until(complex, &Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<Self, LimitReached> {
+        let facets = weigh(complex, deadline)?;
+        let around = Around::new(complex, &facets, deadline)?;
         let relative = |facet: &WeightedFacet| {
             let paths = facet.by_paths.as_ref()?;
             let apart =
@@ -56,7 +62,7 @@ impl BreakpointComplex {
         let disagreement = facets.iter().filter(|f| f.visible).filter_map(relative).fold(0.0, f64::max);
         let recovered = around.recover(complex, &facets);
         let (bending_ridges, dishonest_ridges) = around.bends(&facets);
-        BreakpointComplex {
+        Ok(BreakpointComplex {
             ridges: around.ridges.len(),
             imbalance: around.imbalance(&facets),
             disagreement,
@@ -65,7 +71,7 @@ impl BreakpointComplex {
             cancelling_facets: facets.iter().filter(|facet| facet.cancels).count(),
             recovered,
             facets,
-        }
+        })
     }
 
     /// The number of visible facets.
@@ -113,18 +119,23 @@ struct Around {
 }
 
 impl Around {
-    fn new(complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> Self {
+    fn new(
+        complex: &PolyhedralComplex,
+        facets: &[WeightedFacet],
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
         let d = complex.factor_dimension();
         let constant = complex
             .regions()
             .map(|region| region.affine_map().matrix().entries().iter().all(|&x| x == 0.0))
             .collect();
         if d < 2 {
-            return Around { ridges: Vec::new(), constant };
+            return Ok(Around { ridges: Vec::new(), constant });
         }
         let place: BTreeMap<usize, usize> = facets.iter().enumerate().map(|(at, f)| (f.facet, at)).collect();
         let inside = |ridge: &super::Cell| !ridge.is_on_boundary();
         let ridges = complex.cells(d - 2).filter(inside).map(|ridge| {
+            deadline.check(WHEN)?;
             let frame = Span::new(complex, &ridge.vertices());
             let around: Vec<usize> =
                 ridge.cofacets().iter().filter_map(|&f| place.get(&(f as usize)).copied()).collect();
@@ -138,9 +149,9 @@ impl Around {
                     opposite: around.iter().find(collinear).copied(),
                 }
             };
-            around.iter().map(blade).collect()
+            Ok(around.iter().map(blade).collect())
         });
-        Around { ridges: ridges.collect(), constant }
+        Ok(Around { ridges: ridges.collect::<Result<_, LimitReached>>()?, constant })
     }
 
     fn imbalance(&self, facets: &[WeightedFacet]) -> f64 {

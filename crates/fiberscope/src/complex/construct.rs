@@ -19,6 +19,7 @@ use super::genericity::Genericity;
 use super::identifiable::IdentifiabilityCertificate;
 use super::polyhedral::{Built, PolyhedralComplex};
 use super::stream::ComplexLimits;
+use crate::limit::{Deadline, LimitReached};
 
 /// Why there is no construction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum ConstructError {
     Attempts { attempts: usize, reason: String },
     #[error("the complex of an attempt has more than {most} regions; choose smaller widths")]
     TooLarge { most: u64 },
+    #[error("{0}")]
+    Limit(#[from] LimitReached),
 }
 
 /// A network with its certificate.
@@ -50,6 +53,16 @@ const REGIONS: u64 = 200_000;
 
 /// A network of these widths that is identified by its function on the box `[-1, 1]^n`.
 pub fn construct_identifiable(widths: &[usize], seed: u64) -> Result<Constructed, ConstructError> {
+    construct_identifiable_until(widths, seed, &Deadline::NEVER, &|_, _| ())
+}
+
+/// The same, unless the deadline comes first; `progress` is told the number of the attempt and what became of the last one.
+pub fn construct_identifiable_until(
+    widths: &[usize],
+    seed: u64,
+    deadline: &Deadline,
+    progress: &dyn Fn(usize, &str),
+) -> Result<Constructed, ConstructError> {
     let falling = widths.windows(2).all(|pair| pair[0] >= pair[1]);
     let hidden = widths.len() >= 3 && widths[..widths.len() - 1].iter().all(|&n| n >= 2);
     if !falling || !hidden || widths.last() != Some(&1) {
@@ -57,20 +70,26 @@ pub fn construct_identifiable(widths: &[usize], seed: u64) -> Result<Constructed
         return Err(ConstructError::Widths { found: found.join(",") });
     }
     let domain = Domain::from_bounds(&vec![(-1.0, 1.0); widths[0]]).expect("finite bounds");
-    let limits = ComplexLimits { regions: Some(REGIONS), ..ComplexLimits::default() };
+    let limits = ComplexLimits { regions: Some(REGIONS), deadline: deadline.clone() };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut reason = "no point was found in the active set".to_owned();
     for attempt in 1..=ATTEMPTS {
+        progress(attempt, &reason);
+        deadline.check("before an attempt passed the checks")?;
         let Some(network) = Builder::new(widths, &mut rng).build() else { continue };
         let Ok(built) = PolyhedralComplex::build(&network, &domain, &limits, &|_| ()) else { continue };
-        let Built::Complete(complex) = built else { return Err(ConstructError::TooLarge { most: REGIONS }) };
-        let genericity = Genericity::new(&complex, seed);
+        let Built::Complete(complex) = built else {
+            deadline.check("before the complex of an attempt was known")?;
+            return Err(ConstructError::TooLarge { most: REGIONS });
+        };
+        let genericity = Genericity::until(&complex, seed, deadline)?;
         if !genericity.is_general() || !genericity.is_transparent() {
             reason = if genericity.is_general() { "not transparent" } else { "not general" }.into();
             continue;
         }
-        let breakpoints = BreakpointComplex::new(&complex);
-        let certificate = IdentifiabilityCertificate::new(&network, &complex, &breakpoints, &genericity);
+        let breakpoints = BreakpointComplex::until(&complex, deadline)?;
+        let certificate =
+            IdentifiabilityCertificate::until(&network, &complex, &breakpoints, &genericity, deadline)?;
         match certificate.reason() {
             None => return Ok(Constructed { network, domain, certificate, attempts: attempt }),
             Some(found) => reason = found,

@@ -15,6 +15,7 @@ use fiberscope_core::{Rational, Sign};
 use super::collinear::equation;
 use super::polyhedral::PolyhedralComplex;
 use super::weights::WeightedFacet;
+use crate::limit::{Deadline, LimitReached};
 
 /// A flat piece of the canonical representation.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,15 +49,29 @@ pub struct DependencyGraph {
     pieces: usize,
 }
 
+/// When a limit ends the search for folds.
+const WHEN: &str = "before the fold-set was known";
+
 impl FoldSet {
     /// The fold-set on the part of the domain where all neurons of the first `prefix` hidden layers are on (all of it for 0).
     pub fn new(complex: &PolyhedralComplex, facets: &[WeightedFacet], prefix: usize) -> Self {
+        FoldSet::until(complex, facets, prefix, &Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(
+        complex: &PolyhedralComplex,
+        facets: &[WeightedFacet],
+        prefix: usize,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
         let inside = Inside::new(complex, prefix);
         let d = complex.factor_dimension();
-        let planes = Planes::new(complex, facets, &inside);
+        let planes = Planes::new(complex, facets, &inside, deadline)?;
         let mut level: Vec<Option<usize>> = vec![None; facets.len()];
         let mut pieces = Vec::new();
         for step in 1.. {
+            deadline.check(WHEN)?;
             let components = inside.components(complex, facets, &level);
             let mut groups: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
             for (at, facet) in facets.iter().enumerate() {
@@ -85,7 +100,7 @@ impl FoldSet {
         }
         let left_over =
             planes.of.iter().zip(&level).filter(|(plane, level)| plane.is_some() && level.is_none()).count();
-        FoldSet { pieces, left_over }
+        Ok(FoldSet { pieces, left_over })
     }
 
     /// The last step at which pieces were added.
@@ -205,7 +220,12 @@ struct Planes {
 }
 
 impl Planes {
-    fn new(complex: &PolyhedralComplex, facets: &[WeightedFacet], inside: &Inside) -> Self {
+    fn new(
+        complex: &PolyhedralComplex,
+        facets: &[WeightedFacet],
+        inside: &Inside,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
         let d = complex.factor_dimension();
         let mut numbers: BTreeMap<(Vec<Rational>, Rational), usize> = BTreeMap::new();
         let mut planes = Planes { of: vec![None; facets.len()], equations: Vec::new() };
@@ -213,6 +233,7 @@ impl Planes {
             if !facet.visible || !inside.holds(complex, d - 1, facet.facet) {
                 continue;
             }
+            deadline.check(WHEN)?;
             let equation = equation(complex, facet);
             let next = planes.equations.len();
             let number = *numbers.entry(equation.clone()).or_insert(next);
@@ -221,7 +242,7 @@ impl Planes {
             }
             planes.of[at] = Some(number);
         }
-        planes
+        Ok(planes)
     }
 }
 

@@ -18,6 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::polyhedral::{PolyhedralComplex, Region};
 use super::transparency::{Transparency, TransparencyLimits};
+use crate::limit::{Deadline, LimitReached};
 use crate::rank::rank_at_most;
 
 /// How many masks are tried, at most.
@@ -49,18 +50,23 @@ pub struct Genericity {
 impl Genericity {
     /// Checks a complex; the seed picks the masks of large networks.
     pub fn new(complex: &PolyhedralComplex, seed: u64) -> Self {
-        let (masks_checked, masks_complete, rank_violations) = masked_ranks(complex, seed);
-        let (opaque, programs) = opaque(complex);
-        Genericity {
+        Genericity::until(complex, seed, &Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(complex: &PolyhedralComplex, seed: u64, deadline: &Deadline) -> Result<Self, LimitReached> {
+        let (masks_checked, masks_complete, rank_violations) = masked_ranks(complex, seed, deadline)?;
+        let (opaque, programs) = opaque(complex, deadline)?;
+        Ok(Genericity {
             transversality_violations: transversality(complex),
             masks_checked,
             masks_complete,
             rank_violations,
             opaque,
             programs,
-            zero_optima: zero_optima(complex),
-            proportional: proportional(complex),
-        }
+            zero_optima: zero_optima(complex, deadline)?,
+            proportional: proportional(complex, deadline)?,
+        })
     }
 
     /// Whether the complex is supertransversal.
@@ -88,16 +94,23 @@ fn transversality(complex: &PolyhedralComplex) -> usize {
         .count()
 }
 
+/// When a limit ends the checks.
+const WHEN: &str = "before it was known whether the network is general and transparent";
+
+/// A layer, from 0, that is off at a point.
+type Opaque = (usize, Vec<Rational>);
+
 /// A layer that is off somewhere, with a point where it is, and the number of linear programs that looked for it.
-fn opaque(complex: &PolyhedralComplex) -> (Option<(usize, Vec<Rational>)>, usize) {
+fn opaque(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<(Option<Opaque>, usize), LimitReached> {
     let frame = &complex.frame;
     let sides: Vec<(f64, f64)> = frame.sides.iter().map(|&[lower, upper]| (lower, upper)).collect();
     let domain = match frame.whole {
         true => Domain::Space,
         false => Domain::from_bounds(&sides).expect("the sides of a box are finite"),
     };
-    let limits = TransparencyLimits { programs: PROGRAMS, ..TransparencyLimits::default() };
+    let limits = TransparencyLimits { programs: PROGRAMS, deadline: deadline.clone() };
     let found = Transparency::new(&frame.network, &domain, &limits).expect("the box is not flat");
+    deadline.check(WHEN)?;
     let by_programs = found.opaque().map(|(layer, x)| (layer, x.to_vec()));
     let off =
         by_programs.or_else(|| found.unknown().into_iter().find_map(|layer| off_region(complex, layer)));
@@ -106,7 +119,7 @@ fn opaque(complex: &PolyhedralComplex) -> (Option<(usize, Vec<Rational>)>, usize
         frame.kept.iter().zip(x).for_each(|(&i, value)| point[i] = value);
         (layer, point)
     };
-    (off.map(in_space), found.programs)
+    Ok((off.map(in_space), found.programs))
 }
 
 /// A layer that is off on some region, with a point of doubles where it is, exactly, if the middle of one such region is that.
@@ -131,7 +144,7 @@ fn off_region(complex: &PolyhedralComplex, layer: usize) -> Option<(usize, Vec<R
 }
 
 /// Neurons that are zero on some cell inside and do not change sign around it.
-fn zero_optima(complex: &PolyhedralComplex) -> Vec<Neuron> {
+fn zero_optima(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<Vec<Neuron>, LimitReached> {
     let d = complex.factor_dimension();
     let mut found = BTreeSet::new();
     // For every cell the neurons that are positive, and that are negative, on some region around it.
@@ -143,14 +156,15 @@ fn zero_optima(complex: &PolyhedralComplex) -> Vec<Neuron> {
         if k < d {
             around = (0..complex.cells[k].len())
                 .map(|c| {
+                    deadline.check(WHEN)?;
                     let above = &complex.cofacets[k][c];
-                    [0, 1].map(|side| {
+                    Ok([0, 1].map(|side| {
                         (0..complex.frame.flat.neurons)
                             .map(|h| above.iter().any(|&a| around[a as usize][side][h]))
                             .collect()
-                    })
+                    }))
                 })
-                .collect();
+                .collect::<Result<_, LimitReached>>()?;
         }
         for (cell, around) in complex.cells[k].iter().zip(&around).filter(|(cell, _)| cell.sides == 0) {
             for (h, &sign) in cell.signs.iter().enumerate() {
@@ -160,10 +174,13 @@ fn zero_optima(complex: &PolyhedralComplex) -> Vec<Neuron> {
             }
         }
     }
-    found.into_iter().map(|h| complex.neuron(h)).collect()
+    Ok(found.into_iter().map(|h| complex.neuron(h)).collect())
 }
 
-fn proportional(complex: &PolyhedralComplex) -> Vec<(Neuron, Neuron)> {
+fn proportional(
+    complex: &PolyhedralComplex,
+    deadline: &Deadline,
+) -> Result<Vec<(Neuron, Neuron)>, LimitReached> {
     let d = complex.factor_dimension();
     let flat = &complex.frame.flat;
     let mut functions: BTreeMap<(Vec<Rational>, Rational), usize> = BTreeMap::new();
@@ -175,6 +192,7 @@ fn proportional(complex: &PolyhedralComplex) -> Vec<(Neuron, Neuron)> {
                 continue;
             }
             for h in layer.first..layer.first + layer.width {
+                deadline.check(WHEN)?;
                 let active = |i: usize| cell.signs[i] == Sign::Positive;
                 let (normal, offset) = complex.frame.oracle.function(flat, h, active);
                 let Some(lead) = normal.iter().find(|x| !x.is_zero()) else { continue };
@@ -186,11 +204,15 @@ fn proportional(complex: &PolyhedralComplex) -> Vec<(Neuron, Neuron)> {
             }
         }
     }
-    pairs.into_iter().map(|(a, b)| (complex.neuron(a), complex.neuron(b))).collect()
+    Ok(pairs.into_iter().map(|(a, b)| (complex.neuron(a), complex.neuron(b))).collect())
 }
 
 /// The masks checked, whether these were all, and how many products have too small a rank.
-fn masked_ranks(complex: &PolyhedralComplex, seed: u64) -> (usize, bool, usize) {
+fn masked_ranks(
+    complex: &PolyhedralComplex,
+    seed: u64,
+    deadline: &Deadline,
+) -> Result<(usize, bool, usize), LimitReached> {
     let network = &complex.frame.network;
     let hidden = network.hidden_layers();
     let bits: usize = hidden.iter().filter(|l| l.activation() == Activation::Relu).map(|l| l.width()).sum();
@@ -201,6 +223,7 @@ fn masked_ranks(complex: &PolyhedralComplex, seed: u64) -> (usize, bool, usize) 
     let exact: Vec<Matrix<Rational>> =
         hidden.iter().map(|layer| layer.weight().map(Scalar::to_rational)).collect();
     for number in 0..count {
+        deadline.check(WHEN)?;
         let mut at = 0;
         let masks: Vec<Vec<usize>> = hidden
             .iter()
@@ -216,7 +239,7 @@ fn masked_ranks(complex: &PolyhedralComplex, seed: u64) -> (usize, bool, usize) 
             .collect();
         violations += usize::from(!has_maximal_ranks(&exact, &masks));
     }
-    (count, complete, violations)
+    Ok((count, complete, violations))
 }
 
 #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]

@@ -13,6 +13,7 @@ use super::breakpoints::BreakpointComplex;
 use super::folds::FoldSet;
 use super::genericity::Genericity;
 use super::polyhedral::PolyhedralComplex;
+use crate::limit::{Deadline, LimitReached};
 
 /// The paths of one layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,23 +51,35 @@ impl IdentifiabilityCertificate {
         breakpoints: &BreakpointComplex,
         genericity: &Genericity,
     ) -> Self {
+        IdentifiabilityCertificate::until(network, complex, breakpoints, genericity, &Deadline::NEVER)
+            .expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(
+        network: &Network,
+        complex: &PolyhedralComplex,
+        breakpoints: &BreakpointComplex,
+        genericity: &Genericity,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
         let depth = network.hidden_depth();
         let layers = (0..depth).map(|layer| {
-            let folds = FoldSet::new(complex, &breakpoints.facets, layer);
+            let folds = FoldSet::until(complex, &breakpoints.facets, layer, deadline)?;
             let graph = folds.dependencies(complex, &breakpoints.facets, layer);
             let length = depth - 1 - layer;
             let wanted = network.layers()[layer].width();
             let mut paths = graph.paths(length);
             paths.truncate(wanted);
-            LayerPaths { layer, wanted, length, paths }
+            Ok(LayerPaths { layer, wanted, length, paths })
         });
-        IdentifiabilityCertificate {
+        Ok(IdentifiabilityCertificate {
             scalar: network.output_width() == 1,
             narrowing: network.input_width() >= 2 && network.widths().windows(2).all(|w| w[0] >= w[1]),
             general: genericity.is_general(),
             transparent: genericity.is_transparent(),
-            layers: layers.collect(),
-        }
+            layers: layers.collect::<Result<_, LimitReached>>()?,
+        })
     }
 
     /// Whether the function identifies the network among general ones of its architecture.

@@ -10,9 +10,14 @@ use fiberscope_core::Sign;
 use super::frame::Frame;
 use super::lattice::LatticeCell;
 use super::skeleton::Skeleton;
+use crate::limit::Deadline;
 
-/// Lists the cells by dimension; the vertices in the order of the skeleton.
-pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton) -> Vec<Vec<LatticeCell>> {
+/// Lists the cells by dimension; the vertices in the order of the skeleton. `None` if the deadline comes first.
+pub(crate) fn list_cells(
+    frame: &Frame,
+    skeleton: &Skeleton,
+    deadline: &Deadline,
+) -> Option<Vec<Vec<LatticeCell>>> {
     let d = skeleton.dimension;
     let mut listing = Listing {
         frame,
@@ -29,6 +34,9 @@ pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton) -> Vec<Vec<LatticeC
         sides[usize::from(sides[0].is_some())] = Some(side);
     }
     for v in 0..skeleton.len() {
+        if deadline.is_past() {
+            return None;
+        }
         let mut key: Vec<u64> = skeleton.signs_of(v).to_vec();
         key.extend(std::iter::repeat_n(0, skeleton.words + 1));
         for &h in skeleton.zeros_of(v) {
@@ -37,7 +45,7 @@ pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton) -> Vec<Vec<LatticeC
         listing.choose(&mut key, skeleton.zeros_of(v), &up[v * d..(v + 1) * d], 0);
     }
     listing.join();
-    listing.cells
+    Some(listing.cells)
 }
 
 struct Listing<'a> {

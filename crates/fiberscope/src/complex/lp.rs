@@ -8,6 +8,7 @@
 use fiberscope_core::Rational;
 
 use super::oracle::solve;
+use crate::limit::Deadline;
 
 /// What the cone says about a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,20 +41,20 @@ impl Cone {
         &self.exact
     }
 
-    /// Which side of the row `c` the cone of the rows with `keep` reaches.
-    pub fn side(&self, c: &[Rational], keep: &[bool]) -> Side {
+    /// Which side of the row `c` the cone of the rows with `keep` reaches; `None` if the deadline comes first.
+    pub fn side(&self, c: &[Rational], keep: &[bool], deadline: &Deadline) -> Option<Side> {
         let target = scaled(c);
-        if let Some((basis, y)) = self.float_basis(&target, keep) {
+        if let Some((basis, y)) = self.float_basis(&target, keep, deadline) {
             if dot(&target, &y) < BEYOND
                 && let Some(point) = self.rounded(c, keep, &y)
             {
-                return Side::Beyond(point);
+                return Some(Side::Beyond(point));
             }
             if let Some(side) = self.settle(c, keep, &basis) {
-                return side;
+                return Some(side);
             }
         }
-        self.exact_side(c, keep)
+        self.exact_side(c, keep, deadline)
     }
 
     /// Rows `0..len` are those of the cone, then `1 - y_j >= 0`, then `1 + y_j >= 0`.
@@ -83,10 +84,13 @@ impl Cone {
         (0..d).map(|j| if negative(j) { n + j } else { n + d + j }).collect()
     }
 
-    fn float_basis(&self, c: &[f64], keep: &[bool]) -> Option<(Vec<usize>, Vec<f64>)> {
+    fn float_basis(&self, c: &[f64], keep: &[bool], deadline: &Deadline) -> Option<(Vec<usize>, Vec<f64>)> {
         let d = self.dimension;
         let mut basis = self.start(|j| c[j] < 0.0);
         for _ in 0..40 + 4 * self.floats.len() {
+            if deadline.is_past() {
+                return None;
+            }
             let rows: Vec<(Vec<f64>, f64)> = basis.iter().map(|&i| self.float_row(i)).collect();
             let inverse = invert(&rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>())?;
             let y: Vec<f64> =
@@ -144,15 +148,19 @@ impl Cone {
 
     /// The dual simplex method in rational numbers.
     #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-    fn exact_side(&self, c: &[Rational], keep: &[bool]) -> Side {
+    fn exact_side(&self, c: &[Rational], keep: &[bool], deadline: &Deadline) -> Option<Side> {
         let n = self.exact.len();
         let mut basis = self.start(|j| c[j].is_negative());
         loop {
+            if deadline.is_past() {
+                return None;
+            }
             let rows: Vec<(Vec<Rational>, Rational)> = basis.iter().map(|&i| self.exact_row(i)).collect();
             let y = solve(rows.clone()).expect("the rows of a basis are independent");
             let violated = (0..n).find(|&i| keep[i] && product(&self.exact[i], &y).is_negative());
             let Some(entering) = violated else {
-                return if product(c, &y).is_negative() { Side::Beyond(y) } else { Side::Superfluous };
+                let beyond = product(c, &y).is_negative();
+                return Some(if beyond { Side::Beyond(y) } else { Side::Superfluous });
             };
             let own = multipliers(&rows, c).expect("the rows of a basis are independent");
             let shares =
@@ -236,8 +244,11 @@ mod tests {
     fn rows_of_the_quadrant_and_others() {
         let cone = Cone::new(2, vec![row(&[1, 0]), row(&[0, 1])]);
         let check = |c: &[i64], superfluous: bool| {
-            for side in [cone.side(&row(c), &[true, true]), cone.exact_side(&row(c), &[true, true])] {
-                match side {
+            for side in [
+                cone.side(&row(c), &[true, true], &Deadline::NEVER),
+                cone.exact_side(&row(c), &[true, true], &Deadline::NEVER),
+            ] {
+                match side.unwrap() {
                     Side::Superfluous => assert!(superfluous, "{c:?}"),
                     Side::Beyond(y) => {
                         assert!(!superfluous, "{c:?}");
@@ -251,6 +262,6 @@ mod tests {
         check(&[1, 0], true);
         check(&[1, -1], false);
         check(&[-1, -1], false);
-        assert!(matches!(cone.side(&row(&[1, 0]), &[false, true]), Side::Beyond(_)));
+        assert!(matches!(cone.side(&row(&[1, 0]), &[false, true], &Deadline::NEVER), Some(Side::Beyond(_))));
     }
 }

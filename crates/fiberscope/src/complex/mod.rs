@@ -46,13 +46,13 @@ use fiberscope_core::DomainError;
 use thiserror::Error;
 
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
-pub use construct::{ConstructError, Constructed, construct_identifiable};
+pub use construct::{ConstructError, Constructed, construct_identifiable, construct_identifiable_until};
 pub use count::CellCounts;
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
-pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds};
+pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds, near_relabellings};
 pub use slice::on_plane;
 pub use stream::{
     ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,

@@ -94,7 +94,10 @@ impl PolyhedralComplex {
                         frame.widen_beyond(reach);
                         continue;
                     }
-                    let cells = list_cells(&frame, &skeleton);
+                    let Some(cells) = list_cells(&frame, &skeleton, &limits.deadline) else {
+                        let regions = (skeleton.len().saturating_sub(1 << d) / (d + 1)) as u64;
+                        return Ok(Built::Stopped { regions });
+                    };
                     let points = skeleton.points.chunks_exact(d.max(1)).map(<[f64]>::to_vec).collect();
                     return Ok(Built::Complete(Box::new(PolyhedralComplex::of(
                         frame,

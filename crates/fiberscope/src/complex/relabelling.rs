@@ -4,9 +4,12 @@
 //! affine functions of `h` and `g` there are multiples of each other, and the factor is the scale. What is found is checked exactly: row `s_l(i)` of layer `l` of the second network, with its columns put back by the relabelling of
 //! the layer before, must be a positive multiple of row `i` of the first. Where the second network is smooth, the functions differ.
 //!
-//! [`find_relabelling`] compares the rows without looking at the function. Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are all with the same function.
+//! [`find_relabelling`] compares the rows without looking at the function, and [`near_relabellings`] does so up to rounding, which changes functions. Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are all with the same function.
 
 use fiberscope_core::{Network, Rational, Scalar, Sign};
+
+use crate::align::{NearRelabelling, near_relabelling};
+use crate::limit::Deadline;
 
 use super::breakpoints::BreakpointComplex;
 use super::flat::FlatNetwork;
@@ -211,6 +214,23 @@ pub fn find_relabelling(a: &Network, b: &Network) -> Option<Vec<Relabelling>> {
         found.push(Relabelling { order, scales });
     }
     is_relabelled(a, b, &found).then_some(found)
+}
+
+/// The relabelling of every hidden layer that nearly turns `a` into `b`, with the largest difference of corresponding parameters, relative to the larger
+/// one, exactly ([`crate::align::near_relabelling`]); `None` if none was found in time.
+pub fn near_relabellings(
+    a: &Network,
+    b: &Network,
+    deadline: &Deadline,
+) -> Option<(Vec<Relabelling>, Rational)> {
+    let NearRelabelling { orders, factors, relative } = near_relabelling(a, b, deadline)?;
+    let layer = |(order, factors): (Vec<usize>, Vec<Rational>)| {
+        // There `b` is scaled to be `a`, here `a` to be `b`.
+        let scales = factors.iter().map(Rational::recip).collect::<Option<_>>()?;
+        Some(Relabelling { order, scales })
+    };
+    let layers = orders.into_iter().zip(factors).map(layer).collect::<Option<_>>()?;
+    Some((layers, relative))
 }
 
 /// The positive `c` with `to = c from`.

@@ -13,6 +13,7 @@ use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Layer, Rationa
 
 use super::filter::{FloatPolytope, Least, is_proved};
 use super::lp::{Cone, Side, product};
+use crate::limit::Deadline;
 
 /// Rows have the constant last.
 type Row = Vec<Rational>;
@@ -137,22 +138,16 @@ impl Program {
         Some(if proved { Proposal::Never } else { Proposal::Here(least.point) })
     }
 
-    /// A solution with negative `m` in homogeneous coordinates, exactly; none if there is none.
-    pub fn solve(&self, decisions: &[Option<bool>]) -> Option<Row> {
-        match self.cone.side(&self.level, &self.keep(decisions)) {
-            Side::Beyond(y) => Some(y),
-            Side::Superfluous => None,
-        }
+    /// A solution with negative `m` in homogeneous coordinates, exactly, or that there is none; `None` if the deadline comes first.
+    pub fn solve(&self, decisions: &[Option<bool>], deadline: &Deadline) -> Option<Side> {
+        self.cone.side(&self.level, &self.keep(decisions), deadline)
     }
 
-    /// A solution with last coordinate positive; none if there is none, and thus no input with these decisions.
-    pub fn finite(&self, decisions: &[Option<bool>]) -> Option<Row> {
+    /// A solution with last coordinate positive, or that there is none, and thus no input with these decisions; `None` if the deadline comes first.
+    pub fn finite(&self, decisions: &[Option<bool>], deadline: &Deadline) -> Option<Side> {
         let mut c = vec![Rational::ZERO; self.level.len()];
         c[self.size()] = -Rational::ONE;
-        match self.cone.side(&c, &self.keep(decisions)) {
-            Side::Beyond(y) => Some(y),
-            Side::Superfluous => None,
-        }
+        self.cone.side(&c, &self.keep(decisions), deadline)
     }
 
     /// The inputs of a point, whose last coordinate may be left out.

@@ -7,7 +7,7 @@
 use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
 
 use super::ComplexError;
-use super::lp::product;
+use super::lp::{Side, product};
 use super::relaxed::{Program, Proposal};
 use crate::limit::Deadline;
 
@@ -87,9 +87,13 @@ impl Transparency {
             if rows.activation() != Activation::Relu {
                 continue;
             }
-            let search =
-                Search { network: &exact, domain, layer, program: Program::new(&exact, domain, layer) };
-            let known = search.run(&limits.deadline, limits.programs, &mut found.programs);
+            if limits.deadline.is_past() {
+                found.layers.push((layer, LayerTransparency::Unknown));
+                continue;
+            }
+            let (program, deadline) = (Program::new(&exact, domain, layer), &limits.deadline);
+            let search = Search { network: &exact, domain, layer, program, deadline };
+            let known = search.run(limits.programs, &mut found.programs);
             let is_opaque = matches!(known, LayerTransparency::Opaque(_));
             found.layers.push((layer, known));
             if is_opaque {
@@ -131,7 +135,7 @@ enum Node {
     Off(Vec<Rational>),
     /// A neuron to decide, and what it seems to be.
     Split(usize, bool),
-    /// Too large for exact arithmetic.
+    /// Too large for exact arithmetic, or out of time.
     Lost,
 }
 
@@ -140,15 +144,16 @@ struct Search<'a> {
     domain: &'a Domain,
     layer: usize,
     program: Program,
+    deadline: &'a Deadline,
 }
 
 impl Search<'_> {
-    fn run(&self, deadline: &Deadline, most: usize, programs: &mut usize) -> LayerTransparency {
+    fn run(&self, most: usize, programs: &mut usize) -> LayerTransparency {
         let end = programs.saturating_add(most);
         let mut stack: Vec<Decisions> = vec![vec![None; self.program.splits()]];
         let mut is_lost = false;
         while let Some(decisions) = stack.pop() {
-            if *programs >= end || deadline.is_past() {
+            if *programs >= end || self.deadline.is_past() {
                 return LayerTransparency::Unknown;
             }
             *programs += 1;
@@ -194,7 +199,11 @@ impl Search<'_> {
     }
 
     fn exact_node(&self, decisions: &Decisions) -> Node {
-        let Some(y) = self.program.solve(decisions) else { return Node::Never };
+        let y = match self.program.solve(decisions, self.deadline) {
+            Some(Side::Beyond(y)) => y,
+            Some(Side::Superfluous) => return Node::Never,
+            None => return Node::Lost,
+        };
         let last = self.program.size();
         if let Some(x) = finite(self.program.inputs(&y), &y[last])
             && let Some(x) = self.towards_inside(&x, 4)
@@ -205,8 +214,12 @@ impl Search<'_> {
             return Node::Split(at, likely);
         }
         // All are decided: the layer is off at `y`, and near it, or beyond it.
-        let Some(inner) = self.program.finite(decisions) else { return Node::Never };
-        let found = (1..HALVES).find_map(|k| {
+        let inner = match self.program.finite(decisions, self.deadline) {
+            Some(Side::Beyond(inner)) => inner,
+            Some(Side::Superfluous) => return Node::Never,
+            None => return Node::Lost,
+        };
+        let found = (1..HALVES).take_while(|_| !self.deadline.is_past()).find_map(|k| {
             let part = Rational::dyadic(1, -k);
             let near: Vec<Rational> = y.iter().zip(&inner).map(|(y, inner)| y + &(&part * inner)).collect();
             self.towards_inside(&finite(self.program.inputs(&near), &near[last])?, 8)

@@ -14,6 +14,7 @@ use super::ComplexError;
 use super::filter::FloatPolytope;
 use super::lp::{Cone, Side, product};
 use super::stream::ComplexLimits;
+use crate::limit::Deadline;
 
 /// What a walk found.
 #[derive(Clone, Debug, Default)]
@@ -69,9 +70,13 @@ pub fn walk_regions(
             walked.regions = seen.len().min(most);
             return Ok(walked);
         }
-        let cone = walk.cone(&signs);
-        walked.bounded += usize::from(*domain != Domain::Space || !walk.is_unbounded(&cone));
-        for (facet, step) in walk.facets(&cone, &signs, &inside) {
+        let found = walk.region(&signs, &inside, *domain == Domain::Space, &limits.deadline);
+        let Some((bounded, facets)) = found else {
+            walked.regions = seen.len().min(most);
+            return Ok(walked);
+        };
+        walked.bounded += usize::from(bounded);
+        for (facet, step) in facets {
             pairs += 1;
             let (next, point) = walk.across(&facet, &step);
             if seen.insert(next.clone()) {
@@ -242,8 +247,21 @@ impl Walk {
         true
     }
 
+    /// Whether a region is bounded, and its facets as [`Walk::facets`] gives them; `None` if the deadline comes first.
+    fn region(
+        &self,
+        signs: &[Sign],
+        inside: &[Rational],
+        may_be_unbounded: bool,
+        deadline: &Deadline,
+    ) -> Option<(bool, Vec<(Point, Point)>)> {
+        let cone = self.cone(signs, deadline)?;
+        let bounded = !may_be_unbounded || !self.is_unbounded(&cone, deadline)?;
+        Some((bounded, self.facets(&cone, signs, inside, deadline)?))
+    }
+
     /// The functions of all neurons on a region, as rows in homogeneous coordinates.
-    fn functions(&self, signs: &[Sign]) -> Vec<Vec<Rational>> {
+    fn functions(&self, signs: &[Sign], deadline: &Deadline) -> Option<Vec<Vec<Rational>>> {
         let d = self.inputs;
         let mut functions = Vec::with_capacity(self.neurons);
         let unit = |i: usize| -> Vec<Rational> {
@@ -255,6 +273,9 @@ impl Walk {
             let first = functions.len();
             let mut next = Vec::with_capacity(layer.width());
             for (row, b) in layer.weight().iter_rows().zip(layer.bias()) {
+                if deadline.is_past() {
+                    return None;
+                }
                 let mut function = vec![Rational::ZERO; d + 1];
                 function[d] = b.clone();
                 for (w, from) in row.iter().zip(&below) {
@@ -276,23 +297,29 @@ impl Walk {
             }
             below = next;
         }
-        functions
+        Some(functions)
     }
 
     /// The closure of a region: neurons with their signs, then the sides of the domain.
-    fn cone(&self, signs: &[Sign]) -> Cone {
-        let mut rows = self.functions(signs);
+    fn cone(&self, signs: &[Sign], deadline: &Deadline) -> Option<Cone> {
+        let mut rows = self.functions(signs, deadline)?;
         for (row, sign) in rows.iter_mut().zip(signs) {
             if *sign == Sign::Negative {
                 row.iter_mut().for_each(|x| *x = -&*x);
             }
         }
         rows.extend(self.sides.iter().cloned());
-        Cone::new(self.inputs + 1, rows)
+        Some(Cone::new(self.inputs + 1, rows))
     }
 
     /// The facets inside the domain: a point in the relative interior of each and a direction across.
-    fn facets(&self, cone: &Cone, signs: &[Sign], inside: &[Rational]) -> Vec<(Point, Point)> {
+    fn facets(
+        &self,
+        cone: &Cone,
+        signs: &[Sign],
+        inside: &[Rational],
+        deadline: &Deadline,
+    ) -> Option<Vec<(Point, Point)>> {
         let d = self.inputs;
         let constant = |row: &[Rational]| row[..d].iter().all(Rational::is_zero);
         // Rows that are multiples of each other are one inequality.
@@ -320,7 +347,11 @@ impl Walk {
             keep[first] = false;
             let row = &cone.rows()[first];
             let side = polytope.as_ref().and_then(|polytope| filter(polytope, cone, first, &keep, inside));
-            if let Side::Beyond(y) = side.unwrap_or_else(|| cone.side(row, &keep)) {
+            let side = match side {
+                Some(side) => side,
+                None => cone.side(row, &keep, deadline)?,
+            };
+            if let Side::Beyond(y) = side {
                 let (from, to) = (product(row, inside), product(row, &y));
                 let t = &from / &(&from - &to);
                 let point = inside.iter().zip(&y).map(|(a, b)| a + &(&t * &(b - a))).collect();
@@ -330,11 +361,11 @@ impl Walk {
                 keep[first] = true;
             }
         }
-        facets
+        Some(facets)
     }
 
     /// Whether a region contains a ray: a point of its cone with `t = 0`.
-    fn is_unbounded(&self, cone: &Cone) -> bool {
+    fn is_unbounded(&self, cone: &Cone, deadline: &Deadline) -> Option<bool> {
         let d = self.inputs;
         let rows: Vec<Vec<Rational>> = cone
             .rows()
@@ -344,13 +375,14 @@ impl Walk {
             .collect();
         let recession = Cone::new(d, rows);
         let keep = vec![true; recession.rows().len()];
-        (0..d).any(|i| {
-            [1, -1].into_iter().any(|sign| {
-                let mut c = vec![Rational::ZERO; d];
-                c[i] = Rational::from(sign);
-                matches!(recession.side(&c, &keep), Side::Beyond(_))
-            })
-        })
+        for (i, sign) in (0..d).flat_map(|i| [(i, 1), (i, -1)]) {
+            let mut c = vec![Rational::ZERO; d];
+            c[i] = Rational::from(sign);
+            if let Side::Beyond(_) = recession.side(&c, &keep, deadline)? {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 }
 

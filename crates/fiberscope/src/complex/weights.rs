@@ -13,6 +13,7 @@
 use fiberscope_core::{Activation, Matrix, Rational, Sign};
 
 use super::polyhedral::{PolyhedralComplex, Region};
+use crate::limit::{Deadline, LimitReached};
 
 /// A facet between two regions with its weight.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,19 +48,36 @@ impl WeightedFacet {
 }
 
 /// The weights of all facets between regions, by the jump of the Jacobian.
-pub(crate) fn weigh(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
-    let jacobians: Vec<Matrix> = complex.regions().map(|region| region.affine_map().into_parts().0).collect();
-    weigh_each(complex, Some(&jacobians))
+pub(crate) fn weigh(
+    complex: &PolyhedralComplex,
+    deadline: &Deadline,
+) -> Result<Vec<WeightedFacet>, LimitReached> {
+    let jacobian = |region: Region| {
+        deadline.check(WHEN)?;
+        Ok(region.affine_map().into_parts().0)
+    };
+    let jacobians = complex.regions().map(jacobian).collect::<Result<Vec<Matrix>, LimitReached>>()?;
+    weigh_each(complex, Some(&jacobians), deadline)
 }
+
+/// When a limit ends the weighing.
+pub(crate) const WHEN: &str = "before the facets of the complex were weighed";
 
 /// The weights of all facets between regions, by the sum over paths where one neuron vanishes: less work than a Jacobian for every region.
 pub fn weigh_by_paths(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
-    weigh_each(complex, None)
+    weigh_each(complex, None, &Deadline::NEVER).expect("there is no limit")
 }
 
-fn weigh_each(complex: &PolyhedralComplex, jacobians: Option<&[Matrix]>) -> Vec<WeightedFacet> {
-    let facets = complex.adjacency().into_iter();
-    facets.map(|(p, q, facet)| weigh_facet(complex, jacobians, [p, q], facet)).collect()
+fn weigh_each(
+    complex: &PolyhedralComplex,
+    jacobians: Option<&[Matrix]>,
+    deadline: &Deadline,
+) -> Result<Vec<WeightedFacet>, LimitReached> {
+    let weigh = |(p, q, facet)| {
+        deadline.check(WHEN)?;
+        Ok(weigh_facet(complex, jacobians, [p, q], facet))
+    };
+    complex.adjacency().into_iter().map(weigh).collect()
 }
 
 fn weigh_facet(

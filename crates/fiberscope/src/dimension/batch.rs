@@ -50,6 +50,13 @@ impl Default for DimensionOptions {
     }
 }
 
+impl DimensionOptions {
+    /// The bytes that may be taken now.
+    pub(super) fn room(&self) -> usize {
+        self.deadline.room().map_or(self.memory, |room| room.min(self.memory))
+    }
+}
+
 /// How far an elimination is: pivots found of at most so many.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -128,17 +135,17 @@ pub fn functional_dimension(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<FunctionalDimension, DimensionError> {
     check_points(network, points)?;
-    let patterns = Patterns::of(network, points);
+    let patterns = Patterns::until(network, points, &options.deadline)?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let field = Field::random(&mut rng);
+    let field = Field::random(&mut rng).until(&options.deadline);
     let homogeneous = homogeneous(points);
     let mut batch = Batch::new(&field, network, &patterns, homogeneous, &mut rng);
     if options.layer_bound {
-        batch.add_layer_bound(&field, &mut rng);
+        batch.add_layer_bound(&field, options, &mut rng);
     }
     let rank = batch.rank(field, At::Network, options, progress, &mut rng);
     let generic = options.generic.then(|| {
-        let field = Field::random(&mut rng);
+        let field = Field::random(&mut rng).until(&options.deadline);
         batch.rank(field, At::Random, options, progress, &mut rng)
     });
     let widths = network.widths();
@@ -242,8 +249,14 @@ impl<'a> Batch<'a> {
     }
 
     /// Adds the layer bound, with ranks modulo the prime at random parameters: at special ones a layer's features can have a lower rank while
-    /// its symmetries no longer act freely, and the sum of the minima would be too low.
-    pub fn add_layer_bound(&mut self, field: &Field, rng: &mut ChaCha8Rng) {
+    /// its symmetries no longer act freely, and the sum of the minima would be too low. The bound is left out if time or memory do not suffice.
+    pub fn add_layer_bound(&mut self, field: &Field, options: &DimensionOptions, rng: &mut ChaCha8Rng) {
+        let vectors = self.vectors.pattern.len();
+        let widest = self.network.widths().into_iter().max().unwrap_or(0) + 1;
+        let mixed = 8 * widest.saturating_mul(vectors.saturating_add(widest));
+        if Factors::bytes(self.network, vectors).saturating_add(mixed) > options.room() || field.is_late() {
+            return;
+        }
         let factors = Factors::new(field, self.network, self.patterns, &self.vectors, At::Random, rng);
         let outputs = self.network.output_width();
         let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, outputs);
@@ -253,7 +266,10 @@ impl<'a> Batch<'a> {
             let features = factors.input_ranks(l - 1, &groups, rng);
             reduced.share(l).min(outputs * features)
         };
-        self.bounds.layers = Some((1..=hidden + 1).map(layer).sum());
+        let bound = (1..=hidden + 1).map(layer).sum();
+        if !field.is_late() {
+            self.bounds.layers = Some(bound);
+        }
     }
 
     /// The rank of the Jacobian, by eliminations modulo several primes, `field` the first.
@@ -271,7 +287,7 @@ impl<'a> Batch<'a> {
         let most = options.primes.unwrap_or(PRIMES).max(1);
         for attempt in 0..most {
             if attempt > 0 {
-                field = Field::random(rng);
+                field = Field::random(rng).until(&options.deadline);
             }
             let found = self.modular_rank(&field, at, options, progress, rng, &mut interval.lower);
             let Some(Modular { work, degree }) = found else { return interval };
@@ -299,6 +315,9 @@ impl<'a> Batch<'a> {
         rng: &mut ChaCha8Rng,
         lower: &mut usize,
     ) -> Option<Modular> {
+        if Factors::bytes(self.network, self.vectors.pattern.len()) > options.room() || field.is_late() {
+            return None;
+        }
         let factors = Factors::new(field, self.network, self.patterns, &self.vectors, at, rng);
         let upper = self.bounds.certified().min(factors.rows());
         if self.data_rank.lower == self.vectors.pattern.len() {

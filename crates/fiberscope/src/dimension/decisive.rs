@@ -13,9 +13,10 @@ use rand_chacha::ChaCha8Rng;
 use super::batch::{Batch, DimensionOptions, Progress, RankInterval};
 use super::bounds::{Bounds, parameters};
 use super::field::Field;
-use super::jacobian::At;
+use super::jacobian::{At, Factors};
 use super::pattern::{LayerStates, Patterns};
 use crate::complex::{Built, ComplexError, ComplexLimits, PolyhedralComplex, region_bound, walk_regions};
+use crate::limit::{Deadline, LimitReached};
 
 /// Complexes of at most so many inputs are built with all their cells; with more inputs the regions are walked, if they can be at most [`WALKED`].
 const BUILT: usize = 4;
@@ -94,28 +95,46 @@ pub fn list_regions(
 ///
 /// The domain must fit the network's inputs.
 pub fn sample_regions(network: &Network, domain: &Domain, samples: usize, seed: u64) -> RegionSample {
+    sample_regions_until(network, domain, samples, seed, &Deadline::NEVER).expect("there is no limit")
+}
+
+/// The same, unless the deadline comes first.
+pub fn sample_regions_until(
+    network: &Network,
+    domain: &Domain,
+    samples: usize,
+    seed: u64,
+    deadline: &Deadline,
+) -> Result<RegionSample, LimitReached> {
+    deadline.check_room("the points that look for regions", sample_bytes(network, samples))?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let inputs = network.input_width();
     let mut points = Matrix::from_fn(samples, inputs, |_, _| 0.0);
     for i in 0..samples {
         sample_point(domain, points.row_mut(i), &mut rng);
     }
-    let patterns = Patterns::of(network, &points);
-    let open = if patterns.zeros() == 0 { None } else { Some(interior(network, &points)) };
+    let patterns = Patterns::until(network, &points, deadline)?;
+    let open = if patterns.zeros() == 0 { None } else { Some(interior(network, &points, deadline)?) };
     let groups = patterns.regions();
     let is_open = |group: &&Vec<usize>| open.as_ref().is_none_or(|open| group.iter().any(|&i| open[i]));
     let kept: Vec<&Vec<usize>> = groups.iter().filter(is_open).collect();
     let singletons = kept.iter().filter(|group| group.len() == 1).count();
     let first: Vec<usize> = kept.iter().map(|group| group[0]).collect();
-    let patterns = Patterns::of(network, &points.select_rows(&first));
+    let patterns = Patterns::until(network, &points.select_rows(&first), deadline)?;
     let unseen = singletons as f64 / samples.max(1) as f64;
-    RegionSample { patterns, coverage: Coverage::Sampled { samples, unseen } }
+    Ok(RegionSample { patterns, coverage: Coverage::Sampled { samples, unseen } })
+}
+
+/// About how many bytes so many points and their patterns take.
+fn sample_bytes(network: &Network, samples: usize) -> usize {
+    let words: usize = network.hidden_layers().iter().map(|layer| layer.width().div_ceil(64)).sum();
+    samples.saturating_mul(8 * (2 * network.input_width() + 2 * words + 8))
 }
 
 /// Which points lie on no bent hyperplane.
-fn interior(network: &Network, points: &Matrix) -> Vec<bool> {
+fn interior(network: &Network, points: &Matrix, deadline: &Deadline) -> Result<Vec<bool>, LimitReached> {
     let row = |i| Matrix::from_entries(1, points.cols(), points.row(i).to_vec()).expect("one row");
-    (0..points.rows()).map(|i| Patterns::of(network, &row(i)).zeros() == 0).collect()
+    (0..points.rows()).map(|i| Ok(Patterns::until(network, &row(i), deadline)?.zeros() == 0)).collect()
 }
 
 fn sample_point(domain: &Domain, point: &mut [f64], rng: &mut impl Rng) {
@@ -173,15 +192,18 @@ pub fn full_functional_dimension(
     let rows_per_region = (widths[0] + 1) * network.output_width();
     // Three times as many rows as the rank can have, and never less than 64 regions.
     let most = (3 * scaling).div_ceil(rows_per_region).max(64);
+    // The factors of one region after the other, in half of the memory: fewer regions give a lower bound, too.
+    let per_region = Factors::bytes(network, widths[0] + 1).max(1);
+    let most = most.min((options.room() / 2 / per_region).max(1));
     let few = regions.patterns.first(most);
     let complete = regions.coverage == Coverage::Complete;
     let rows = (regions.count() * rows_per_region) as f64;
     let affordable = rows * (scaling as f64).powi(2) < WORK;
     let all = if complete || affordable { &regions.patterns } else { &few };
     let mut batch = Batch::of_regions(network, all);
-    let field = Field::random(&mut rng);
+    let field = Field::random(&mut rng).until(&options.deadline);
     if options.layer_bound {
-        batch.add_layer_bound(&field, &mut rng);
+        batch.add_layer_bound(&field, options, &mut rng);
     }
     let mut used = few.count();
     let mut first = Batch::of_regions(network, &few);
@@ -189,7 +211,8 @@ pub fn full_functional_dimension(
     let mut rank = first.rank(field, At::Network, options, progress, &mut rng);
     if used < all.count() && affordable && rank.lower < rank.upper && rank.value().is_some() {
         let lower = rank.lower;
-        rank = batch.rank(Field::random(&mut rng), At::Network, options, progress, &mut rng);
+        let field = Field::random(&mut rng).until(&options.deadline);
+        rank = batch.rank(field, At::Network, options, progress, &mut rng);
         rank.lower = rank.lower.max(lower);
         used = all.count();
     }

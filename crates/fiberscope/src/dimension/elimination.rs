@@ -62,17 +62,24 @@ impl<'f> Elimination<'f> {
         stored + (2 * 8 + 4) * rows * cols
     }
 
-    /// Eliminates more columns up to the first without a pivot, row `i` of the block belonging to row `i` of the matrix. Returns whether every one of them had a pivot.
+    /// Eliminates more columns up to the first without a pivot, row `i` of the block belonging to row `i` of the matrix. Returns whether every one of them had a pivot;
+    /// `false`, too, without any change if it is late ([`Field::is_late`]).
     pub fn push(&mut self, block: Array2<f64>) -> bool {
         let (rows, cols) = block.dim();
         let in_place = self.order.iter().enumerate().all(|(i, &from)| i == from);
         let mut work = if in_place { block } else { block.select(Axis(0), &self.order) };
         for panel in &self.panels {
+            if self.field.is_late() {
+                return false;
+            }
             panel.apply(self.field, work.view_mut());
         }
         let start = self.rank;
         let mut bottom = work.slice_mut(s![start.., ..]);
         let (gained, swaps) = factor(self.field, bottom.view_mut());
+        if self.field.is_late() {
+            return false;
+        }
         for &(i, j) in &swaps {
             self.order.swap(start + i, start + j);
             for panel in &mut self.panels {
@@ -81,6 +88,7 @@ impl<'f> Elimination<'f> {
         }
         self.rank += gained;
         if gained > 0 && self.rank < rows {
+            // If it is late by now the panel may be wrong; then no block is eliminated any more.
             self.panels.push(Panel::new(self.field, start, bottom.slice(s![.., ..gained])));
         }
         gained == cols

@@ -3,12 +3,17 @@
 //! Residues are kept between `-(p+1)/2` and `(p+1)/2`, so that a product is below `2^44` and a sum of 256 products below `2^52`:
 //! a matrix product with an inner dimension of at most [`INNER`] is exact in doubles in whatever order it is summed, and
 //! one reduction per entry follows. (`FFLAS` calls this delayed reduction, [dumas2008dense, Section 2].) Residues fit into single precision.
+//!
+//! Matrix products are where the time goes, so this is where the deadline is looked at: when it is past, products are left unfinished. What was computed is used only if
+//! [`Field::is_late`] says no *afterwards*; a deadline that is past stays so, so that then no product was left unfinished.
 
 use faer::{Accum, Par};
 use faer_ext::IntoFaer;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
+
+use crate::limit::Deadline;
 
 /// The largest inner dimension of a product between two reductions.
 pub(super) const INNER: usize = 256;
@@ -24,6 +29,7 @@ pub(super) struct Field {
     inverse: f64,
     /// `2^e` for the exponents of doubles, `e = -1074, ..., 971`.
     powers: Vec<f64>,
+    deadline: Deadline,
 }
 
 impl Field {
@@ -39,7 +45,8 @@ impl Field {
 
     fn new(prime: u32) -> Self {
         let prime = f64::from(prime);
-        let mut field = Field { prime, inverse: prime.recip(), powers: Vec::new() };
+        let mut field =
+            Field { prime, inverse: prime.recip(), powers: Vec::new(), deadline: Deadline::NEVER };
         let half = field.reduce((prime + 1.0) / 2.0);
         let mut down = vec![1.0];
         for _ in 0..1074 {
@@ -51,6 +58,16 @@ impl Field {
         }
         field.powers = down;
         field
+    }
+
+    /// The same, its products left unfinished when the deadline is past.
+    pub fn until(self, deadline: &Deadline) -> Self {
+        Field { deadline: deadline.clone(), ..self }
+    }
+
+    /// Whether products may have been left unfinished: what they gave must not be used.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_past()
     }
 
     /// The prime.
@@ -136,7 +153,7 @@ impl Field {
         right: ArrayView2<f64>,
         out: &mut ndarray::Array2<f64>,
     ) {
-        if left.ncols() <= INNER {
+        if left.ncols() <= INNER && !self.is_late() {
             product(Accum::Replace, 1.0, left, right, out.view_mut());
             self.reduce_rows(out.view_mut());
         } else {
@@ -172,6 +189,9 @@ impl Field {
     ) {
         let inner = left.ncols();
         for start in (0..inner).step_by(INNER) {
+            if self.is_late() {
+                return;
+            }
             let end = inner.min(start + INNER);
             let (left, right) = (left.slice(s![.., start..end]), right.slice(s![start..end, ..]));
             product(Accum::Add, sign, left, right, out.view_mut());

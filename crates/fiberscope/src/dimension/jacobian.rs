@@ -65,6 +65,16 @@ pub(super) struct Factors<'f> {
 }
 
 impl<'f> Factors<'f> {
+    /// About how many bytes the factors take for so many vectors.
+    pub fn bytes(network: &Network, vectors: usize) -> usize {
+        let widths = network.widths();
+        let hidden = &widths[1..widths.len() - 1];
+        let inputs: usize = widths[..widths.len() - 1].iter().map(|width| width + 1).sum();
+        let signals = network.output_width() * hidden.iter().sum::<usize>();
+        let scratch = hidden.iter().max().copied().unwrap_or(0);
+        vectors.saturating_mul(8 * (inputs + signals + scratch))
+    }
+
     pub fn new(
         field: &'f Field,
         network: &Network,
@@ -111,6 +121,9 @@ impl<'f> Factors<'f> {
         let mut product = Array2::zeros((self.rows(), count));
         let entries = product.as_slice_mut().expect("a new matrix is contiguous");
         entries.par_chunks_mut(TILE * self.outputs * count).enumerate().for_each(|(tile, out)| {
+            if self.field.is_late() {
+                return;
+            }
             self.sketch_tile(tile * TILE, &directions, count, out);
         });
         product
@@ -169,6 +182,9 @@ impl<'f> Factors<'f> {
         tiles.into_par_iter().for_each(|(mut out, rows)| {
             let out = out.as_slice_mut().expect("whole rows are contiguous");
             for (count, side) in sides.iter().enumerate() {
+                if self.field.is_late() {
+                    return;
+                }
                 side.add(self, rows, cols, out);
                 if count % 256 == 255 {
                     self.field.reduce_all(out);
@@ -180,22 +196,27 @@ impl<'f> Factors<'f> {
     }
 
     /// The sum over the vectors of the rank of `B_1`: the rank of the first layer's block if the vectors are independent, since a change of
-    /// basis then turns them into unit vectors.
+    /// basis then turns them into unit vectors. Zero if it is late.
     pub fn signal_ranks(&self, rng: &mut impl Rng) -> usize {
         let outputs = self.outputs;
         let Some(signal) = self.signals.first() else { return self.rows() };
         let mix = Array2::from_shape_fn((signal.ncols(), outputs), |_| self.field.sample(rng));
         let mut mixed = Array2::zeros((self.rows(), outputs));
         self.field.multiply(signal.view(), mix.view(), mixed.view_mut());
-        mixed.axis_chunks_iter_mut(ndarray::Axis(0), outputs).map(|each| factor(self.field, each).0).sum()
+        let ranks = mixed
+            .axis_chunks_iter_mut(ndarray::Axis(0), outputs)
+            .map(|each| factor(self.field, each).0)
+            .sum();
+        if self.field.is_late() { 0 } else { ranks }
     }
 
-    /// The rank of `(h_{l-1}, t)` over each group of vectors, summed.
+    /// The rank of `(h_{l-1}, t)` over each group of vectors, summed; to be used only if it is not late then.
     pub fn input_ranks(&self, layer: usize, groups: &[Vec<usize>], rng: &mut impl Rng) -> usize {
         let width = self.inputs[layer].ncols();
         let mix = Array2::from_shape_fn((width, width), |_| self.field.sample(rng));
         let rank = |group: &Vec<usize>| match group.len() {
             1 => 1,
+            _ if self.field.is_late() => 0,
             _ => {
                 let rows = self.inputs[layer].select(ndarray::Axis(0), group);
                 independent(self.field, rows.view(), mix.view()).len()
@@ -286,11 +307,14 @@ fn vectors_of(rows: &[usize], outputs: usize) -> (Vec<usize>, Vec<usize>) {
 
 /// Independent rows, as many as the rank: the columns are mixed by a random square matrix, so that the elimination needs no column exchange.
 pub(super) fn independent(field: &Field, rows: ArrayView2<f64>, mix: ArrayView2<f64>) -> Vec<usize> {
-    let mut mixed = Array2::zeros((rows.nrows(), mix.ncols()));
-    field.multiply(rows, mix, mixed.view_mut());
     let mut elimination = Elimination::new(field, rows.nrows());
-    for block in mixed.axis_chunks_iter(ndarray::Axis(1), super::PANEL) {
-        if elimination.rank() == rows.nrows() || !elimination.push(block.to_owned()) {
+    for mix in mix.axis_chunks_iter(ndarray::Axis(1), super::PANEL) {
+        if elimination.rank() == rows.nrows() {
+            break;
+        }
+        let mut mixed = Array2::zeros((rows.nrows(), mix.ncols()));
+        field.multiply(rows, mix, mixed.view_mut());
+        if !elimination.push(mixed) {
             break;
         }
     }

@@ -34,11 +34,14 @@ pub(crate) mod testing;
 
 use thiserror::Error;
 
+use crate::limit::LimitReached;
+
 pub use batch::{DimensionOptions, FunctionalDimension, Progress, RankInterval, functional_dimension};
 pub(crate) use bounds::parameters as parameter_count;
 pub use bounds::{Bounds, Deficit, Reduced, StateCounts, theorem_1};
 pub use decisive::{
     Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
+    sample_regions_until,
 };
 pub use pattern::{LayerStates, NeuronState, Patterns};
 
@@ -70,16 +73,9 @@ pub enum DimensionError {
         /// What stands there.
         value: f64,
     },
-    /// The work does not fit into the memory that was allowed.
-    #[error("{what} needs {needed} MB, more than the {allowed} MB allowed")]
-    Memory {
-        /// What does not fit.
-        what: &'static str,
-        /// Megabytes needed.
-        needed: usize,
-        /// Megabytes allowed.
-        allowed: usize,
-    },
+    /// A limit came before anything was known, or the work does not fit into the memory that was allowed.
+    #[error("{0}")]
+    Limit(#[from] LimitReached),
     /// The eigenvalue iteration failed: numbers beyond the doubles.
     #[error("{0} cannot be computed in doubles: numbers overflow")]
     Overflow(&'static str),

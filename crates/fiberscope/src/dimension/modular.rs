@@ -36,7 +36,7 @@ pub(super) fn symmetric_rank(
         let block = factors.kernel(&weights, rows, &rows[..PANEL.min(rows.len())]);
         elimination.push(block);
     }
-    (elimination.rank(), true)
+    (elimination.rank(), elimination.rank() == upper || !factors.field().is_late())
 }
 
 /// The rank of columns of the Jacobian, at most `upper`, and whether the elimination ended. Columns of one layer are cheaper; what they
@@ -59,5 +59,5 @@ pub(super) fn sketched_rank(
             break;
         }
     }
-    (elimination.rank(), true)
+    (elimination.rank(), elimination.rank() == upper || !factors.field().is_late())
 }

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use super::pattern::Patterns;
 use super::{DimensionError, check_points};
+use crate::limit::{Limit, LimitReached};
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,7 +223,8 @@ fn within(what: &'static str, needed: usize, memory: usize) -> Result<(), Dimens
     if needed <= memory {
         return Ok(());
     }
-    Err(DimensionError::Memory { what, needed: needed.div_ceil(1 << 20), allowed: memory >> 20 })
+    let when = format!("by {what}: {} MB are needed, {} MB allowed", needed.div_ceil(1 << 20), memory >> 20);
+    Err(DimensionError::Limit(LimitReached { limit: Limit::Memory, when }))
 }
 
 /// The eigenvalues of a symmetric matrix, largest first.

@@ -13,6 +13,8 @@ use fiberscope_core::{Activation, ExactEvaluator, Layer, Matrix, Network, Ration
 use ndarray::{ArrayView2, linalg::general_mat_mul};
 use rayon::prelude::*;
 
+use crate::limit::{Deadline, LimitReached};
+
 /// The activation patterns of points: which hidden neurons are active at which point.
 ///
 /// Neurons of identity layers are active everywhere.
@@ -35,6 +37,11 @@ const BLOCK: usize = 256;
 impl Patterns {
     /// The patterns of the rows of `points`, which have as many columns as the network has inputs.
     pub fn of(network: &Network, points: &Matrix) -> Self {
+        Patterns::until(network, points, &Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same, unless the deadline comes first.
+    pub fn until(network: &Network, points: &Matrix, deadline: &Deadline) -> Result<Self, LimitReached> {
         let mut patterns = Patterns::empty(network, points.rows());
         let stride = patterns.stride();
         let bounds: Vec<LayerBound> = network.hidden_layers().iter().map(LayerBound::new).collect();
@@ -44,14 +51,18 @@ impl Patterns {
             .zip(points.entries().par_chunks(BLOCK * points.cols()))
             .enumerate()
             .map(|(block, (bits, points))| {
+                if deadline.is_past() {
+                    return (Vec::new(), 0);
+                }
                 let (near, zeros) = forward(network, &bounds, points, bits);
                 (near.into_iter().map(|i| block * BLOCK + i).collect(), zeros)
             })
             .collect();
         patterns.zeros = blocks.iter().map(|(_, zeros)| zeros).sum();
         let near: Vec<usize> = blocks.into_iter().flat_map(|(near, _)| near).collect();
-        patterns.settle(network, points, &near);
-        patterns
+        patterns.settle(network, points, &near, deadline);
+        deadline.check("before the activation patterns of the points were known")?;
+        Ok(patterns)
     }
 
     /// The patterns given by sign vectors, one list of signs per ReLU layer.
@@ -73,20 +84,25 @@ impl Patterns {
         Patterns { widths, bits: vec![0; count * stride], words, count, settled: 0, zeros: 0 }
     }
 
-    fn settle(&mut self, network: &Network, points: &Matrix, near: &[usize]) {
-        if near.is_empty() {
+    /// Decides the patterns of some points exactly; unfinished if the deadline is past then.
+    fn settle(&mut self, network: &Network, points: &Matrix, near: &[usize], deadline: &Deadline) {
+        if near.is_empty() || deadline.is_past() {
             return;
         }
         let evaluator = ExactEvaluator::new(network);
         let signs: Vec<_> = near
             .par_iter()
             .map(|&i| {
+                if deadline.is_past() {
+                    return None;
+                }
                 let x: Vec<Rational> =
                     points.row(i).iter().map(|&x| Rational::from_f64(x).expect("data are finite")).collect();
-                evaluator.sign_vector(&x).expect("the width was checked")
+                Some(evaluator.sign_vector(&x).expect("the width was checked"))
             })
             .collect();
         for (&i, signs) in near.iter().zip(&signs) {
+            let Some(signs) = signs else { continue };
             self.set_signs(network, i, signs);
             self.zeros += signs.signs().filter(|&sign| sign == Sign::Zero).count();
         }

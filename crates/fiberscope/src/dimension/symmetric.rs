@@ -56,10 +56,14 @@ impl<'f> SymmetricElimination<'f> {
         stored + (2 * 8 + 4) * self.remaining().len() * cols + 8 * self.rank * cols
     }
 
-    /// Eliminates columns: entry `(i, j)` of the block belongs to the rows `remaining()[i]` and `remaining()[j]`.
+    /// Eliminates columns: entry `(i, j)` of the block belongs to the rows `remaining()[i]` and `remaining()[j]`. If it is late ([`Field::is_late`]) the rank stays as it is, and
+    /// nothing may be eliminated any more.
     pub fn push(&mut self, mut block: Array2<f64>) {
         let width = block.ncols();
         self.apply_panels(block.view_mut());
+        if self.field.is_late() {
+            return;
+        }
         let mut square = block.slice(s![..width, ..]).to_owned();
         let (mut gained, swaps) = factor(self.field, square.view_mut());
         if gained < width || !swaps.is_empty() {
@@ -78,6 +82,9 @@ impl<'f> SymmetricElimination<'f> {
         let blocks = UpperBlocks::new(self.field, square.view());
         let tiles: Vec<_> = below.axis_chunks_iter_mut(Axis(0), TILE).collect();
         tiles.into_par_iter().for_each(|tile| blocks.divide(self.field, tile));
+        if self.field.is_late() {
+            return;
+        }
         let lower = below.iter().map(|&x| x as f32).collect();
         self.panels.push(Panel { end, lower, pivots: square.diag().to_vec() });
         self.rank = end;

@@ -5,12 +5,13 @@
 //! points on rays, points are taken on and beside bent hyperplanes of both networks and their
 //! intersections. Floats rank the points; exact evaluation decides. Finding nothing proves nothing.
 
-mod boundary;
+pub(crate) mod boundary;
 
 use fiberscope_core::{Domain, ExactEvaluator, Interval, Matrix, Network, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::verdict::size_of;
 use crate::limit::Deadline;
 use boundary::Boundaries;
 
@@ -61,6 +62,17 @@ pub fn falsify(
     seed: u64,
     budget: &FalsifyBudget,
 ) -> Option<Vec<Rational>> {
+    falsify_beyond((a, b), domain, seed, budget, &Rational::ZERO)
+}
+
+/// The same for a point where an output differs by more than a threshold.
+pub(super) fn falsify_beyond(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    seed: u64,
+    budget: &FalsifyBudget,
+    threshold: &Rational,
+) -> Option<Vec<Rational>> {
     if a.input_width() != b.input_width()
         || a.output_width() != b.output_width()
         || domain.check(a.input_width()).is_err()
@@ -73,8 +85,8 @@ pub fn falsify(
     while left > 0 && !budget.deadline.is_past() {
         let batch = points.batch(BATCH.min(left));
         left -= BATCH.min(left);
-        for place in promising(a, b, &batch, &mut points.rng) {
-            if let Some(x) = verified(&evaluators, domain, batch.row(place)) {
+        for place in promising(a, b, &batch, threshold, &mut points.rng) {
+            if let Some(x) = verified(&evaluators, domain, batch.row(place), threshold) {
                 return Some(x);
             }
         }
@@ -83,15 +95,21 @@ pub fn falsify(
 }
 
 /// The rows of a batch that are worth exact evaluation.
-fn promising(a: &Network, b: &Network, batch: &Matrix, rng: &mut ChaCha8Rng) -> Vec<usize> {
+fn promising(
+    a: &Network,
+    b: &Network,
+    batch: &Matrix,
+    threshold: &Rational,
+    rng: &mut ChaCha8Rng,
+) -> Vec<usize> {
     let random = |rng: &mut ChaCha8Rng| rng.random_range(0..batch.rows());
     let mut places: Vec<usize> = Vec::new();
     if let (Ok(of_a), Ok(of_b)) = (a.evaluate_batch(batch), b.evaluate_batch(batch)) {
-        // A difference counts relative to the size of the values, which rounding is relative to.
+        // Any difference counts relative to the size of the values, which rounding is relative to.
         let score = |i: usize| {
             let pairs = of_a.row(i).iter().zip(of_b.row(i));
-            let relative = pairs.map(|(x, y)| (x - y).abs() / (x.abs() + y.abs() + f64::MIN_POSITIVE));
-            relative.fold(0.0, f64::max)
+            let unit = |x: f64, y: f64| if threshold.is_zero() { x.abs() + y.abs() + f64::MIN_POSITIVE } else { 1.0 };
+            pairs.map(|(&x, &y)| (x - y).abs() / unit(x, y)).fold(0.0, f64::max)
         };
         let mut ranked: Vec<(f64, usize)> = (0..batch.rows()).map(|i| (score(i), i)).collect();
         ranked.retain(|(score, _)| *score > 0.0);
@@ -102,10 +120,15 @@ fn promising(a: &Network, b: &Network, batch: &Matrix, rng: &mut ChaCha8Rng) -> 
     places
 }
 
-fn verified(evaluators: &[ExactEvaluator; 2], domain: &Domain, point: &[f64]) -> Option<Vec<Rational>> {
+fn verified(
+    evaluators: &[ExactEvaluator; 2],
+    domain: &Domain,
+    point: &[f64],
+    threshold: &Rational,
+) -> Option<Vec<Rational>> {
     let x: Vec<Rational> = point.iter().map(|&x| Rational::from_f64(x)).collect::<Option<_>>()?;
     let [a, b] = evaluators;
-    (domain.contains(&x) && a.evaluate(&x).ok()? != b.evaluate(&x).ok()?).then_some(x)
+    (domain.contains(&x) && size_of(&a.evaluate(&x).ok()?, &b.evaluate(&x).ok()?) > *threshold).then_some(x)
 }
 
 /// The points to try.

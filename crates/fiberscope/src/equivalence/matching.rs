@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use fiberscope_core::{Domain, ExactNetwork, Layer, Move, MoveChain, Rational};
 
+use crate::limit::Deadline;
 use crate::lines::entries;
 
 /// How far `B` could be rewritten to coincide with `A`.
@@ -19,15 +20,17 @@ pub struct Matching {
     pub prefix: usize,
 }
 
-/// Permutes and scales the hidden layers of `B`, first to last, until one does not match `A`'s.
-pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork) -> Matching {
+/// Permutes and scales the hidden layers of `B`, first to last, until one does not match `A`'s. `None` if the deadline comes first.
+pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> Option<Matching> {
     let mut matching = Matching { network: b.clone(), moves: MoveChain::default(), prefix: 0 };
     let hidden = a.hidden_depth().min(b.hidden_depth());
     while matching.prefix < hidden {
         let layer = matching.prefix;
-        let Some((order, factors)) = match_rows(&a.layers()[layer], &matching.network.layers()[layer]) else {
-            return matching;
-        };
+        let matched = match_rows_until(&a.layers()[layer], &matching.network.layers()[layer], deadline);
+        if deadline.is_past() {
+            return None;
+        }
+        let Some((order, factors)) = matched else { return Some(matching) };
         let moves = relabel_layer(&mut matching.network, layer, order, factors);
         matching.moves = matching.moves.compose(moves);
         matching.prefix += 1;
@@ -36,7 +39,7 @@ pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork) -> Matching {
     if a.depth() == b.depth() && a.layers()[last] == matching.network.layers()[last] {
         matching.prefix = a.depth();
     }
-    matching
+    Some(matching)
 }
 
 /// Permutes and scales a layer, recording the moves that change something.
@@ -71,11 +74,20 @@ fn scaling(layer: usize, factors: Vec<Rational>) -> Option<Move> {
 
 /// For every row of `A` its partner in `B` and the factor that makes the partner equal to it.
 pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>) -> Option<(Vec<usize>, Vec<Rational>)> {
+    match_rows_until(a, b, &Deadline::NEVER)
+}
+
+/// The same; without meaning if the deadline is past then.
+fn match_rows_until(
+    a: &Layer<Rational>,
+    b: &Layer<Rational>,
+    deadline: &Deadline,
+) -> Option<(Vec<usize>, Vec<Rational>)> {
     let shape = |layer: &Layer<Rational>| (layer.width(), layer.input_width(), layer.activation());
     if shape(a) != shape(b) {
         return None;
     }
-    let partners = partners(a, b);
+    let partners = partners_until(a, b, deadline);
     let mut taken = vec![false; b.width()];
     let mut order = Vec::with_capacity(a.width());
     let mut factors = Vec::with_capacity(a.width());
@@ -90,6 +102,15 @@ pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>) -> Option<(Vec<usize
 
 /// For every row of `A` its partners in `B`, in order, with the factors.
 pub fn partners(a: &Layer<Rational>, b: &Layer<Rational>) -> Vec<Vec<(usize, Rational)>> {
+    partners_until(a, b, &Deadline::NEVER)
+}
+
+/// The same; without meaning if the deadline is past then.
+fn partners_until(
+    a: &Layer<Rational>,
+    b: &Layer<Rational>,
+    deadline: &Deadline,
+) -> Vec<Vec<(usize, Rational)>> {
     let directions = Directions::new(a.input_width() + 1);
     let cell_of = |layer: &Layer<Rational>, unit: usize| {
         let row: Vec<f64> = entries(layer, unit).map(Rational::to_f64).collect();
@@ -106,6 +127,9 @@ pub fn partners(a: &Layer<Rational>, b: &Layer<Rational>) -> Vec<Vec<(usize, Rat
                 near.filter_map(|cell| buckets.get(&cell)).flatten().copied().collect();
             candidates.sort_unstable();
             let partner = |j: usize| Some((j, factor(a, unit, b, j)?));
+            if deadline.is_past() {
+                candidates.clear();
+            }
             candidates.into_iter().filter_map(partner).collect()
         })
         .collect()
@@ -202,7 +226,7 @@ mod tests {
         for seed in 0..20 {
             let a = network(seed + 1);
             let b = relabel(&a, seed).network;
-            let matching = match_layers(&a.to_exact(), &b.to_exact());
+            let matching = match_layers(&a.to_exact(), &b.to_exact(), &Deadline::NEVER).unwrap();
             assert_eq!(matching.prefix, 3);
             assert_eq!(matching.network, a.to_exact());
         }
@@ -214,11 +238,19 @@ mod tests {
         let mut b = a.clone();
         let factors = (1..=6).map(|n| &Rational::from(n) / &Rational::from(7)).collect();
         Move::Scale { layer: 0, factors }.apply(&mut b, &Domain::Space).unwrap();
-        assert_eq!(match_layers(&a, &b).prefix, 3);
+        assert_eq!(match_layers(&a, &b, &Deadline::NEVER).unwrap().prefix, 3);
     }
 
     #[test]
     fn strangers_do_not_match() {
-        assert_eq!(match_layers(&network(1).to_exact(), &network(2).to_exact()).prefix, 0);
+        let (a, b) = (network(1).to_exact(), network(2).to_exact());
+        assert_eq!(match_layers(&a, &b, &Deadline::NEVER).unwrap().prefix, 0);
+    }
+
+    #[test]
+    fn without_time_nothing_is_said() {
+        let a = network(1).to_exact();
+        let late = Deadline::after(Some(std::time::Duration::ZERO));
+        assert!(match_layers(&a, &a, &late).is_none());
     }
 }

@@ -2,16 +2,22 @@
 //!
 //! Cheap proofs come first, then attempts to refute, then the complete search:
 //!
-//! 0. Networks that differ by the order and the scales of their neurons are recognised as they are (module `relabelling`);
-//!    large ones are evaluated at a few points (module `residues`).
-//! 1. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
-//! 2. If one hidden layer is left behind the matched ones, hyperplane representations are compared
+//! 0. Networks that differ by the order and the scales of their neurons are recognised as they are (module `relabelling`).
+//! 1. Both are evaluated at a few points: of the caller's data, corners of the box, random ones (module `first`).
+//! 2. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
+//! 3. If one hidden layer is left behind the matched ones, hyperplane representations are compared
 //!    (module `tail`); without matched layers this decides.
-//! 3. Functions of one variable are decided by a walk over their breakpoints ([`compare_on_line`]).
-//! 4. Three layers with a bottleneck are decided for generic parameters (module `bottleneck`).
-//! 5. Networks that agree up to rounding get a bound for their difference (module `rounding`), if that is wanted.
-//! 6. Points near boundaries of both networks are tried ([`mod@falsify`]).
-//! 7. All joint linear regions are searched, within limits ([`regions`]).
+//! 4. Functions of one variable are decided by a walk over their breakpoints ([`compare_on_line`]).
+//! 5. Three layers with a bottleneck are decided for generic parameters (module `bottleneck`).
+//! 6. Networks that are not proved equal may agree up to rounding (module `rounding`), if that is wanted.
+//! 7. Points near boundaries of both networks are tried ([`mod@falsify`]).
+//! 8. All joint linear regions are searched, within limits ([`regions`]).
+//!
+//! **Up to rounding.** A proved difference is a yes only in the following two cases, and is shown even then.
+//! On a bounded box: a certified bound for the difference of the outputs that is at most 1/1024 of the certified size of the
+//! outputs there (the largest absolute value at an exactly evaluated point). On an unbounded domain, where no such bound exists and no
+//! box is assumed: moves that hold on that domain, after which the parameters agree one by one to a few units in the last place.
+//! With a tolerance the question is another one: do the outputs differ by at most that much?
 //!
 //! Every answer but "undecided" carries a certificate, which the checker has accepted before it is given:
 //! no verdict rests on the code here. Deciding is coNP-hard in general [threelayer2026, Section 6], so that a
@@ -19,45 +25,50 @@
 
 mod bottleneck;
 pub mod falsify;
+mod first;
 pub(crate) mod matching;
+mod polynomial;
 pub mod regions;
 mod relabelling;
 mod residues;
 mod rounding;
 pub(crate) mod solve;
 mod tail;
+mod verdict;
 
-use fiberscope_check::{LineOutcome, Outcome, check, compare_on_line};
-use fiberscope_core::{
-    Activation, Certificate, Domain, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkName, Rational,
-};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use std::cell::OnceCell;
+
+use fiberscope_check::{Outcome, Refusal, check};
+use fiberscope_core::{Certificate, Domain, Evidence, Interval, MoveChain, Network, NetworkName, Rational};
 use thiserror::Error;
 
 use crate::limit::Deadline;
-use crate::rank;
-use crate::reduce::{ReduceOptions, Reduction, reduce_until};
-use bottleneck::Finding;
-use falsify::{FalsifyBudget, falsify};
-use matching::match_layers;
+use crate::reduce::Reduction;
+use falsify::{FalsifyBudget, falsify_beyond};
 use regions::{SearchLimits, SearchOutcome, SearchProgress, SearchState};
-use residues::{Residues, first_suspect};
-use tail::{Tail, difference_points, inside};
+
+pub use verdict::{Agreement, Decision, Difference, Method, Verdict};
 
 /// How many points are tried to show where networks that agree up to rounding differ.
 const DIFFERENCE_POINTS: usize = 1024;
+
+/// On a box, a difference counts as rounding if it is at most this part of the size of the outputs: half precision, the coarsest format in use but
+/// one, keeps ten bits.
+const PART: i64 = 1024;
 
 /// How to go about the question.
 #[derive(Clone, Debug, Default)]
 pub struct EquivalenceOptions {
     /// Refuse the answer "up to rounding".
     pub exact: bool,
-    /// What counts as rounding: the certified bound may be at most this, if it is given; otherwise
-    /// parameters may differ by a few units of `precision`.
+    /// The question is whether the outputs differ by at most this much on the domain, instead of equality.
     pub tolerance: Option<f64>,
-    /// The distance from 1 to the next number of the format in which the parameters were stored.
+    /// The distance from 1 to the next number of the coarser of the formats in which the parameters were stored.
     pub precision: f64,
+    /// Points of interest, which are tried first.
+    pub data: Vec<Vec<Rational>>,
+    /// Leave out the first look at a few points, so that the methods which need no luck answer.
+    pub without_points: bool,
     /// When it is past, the step at hand is finished and the answer is "undecided".
     pub deadline: Deadline,
     /// The seed of random points.
@@ -66,57 +77,7 @@ pub struct EquivalenceOptions {
     pub resume: Option<SearchState>,
 }
 
-/// The answer.
-#[derive(Clone, Debug)]
-#[must_use]
-pub enum Verdict {
-    /// The networks are equal on the domain.
-    Equivalent {
-        /// The proof.
-        certificate: Certificate,
-    },
-    /// The networks differ by no more than a bound on the domain of the certificate.
-    EquivalentUpToRounding {
-        /// The bound.
-        bound: Rational,
-        /// The proof.
-        certificate: Certificate,
-        /// A point where they differ, if one was found.
-        differ_at: Option<Vec<Rational>>,
-    },
-    /// The networks differ.
-    Different {
-        /// Where.
-        x: Vec<Rational>,
-        /// The first network's value there.
-        a: Vec<Rational>,
-        /// The second network's value there.
-        b: Vec<Rational>,
-        /// The proof.
-        certificate: Certificate,
-    },
-    /// A limit was reached first.
-    Undecided {
-        /// The part of the search that is finished.
-        explored: f64,
-        /// How many cells, each of one joint linear region or more, were found on which the networks agree.
-        cells: u64,
-        /// Where to go on; `None` if the search was not begun.
-        state: Option<Box<SearchState>>,
-    },
-}
-
-/// The answer and how it was found.
-#[derive(Clone, Debug)]
-pub struct Decision {
-    /// The answer.
-    pub verdict: Verdict,
-    /// `identical`, `moves`, `evaluation`, `affine maps`, `hyperplanes`, `breakpoints`, `bottleneck`, `rounding`,
-    /// `falsification`, `regions`, or `none` if the time was up before any of them.
-    pub method: &'static str,
-}
-
-/// Why the question makes no sense.
+/// Why there is no answer.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum EquivalenceError {
@@ -124,10 +85,16 @@ pub enum EquivalenceError {
     Inputs { a: usize, b: usize },
     #[error("the networks have {a} and {b} outputs; expected the same number")]
     Outputs { a: usize, b: usize },
+    #[error("tolerance {0}: expected a positive number")]
+    Tolerance(f64),
     #[error(transparent)]
     Domain(#[from] fiberscope_core::DomainError),
     #[error(transparent)]
     Search(#[from] regions::SearchError),
+    #[error(
+        "the checker refused what the search found ({0}); this is a bug in fiberscope, or the file of the search was edited"
+    )]
+    Refused(Refusal),
 }
 
 /// Decides whether two networks compute the same function on a domain.
@@ -145,293 +112,367 @@ pub fn decide(
         return Err(EquivalenceError::Outputs { a: a.output_width(), b: b.output_width() });
     }
     domain.check(a.input_width())?;
-    let question = Question::new(a, b, domain, options);
+    let goal = Goal::of(options)?;
+    let question = Question::new(a, b, domain, options, goal);
     if let Some(state) = &options.resume {
         state.may_belong_to(&question.names.0.sha256, &question.names.1.sha256, domain)?;
     }
-    if let Some(decision) = question.identical().or_else(|| question.relabelled()) {
-        return Ok(decision);
-    }
-    if let Some(decision) = question.evaluate() {
-        return Ok(question.prefer_rounding(decision, options));
-    }
-    let reduced = question.reduce()?;
-    let cut_short = question.deadline.is_past();
-    if let Some(state) = options.resume.as_ref().filter(|_| !cut_short) {
-        state.belongs_to(&reduced.0.network, &reduced.1.network, domain)?;
-    }
-    if let Some(decision) = question.without_search(&reduced, options) {
-        return Ok(decision);
-    }
-    if question.deadline.is_past() {
-        let state = options.resume.clone().map(Box::new);
-        let (explored, cells) = (0.0, state.as_ref().map_or(0, |state| state.leaves()));
-        return Ok(Decision { verdict: Verdict::Undecided { explored, cells, state }, method: "none" });
-    }
-    question.search(&reduced.0, &reduced.1, options, progress)
+    let verdict = question.answer(progress)?;
+    let tolerance = match question.goal {
+        Goal::Within(tolerance) => Some(tolerance),
+        Goal::Exact | Goal::Rounding => None,
+    };
+    Ok(Decision { verdict: verdict.0, method: verdict.1, tolerance })
 }
 
-/// Networks with more parameters are evaluated at a few points before anything else is tried: that costs less than
-/// reducing them.
-const LARGE: usize = 1 << 12;
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+enum Goal {
+    /// Equality.
+    Exact,
+    /// Equality, or agreement up to rounding.
+    Rounding,
+    /// A difference of at most so much.
+    Within(Rational),
+}
 
-/// The points at which large networks are evaluated first.
-const FIRST_POINTS: usize = 64;
+impl Goal {
+    fn of(options: &EquivalenceOptions) -> Result<Goal, EquivalenceError> {
+        match options.tolerance {
+            _ if options.exact => Ok(Goal::Exact),
+            None => Ok(Goal::Rounding),
+            Some(tolerance) => match Rational::from_f64(tolerance).filter(Rational::is_positive) {
+                Some(exact) => Ok(Goal::Within(exact)),
+                None => Err(EquivalenceError::Tolerance(tolerance)),
+            },
+        }
+    }
+}
+
+type Answer = (Verdict, Method);
 
 struct Question<'a> {
     a: &'a Network,
     b: &'a Network,
     names: (NetworkName, NetworkName),
     domain: &'a Domain,
+    options: &'a EquivalenceOptions,
+    goal: Goal,
     seed: u64,
     deadline: &'a Deadline,
+    /// The size of the outputs on a bounded box.
+    size: OnceCell<Rational>,
+    /// The alignment up to rounding, looked for once.
+    aligned: OnceCell<Option<rounding::Aligned>>,
+    /// Evidence that the parameters agree, looked for once.
+    close: OnceCell<Option<Evidence>>,
+}
+
+/// What is known before there is an answer.
+#[derive(Default)]
+struct Known {
+    /// The largest difference that was seen.
+    difference: Option<(Difference, Method)>,
+}
+
+impl Known {
+    fn add(&mut self, difference: Difference, method: Method) {
+        if self.difference.as_ref().is_none_or(|(known, _)| difference.size() > known.size()) {
+            self.difference = Some((difference, method));
+        }
+    }
 }
 
 impl<'a> Question<'a> {
-    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, options: &'a EquivalenceOptions) -> Self {
+    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, options: &'a EquivalenceOptions, goal: Goal) -> Self {
         let names = rayon::join(|| NetworkName::of(a), || NetworkName::of(b));
-        Question { a, b, names, domain, seed: options.seed, deadline: &options.deadline }
+        let (seed, deadline) = (options.seed, &options.deadline);
+        let (size, aligned, close) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Question { a, b, names, domain, options, goal, seed, deadline, size, aligned, close }
     }
 
-    fn identical(&self) -> Option<Decision> {
+    fn answer(&self, progress: &(dyn Fn(SearchProgress) + Sync)) -> Result<Answer, EquivalenceError> {
+        if let Some(answer) = self.identical().or_else(|| self.relabelled()) {
+            return Ok(answer);
+        }
+        let mut known = Known::default();
+        if !self.options.without_points && !self.deadline.is_past() {
+            if let Some(found) = first::look((self.a, self.b), self.domain, &self.options.data, self.seed) {
+                known.add(found, Method::Evaluation);
+            }
+            if let Some(answer) = self.settle(&mut known) {
+                return Ok(answer);
+            }
+        }
+        let reduced = self.reduce()?;
+        let cut_short = self.deadline.is_past();
+        if let Some(state) = self.options.resume.as_ref().filter(|_| !cut_short) {
+            state.belongs_to(&reduced.0.network, &reduced.1.network, self.domain)?;
+        }
+        if let Some(answer) = self.without_search(&reduced, &mut known) {
+            return Ok(answer);
+        }
+        if self.deadline.is_past() {
+            let state = self.options.resume.clone().map(Box::new);
+            let cells = state.as_ref().map_or(0, |state| state.leaves());
+            return Ok((self.undecided((0.0, cells), state, known), Method::None));
+        }
+        self.search(&reduced.0, &reduced.1, known, progress)
+    }
+
+    fn identical(&self) -> Option<Answer> {
         (self.names.0 == self.names.1).then(|| {
-            self.equal(Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() }, "identical")
+            self.equal(Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() }, Method::Identical)
         })?
     }
 
     /// The networks differ by the order and the scales of their neurons.
-    fn relabelled(&self) -> Option<Decision> {
+    fn relabelled(&self) -> Option<Answer> {
         let moves = relabelling::propose(self.a, self.b)?;
-        self.equal(Evidence::Moves { a: MoveChain::default(), b: moves }, "moves")
-    }
-
-    /// Large networks are looked at in a few points.
-    fn evaluate(&self) -> Option<Decision> {
-        let large = self.a.parameter_count().max(self.b.parameter_count()) > LARGE;
-        if !large {
-            return None;
-        }
-        let points: Vec<_> = self.random_points(FIRST_POINTS).filter(|x| self.domain.contains(x)).collect();
-        let (a, b) = (Residues::new(self.a), Residues::new(self.b));
-        let mut next = 0;
-        while let Some(at) = first_suspect(&a, &b, &points[next..]) {
-            if let Some(decision) = self.different([points[next + at].clone()], "evaluation") {
-                return Some(decision);
-            }
-            next += at + 1;
-        }
-        None
-    }
-
-    fn reduce(&self) -> Result<(Reduction, Reduction), EquivalenceError> {
-        let reduced = |network: &Network| {
-            reduce_until(&network.to_exact(), self.domain, &ReduceOptions::default(), self.deadline)
-        };
-        let (mut a, mut b) = (reduced(self.a)?, reduced(self.b)?);
-        // A hidden layer of its own lets a shallower network be compared with a deeper one.
-        match (a.network.hidden_depth(), b.network.hidden_depth()) {
-            (1, 2) => deepen(&mut a),
-            (2, 1) => deepen(&mut b),
-            _ => {}
-        }
-        Ok((a, b))
+        self.equal(Evidence::Moves { a: MoveChain::default(), b: moves }, Method::Moves)
     }
 
     /// Proofs and refutations that cost little, as long as there is time.
-    fn without_search(
-        &self,
-        (a, b): &(Reduction, Reduction),
-        options: &EquivalenceOptions,
-    ) -> Option<Decision> {
+    fn without_search(&self, (a, b): &(Reduction, Reduction), known: &mut Known) -> Option<Answer> {
         if self.deadline.is_past() {
             return None;
         }
-        if let Some(decision) = self.polynomial(a, b) {
-            return Some(self.prefer_rounding(decision, options));
+        match self.polynomial(a, b) {
+            Some(polynomial::Found::Equal(verdict, method)) => return Some((verdict, method)),
+            Some(polynomial::Found::Different(difference, method)) => {
+                known.add(difference, method);
+                if let Some(answer) = self.settle(known) {
+                    return Some(answer);
+                }
+            }
+            None => {}
         }
         if self.deadline.is_past() {
             return None;
         }
-        if let Some(decision) = self.rounding(options) {
-            return Some(decision);
+        if let Some(answer) = self.agreement(known) {
+            return Some(answer);
         }
         let budget = FalsifyBudget { deadline: self.deadline.clone(), ..FalsifyBudget::default() };
-        let x = falsify(self.a, self.b, self.domain, self.seed, &budget)?;
-        self.different([x], "falsification")
+        self.falsify(known, &budget);
+        self.settle(known)
     }
 
-    /// The procedures that need no search.
-    fn polynomial(&self, a: &Reduction, b: &Reduction) -> Option<Decision> {
-        let matching = match_layers(&a.network, &b.network);
-        let moves_a = a.moves.clone();
-        let moves_b = b.moves.clone().compose(matching.moves);
-        let (net_a, net_b) = (&a.network, &matching.network);
-        if matching.prefix == net_a.depth() && net_a.depth() == net_b.depth() {
-            return self.equal(Evidence::Moves { a: moves_a, b: moves_b }, "moves");
-        }
-        let hidden = (net_a.hidden_depth(), net_b.hidden_depth());
-        if hidden == (0, 0) {
-            return self.different(self.random_points(self.a.input_width() + 1), "affine maps");
-        }
-        if hidden == (matching.prefix + 1, matching.prefix + 1) {
-            let sides = net_a.activation_ranges(self.domain).nth(matching.prefix)?;
-            match difference_points(&Tail::of(net_a), &Tail::of(net_b), &sides, self.seed) {
-                None => {
-                    let evidence = Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix: matching.prefix };
-                    return self.equal(evidence, "hyperplanes");
+    /// The answer that the known difference gives, if it gives one.
+    fn settle(&self, known: &mut Known) -> Option<Answer> {
+        let (difference, method) = known.difference.clone()?;
+        match &self.goal {
+            Goal::Exact => self.different(difference, method),
+            Goal::Rounding if self.too_large(&difference) => self.different(difference, method),
+            Goal::Rounding => self.agreement(known).or_else(|| self.different(difference, method)),
+            Goal::Within(tolerance) if difference.size() > *tolerance => self.different(difference, method),
+            Goal::Within(tolerance) => {
+                if let Some(answer) = self.agreement(known) {
+                    return Some(answer);
                 }
-                Some(points) if matching.prefix == 0 => return self.different(points, "hyperplanes"),
-                Some(_) => {}
+                // The networks are not equal: what is left is to look for a point beyond the tolerance.
+                if let Some(far) = first::far_out((self.a, self.b), self.domain, &difference.x) {
+                    known.add(far, method);
+                }
+                if known.difference.as_ref().is_some_and(|(found, _)| found.size() <= *tolerance) {
+                    let budget = FalsifyBudget { deadline: self.deadline.clone(), ..FalsifyBudget::default() };
+                    self.falsify(known, &budget);
+                }
+                let (difference, method) = known.difference.take()?;
+                if difference.size() > *tolerance {
+                    return self.different(difference, method);
+                }
+                let known = Known { difference: Some((difference, method)) };
+                Some((self.undecided((0.0, 0), None, known), method))
             }
         }
-        match compare_on_line(net_a, &b.network, self.domain, &|| self.deadline.is_past()) {
-            Some(LineOutcome::Equal(_)) => {
-                return self.equal(Evidence::Line { a: moves_a, b: b.moves.clone() }, "breakpoints");
-            }
-            Some(LineOutcome::Different(x)) => return self.different([x], "breakpoints"),
-            Some(LineOutcome::Stopped) | None => {}
-        }
-        if hidden == (2, 2)
-            && *self.domain == Domain::Space
-            && [net_a, &b.network].into_iter().all(is_bottleneck)
-        {
-            return match bottleneck::compare(net_a, &b.network, self.seed, self.deadline) {
-                Finding::Equal { a: more_a, b: more_b } => {
-                    let (a, b) = (moves_a.compose(more_a), b.moves.clone().compose(more_b));
-                    self.equal(Evidence::Hyperplanes { a, b, prefix: 1 }, "bottleneck")
-                }
-                Finding::Different(x) => self.different([x], "bottleneck"),
-                Finding::Nothing => None,
-            };
-        }
-        None
     }
 
-    /// Points of the domain in general position.
-    fn random_points(&self, count: usize) -> impl Iterator<Item = Vec<Rational>> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let sides = self.domain.sides(self.a.input_width());
-        (0..count).map(move |_| sides.iter().map(|side| inside(side, &mut rng)).collect())
-    }
-
-    /// A difference of a few units in the last place is what rounding leaves.
-    fn prefer_rounding(&self, decision: Decision, options: &EquivalenceOptions) -> Decision {
-        let Verdict::Different { x, .. } = &decision.verdict else { return decision };
-        match self.rounding(options) {
-            Some(Decision {
-                verdict: Verdict::EquivalentUpToRounding { bound, certificate, differ_at },
-                method,
-            }) => {
-                let differ_at = Some(x.clone()).filter(|x| certificate.domain.contains(x)).or(differ_at);
-                Decision {
-                    verdict: Verdict::EquivalentUpToRounding { bound, certificate, differ_at },
-                    method,
-                }
-            }
-            _ => decision,
-        }
-    }
-
-    fn rounding(&self, options: &EquivalenceOptions) -> Option<Decision> {
-        if options.exact {
-            return None;
-        }
-        let (evidence, domain) = rounding::align(self.a, self.b, self.domain, options, self.deadline)?;
-        let (Evidence::Rounding { bound, .. } | Evidence::Nudged { bound, .. }) = &evidence else {
-            return None;
+    /// Looks for a point with a difference that answers the question.
+    fn falsify(&self, known: &mut Known, budget: &FalsifyBudget) {
+        let threshold = match &self.goal {
+            Goal::Within(tolerance) => tolerance.clone(),
+            Goal::Exact | Goal::Rounding => Rational::ZERO,
         };
-        let bound = bound.clone();
-        let certificate = self.proved(evidence, domain)?;
-        let budget = FalsifyBudget { deadline: self.deadline.clone(), points: DIFFERENCE_POINTS };
-        let differ_at = falsify(self.a, self.b, &certificate.domain, self.seed, &budget);
-        let verdict = Verdict::EquivalentUpToRounding { bound, certificate, differ_at };
-        Some(Decision { verdict, method: "rounding" })
+        let x = falsify_beyond((self.a, self.b), self.domain, self.seed, budget, &threshold);
+        if let Some(found) = x.and_then(|x| first::compare((self.a, self.b), &x)) {
+            known.add(found, Method::Falsification);
+        }
+    }
+
+    /// Whether the domain is a box without infinite sides.
+    fn is_bounded(&self) -> bool {
+        let finite = |sides: &[Interval]| sides.iter().all(|side| side.magnitude().is_some());
+        matches!(self.domain, Domain::Box(sides) if finite(sides))
+    }
+
+    /// The size of the outputs on a bounded box.
+    fn size(&self) -> &Rational {
+        self.size.get_or_init(|| first::size_on_box(self.a, self.domain, &self.options.data, self.seed))
+    }
+
+    /// Whether a difference is so large beside the outputs that nobody would call it rounding. On a bounded box no certified bound
+    /// can then be small enough.
+    fn too_large(&self, difference: &Difference) -> bool {
+        let size = match self.is_bounded() {
+            true => self.size().clone(),
+            false => {
+                let around = first::size_around(self.a, self.domain, &difference.x, self.seed);
+                Rational::from_f64(around).unwrap_or_default()
+            }
+        };
+        &difference.size() * &Rational::from(PART) > size
+    }
+
+    /// The agreement up to rounding, or within the tolerance, if there is one. A difference that is known is shown with it.
+    fn agreement(&self, known: &Known) -> Option<Answer> {
+        let (evidence, agreement) = match &self.goal {
+            Goal::Exact => return None,
+            Goal::Within(tolerance) => {
+                let aligned = self.aligned(tolerance)?;
+                if aligned.bound > *tolerance {
+                    return None;
+                }
+                let agreement = Agreement::Outputs { bound: aligned.bound.clone(), size: None };
+                (aligned.evidence.clone(), agreement)
+            }
+            Goal::Rounding if self.is_bounded() => {
+                let size = self.size().clone();
+                let aligned = self.aligned(&(&size / &Rational::from(PART)))?;
+                if &aligned.bound * &Rational::from(PART) > size {
+                    return None;
+                }
+                let agreement = Agreement::Outputs { bound: aligned.bound.clone(), size: Some(size) };
+                (aligned.evidence.clone(), agreement)
+            }
+            Goal::Rounding => {
+                let agree = || {
+                    let precision = self.options.precision;
+                    rounding::parameters_agree(self.a, self.b, self.domain, precision, self.deadline)
+                };
+                match self.close.get_or_init(agree).clone()? {
+                    Evidence::Close { a, b, relative } if relative.is_zero() => {
+                        return self.equal(Evidence::Moves { a, b }, Method::Moves);
+                    }
+                    Evidence::Close { a, b, relative } => {
+                        let agreement = Agreement::Parameters { relative: relative.clone() };
+                        (Evidence::Close { a, b, relative }, agreement)
+                    }
+                    _ => return None,
+                }
+            }
+        };
+        let certificate = self.proved(evidence).ok()?;
+        let mut known = Known { difference: known.difference.clone() };
+        if known.difference.is_none() {
+            let budget = FalsifyBudget { deadline: self.deadline.clone(), points: DIFFERENCE_POINTS };
+            let x = falsify_beyond((self.a, self.b), self.domain, self.seed, &budget, &Rational::ZERO);
+            if let Some(found) = x.and_then(|x| first::compare((self.a, self.b), &x)) {
+                known.add(found, Method::Falsification);
+            }
+            if let Some((found, method)) = &known.difference
+                && self.goal == Goal::Rounding
+                && self.too_large(found)
+            {
+                return self.different(found.clone(), *method);
+            }
+        }
+        let differ_at = known.difference.map(|(difference, _)| difference);
+        Some((Verdict::EquivalentUpToRounding { agreement, certificate, differ_at }, Method::Rounding))
+    }
+
+    /// The alignment with the best bound that was found; bounds need a bounded box.
+    fn aligned(&self, enough: &Rational) -> Option<&rounding::Aligned> {
+        let align = || {
+            let precision = (self.options.precision, self.options.tolerance);
+            rounding::align((self.a, self.b), self.domain, precision, enough, self.deadline)
+        };
+        if !self.is_bounded() {
+            return None;
+        }
+        self.aligned.get_or_init(align).as_ref()
+    }
+
+    /// The best bound that was found on the way and that the checker accepts.
+    fn bound(&self) -> Option<Rational> {
+        let aligned = self.aligned.get()?.as_ref()?;
+        self.proved(aligned.evidence.clone()).ok().map(|_| aligned.bound.clone())
     }
 
     fn search(
         &self,
         a: &Reduction,
         b: &Reduction,
-        options: &EquivalenceOptions,
+        mut known: Known,
         progress: &(dyn Fn(SearchProgress) + Sync),
-    ) -> Result<Decision, EquivalenceError> {
+    ) -> Result<Answer, EquivalenceError> {
         let limits = SearchLimits { deadline: self.deadline.clone(), leaves: None };
         let (net_a, net_b) = (&a.network, &b.network);
-        let outcome = match options.resume.clone() {
+        let outcome = match self.options.resume.clone() {
             Some(state) => regions::resume(net_a, net_b, self.domain, state, &limits, progress)?,
             None => regions::search(net_a, net_b, self.domain, &limits, progress)?,
         };
-        let decided = match outcome {
+        match outcome {
             SearchOutcome::Equal { tree, .. } => {
                 let evidence = Evidence::Regions { a: a.moves.clone(), b: b.moves.clone(), tree };
-                self.equal(evidence, "regions")
+                let certificate = self.proved(evidence).map_err(EquivalenceError::Refused)?;
+                Ok((Verdict::Equivalent { certificate }, Method::Regions))
             }
-            SearchOutcome::Different { x } => self.different([x], "regions"),
+            SearchOutcome::Different { x } => {
+                let found = first::compare((self.a, self.b), &x).filter(|_| self.domain.contains(&x));
+                let Some(found) = found else {
+                    let rule = "the networks have the same outputs at the point, or it lies outside the domain";
+                    return Err(EquivalenceError::Refused(Refusal { step: "witness".into(), rule: rule.into() }));
+                };
+                known.add(found, Method::Regions);
+                let difference = known.difference.clone();
+                self.settle(&mut known).or_else(|| {
+                    let (difference, method) = difference?;
+                    self.different(difference, method)
+                }).ok_or_else(|| {
+                    let rule = "the values at the point were not confirmed";
+                    EquivalenceError::Refused(Refusal { step: "witness".into(), rule: rule.into() })
+                })
+            }
             SearchOutcome::Undecided { explored, leaves, state } => {
                 let state = state.named(self.names.0.sha256, self.names.1.sha256);
-                let verdict = Verdict::Undecided { explored, cells: leaves, state: Some(Box::new(state)) };
-                Some(Decision { verdict, method: "regions" })
+                Ok((self.undecided((explored, leaves), Some(Box::new(state)), known), Method::Regions))
             }
-        };
-        Ok(decided.expect("what the search proves, the checker accepts"))
+            SearchOutcome::TooLarge => Ok((self.undecided((0.0, 0), None, known), Method::TooLarge)),
+        }
     }
 
-    fn equal(&self, evidence: Evidence, method: &'static str) -> Option<Decision> {
-        let certificate = self.proved(evidence, self.domain.clone())?;
-        Some(Decision { verdict: Verdict::Equivalent { certificate }, method })
+    fn undecided(&self, (explored, cells): (f64, u64), state: Option<Box<SearchState>>, known: Known) -> Verdict {
+        let difference = known.difference.map(|(difference, _)| difference);
+        let limit = self.deadline.limit();
+        Verdict::Undecided { explored, cells, state, limit, bound: self.bound(), difference }
     }
 
-    /// The first of the points at which the networks differ, exactly.
-    fn different(
-        &self,
-        points: impl IntoIterator<Item = Vec<Rational>>,
-        method: &'static str,
-    ) -> Option<Decision> {
-        points.into_iter().filter(|x| self.domain.contains(x)).find_map(|x| {
-            let (a, b) = rayon::join(|| self.a.evaluate_exact(&x), || self.b.evaluate_exact(&x));
-            let (a, b) = (a.ok()?, b.ok()?);
-            if a == b {
-                return None;
-            }
-            let evidence = Evidence::Witness { x: x.clone(), a: a.clone(), b: b.clone() };
-            let certificate = self.proved(evidence, self.domain.clone())?;
-            Some(Decision { verdict: Verdict::Different { x, a, b, certificate }, method })
-        })
+    fn equal(&self, evidence: Evidence, method: Method) -> Option<Answer> {
+        let certificate = self.proved(evidence).ok()?;
+        Some((Verdict::Equivalent { certificate }, method))
+    }
+
+    fn different(&self, Difference { x, a, b }: Difference, method: Method) -> Option<Answer> {
+        let evidence = Evidence::Witness { x: x.clone(), a: a.clone(), b: b.clone() };
+        let certificate = self.proved(evidence).ok()?;
+        Some((Verdict::Different { x, a, b, bound: self.bound(), certificate }, method))
+    }
+
+    /// The first of the points of the domain at which the networks differ, exactly.
+    fn difference(&self, points: impl IntoIterator<Item = Vec<Rational>>) -> Option<Difference> {
+        let mut points = points.into_iter().filter(|x| self.domain.contains(x));
+        points.find_map(|x| first::compare((self.a, self.b), &x))
     }
 
     /// The certificate, if the checker accepts it.
-    fn proved(&self, evidence: Evidence, domain: Domain) -> Option<Certificate> {
+    fn proved(&self, evidence: Evidence) -> Result<Certificate, Refusal> {
         let (a, b) = self.names.clone();
-        let certificate = Certificate { a, b, domain, evidence };
-        matches!(check(&certificate, self.a, self.b), Outcome::Proved(_)).then_some(certificate)
+        let certificate = Certificate { a, b, domain: self.domain.clone(), evidence };
+        match check(&certificate, self.a, self.b) {
+            Outcome::Proved(_) => Ok(certificate),
+            Outcome::Refused(refusal) => Err(refusal),
+            Outcome::Stopped => unreachable!("nobody stops it"),
+        }
     }
-}
-
-/// Puts a layer of identity weights behind the only hidden layer; its inputs are nonnegative.
-fn deepen(reduction: &mut Reduction) {
-    let layers = reduction.network.layers();
-    let (hidden, output) = (&layers[0], &layers[1]);
-    if hidden.activation() != Activation::Relu {
-        return;
-    }
-    let unit = |i: usize, j: usize| if i == j { Rational::ONE } else { Rational::ZERO };
-    let width = hidden.width();
-    let unfold = Move::Unfold {
-        layer: 1,
-        weight: (0..width).map(|i| (0..width).map(|j| unit(i, j)).collect()).collect(),
-        bias: vec![Rational::ZERO; width],
-        activation: Activation::Relu,
-        next_weight: output.weight().iter_rows().map(<[Rational]>::to_vec).collect(),
-        next_bias: output.bias().to_vec(),
-        pairs: Vec::new(),
-    };
-    unfold.apply(&mut reduction.network, &Domain::Space).expect("relu of a nonnegative number is the number");
-    reduction.moves.push(unfold);
-}
-
-/// Whether the network has two hidden ReLU layers and its first weight has full row rank.
-fn is_bottleneck(network: &ExactNetwork) -> bool {
-    let relu = network.hidden_layers().iter().all(|layer| layer.activation() == Activation::Relu);
-    let first = network.layers()[0].weight();
-    relu && first.rows() <= first.cols() && rank::rank(&first.map(Rational::to_f64)).lower == first.rows()
 }

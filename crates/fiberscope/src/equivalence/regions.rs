@@ -22,7 +22,7 @@ mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use fiberscope_check::same_on_path;
+use fiberscope_check::{regions_fit, same_on_path};
 use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Rational};
 use rayon::prelude::*;
 
@@ -86,6 +86,8 @@ pub enum SearchOutcome {
         /// Where to go on.
         state: SearchState,
     },
+    /// The networks are too large for a certificate that the checker reads, and were not searched.
+    TooLarge,
 }
 
 /// Searches for a difference of two networks on a domain until there is one, there is none, or a
@@ -112,8 +114,11 @@ pub fn search(
     progress: &(dyn Fn(SearchProgress) + Sync),
 ) -> Result<SearchOutcome, SearchError> {
     check_shapes(a, b, domain)?;
+    if !regions_fit(a, b, domain) {
+        return Ok(SearchOutcome::TooLarge);
+    }
     let problem = Problem::new(a, b, domain, limits.deadline.clone());
-    if problem.numbers.is_some() && !problem.is_late() && same_on_path(a, b, domain, []) {
+    if problem.numbers.is_some() && !problem.is_late() && same_on_path(a, b, domain, [], &|| problem.is_late()) {
         return Ok(SearchOutcome::Equal { tree: vec![CoverNode::Same], leaves: 1 });
     }
     let start = vec![Stretch::Open(Box::new(Node::root(&problem)))];
@@ -130,6 +135,9 @@ pub fn resume(
     progress: &(dyn Fn(SearchProgress) + Sync),
 ) -> Result<SearchOutcome, SearchError> {
     check_shapes(a, b, domain)?;
+    if !regions_fit(a, b, domain) {
+        return Ok(SearchOutcome::TooLarge);
+    }
     let problem = Problem::new(a, b, domain, limits.deadline.clone());
     let leaves = state.leaves();
     let stretches = state.restore((a, b, domain), &problem)?;
@@ -326,7 +334,7 @@ impl<'a> Search<'a> {
             let (operand, layer) = self.problem.name(step.unit);
             (operand, Neuron { layer, unit: step.unit.unit }, step.on)
         });
-        same_on_path(a, b, domain, named)
+        same_on_path(a, b, domain, named, &|| self.problem.is_late())
     }
 
     fn split(&self, unit: Unit) -> CoverNode {

@@ -1,12 +1,16 @@
 //! Networks that agree up to rounding.
 //!
 //! Neurons are matched by nearly equal directions; `B` is permuted and scaled (exactly, by rational
-//! factors) to lie as close to `A` as rounding allows, and the checker's lemma bounds what is left. If
-//! the widths differ, or the neurons do not match, both networks are first reduced as far as rounding
-//! allows (module `snap`): what is almost a multiple is made one, at a price that the lemma bounds too, and
-//! hidden hyperplanes are brought to their fixed place. On an unbounded domain the bound is for the box
-//! `[-1, 1]^n`, and the certificate says so.
+//! factors) to lie as close to `A` as rounding allows.
+//!
+//! On a bounded box the checker's lemma bounds what is left. If the widths differ, or the neurons do not match, both networks are first
+//! reduced as far as rounding allows (module `snap`): what is almost a multiple is made one, at a price that the lemma bounds
+//! too, and hidden hyperplanes are brought to their fixed place.
+//!
+//! On an unbounded domain no bound of this kind exists, and no box is assumed. There the parameters themselves are compared, one by one, after moves that
+//! keep the functions on that domain (module `close`).
 
+mod close;
 mod near;
 mod snap;
 
@@ -15,61 +19,95 @@ use fiberscope_core::{
     Activation, Domain, Evidence, ExactNetwork, Layer, MoveChain, Network, Rational, RoundingStep,
 };
 
-use super::EquivalenceOptions;
 use crate::limit::Deadline;
 use near::{Directions, rows};
 use snap::{Snapped, snap};
 
-/// Parameters may differ by this many units in the last place, relative to the largest of their row.
+pub use close::parameters_agree;
+
+/// For the search of an alignment, rows count as near whose entries differ by this many units in the last place of the largest one. Nothing that is said
+/// rests on this number.
 const UNITS: f64 = 64.0;
 
 /// Where neurons were merged and layers folded, errors have added up: so many times more.
 const AFTER_REDUCTION: f64 = 16.0;
 
-/// Evidence that the networks differ by rounding only, and the box it is about.
+/// Rows that differ by more are never taken for the same.
+const FARTHEST: f64 = 1.0 / 64.0;
+
+/// An alignment on a bounded box, and the bound for the difference of the outputs that it proves.
+#[derive(Clone, Debug)]
+pub struct Aligned {
+    /// The evidence for the bound.
+    pub evidence: Evidence,
+    /// The bound.
+    pub bound: Rational,
+}
+
+/// The alignment with the least bound; the first whose bound is at most `enough` ends the search. `tolerance` is the difference that was asked
+/// about, if one was: parameters may then differ by as much.
 pub fn align(
-    a: &Network,
-    b: &Network,
+    (a, b): (&Network, &Network),
     domain: &Domain,
-    options: &EquivalenceOptions,
+    (precision, tolerance): (f64, Option<f64>),
+    enough: &Rational,
     deadline: &Deadline,
-) -> Option<(Evidence, Domain)> {
-    let closeness = match options.tolerance {
-        Some(tolerance) => tolerance.max(UNITS * options.precision),
-        None => UNITS * options.precision,
-    };
-    let bounded = bounded(domain, a.input_width());
-    let within = |bound: &Rational| options.tolerance.is_none_or(|tolerance| bound.to_f64() <= tolerance);
+) -> Option<Aligned> {
     let (exact_a, exact_b) = (a.to_exact(), b.to_exact());
-    if let Some((moves, bound)) = match_closely(&exact_a, &exact_b, &bounded, closeness, deadline)
-        && within(&bound)
-    {
-        return Some((Evidence::Rounding { a: MoveChain::default(), b: moves, bound }, bounded));
+    let tight = UNITS * precision;
+    let loose = tolerance.map(|tolerance| tolerance.min(FARTHEST)).filter(|&loose| loose > tight);
+    let mut best: Option<Aligned> = None;
+    for closeness in [tight].into_iter().chain(loose) {
+        let matched = match_closely(&exact_a, &exact_b, domain, closeness, deadline);
+        let direct = matched.map(|(moves, bound)| Aligned {
+            evidence: Evidence::Rounding { a: MoveChain::default(), b: moves, bound: bound.clone() },
+            bound,
+        });
+        if keep(&mut best, direct, enough) {
+            break;
+        }
+        // What holds everywhere holds on the box; fewer moves leave more of the neurons recognisable.
+        let found = [&Domain::Space, domain].into_iter().any(|reduced_on| {
+            let domains = (reduced_on, domain);
+            let aligned = snapped((&exact_a, &exact_b), domains, (closeness, precision), deadline);
+            keep(&mut best, aligned, enough)
+        });
+        if found {
+            break;
+        }
     }
-    // What holds everywhere holds on the box; fewer moves leave more of the neurons recognisable.
-    [&Domain::Space, &bounded].into_iter().find_map(|reduced_on| {
-        let snapped = |network: &ExactNetwork| {
-            let domains = (reduced_on, &bounded);
-            snap(network.clone(), domains, closeness, options.precision, deadline)
-        };
-        let (a, mut b) = (snapped(&exact_a)?, snapped(&exact_b)?);
-        let closeness = closeness * AFTER_REDUCTION;
-        let (moves, rest) = match_closely(&a.network, &b.network, &bounded, closeness, deadline)?;
-        b.steps.push(RoundingStep::Moves(moves));
-        let bound = &(&a.change + &b.change) + &rest;
-        within(&bound).then(|| (evidence(a, b, bound), bounded.clone()))
-    })
+    best
+}
+
+/// Keeps what is better; whether it is good enough.
+fn keep(best: &mut Option<Aligned>, found: Option<Aligned>, enough: &Rational) -> bool {
+    if let Some(found) = found
+        && best.as_ref().is_none_or(|best| found.bound < best.bound)
+    {
+        *best = Some(found);
+    }
+    best.as_ref().is_some_and(|best| best.bound <= *enough)
+}
+
+/// The alignment of the networks after both are reduced up to rounding by moves that hold on the first domain.
+fn snapped(
+    (a, b): (&ExactNetwork, &ExactNetwork),
+    domains: (&Domain, &Domain),
+    (closeness, precision): (f64, f64),
+    deadline: &Deadline,
+) -> Option<Aligned> {
+    let snapped = |network: &ExactNetwork| snap(network.clone(), domains, closeness, precision, deadline);
+    let (a, mut b) = (snapped(a)?, snapped(b)?);
+    let closeness = closeness * AFTER_REDUCTION;
+    let (moves, rest) = match_closely(&a.network, &b.network, domains.1, closeness, deadline)?;
+    b.steps.push(RoundingStep::Moves(moves));
+    let bound = &(&a.change + &b.change) + &rest;
+    Some(Aligned { evidence: evidence(a, b, bound.clone()), bound })
 }
 
 /// Chains without nudges need only the simpler kind of certificate.
 fn evidence(a: Snapped, b: Snapped, bound: Rational) -> Evidence {
-    let moves = |steps: &[RoundingStep]| {
-        steps.iter().try_fold(MoveChain::default(), |chain, step| match step {
-            RoundingStep::Moves(moves) => Some(chain.compose(moves.clone())),
-            RoundingStep::Nudge(_) => None,
-        })
-    };
-    match (moves(&a.steps), moves(&b.steps)) {
+    match (a.moves(), b.moves()) {
         (Some(a), Some(b)) => Evidence::Rounding { a, b, bound },
         _ => Evidence::Nudged { a: a.steps, b: b.steps, bound },
     }
@@ -83,6 +121,20 @@ fn match_closely(
     closeness: f64,
     deadline: &Deadline,
 ) -> Option<(MoveChain, Rational)> {
+    let (moves, aligned) = relabel_closely(a, b, closeness, deadline)?;
+    if deadline.is_past() || !close_outputs(a, &aligned, closeness) {
+        return None;
+    }
+    Some((moves, rounding_bound(a, &aligned, domain).ok()?))
+}
+
+/// The order and the scales of the neurons of `B` that bring it close to `A`, and the result.
+fn relabel_closely(
+    a: &ExactNetwork,
+    b: &ExactNetwork,
+    closeness: f64,
+    deadline: &Deadline,
+) -> Option<(MoveChain, ExactNetwork)> {
     if a.widths() != b.widths() {
         return None;
     }
@@ -95,10 +147,7 @@ fn match_closely(
         let (order, factors) = close_rows(&a.layers()[layer], &aligned.layers()[layer], closeness)?;
         moves = moves.compose(super::matching::relabel_layer(&mut aligned, layer, order, factors));
     }
-    if deadline.is_past() || !close_outputs(a, &aligned, closeness) {
-        return None;
-    }
-    Some((moves, rounding_bound(a, &aligned, domain).ok()?))
+    Some((moves, aligned))
 }
 
 /// Whether the last layers agree up to `closeness` times their largest entry.
@@ -110,15 +159,6 @@ fn close_outputs(a: &ExactNetwork, b: &ExactNetwork, closeness: f64) -> bool {
     let (of_a, of_b) = (entries(a), entries(b));
     let size = of_a.iter().map(|w| w.to_f64().abs()).fold(0.0, f64::max);
     of_a.iter().zip(&of_b).all(|(x, y)| (x - y).to_f64().abs() <= closeness * size)
-}
-
-/// The domain, or the unit box if it is unbounded.
-fn bounded(domain: &Domain, inputs: usize) -> Domain {
-    let finite = |sides: &[fiberscope_core::Interval]| sides.iter().all(|side| side.magnitude().is_some());
-    match domain {
-        Domain::Box(sides) if finite(sides) => domain.clone(),
-        _ => Domain::from_bounds(&vec![(-1.0, 1.0); inputs]).expect("finite bounds"),
-    }
 }
 
 /// For every row of `A` the row of `B` with nearly the same direction, and the factor between them.
@@ -143,9 +183,24 @@ fn close_rows(
     Some((order, factors))
 }
 
-/// The factor between the largest entries of two rows; 1 if they are equal as they are.
+/// The factor between two rows that are nearly multiples: 1 or the quotient of the largest entries if that makes them equal, otherwise the
+/// middle of the quotients of their entries, as a double. (The quotient of one entry would hand the error of that entry on to all others, and from
+/// layer to layer.)
 fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Rational {
     let entries = || crate::lines::entries(a, i).zip(crate::lines::entries(b, j));
-    let largest = entries().max_by_key(|(x, _)| x.abs());
-    largest.and_then(|(x, y)| Some(x * &y.recip()?)).unwrap_or(Rational::ONE)
+    let Some(largest) = entries().max_by_key(|(x, _)| x.abs()) else { return Rational::ONE };
+    let Some(quotient) = largest.1.recip().map(|inverse| largest.0 * &inverse) else { return Rational::ONE };
+    if entries().all(|(x, y)| *x == y * &quotient) {
+        return quotient;
+    }
+    let size = largest.0.to_f64().abs();
+    let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+    for (x, y) in entries().map(|(x, y)| (x.to_f64(), y.to_f64())) {
+        // Entries far below the largest one may have lost their last places to it.
+        let part = x / y;
+        if part.is_finite() && part > 0.0 && x.abs() > size * 2f64.powi(-20) {
+            (least, most) = (least.min(part), most.max(part));
+        }
+    }
+    Rational::from_f64((least + most) / 2.0).filter(Rational::is_positive).unwrap_or(quotient)
 }

@@ -114,8 +114,8 @@ impl<'a> Inquiry<'a> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        if self.options.deadline.is_past() {
-            return Err(Halt::Limit("the time limit was reached".into()));
+        if let Some(limit) = self.options.deadline.limit() {
+            return Err(Halt::Limit(limit.to_string()));
         }
         if let Some(most) = self.options.max_queries.filter(|&most| self.count() + rows.len() as u64 > most) {
             return Err(Halt::Limit(format!("the limit of {most} queries was reached")));

@@ -1,27 +1,33 @@
-//! The generic fiber of a three-layer network with a bottleneck, `f = W_3 relu(W_2 relu(W_1 x + b_1) + b_2) + b_3`.
+//! The fiber of a three-layer network with a bottleneck, `f = W_3 relu(W_2 relu(W_1 x + b_1) + b_2) + b_3`.
 //!
-//! Let `n_0 >= n_1 >= 2` and `W_1` have full row rank, so that the first layer maps onto the orthant. After leaving out dead second-layer neurons, either
-//! every first-layer hyperplane is visible, or exactly one, `H_k`, is *hidden*: `W_2[j,k] > 0`, `W_2[j,i] < 0` for `i != k` and `b_2[j] < 0` for all `j`. The generic
+//! Let `n_0 >= n_1 >= 2` and `W_1` have full row rank, so that the first layer maps onto the orthant, and let `g` be the map behind it. Either every first-layer hyperplane is visible, or exactly one, `H_k`, is *hidden*:
+//! `g = sum_j a_j relu(u_j x + t_j) + const` with `u_j[k] > 0`, `u_j[i] < 0` for `i != k` and `t_j < 0` for all `j`. The generic
 //! parameters with the same function are, modulo permutation and scaling [threelayer2026, Sections 5 and 6]:
 //!
-//! - not hiding: the same first layer, and behind it the fiber of one hidden layer on the orthant ([`LayerFiber`]);
+//! - not hiding: the same first layer, and behind it the generic pieces of the fiber of `g` on the orthant ([`LayerFiber`]), whose other pieces have the function, too;
 //! - hiding: the translations `b_1[k] += t`, `b_2[j] -= t W_2[j,k]` for `t >= t_min = max_j b_2[j] / W_2[j,k]`; with one live second-layer neuron, the
-//!   translations of all `2^(n_1 - 1)` flips;
-//! - dead second-layer neurons: times everything that keeps them dead, `n_1 + n_3` dimensions each.
+//!   translations of all `2^(n_1 - 1)` flips; times everything that keeps the dead second-layer neurons dead, `n_1 + n_3` dimensions each.
+//!
+//! Both are found from `g`, not by counting the given neurons: a parameter whose linear neurons undo what turned neurons do has the fiber of the function.
 
-use fiberscope_core::{Activation, Condition, ExactNetwork, Layer, Matrix, Neuron, Rational, Scalar};
+use fiberscope_core::{Activation, Condition, ExactNetwork, Layer, Matrix, Network, Neuron, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::layer::{Ground, LayerFiber};
+use super::component::{Orientation, Piece};
+use super::coordinates::Coordinates;
+use super::layer::{Ground, LayerFiber, OrientedHyperplane, factor_on};
+use super::membership::Violation;
 use crate::rank::rank_at_most;
 
-/// The generic fiber of a three-layer network with a bottleneck.
+/// The fiber of a three-layer network with a bottleneck.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BottleneckFiber {
     pub(super) network: ExactNetwork,
     rest: Rest,
     dead: Vec<usize>,
+    /// If a hyperplane is hidden: why the given parameter lies in no piece.
+    apart: Option<Violation>,
     conditions: Vec<Condition>,
 }
 
@@ -44,15 +50,16 @@ pub struct HiddenHyperplane {
     pub least: Rational,
     /// Whether one second-layer neuron is alive, so that the other neurons of layer 1 can be flipped.
     pub flips: bool,
+    /// Whether the masked products have the largest possible ranks; `None` if that was too much work.
+    pub generic: Option<bool>,
 }
 
 const RANK: &str = "n_0 >= n_1 and W_1 has full row rank";
 const TWO: &str = "layer 1 has at least two neurons";
-const ALIVE: &str = "some neuron of layer 2 is not dead";
+const ALIVE: &str = "the function is not constant";
 const STRICT: &str = "a layer that hides a hyperplane has no zero weight or bias in its live neurons";
 const VISIBLE: &str = "every hyperplane of layer 1 is visible or hidden";
 const RELU: &str = "the hidden layers have ReLU activation";
-const LIVE_CONNECTED: &str = "every neuron of layer 2 that is not dead has outgoing weights";
 
 impl BottleneckFiber {
     /// The fiber of a network with two hidden layers, or the conditions that were checked, of which at least one fails.
@@ -66,39 +73,79 @@ impl BottleneckFiber {
         checked.add(RELU, identity.map(|l| format!("layer {} has identity activation", l + 1)));
         checked.add(TWO, (first.width() < 2).then(|| format!("it has {}", first.width())));
         checked.add(RANK, rank_defect(first));
-        let dead: Vec<usize> = (0..second.width())
-            .filter(|&j| Ground::Orthant.role(second.weight().row(j), &second.bias()[j]) < 0)
-            .collect();
-        let live: Vec<usize> = (0..second.width()).filter(|j| !dead.contains(j)).collect();
-        checked.add(ALIVE, live.is_empty().then(|| format!("all {} neurons are dead", dead.len())));
-        let mut conditions = checked.finish()?;
-        let rest = match hidden_unit(second, &live) {
-            Some(unit) => {
-                let mut checked = Checked(conditions);
-                checked.add(STRICT, vanishing_entry(second, &live));
-                let unconnected = live.iter().find(|&&j| third.weight().column(j).all(Rational::is_zero));
-                checked.add(LIVE_CONNECTED, unconnected.map(|&unit| Neuron { layer: 1, unit }.to_string()));
-                conditions = checked.finish()?;
-                let distinct = LayerFiber::new(second, third, Ground::Orthant, 1);
-                conditions.extend(
-                    distinct.map_err(|more| [&conditions[..], &more].concat())?.conditions().to_vec(),
-                );
-                let least = live.iter().map(|&j| &second.bias()[j] / &second.weight()[(j, unit)]).max();
-                let least = least.expect("some neuron is alive");
-                Rest::Hiding(HiddenHyperplane { unit, least, flips: live.len() == 1 })
+        let conditions = checked.finish()?;
+        let layer = LayerFiber::in_coordinates(second, third, Ground::Orthant, 1, Coordinates::behind(first))
+            .map_err(|more| [&conditions[..], &more].concat())?;
+        let mut checked = Checked(conditions);
+        checked.add(ALIVE, constant(&layer));
+        let mut fiber = BottleneckFiber {
+            network: network.clone(),
+            dead: layer.dead(),
+            rest: Rest::Layerwise(layer),
+            apart: None,
+            conditions: Vec::new(),
+        };
+        let Rest::Layerwise(layer) = &fiber.rest else { return Err(checked.0) };
+        match hidden_by(layer) {
+            Some((unit, orientation)) => {
+                checked.add(STRICT, vanishing_entry(layer, second));
+                fiber.conditions = checked.finish()?;
+                fiber.hide(unit, orientation);
             }
             None => {
-                let layer = LayerFiber::new(second, third, Ground::Orthant, 1);
-                let layer = layer.map_err(|more| [&conditions[..], &more].concat())?;
-                conditions.extend(layer.conditions().to_vec());
-                let mut checked = Checked(conditions);
-                checked
-                    .add(VISIBLE, invisible(second, third).map(|unit| Neuron { layer: 0, unit }.to_string()));
-                conditions = checked.finish()?;
-                Rest::Layerwise(layer)
+                checked.add(VISIBLE, invisible(layer).map(|unit| Neuron { layer: 0, unit }.to_string()));
+                fiber.conditions = checked.finish()?;
             }
+        }
+        Ok(fiber)
+    }
+
+    /// Describes the translations of the hidden neuron `unit`. If the given parameter does not hide it itself, a parameter that does takes its place.
+    fn hide(&mut self, unit: usize, orientation: Orientation) {
+        let Rest::Layerwise(layer) = &self.rest else { return };
+        let live = oriented(layer, &orientation);
+        let least = live.iter().map(|(row, offset)| offset / &row[unit]).max().unwrap_or(Rational::ZERO);
+        let piece = Piece { orientation, linear: 0 };
+        let hidden = HiddenHyperplane {
+            unit,
+            least,
+            flips: live.len() == 1,
+            generic: layer.component(&piece).and_then(|component| component.generic),
         };
-        Ok(BottleneckFiber { network: network.clone(), rest, dead, conditions })
+        self.apart = match layer.own() {
+            Ok(own) if own == piece => None,
+            Ok(own) => Some(Violation::Hidden(format!(
+                "its function is that of networks that hide the hyperplane of neuron {} of layer 1, its own layer 2 does not: with this first layer it is in the piece {own}, which is not generic",
+                unit + 1
+            ))),
+            Err(violation) => Some(Violation::SecondLayer(Box::new(violation))),
+        };
+        if self.apart.is_some() {
+            let (dead, n1) = (live.len()..live.len() + layer.others(), layer.inputs());
+            let row = |j: usize, i: usize| live.get(j).map_or(-Rational::ONE, |live| live.0[i].clone());
+            let weight = Matrix::from_fn(dead.end, n1, row);
+            let bias = (0..dead.end).map(|j| live.get(j).map_or(-Rational::ONE, |live| live.1.clone()));
+            let out = Matrix::from_fn(layer.outputs(), dead.end, |o, j| {
+                layer.hyperplanes().get(j).map_or(Rational::ZERO, |each| each.weight[o].clone())
+            });
+            let (_, constant) = layer.affine_rest(&piece.orientation);
+            let layers = vec![
+                self.network.layers()[0].clone(),
+                Layer::new(weight, bias.collect(), Activation::Relu),
+                Layer::new(out, constant, Activation::Identity),
+            ];
+            self.network = Network::new(layers).expect("layers of the same shapes");
+            self.dead = dead.collect();
+        }
+        self.rest = Rest::Hiding(hidden);
+    }
+
+    /// If a hyperplane is hidden: the piece of the given parameter, or why it lies in none.
+    pub(super) fn own_hiding(&self) -> Result<Piece, Violation> {
+        match &self.apart {
+            Some(violation) => Err(violation.clone()),
+            None => Ok(self.piece_of_flips(&vec![false; self.network.widths()[1]])),
+        }
     }
 
     /// What is free.
@@ -116,18 +163,9 @@ impl BottleneckFiber {
         &self.conditions
     }
 
-    /// The given parameter.
+    /// The given parameter; if its function is that of networks that hide a hyperplane and it is not one of them, such a network.
     pub fn network(&self) -> &ExactNetwork {
         &self.network
-    }
-
-    /// The dimension at the given parameter, modulo permutation and scaling.
-    pub fn dimension(&self) -> usize {
-        let widths = self.network.widths();
-        match &self.rest {
-            Rest::Layerwise(fiber) => fiber.dimension(),
-            Rest::Hiding(_) => 1 + self.dead.len() * (widths[1] + widths[3]),
-        }
     }
 }
 
@@ -156,57 +194,76 @@ fn rank_defect(first: &Layer<Rational>) -> Option<String> {
     (rank < n).then(|| format!("W_1 has rank {rank}, expected {n}"))
 }
 
-/// The neuron that all live neurons hide, where zeros count as negative.
-fn hidden_unit(second: &Layer<Rational>, live: &[usize]) -> Option<usize> {
-    let mut hidden = None;
-    for &j in live {
-        let mut positive = (0..second.input_width()).filter(|&i| second.weight()[(j, i)].is_positive());
-        let unit = positive.next()?;
-        let same = hidden.is_none_or(|other| other == unit);
-        if !same || positive.next().is_some() || second.bias()[j].is_positive() {
-            return None;
-        }
-        hidden = Some(unit);
-    }
-    hidden
-}
-
-fn vanishing_entry(second: &Layer<Rational>, live: &[usize]) -> Option<String> {
-    live.iter().find_map(|&unit| {
-        let neuron = Neuron { layer: 1, unit };
-        match second.weight().row(unit).iter().position(Rational::is_zero) {
-            Some(input) => Some(format!("{neuron}: its weight on input {} is 0", input + 1)),
-            None => second.bias()[unit].is_zero().then(|| format!("{neuron}: its bias is 0")),
-        }
+/// Why the map is constant, if it is.
+fn constant(layer: &LayerFiber) -> Option<String> {
+    let (matrix, _) = layer.affine_rest(&Orientation::new(vec![true; layer.hyperplanes().len()]));
+    let constant = layer.hyperplanes().is_empty() && matrix.entries().iter().all(Rational::is_zero);
+    let (dead, width) = (layer.dead().len(), layer.others());
+    constant.then(|| {
+        if dead == width { format!("all {dead} neurons of layer 2 are dead") } else { "it is".into() }
     })
 }
 
-/// A neuron of layer 1 for which no point of its hyperplane was found where the gradient jumps: activations `a` with `a_k = 0`, at which the live neurons'
-/// `W_3 D W_2[:, k]` is not zero.
-fn invisible(second: &Layer<Rational>, third: &Layer<Rational>) -> Option<usize> {
+/// The rows and offsets of the visible neurons with an orientation.
+fn oriented(layer: &LayerFiber, orientation: &Orientation) -> Vec<(Vec<Rational>, Rational)> {
+    let row = |(each, &active): (&OrientedHyperplane, &bool)| {
+        let sign = Rational::from(if active { 1 } else { -1 });
+        (each.normal.iter().map(|u| u * &sign).collect(), &each.offset * &sign)
+    };
+    layer.hyperplanes().iter().zip(orientation.active()).map(row).collect()
+}
+
+/// The neuron of layer 1 that the map hides, where zeros count as negative, and the orientation in which its visible neurons do.
+fn hidden_by(layer: &LayerFiber) -> Option<(usize, Orientation)> {
+    // The neuron whose weight alone is positive, if the neuron on the hyperplane has this sign.
+    let only = |each: &OrientedHyperplane, sign: i8| -> Option<usize> {
+        let mut positive = (0..each.normal.len()).filter(|&i| each.normal[i].signum() == sign);
+        let unit = positive.next()?;
+        (positive.next().is_none() && each.offset.signum() != sign).then_some(unit)
+    };
+    let first = layer.hyperplanes().first()?;
+    [1, -1].into_iter().filter_map(|sign| only(first, sign)).find_map(|unit| {
+        let active =
+            |each| [1, -1].into_iter().find(|&sign| only(each, sign) == Some(unit)).map(|sign| sign > 0);
+        let orientation = Orientation::new(layer.hyperplanes().iter().map(active).collect::<Option<_>>()?);
+        let (matrix, _) = layer.affine_rest(&orientation);
+        matrix.entries().iter().all(Rational::is_zero).then_some((unit, orientation))
+    })
+}
+
+fn vanishing_entry(layer: &LayerFiber, second: &Layer<Rational>) -> Option<String> {
+    layer.hyperplanes().iter().find_map(|each| {
+        let at = each.normal.iter().chain([&each.offset]).position(Rational::is_zero)?;
+        let unit = (0..second.width()).find(|&unit| factor_on(each, second, unit).is_some())?;
+        let neuron = Neuron { layer: 1, unit };
+        Some(match at {
+            at if at < each.normal.len() => format!("{neuron}: its weight on input {} is 0", at + 1),
+            _ => format!("{neuron}: its bias is 0"),
+        })
+    })
+}
+
+/// A neuron of layer 1 for which no point of its hyperplane was found where the gradient jumps: activations `x` with `x_k = 0` at which the map has another slope than 0 in `x_k`.
+fn invisible(layer: &LayerFiber) -> Option<usize> {
     const TRIES: usize = 400;
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let (n1, n2) = (second.input_width(), second.width());
-    let mut open: Vec<usize> = (0..n1).collect();
+    let n1 = layer.inputs();
+    let mut open: Vec<usize> = layer.coordinates.order.clone();
     for attempt in 0..TRIES {
         // Sparse and dense points of very different sizes reach thin cells, too.
         let sparse = attempt % 2 == 1;
-        let a: Vec<Rational> = (0..n1)
+        let point: Vec<Rational> = (0..n1)
             .map(|_| {
                 let zero = sparse && rng.random_range(0..n1) > 1;
                 let (mantissa, exponent) = (rng.random_range(1..256), rng.random_range(-16..8));
                 if zero { Rational::ZERO } else { Rational::dyadic(mantissa, exponent) }
             })
             .collect();
-        let z = Scalar::product(second.weight(), &Matrix::from_entries(n1, 1, a.clone()).expect("a column"));
-        let z = z.expect("as many rows as inputs");
+        let x = layer.coordinates.inputs(&point);
+        let values = layer.values(&x);
         open.retain(|&k| {
-            let value = |j: usize| &(&z[(j, 0)] + &second.bias()[j]) - &(&second.weight()[(j, k)] * &a[k]);
-            let signs: Vec<i8> = (0..n2).map(|j| value(j).signum()).collect();
-            let jump = |row: &[Rational]| -> Rational {
-                (0..n2).filter(|&j| signs[j] > 0).map(|j| &row[j] * &second.weight()[(j, k)]).sum()
-            };
-            signs.contains(&0) || !third.weight().iter_rows().any(|row| !jump(row).is_zero())
+            let slope = layer.slope_on_face(&values, &x, k);
+            !slope.is_some_and(|slope| slope.iter().any(|x| !x.is_zero()))
         });
         if open.is_empty() {
             return None;

@@ -1,20 +1,19 @@
-//! The components of the generic fiber of a map with one hidden layer, one per orientation.
+//! The pieces of the fiber of a map with one hidden layer: an orientation `S` of the visible neurons and a number `l'` of linear ones.
 //!
-//! Component `S` asks for `V W = M_S` with `l` rows `W >= 0`. Let `rho = rank M_S`. The *nonnegative column rank* of `M_S`, the least number of rows for which
-//! this is possible, is `rho` if the columns of `M_S` span a pointed cone and `rho + 1` if not [threelayer2026, Section 4]; on `R^d`, where linear neurons have `W = 0`, the component
-//! is non-empty iff `M_S = 0`.
+//! Let `M_S` (`m x d`) be what the linear neurons must supply, `rho = rank M_S`, `k = min(m, d)`, and `s` the number of neurons that lie on no visible hyperplane: `l'` of them linear, the others dead. Piece
+//! `(S, l')` asks for `V W = M_S` with `l'` rows `W >= 0` and for the rank `min(l', m, d)` of `V W`, that is for `l' = rho` if `rho < k`, and for `l' >= rho` if `rho = k`.
 //!
-//! **Dimension** of `{(V, W) : V W = M, W >= 0}`, hence (the rows' norms take away what the free biases `c >= 0` add) of the component modulo
-//! scaling. Let `q = rank V`, `rho <= q <= min(l, m)`. The `V` of rank `q` whose columns span a space that contains those of `M` have dimension
-//! `q l + (q - rho)(m - q)`. Over such a `V` the `W` with `V W = M` are an affine space of dimension `(l - q) d`, which has points with
-//! positive entries for the `V` (an open set of them) whose columns positively span; these exist if `q < l`. If `q = l`, `W` is determined by `V`, and it is `>= 0` for an open set of `V` if
-//! the cone of `M` is pointed, else for none. So
+//! **Lemma** [threelayer2026, Section 4]. For such an `l'` there are `V` and `W >= 0` with `V W = M_S` iff `l' = 0`, or `l' >= d`, or `l' >= m + 1`, or the columns of `M_S` that are not zero lie in an open half-space (the cone is *pointed*).
+//! *Proof.* `W = 1` for `l' = d`, `V = [1, -1]`, `W = [M_S + 1 g; g]` for `l' = m + 1`; more rows get `V = 0`. Else `l' = rho`: if `V W = M_S`, then `V` is injective, and the sum of the coordinates of its image is positive on the columns
+//! that are not zero; conversely see the module `factor`.
+//!
+//! **Dimension** modulo permutation and scaling (the rows' norms take away what the free biases `c >= 0` add; a dead neuron is free, less its scale):
 //!
 //! ```text
-//! dim = max { q l + (q - rho)(m - q) + (l - q) d :  rho <= q <= min(l, m),  q < l or M pointed },
+//! dim = l' (m + d) - rho (m + d - rho) + (s - l') (m + d) = s (m + d) - rho (m + d - rho).
 //! ```
 //!
-//! which is `l (m + d) - r (m + d - r)` if `rho = r = min(l, m, d)`.
+//! It does not depend on `l'`, and falls with `rho <= k`. On `R^d`, where there are no linear and no dead neurons, `s = 0`, and a piece has points iff `M_S = 0`.
 
 use std::fmt;
 
@@ -63,12 +62,33 @@ impl fmt::Display for Orientation {
     }
 }
 
-/// A component of the fiber: the parameters with one orientation.
+/// A piece of the fiber by name: which visible neurons are active at the base point, and how many of the others are linear.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Piece {
+    /// The orientation `S`.
+    pub orientation: Orientation,
+    /// The number `l'` of linear neurons.
+    pub linear: usize,
+}
+
+impl fmt::Display for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "({}, {} linear)", self.orientation, self.linear)
+    }
+}
+
+/// A piece of the fiber and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FiberComponent {
     /// The orientation `S`.
     pub orientation: Orientation,
-    /// Whether there are parameters with it, and why.
+    /// The number `l'` of linear neurons.
+    pub linear: usize,
+    /// The number of dead neurons; `None` if there are fewer neurons than the linear ones that are needed.
+    pub dead: Option<usize>,
+    /// Whether its masked products have the largest possible ranks, as those of generic parameters have; `None` if that was too much work.
+    pub generic: Option<bool>,
+    /// Whether it has points, and why.
     pub existence: Existence,
     /// The rank of `M_S`.
     pub rank: usize,
@@ -76,23 +96,52 @@ pub struct FiberComponent {
     pub dimension: Option<usize>,
 }
 
-/// Why a component has points or has none.
+/// Why a piece has points or has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Existence {
-    /// It is the component of the given parameter.
-    Given,
     /// `M_S` is zero and no linear neuron is needed.
     NothingToAbsorb,
-    /// More linear neurons than the rank of `M_S`: rank + 1 generators always suffice.
-    EnoughLinear,
+    /// As many linear neurons as inputs, or more.
+    AsManyAsInputs,
+    /// More linear neurons than outputs.
+    MoreThanOutputs,
     /// As many linear neurons as the rank, and the columns span a pointed cone: a functional that is positive on them.
     PointedCone(Vec<Rational>),
-    /// A flip of the given parameter across its hidden hyperplane.
-    Flipped,
-    /// Empty: the rank of `M_S` is larger than the number of linear neurons.
+    /// The translations of a hidden hyperplane.
+    Translations,
+    /// Empty: the rank of `M_S` is larger than the number of neurons that can be linear.
     RankTooLarge,
     /// Empty: as many linear neurons as the rank, but the columns of `M_S` with these nonnegative multipliers add up to zero.
     NotPointed(Vec<Rational>),
+}
+
+/// The numbers that the pieces of all orientations have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// The number `s` of neurons on no visible hyperplane.
+    pub others: usize,
+    /// The number `m` of outputs.
+    pub outputs: usize,
+    /// The number `d` of inputs.
+    pub inputs: usize,
+}
+
+impl Counts {
+    /// `min(m, d)`, the largest rank of `M_S`.
+    pub fn full(self) -> usize {
+        self.outputs.min(self.inputs)
+    }
+
+    /// The dimension of the pieces of an orientation, those that have points.
+    pub fn dimension(self, rank: usize) -> usize {
+        let both = self.outputs + self.inputs;
+        self.others * both - rank * (both - rank)
+    }
+
+    /// Whether `(S, l')` is listed, for the rank of `M_S`.
+    pub fn lists(self, rank: usize, linear: usize) -> bool {
+        linear == rank || (rank == self.full() && linear >= rank && linear <= self.others)
+    }
 }
 
 impl FiberComponent {
@@ -101,66 +150,66 @@ impl FiberComponent {
         matches!(self.existence, Existence::RankTooLarge | Existence::NotPointed(_))
     }
 
-    /// The component of orientation `S` with `M_S` of the given shape and rank, for `linear` neurons; `given` if the given parameter lies in it. Whether the columns of `M_S` span a
-    /// pointed cone is asked for where it matters only.
+    /// Its name.
+    pub fn piece(&self) -> Piece {
+        Piece { orientation: self.orientation.clone(), linear: self.linear }
+    }
+
+    /// The piece `(S, l')`, for `M_S` of the given rank. Whether its columns span a pointed cone is asked for where it matters only.
     pub(super) fn new(
-        orientation: Orientation,
-        (m, d): (usize, usize),
+        piece: Piece,
+        counts: Counts,
         rank: usize,
-        linear: usize,
-        given: bool,
+        generic: Option<bool>,
         pointedness: &mut dyn FnMut() -> Pointedness,
     ) -> Self {
-        let existence = match rank {
-            0 if !given => Existence::NothingToAbsorb,
-            _ if rank > linear => Existence::RankTooLarge,
-            _ if given => Existence::Given,
-            _ if rank < linear => Existence::EnoughLinear,
+        let Piece { orientation, linear } = piece;
+        let existence = match linear {
+            _ if linear > counts.others || linear < rank => Existence::RankTooLarge,
+            0 => Existence::NothingToAbsorb,
+            _ if linear >= counts.inputs => Existence::AsManyAsInputs,
+            _ if linear > counts.outputs => Existence::MoreThanOutputs,
             _ => match pointedness() {
                 Pointedness::Pointed { functional } => Existence::PointedCone(functional),
                 Pointedness::NotPointed { combination } => Existence::NotPointed(combination),
             },
         };
-        let empty = matches!(existence, Existence::RankTooLarge | Existence::NotPointed(_));
-        let pointed = match &existence {
-            // With as many neurons as the rank, being non-empty is being pointed; with more it matters only below the largest rank of V.
-            Existence::EnoughLinear | Existence::Given if rank < linear && linear <= m => {
-                matches!(pointedness(), Pointedness::Pointed { .. })
-            }
-            _ => !empty,
+        let mut component = FiberComponent {
+            orientation,
+            linear,
+            dead: counts.others.checked_sub(linear),
+            generic,
+            existence,
+            rank,
+            dimension: None,
         };
-        let dimension = if empty { None } else { factor_dimension(linear, m, d, rank, pointed) };
-        FiberComponent { orientation, existence, rank, dimension }
+        component.dimension = (!component.is_empty()).then(|| counts.dimension(rank));
+        component
     }
-}
-
-/// The dimension of `{(V, W) : V W = M, W >= 0}` without zero rows in `W`, for `M` of shape `m x d` and the given rank, `l` rows in `W`; `None` if it is empty.
-pub fn factor_dimension(l: usize, m: usize, d: usize, rank: usize, pointed: bool) -> Option<usize> {
-    let possible = |&q: &usize| q < l || (q == l && pointed && (rank > 0 || l == 0));
-    (rank..=l.min(m)).filter(possible).map(|q| q * l + (q - rank) * (m - q) + (l - q) * d).max()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The formula of the one-hidden-layer fiber, `l (m + d) - r (m + d - r)` with `r = min(l, m, d)`, and `m + d` for each dead neuron.
     #[test]
     fn the_table_of_dimensions() {
-        let generic = |l: usize, m: usize, d: usize| {
-            let r = l.min(m).min(d);
-            (l * (m + d) - r * (m + d - r), factor_dimension(l, m, d, r, true))
-        };
-        for l in 0..7 {
-            for m in 1..6 {
-                for d in 1..6 {
-                    let (formula, found) = generic(l, m, d);
-                    assert_eq!(found, Some(formula), "l = {l}, m = {m}, d = {d}");
+        for others in 0..7 {
+            for outputs in 1..6 {
+                for inputs in 1..6 {
+                    let counts = Counts { others, outputs, inputs };
+                    for rank in 0..=counts.full().min(others) {
+                        for linear in (rank..=others).filter(|&linear| counts.lists(rank, linear)) {
+                            let r = linear.min(outputs).min(inputs);
+                            let both = outputs + inputs;
+                            let expected = linear * both - r * (both - r) + (others - linear) * both;
+                            assert_eq!(counts.dimension(rank), expected, "{counts:?} {rank} {linear}");
+                        }
+                    }
                 }
             }
         }
-        assert_eq!(factor_dimension(2, 3, 4, 2, true), Some(4));
-        assert_eq!(factor_dimension(4, 3, 5, 3, false), Some(3 * 4 + 5));
-        assert_eq!(factor_dimension(3, 3, 5, 3, false), None);
     }
 
     #[test]

@@ -139,6 +139,10 @@ pub fn follow(
     for integrator in [Integrator::GradientDescent, Integrator::RungeKutta] {
         let cost = if integrator == Integrator::GradientDescent { 1.0 } else { 4.0 };
         for k in 0..=options.halvings {
+            if options.deadline.is_past() {
+                complete = false;
+                break;
+            }
             let steps = options.steps << k;
             let step = options.time / steps as f64;
             match trace(&mut field, network, (integrator, step, steps), hidden, &options.deadline)? {

@@ -1,19 +1,21 @@
-//! A first point of a component: `V W = M_S` with `W >= 0`, of dyadic numbers where `M_S` has them.
+//! A first point of a piece: `V W = M_S` with `W >= 0`, of dyadic numbers where `M_S` has them.
 //!
-//! - More linear neurons than the rank of `M` (rank `m`): `V = [I, -1, 0]`, `W = [M + 1 g; g; free]` for a row `g` that is large enough. The vector
+//! - More linear neurons than outputs: `V = [I, -1, 0]`, `W = [M + 1 g; g; free]` for a row `g` that is large enough. The vector
 //!   of ones lies in the kernel of `[I, -1]`, so that `g` may grow.
-//! - As many as inputs: `W = I`, `V = M`.
-//! - As many as the rank `m`, and a functional `y` is positive on the columns, with `y_p = 1` or `-1`: the rows `y` and `e_i + k y` (`i != p`) for large `k` make a matrix `Y` with
-//!   `det Y = 1` or `-1`, whose inverse has no denominators but those of `y`; `W = Y M`, `V = Y^-1`.
-//! - Otherwise (a rank defect) a rational factorisation [threelayer2026, Section 4].
+//! - As many as inputs, or more: `W = [I; free]`, `V = [M, 0]`.
+//! - As many as the rank, and a functional is positive on the columns that are not zero: `M = C B` for rows `B` of `M` that are a basis of its row space. Take a functional `y` that is positive on the columns of `B`, with `y_p = 1` or `-1`; the rows `y` and
+//!   `e_i + k y` (`i != p`) for large `k` make a matrix `Y` with `det Y = 1` or `-1`, whose inverse has no denominators but those of `y`; `W = Y B`, `V = C Y^-1`.
+//!
+//! [threelayer2026, Section 4]
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Matrix, Rational, Scalar};
 
 use super::component::{Existence, FiberComponent};
 use super::layer::LayerFiber;
-use super::pointed::dot;
+use super::pointed::{Pointedness, dot, pointedness};
 use crate::limit::Deadline;
-use crate::reduce::{Allowed, allowed_factorization, inverse};
+use crate::rank::independent_rows;
+use crate::reduce::{coordinates, inverse};
 
 /// A factorisation `left * right` with `right >= 0`.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,41 +31,43 @@ pub struct Factors {
 }
 
 impl LayerFiber {
-    /// A factorisation for a component of this fiber; `None` if it is empty, or if the exact factorisation is too much work.
+    /// A factorisation for a piece of this fiber; `None` if it is empty.
     pub fn factors(&self, component: &FiberComponent) -> Option<Factors> {
-        let (l, m, d) = (self.linear().len(), self.outputs(), self.inputs());
-        let given = component.orientation == *self.own();
-        if component.is_empty() {
-            return None;
-        }
+        let (l, m, d) = (component.linear, self.outputs(), self.inputs());
         let (matrix, _) = self.affine_rest(&component.orientation);
-        let found = if l == 0 {
-            Factors { left: zeros(m, 0), right: zeros(0, d), loose: 0, used: 0 }
-        } else if component.rank == m && l > m {
-            loose(&matrix, l)
-        } else if given {
-            self.given()
-        } else if l == d {
-            let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
-            Factors { right: Matrix::from_fn(d, d, unit), left: matrix.clone(), loose: 0, used: l }
-        } else if let (Existence::PointedCone(functional), true) = (&component.existence, component.rank == m)
-        {
-            pointed(&matrix, functional)?
-        } else {
-            rational(&matrix, l)?
+        let given = || self.own().is_ok_and(|own| own == component.piece());
+        let found = match &component.existence {
+            Existence::NothingToAbsorb => {
+                Factors { left: zeros(m, 0), right: zeros(0, d), loose: 0, used: 0 }
+            }
+            _ if !component.is_empty() && l > m => loose(&matrix, l),
+            _ if !component.is_empty() && given() => self.given(),
+            Existence::AsManyAsInputs => Factors {
+                right: Matrix::from_fn(l, d, |i, j| if i == j { Rational::ONE } else { Rational::ZERO }),
+                left: Matrix::from_fn(
+                    m,
+                    l,
+                    |o, k| if k < d { matrix[(o, k)].clone() } else { Rational::ZERO },
+                ),
+                loose: 0,
+                used: d,
+            },
+            Existence::PointedCone(functional) if l == m => pointed(&matrix, functional)?,
+            Existence::PointedCone(_) => pointed_of_smaller_rank(&matrix)?,
+            _ => return None,
         };
         debug_assert!(found.right.entries().iter().all(|x| !x.is_negative()));
         Some(found)
     }
 
     /// The factorisation of the given parameter.
-    pub(super) fn given(&self) -> Factors {
-        let l = self.linear().len();
+    fn given(&self) -> Factors {
+        let linear = self.linear();
         Factors {
-            left: self.output.weight().select_columns(self.linear()),
-            right: self.hidden.weight().select_rows(self.linear()),
+            left: self.output.weight().select_columns(&linear),
+            right: self.hidden.weight().select_rows(&linear),
             loose: 0,
-            used: l,
+            used: linear.len(),
         }
     }
 }
@@ -116,21 +120,10 @@ fn pointed(matrix: &Matrix<Rational>, functional: &[Rational]) -> Option<Factors
     Some(Factors { left: inverse(turn, &Deadline::NEVER)?, right, loose: 0, used: m })
 }
 
-/// Any exact factorisation, filled up with free rows.
-fn rational(matrix: &Matrix<Rational>, l: usize) -> Option<Factors> {
-    let allowed = vec![Allowed::Sign(1); matrix.cols()];
-    let found = allowed_factorization(matrix, &allowed, &Deadline::NEVER)?;
-    let used = found.rows.rows();
-    if used > l {
-        return None;
-    }
-    let cell = |inside: bool, x: &dyn Fn() -> Rational| if inside { x() } else { Rational::ZERO };
-    Some(Factors {
-        left: Matrix::from_fn(matrix.rows(), l, |i, k| {
-            cell(k < used, &|| found.coefficients[(i, k)].clone())
-        }),
-        right: Matrix::from_fn(l, matrix.cols(), |k, j| cell(k < used, &|| found.rows[(k, j)].clone())),
-        loose: 0,
-        used,
-    })
+fn pointed_of_smaller_rank(matrix: &Matrix<Rational>) -> Option<Factors> {
+    let basis = matrix.select_rows(&independent_rows(matrix));
+    let left = coordinates(&basis, matrix, &Deadline::NEVER)?;
+    let Pointedness::Pointed { functional } = pointedness(&basis) else { return None };
+    let found = pointed(&basis, &functional)?;
+    Some(Factors { left: Scalar::product(&left, &found.left)?, ..found })
 }

@@ -3,13 +3,15 @@
 //! A point is given by a set of flips (if one second-layer neuron is alive), a translation `t >= t_min`, the scales of all neurons that are not dead and the weights of the dead ones
 //! [threelayer2026, Section 5]. Decoding a parameter checks every equation of this description exactly.
 
-use fiberscope_core::{Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
+use fiberscope_core::{
+    Domain, ExactNetwork, HyperplaneRepresentation, Layer, Matrix, Move, Network, Rational, content,
+};
 use rand::{Rng, RngExt};
 
 use super::bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
-use super::component::Orientation;
+use super::component::{Existence, FiberComponent, Orientation, Piece};
 use super::layer::Ground;
-use super::membership::Violation;
+use super::membership::{Membership, Violation};
 use super::segment::between;
 use crate::equivalence::solve::Preimage;
 use crate::lines::{entries, ratio_of};
@@ -20,8 +22,8 @@ type Dead = (Vec<Rational>, Vec<Rational>);
 /// A point in the order of the given parameter's neurons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HidingPoint {
-    /// Which neurons of layer 1 are as in the given parameter; the others are flipped.
-    pub orientation: Orientation,
+    /// Which neurons of layer 1 are flipped, compared with the given parameter.
+    pub flipped: Vec<bool>,
     /// What is added to the hidden neuron's bias.
     pub translation: Rational,
     /// The scales of layers 1 and 2 (1 for dead neurons).
@@ -37,7 +39,7 @@ impl HidingPoint {
             x.iter().zip(y).map(|(x, y)| between(x, y, s)).collect()
         };
         HidingPoint {
-            orientation: self.orientation.clone(),
+            flipped: self.flipped.clone(),
             translation: between(&self.translation, &other.translation, s),
             scales: [0, 1].map(|layer| line(&self.scales[layer], &other.scales[layer])),
             dead: self
@@ -62,6 +64,72 @@ impl BottleneckFiber {
     /// The number of free flips: `n_1 - 1` if one second-layer neuron is alive and hides a hyperplane, else 0.
     pub fn flips(&self) -> usize {
         if self.hidden().is_some_and(|hidden| hidden.flips) { self.network().widths()[1] - 1 } else { 0 }
+    }
+
+    /// The neurons of layer 1 in the order of the signs that name a piece: the hidden one, then the others by their hyperplanes.
+    fn sign_order(&self, hidden: usize) -> Vec<(usize, bool)> {
+        let first = &self.network().layers()[0];
+        let line = |unit: usize| -> (Vec<Rational>, bool) {
+            let positive = entries(first, unit).find(|x| !x.is_zero()).is_none_or(Rational::is_positive);
+            let size = content(entries(first, unit)).unwrap_or(Rational::ONE);
+            let scale = if positive { size } else { -size };
+            (entries(first, unit).map(|x| x / &scale).collect(), positive)
+        };
+        let others = (0..first.width()).filter(|&unit| unit != hidden);
+        let mut others: Vec<((Vec<Rational>, bool), usize)> = others.map(|unit| (line(unit), unit)).collect();
+        others.sort();
+        std::iter::once((hidden, true)).chain(others.into_iter().map(|(line, unit)| (unit, line.1))).collect()
+    }
+
+    /// The piece of the flips of these neurons of layer 1. Its name has a sign for the hidden neuron, always `+`, and one for each other neuron, in the order of their hyperplanes: whether
+    /// the first of its weights that is not zero is positive. Without flips there is one piece, with `+` everywhere.
+    pub(super) fn piece_of_flips(&self, flipped: &[bool]) -> Piece {
+        let sign = |(unit, positive): (usize, bool)| self.flips() == 0 || positive != flipped[unit];
+        let signs = self.hidden().map_or_else(Vec::new, |hidden| self.sign_order(hidden.unit));
+        Piece { orientation: Orientation::new(signs.into_iter().map(sign).collect()), linear: 0 }
+    }
+
+    /// The neurons that are flipped in the piece of an orientation.
+    fn flips_of(&self, orientation: &Orientation) -> Vec<bool> {
+        let mut flipped = vec![false; orientation.active().len()];
+        if let (Some(hidden), true) = (self.hidden(), self.flips() > 0) {
+            let signs = self.sign_order(hidden.unit).into_iter().zip(orientation.active());
+            signs.for_each(|((unit, positive), &wanted)| flipped[unit] = positive != wanted);
+        }
+        flipped
+    }
+
+    /// A piece, if a hyperplane is hidden and there is such a piece.
+    pub(super) fn hiding_component(&self, piece: &Piece) -> Option<FiberComponent> {
+        let hidden = self.hidden()?;
+        let [_, n1, _, n3] = self.network().widths()[..] else { return None };
+        let signs = piece.orientation.active();
+        let named = signs.len() == n1 && piece.linear == 0 && signs[0];
+        let free = hidden.flips || signs.iter().all(|&positive| positive);
+        (named && free).then(|| FiberComponent {
+            orientation: piece.orientation.clone(),
+            linear: 0,
+            dead: Some(self.dead().len()),
+            generic: hidden.generic,
+            existence: Existence::Translations,
+            rank: 0,
+            dimension: Some(1 + self.dead().len() * (n1 + n3)),
+        })
+    }
+
+    /// What is known of a parameter in which an equation of the hiding ones fails.
+    pub(super) fn same_behind_the_first_layer(
+        &self,
+        other: &ExactNetwork,
+        violation: Violation,
+    ) -> Membership {
+        let sides = Ground::Orthant.sides(self.network().widths()[1]);
+        let layers = self.network().layers();
+        let map = |hidden: &Layer<Rational>, output| HyperplaneRepresentation::new(hidden, output, &sides);
+        let same = self
+            .behind_the_first_layer(other)
+            .is_some_and(|hidden| map(&layers[1], &layers[2]).same_map(&map(&hidden, &other.layers()[2])));
+        if same { Membership::Elsewhere(violation) } else { Membership::Outside(violation) }
     }
 
     /// The given parameter with its hidden hyperplane translated by `t`: the same function iff `t >= t_min`.
@@ -97,8 +165,7 @@ impl BottleneckFiber {
     pub(super) fn assemble(&self, point: &HidingPoint) -> Option<ExactNetwork> {
         let unit = self.hidden()?.unit;
         let mut network = self.network().clone();
-        let active = point.orientation.active();
-        let flips: Vec<usize> = (0..active.len()).filter(|&i| !active[i]).collect();
+        let flips: Vec<usize> = (0..point.flipped.len()).filter(|&i| point.flipped[i]).collect();
         if !flips.is_empty() {
             Move::Flip { layer: 0, unit, flips }.apply(&mut network, &Domain::Space).ok()?;
         }
@@ -126,13 +193,10 @@ impl BottleneckFiber {
     /// The description of a parameter of the fiber, or the first equation that fails.
     pub(super) fn decode(&self, other: &ExactNetwork) -> Result<HidingPoint, Violation> {
         let hidden = self.hidden().ok_or_else(|| Violation::Hidden("no hyperplane is hidden".into()))?;
-        let (own, found) = (self.network().widths(), other.widths());
-        if own != found {
-            return Err(Violation::Shape { expected: format!("{own:?}"), found: format!("{found:?}") });
-        }
+        let own = self.network().widths();
         let first = self.decode_first(hidden, &other.layers()[0])?;
         let flipped = self.assemble(&HidingPoint {
-            orientation: first.orientation.clone(),
+            flipped: first.flipped.clone(),
             translation: Rational::ZERO,
             scales: [vec![Rational::ONE; own[1]], vec![Rational::ONE; own[2]]],
             dead: self.own_dead(),
@@ -161,7 +225,7 @@ impl BottleneckFiber {
         let mut scales = first.scales;
         scales[k] = scale;
         let (second, dead) = self.decode_second(k, &shift, &scales, &first.places, other)?;
-        Ok(HidingPoint { orientation: first.orientation, translation: shift, scales: [scales, second], dead })
+        Ok(HidingPoint { flipped: first.flipped, translation: shift, scales: [scales, second], dead })
     }
 
     fn own_dead(&self) -> Vec<Dead> {
@@ -174,7 +238,7 @@ impl BottleneckFiber {
     fn decode_first(&self, hidden: &HiddenHyperplane, other: &Layer<Rational>) -> Result<First, Violation> {
         let own = &self.network().layers()[0];
         let n = own.width();
-        let (mut places, mut scales, mut active) = (vec![n; n], vec![Rational::ONE; n], vec![true; n]);
+        let (mut places, mut scales, mut flipped) = (vec![n; n], vec![Rational::ONE; n], vec![false; n]);
         for i in (0..n).filter(|&i| i != hidden.unit) {
             let found = (0..n).find_map(|place| {
                 let factor = ratio_of(entries(own, i), entries(other, place))?;
@@ -187,10 +251,10 @@ impl BottleneckFiber {
                     i + 1
                 ))
             })?;
-            (places[i], scales[i], active[i]) = (place, factor.abs(), factor.is_positive());
+            (places[i], scales[i], flipped[i]) = (place, factor.abs(), factor.is_negative());
         }
         places[hidden.unit] = (0..n).find(|place| !places.contains(place)).unwrap_or(0);
-        Ok(First { places, scales, orientation: Orientation::new(active) })
+        Ok(First { places, scales, flipped })
     }
 
     /// Checks layers 2 and 3; the scales of layer 2 and its dead neurons.
@@ -300,14 +364,14 @@ impl BottleneckFiber {
         });
         let dead = dead.collect();
         let translation = &least + &(&step * &Rational::from(rng.random_range(0..64)));
-        Some(HidingPoint { orientation: orientation.clone(), translation, scales, dead })
+        Some(HidingPoint { flipped: self.flips_of(orientation), translation, scales, dead })
     }
 }
 
 struct First {
     places: Vec<usize>,
     scales: Vec<Rational>,
-    orientation: Orientation,
+    flipped: Vec<bool>,
 }
 
 /// `(s, t)` with `(w', b') = s (w, b + t)`, `s > 0`.

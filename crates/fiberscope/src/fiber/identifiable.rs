@@ -3,9 +3,8 @@
 //! It is *not* iff (1) some row of `[W_2 | b_2]` is all negative (a dead neuron), or (2) some row is all positive (a linear neuron), or (3) for some `k` every row is positive in column `k` of `W_2` and
 //! negative elsewhere, bias included (a hidden hyperplane) [threelayer2026, Section 6].
 
-use fiberscope_core::{Identifiability, Matrix, Neuron, Rational};
+use fiberscope_core::{FiberFacts, Identifiability, Matrix, Neuron, Rational};
 
-use super::bottleneck::Rest;
 use super::layer::LayerFiber;
 use super::{BottleneckFiber, Fiber};
 use crate::rank::independent_rows;
@@ -60,22 +59,94 @@ pub fn by_signs<'a>(rows: impl Iterator<Item = &'a [bool]>) -> SignVerdict {
     }
 }
 
-/// The most orientations that are gone through to see whether others than the given one exist.
-const ORIENTATIONS: usize = 16;
+/// What the list of pieces has. Dimensions are modulo permutation and scaling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FiberCount {
+    /// The pieces.
+    pub pieces: u64,
+    /// Those that have points.
+    pub nonempty: u64,
+    /// Those that have points and are generic.
+    pub generic: u64,
+    /// The largest dimension of a piece; `None` if all are empty.
+    pub dimension: Option<usize>,
+    /// The largest dimension of a generic piece; `None` if all of these are empty.
+    pub generic_dimension: Option<usize>,
+}
+
+impl FiberCount {
+    /// Counts one more piece.
+    pub fn add(&mut self, component: &super::FiberComponent) {
+        let generic = component.generic == Some(true) && !component.is_empty();
+        self.pieces += 1;
+        self.nonempty += u64::from(!component.is_empty());
+        self.generic += u64::from(generic);
+        self.dimension = self.dimension.max(component.dimension);
+        if generic {
+            self.generic_dimension = self.generic_dimension.max(component.dimension);
+        }
+    }
+}
 
 impl Fiber {
+    /// Counts the pieces; `None` if there are too many to go through.
+    pub fn count(&self) -> Option<FiberCount> {
+        match self.layer() {
+            Some(layer) => {
+                layer.survey()?;
+                let mut count = FiberCount::default();
+                layer.components().for_each(|component| count.add(&component));
+                Some(count)
+            }
+            // The pieces of a hidden hyperplane are all alike.
+            None => {
+                let mut count = FiberCount::default();
+                count.add(&self.components().next()?);
+                let pieces = 1u64.checked_shl(self.component_exponent() as u32)?;
+                Some(FiberCount { pieces, nonempty: pieces, generic: count.generic * pieces, ..count })
+            }
+        }
+    }
+
+    /// What the list of pieces says.
+    pub fn facts(&self) -> FiberFacts {
+        let own_dimension = self.own_dimension();
+        if let Some(count) = self.count() {
+            return FiberFacts {
+                dimension: count.dimension,
+                generic_dimension: count.generic_dimension,
+                own_dimension,
+                components: Some(count.nonempty),
+            };
+        }
+        let only = matches!(self.identifiability(), Identifiability::Yes { .. });
+        // No piece has a larger dimension than those with M_S = 0.
+        let largest = self.layer().map(|layer| layer.counts().dimension(0));
+        let dimension = own_dimension.filter(|_| only || own_dimension == largest);
+        FiberFacts { dimension, generic_dimension: None, own_dimension, components: only.then_some(1) }
+    }
+
+    /// The dimension of the piece of the given parameter, modulo permutation and scaling; `None` if it lies in none.
+    pub fn own_dimension(&self) -> Option<usize> {
+        self.own().ok().and_then(|own| self.component(&own)).and_then(|component| component.dimension)
+    }
+
     /// Whether the fiber is no more than permutation and scaling.
     pub fn identifiability(&self) -> Identifiability {
         let no = |reason: String| Identifiability::No { reason };
-        let layer = match self {
-            Fiber::OneHiddenLayer(layer) => layer,
-            Fiber::Bottleneck(fiber) => match fiber.rest() {
-                Rest::Hiding(hidden) => {
-                    let neuron = Neuron { layer: 0, unit: hidden.unit };
-                    return no(format!("the next layer hides {neuron}, so its hyperplane can be translated"));
-                }
-                Rest::Layerwise(layer) => layer,
-            },
+        let layer = match (self, self.layer()) {
+            (_, Some(layer)) => layer,
+            (Fiber::Bottleneck(fiber), None) => {
+                let unit = fiber.hidden().map_or(0, |hidden| hidden.unit);
+                let neuron = Neuron { layer: 0, unit };
+                return no(match self.own() {
+                    Ok(_) => format!("the next layer hides {neuron}, so its hyperplane can be translated"),
+                    Err(_) => format!(
+                        "networks with the same function hide {neuron}, so that its hyperplane can be translated in them"
+                    ),
+                });
+            }
+            _ => return Identifiability::Unknown { reason: String::new() },
         };
         let neuron = |unit: usize| Neuron { layer: usize::from(matches!(self, Fiber::Bottleneck(_))), unit };
         if let Some(&unit) = layer.dead().first() {
@@ -83,6 +154,9 @@ impl Fiber {
         }
         if let Some(&unit) = layer.linear().first() {
             return no(format!("{} acts linearly, so its bias can move into the next layer", neuron(unit)));
+        }
+        if let Err(violation) = layer.own() {
+            return no(format!("fewer neurons have the same function on visible hyperplanes: {violation}"));
         }
         match other_orientation(layer) {
             Some(None) => Identifiability::Yes { reason: self.reason() },
@@ -97,18 +171,6 @@ impl Fiber {
         match self {
             Fiber::OneHiddenLayer(_) => "every generic parameter with this function is a permutation and scaling of it: distinct hyperplanes on which the gradient jumps".into(),
             Fiber::Bottleneck(_) => "every generic parameter with this function is a permutation and scaling of it: no row of [W_2 | b_2] is all positive or all negative, and none is hidden".into(),
-        }
-    }
-
-    /// The number of components that are not empty, if there are few enough to go through them.
-    pub fn nonempty_components(&self) -> Option<u64> {
-        match self {
-            _ if matches!(self.identifiability(), Identifiability::Yes { .. }) => Some(1),
-            Fiber::Bottleneck(fiber) if fiber.hidden().is_some() => 1u64.checked_shl(fiber.flips() as u32),
-            _ if self.component_exponent() <= ORIENTATIONS => {
-                Some(self.components().filter(|component| !component.is_empty()).count() as u64)
-            }
-            _ => None,
         }
     }
 }
@@ -126,11 +188,10 @@ fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
     if independent_rows(&Matrix::from_fn(s, wanted, entry)).len() == s {
         return Some(None);
     }
-    if hyperplanes.len() > ORIENTATIONS {
-        return None;
-    }
-    let other = layer.components().skip(1).find(|component| !component.is_empty());
-    Some(other.map(|component| component.orientation))
+    layer.survey()?;
+    let own = layer.own().ok()?.orientation;
+    let other = |component: &super::FiberComponent| !component.is_empty() && component.orientation != own;
+    Some(layer.components().find(other).map(|component| component.orientation))
 }
 
 impl BottleneckFiber {

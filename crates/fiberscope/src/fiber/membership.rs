@@ -1,22 +1,25 @@
 //! Does a parameter lie in the fiber, and if not, which equation or inequality fails?
 //!
-//! The equations of a component are checked one after the other, exactly: every neuron lies on a hyperplane of the function, or is linear, or is dead; every hyperplane carries one neuron
-//! with `|s| V = a`; `V_Lin W_Lin = M_S`; `e = beta_S - V_Lin c_Lin`.
+//! The equations of a piece are checked one after the other, exactly: every neuron lies on a hyperplane of the function, or is linear, or is dead; every hyperplane carries one neuron
+//! with `|s| V = a`; `V_Lin W_Lin = M_S`, of rank `min(l', m, d)`; `e = beta_S - V_Lin c_Lin`. Parameters with the same function that lie in no piece are told by their hyperplane representation.
 
-use fiberscope_core::{Layer, Rational};
+use fiberscope_core::{HyperplaneRepresentation, Layer, Rational};
 use thiserror::Error;
 
-use super::component::Orientation;
-use super::layer::LayerFiber;
+use super::component::{Orientation, Piece};
+use super::layer::{Ground, LayerFiber, factor_on};
 use super::pointed::dot;
-use crate::lines::{entries, ratio_of};
+use crate::lines::entries;
+use crate::rank::rank_at_most;
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Membership {
-    /// The parameter lies in the component of this orientation.
-    Member(Orientation),
+    /// The parameter lies in this piece.
+    Member(Piece),
+    /// It has the function, but lies in none of the pieces: the condition of the pieces that fails.
+    Elsewhere(Violation),
     /// It does not lie in the generic fiber.
     Outside(Violation),
 }
@@ -42,6 +45,8 @@ pub enum Violation {
     Linear { orientation: Orientation, output: usize, input: usize, expected: Rational, found: Rational },
     #[error("e = beta_S - V_Lin c_Lin fails for S = {orientation}, output {}: expected {expected}, found {found}", .output + 1)]
     Bias { orientation: Orientation, output: usize, expected: Rational, found: Rational },
+    #[error("V_Lin W_Lin has rank {rank}, expected {expected} for {linear} linear neurons")]
+    Rank { rank: usize, expected: usize, linear: usize },
     #[error("layer 1: {0}")]
     FirstLayer(String),
     #[error("layer 2: {0}")]
@@ -56,22 +61,36 @@ type Place = (usize, Rational);
 impl LayerFiber {
     /// Checks the equations of the fiber on a parameter.
     pub fn contains(&self, hidden: &Layer<Rational>, output: &Layer<Rational>) -> Membership {
-        match self.orientation_of(hidden, output) {
-            Ok(orientation) => Membership::Member(orientation),
-            Err(violation) => Membership::Outside(violation),
+        match self.piece_of(hidden, output) {
+            Ok(piece) => Membership::Member(piece),
+            Err(violation @ Violation::Shape { .. }) => Membership::Outside(violation),
+            Err(violation) => {
+                let sides = self.ground.sides(self.inputs());
+                let own = HyperplaneRepresentation::new(&self.hidden, &self.output, &sides);
+                if own.same_map(&HyperplaneRepresentation::new(hidden, output, &sides)) {
+                    Membership::Elsewhere(violation)
+                } else {
+                    Membership::Outside(violation)
+                }
+            }
         }
     }
 
-    fn orientation_of(
+    /// The piece of a parameter, or the first condition that fails.
+    pub(super) fn piece_of(
         &self,
         hidden: &Layer<Rational>,
         output: &Layer<Rational>,
-    ) -> Result<Orientation, Violation> {
+    ) -> Result<Piece, Violation> {
         let shape = |hidden: &Layer<Rational>, output: &Layer<Rational>| {
             format!("{}-{}-{}", hidden.input_width(), hidden.width(), output.width())
         };
         let (expected, found) = (shape(&self.hidden, &self.output), shape(hidden, output));
         if expected != found || output.input_width() != hidden.width() {
+            return Err(Violation::Shape { expected, found });
+        }
+        if hidden.activation() != self.hidden.activation() {
+            let [expected, found] = ["ReLU", "identity"].map(|name| format!("{name} activation"));
             return Err(Violation::Shape { expected, found });
         }
         let mut places: Vec<Option<(usize, Rational)>> = vec![None; self.hyperplanes().len()];
@@ -94,23 +113,26 @@ impl LayerFiber {
         }
         let orientation = Orientation::new(active);
         self.check_rest(&orientation, &linear, hidden, output)?;
-        Ok(orientation)
+        let (counts, linear) = (self.counts(), linear.len());
+        let rank = rank_at_most(&self.affine_rest(&orientation).0, counts.full());
+        if !counts.lists(rank, linear) {
+            return Err(Violation::Rank { rank, expected: linear.min(counts.full()), linear });
+        }
+        Ok(Piece { orientation, linear })
     }
 
     fn place(&self, hidden: &Layer<Rational>, unit: usize) -> Result<Role, Violation> {
         let row = hidden.weight().row(unit);
+        if self.ground == Ground::Space && row.iter().all(Rational::is_zero) {
+            return Err(Violation::Constant { unit });
+        }
         match self.ground.role(row, &hidden.bias()[unit]) {
-            _ if self.ground == super::Ground::Space && row.iter().all(Rational::is_zero) => {
-                return Err(Violation::Constant { unit });
-            }
             -1 => return Ok(Role::Dead),
-            1 if row.iter().all(Rational::is_zero) => return Err(Violation::Constant { unit }),
             1 => return Ok(Role::Linear),
             _ => {}
         }
         for (h, hyperplane) in self.hyperplanes().iter().enumerate() {
-            let own = hyperplane.normal.iter().chain(std::iter::once(&hyperplane.offset));
-            if let Some(factor) = ratio_of(own, entries(hidden, unit)) {
+            if let Some(factor) = factor_on(hyperplane, hidden, unit) {
                 return Ok(Role::On((h, factor)));
             }
         }

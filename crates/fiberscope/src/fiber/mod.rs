@@ -1,11 +1,12 @@
 //! Fibers: every parameter with the same function.
 //!
-//! `fiber(theta)` is the set of parameters of the same architecture that realise the same function on the whole input space. It is known completely for generic
-//! parameters of one hidden layer ([`LayerFiber`]) and of three layers with a bottleneck ([`BottleneckFiber`]) [threelayer2026, Sections 4 to 6]; for other networks [`symmetries`]
-//! lists the parts of it that can be checked, with a lower bound for its dimension.
+//! `fiber(theta)` is the set of parameters of the same architecture that realise the same function on the whole input space. Its generic part is known completely for
+//! one hidden layer ([`LayerFiber`]) and for three layers with a bottleneck ([`BottleneckFiber`]) [threelayer2026, Sections 4 to 6], together with parameters that are not generic: both are described by a list of *pieces* that is made from the function,
+//! so that equal networks of equal widths have the same list. For other networks [`symmetries`]
+//! lists the parts of the fiber that can be checked, with a lower bound for its dimension.
 //!
 //! - [`describe`]: which of these cases a network is, and its fiber.
-//! - [`LayerFiber::components`]: the components, one per orientation, with emptiness and dimension, lazily.
+//! - [`Fiber::components`]: the pieces `(S, l')`, one per orientation of the visible neurons and number of linear ones, with emptiness and dimension and whether they are generic, lazily.
 //! - [`FiberSampler`]: random points. [`FiberPath`]: paths. [`Fiber::contains`]: membership, with the equation that fails.
 //! - [`GeneralFiber`]: the fiber of one hidden layer without any assumption, class by class.
 //! - [`Fiber::identifiability`] and [`volume()`]: is the fiber no more than permutation and scaling, and how often?
@@ -16,6 +17,7 @@ mod component;
 #[cfg(feature = "dense")]
 pub mod conserve;
 mod construct;
+mod coordinates;
 mod exactly;
 mod factor;
 mod general;
@@ -26,26 +28,29 @@ mod layer;
 mod local;
 mod membership;
 mod path;
+mod pieces;
 mod point;
 mod pointed;
 mod sample;
 mod segment;
+mod singular;
 mod span;
 mod symmetry;
 mod volume;
 
 pub use bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
-pub use component::{Existence, FiberComponent, Orientation, factor_dimension};
+pub use component::{Existence, FiberComponent, Orientation, Piece};
 pub use construct::{Construction, ConstructionError, construct_hiding, construct_nonlocal};
 pub use factor::Factors;
 pub use general::{Class, GeneralFiber, TooMuchWork};
-pub use identifiable::{SignVerdict, by_signs};
-pub use layer::{Components, Ground, LayerFiber, OrientedHyperplane};
+pub use identifiable::{FiberCount, SignVerdict, by_signs};
+pub use layer::{Ground, LayerFiber, OrientedHyperplane};
 #[cfg(feature = "dense")]
 pub use local::{LocalDimension, local_dimension};
 pub use membership::{Membership, Violation};
 pub use path::{FiberPath, PathError};
-pub use point::{FiberPoint, FiberSampler};
+pub use pieces::Components;
+pub use point::{FiberPoint, FiberSampler, SamplerError};
 pub use pointed::{Pointedness, pointedness};
 pub use sample::{LayerPoint, Sampler};
 pub use symmetry::{KnownSymmetries, Symmetry, symmetries};
@@ -53,7 +58,7 @@ pub use volume::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
 
 use fiberscope_core::{Condition, ExactNetwork};
 
-/// The generic fiber of a network that the theory covers.
+/// The fiber of a network that the theory covers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fiber {
     /// One hidden layer.
@@ -80,14 +85,6 @@ fn hidden_layers(network: &ExactNetwork) -> String {
 }
 
 impl Fiber {
-    /// The dimension at the given parameter, modulo permutation and scaling.
-    pub fn dimension(&self) -> usize {
-        match self {
-            Fiber::OneHiddenLayer(fiber) => fiber.dimension(),
-            Fiber::Bottleneck(fiber) => fiber.dimension(),
-        }
-    }
-
     /// The conditions that were checked, all of which hold.
     pub fn conditions(&self) -> &[Condition] {
         match self {

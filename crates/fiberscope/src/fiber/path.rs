@@ -1,4 +1,4 @@
-//! A path inside a component of the fiber.
+//! A path inside a piece of the fiber.
 //!
 //! The second parameter is first permuted so that its neurons stand in the order of the first one's (if a hyperplane is hidden, both in the order of the fiber's). Then scales, biases of linear neurons, weights of dead neurons and the translation of a hidden hyperplane
 //! go on straight lines, and the linear neurons' `V W = M_S` along the segments of the module `segment`. Every point of the path is made of rational numbers and lies in the
@@ -8,25 +8,25 @@ use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Network, Rational
 use thiserror::Error;
 
 use super::bottleneck::Rest;
-use super::component::{FiberComponent, Orientation};
+use super::component::{FiberComponent, Piece};
 use super::hidden::HidingPoint;
-use super::layer::LayerFiber;
+use super::layer::{LayerFiber, factor_on};
 use super::membership::{Membership, Violation};
 use super::segment::{Pair, Segment, between, join};
 use super::{BottleneckFiber, Fiber};
-use crate::lines::{entries, ratio_of};
+use crate::lines::entries;
 
 /// Why there is no path.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum PathError {
-    #[error("{end} does not lie in the fiber: {violation}")]
+    #[error("{end} lies in no piece of the fiber: {violation}")]
     Outside { end: &'static str, violation: Violation },
-    #[error("the ends lie in different components: {a} and {b}")]
-    DifferentComponents { a: Orientation, b: Orientation },
+    #[error("the ends lie in different pieces, {a} and {b}; a path stays inside one piece")]
+    DifferentPieces { a: Piece, b: Piece },
     #[error(
-        "no path is known: M_S has rank {rank}, expected the number of linear neurons ({linear}) or of outputs ({outputs})"
+        "none was found between two points with {linear} linear neurons, {outputs} outputs and M_S of rank {rank}"
     )]
     RankDefect { rank: usize, linear: usize, outputs: usize },
     #[error("the point at {0} left the fiber")]
@@ -67,7 +67,7 @@ enum Track {
 /// The path of one hidden layer.
 #[derive(Clone, Debug)]
 struct LayerWay {
-    orientation: Orientation,
+    piece: Piece,
     /// In the order of the first end's neurons.
     tracks: Vec<Track>,
     biases: [Vec<Rational>; 2],
@@ -76,7 +76,7 @@ struct LayerWay {
 }
 
 impl FiberPath {
-    /// The path between two parameters of one component, up to permutation of the second one.
+    /// The path between two parameters of one piece, up to permutation of the second one.
     pub fn between(fiber: &Fiber, a: &ExactNetwork, b: &ExactNetwork) -> Result<Self, PathError> {
         let way = match fiber {
             Fiber::OneHiddenLayer(fiber) => {
@@ -109,7 +109,7 @@ impl FiberPath {
         };
         match self.fiber.contains(&network) {
             Membership::Member(_) => Ok(network),
-            Membership::Outside(_) => Err(left()),
+            Membership::Elsewhere(_) | Membership::Outside(_) => Err(left()),
         }
     }
 }
@@ -119,22 +119,23 @@ fn layer_way(
     a: &[Layer<Rational>; 2],
     b: &[Layer<Rational>; 2],
 ) -> Result<LayerWay, PathError> {
-    let member =
-        |end: &'static str, layers: &[Layer<Rational>; 2]| match fiber.contains(&layers[0], &layers[1]) {
-            Membership::Member(orientation) => Ok(orientation),
-            Membership::Outside(violation) => Err(PathError::Outside { end, violation }),
-        };
-    let (orientation, other) = (member("the first end", a)?, member("the second end", b)?);
-    if orientation != other {
-        return Err(PathError::DifferentComponents { a: orientation, b: other });
+    let member = |end: &'static str, layers: &[Layer<Rational>; 2]| {
+        let piece = fiber.piece_of(&layers[0], &layers[1]);
+        let component = piece.map(|piece| fiber.component(&piece));
+        let component = component.map_err(|violation| PathError::Outside { end, violation })?;
+        Ok(component.expect("the piece of a parameter is listed"))
+    };
+    let (component, other) = (member("the first end", a)?, member("the second end", b)?);
+    let piece = component.piece();
+    if piece != other.piece() {
+        return Err(PathError::DifferentPieces { a: piece, b: other.piece() });
     }
-    let component = fiber.component(&orientation);
     let (linear_a, linear_b) = (linear_units(fiber, &a[0]), linear_units(fiber, &b[0]));
     let pair = |layers: &[Layer<Rational>; 2], units: &[usize]| Pair {
         left: layers[1].weight().select_columns(units),
         right: layers[0].weight().select_rows(units),
     };
-    let (product, _) = fiber.affine_rest(&orientation);
+    let (product, _) = fiber.affine_rest(&piece.orientation);
     let start = pair(a, &linear_a);
     let (segments, order) = join(&product, component.rank, &start, &pair(b, &linear_b))
         .ok_or_else(|| defect(fiber, &component))?;
@@ -143,11 +144,11 @@ fn layer_way(
         linear_a.iter().map(|&unit| bias(&a[0], unit)).collect(),
         order.iter().map(|&k| bias(&b[0], linear_b[k])).collect(),
     ];
-    Ok(LayerWay { tracks: tracks(fiber, a, b), orientation, biases, segments, start })
+    Ok(LayerWay { tracks: tracks(fiber, a, b), piece, biases, segments, start })
 }
 
 fn defect(fiber: &LayerFiber, component: &FiberComponent) -> PathError {
-    PathError::RankDefect { rank: component.rank, linear: fiber.linear().len(), outputs: fiber.outputs() }
+    PathError::RankDefect { rank: component.rank, linear: component.linear, outputs: fiber.outputs() }
 }
 
 fn linear_units(fiber: &LayerFiber, hidden: &Layer<Rational>) -> Vec<usize> {
@@ -157,10 +158,8 @@ fn linear_units(fiber: &LayerFiber, hidden: &Layer<Rational>) -> Vec<usize> {
 
 /// The hyperplane of a neuron and the factor of its row.
 fn place(fiber: &LayerFiber, hidden: &Layer<Rational>, unit: usize) -> Option<(usize, Rational)> {
-    fiber.hyperplanes().iter().enumerate().find_map(|(h, hyperplane)| {
-        let own = hyperplane.normal.iter().chain(std::iter::once(&hyperplane.offset));
-        ratio_of(own, entries(hidden, unit)).map(|factor| (h, factor.abs()))
-    })
+    let mut hyperplanes = fiber.hyperplanes().iter().enumerate();
+    hyperplanes.find_map(|(h, each)| factor_on(each, hidden, unit).map(|factor| (h, factor.abs())))
 }
 
 fn tracks(fiber: &LayerFiber, a: &[Layer<Rational>; 2], b: &[Layer<Rational>; 2]) -> Vec<Track> {
@@ -212,7 +211,7 @@ impl LayerWay {
         let (d, m, n) = (fiber.inputs(), fiber.outputs(), self.tracks.len());
         let biases: Vec<Rational> =
             self.biases[0].iter().zip(&self.biases[1]).map(|(x, y)| between(x, y, s)).collect();
-        let (_, mut constant) = fiber.affine_rest(&self.orientation);
+        let (_, mut constant) = fiber.affine_rest(&self.piece.orientation);
         let mut weight = Matrix::from_fn(n, d, |_, _| Rational::ZERO);
         let mut bias = vec![Rational::ZERO; n];
         let mut out = Matrix::from_fn(m, n, |_, _| Rational::ZERO);
@@ -220,7 +219,8 @@ impl LayerWay {
             let (row, c, v): (Vec<Rational>, Rational, Vec<Rational>) = match track {
                 Track::Visible { hyperplane, scales } => {
                     let scale = between(&scales.0, &scales.1, s);
-                    let sign = if self.orientation.active()[*hyperplane] { scale.clone() } else { -&scale };
+                    let sign =
+                        if self.piece.orientation.active()[*hyperplane] { scale.clone() } else { -&scale };
                     let inverse = scale.recip()?;
                     let hyperplane = &fiber.hyperplanes()[*hyperplane];
                     (
@@ -278,12 +278,14 @@ fn rest_of(network: &ExactNetwork, rows: &[(usize, Rational)]) -> [Layer<Rationa
 
 fn bottleneck_way(fiber: &BottleneckFiber, a: &ExactNetwork, b: &ExactNetwork) -> Result<Way, PathError> {
     let outside = |end: &'static str, network: &ExactNetwork| match fiber.contains(network) {
-        Membership::Member(orientation) => Ok(orientation),
-        Membership::Outside(violation) => Err(PathError::Outside { end, violation }),
+        Membership::Member(piece) => Ok(piece),
+        Membership::Elsewhere(violation) | Membership::Outside(violation) => {
+            Err(PathError::Outside { end, violation })
+        }
     };
     let (in_a, in_b) = (outside("the first end", a)?, outside("the second end", b)?);
     if in_a != in_b {
-        return Err(PathError::DifferentComponents { a: in_a, b: in_b });
+        return Err(PathError::DifferentPieces { a: in_a, b: in_b });
     }
     let Rest::Layerwise(layer) = fiber.rest() else {
         let decoded = |network: &ExactNetwork| fiber.decode(network).expect("members can be decoded");

@@ -2,9 +2,10 @@
 
 use fiberscope_core::{ExactNetwork, Layer, Matrix, Network, Rational};
 use rand::{Rng, RngExt};
+use thiserror::Error;
 
 use super::bottleneck::{BottleneckFiber, Rest};
-use super::component::{FiberComponent, Orientation};
+use super::component::{FiberComponent, Orientation, Piece};
 use super::membership::{Membership, Violation};
 use super::sample::{Sampler, shuffled};
 use super::{Fiber, LayerFiber};
@@ -19,11 +20,23 @@ pub struct FiberPoint {
     pub exact: bool,
 }
 
-/// Draws points of one component of a fiber.
+/// Draws points of one piece of a fiber.
 #[derive(Clone, Debug)]
 pub struct FiberSampler {
     kind: Kind,
-    given: Network,
+}
+
+/// Why there is no sampler.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[allow(missing_docs)]
+#[non_exhaustive]
+pub enum SamplerError {
+    #[error("the list of the fiber has no piece {0}")]
+    NoPiece(Piece),
+    #[error("the piece {0} is empty")]
+    Empty(Piece),
+    #[error("a first point of the piece {0} is too much work, or beyond the doubles")]
+    TooMuchWork(Piece),
 }
 
 /// How often a point is drawn again if its numbers are beyond the doubles.
@@ -37,38 +50,36 @@ enum Kind {
 }
 
 impl FiberSampler {
-    /// A sampler for the component of an orientation; `None` if there is no such component, or it is empty.
-    pub fn new(fiber: &Fiber, orientation: &Orientation) -> Option<Self> {
-        if orientation.active().len() != fiber.own().active().len() {
-            return None;
+    /// A sampler for a piece of the fiber.
+    pub fn new(fiber: &Fiber, piece: &Piece) -> Result<Self, SamplerError> {
+        let component = fiber.component(piece).ok_or_else(|| SamplerError::NoPiece(piece.clone()))?;
+        if component.is_empty() {
+            return Err(SamplerError::Empty(piece.clone()));
         }
-        let sampler = |fiber: &LayerFiber| Sampler::new(fiber, &fiber.component(orientation));
-        let kind = match fiber {
-            Fiber::OneHiddenLayer(fiber) => Kind::Layer(sampler(fiber)?),
+        let kind = Self::kind(fiber, &component).ok_or_else(|| SamplerError::TooMuchWork(piece.clone()))?;
+        Ok(FiberSampler { kind })
+    }
+
+    fn kind(fiber: &Fiber, component: &FiberComponent) -> Option<Kind> {
+        Some(match fiber {
+            Fiber::OneHiddenLayer(fiber) => Kind::Layer(Sampler::new(fiber, component)?),
             Fiber::Bottleneck(bottleneck) => match bottleneck.rest() {
                 Rest::Layerwise(layer) => {
                     let (network, _) = bottleneck.network().to_f64().ok()?;
-                    Kind::Bottleneck { first: network.layers()[0].clone(), rest: sampler(layer)? }
+                    let first = network.layers()[0].clone();
+                    Kind::Bottleneck { first, rest: Sampler::new(layer, component)? }
                 }
-                Rest::Hiding(hidden) => {
-                    let flipped = orientation
-                        .active()
-                        .iter()
-                        .enumerate()
-                        .any(|(i, on)| !on && (i == hidden.unit || !hidden.flips));
-                    let orientation = (!flipped).then(|| orientation.clone())?;
-                    Kind::Hiding { fiber: Box::new(bottleneck.clone()), orientation }
-                }
+                Rest::Hiding(_) => Kind::Hiding {
+                    fiber: Box::new(bottleneck.clone()),
+                    orientation: component.orientation.clone(),
+                },
             },
-        };
-        let (given, _) = fiber.network().to_f64().ok()?;
-        Some(FiberSampler { kind, given })
+        })
     }
 
-    /// A random point (the given parameter if the numbers of many points are beyond the doubles).
-    pub fn sample(&self, rng: &mut impl Rng) -> FiberPoint {
-        let drawn = (0..REDRAWS).find_map(|_| self.draw(rng));
-        drawn.unwrap_or_else(|| FiberPoint { network: self.given.clone(), exact: true })
+    /// A random point; `None` if the numbers of many points are beyond the doubles.
+    pub fn sample(&self, rng: &mut impl Rng) -> Option<FiberPoint> {
+        (0..REDRAWS).find_map(|_| self.draw(rng))
     }
 
     fn draw(&self, rng: &mut impl Rng) -> Option<FiberPoint> {
@@ -137,26 +148,59 @@ impl Fiber {
         }
     }
 
-    /// The orientation of the given parameter: of its second-layer neurons at the base point; if a hyperplane is hidden, `+` for every neuron of layer 1 (a component with
-    /// `-` has it flipped).
-    pub fn own(&self) -> Orientation {
+    /// The piece of the given parameter, or why it lies in none. Where a hyperplane is hidden, the signs are those of [`BottleneckFiber::orientation_of`].
+    pub fn own(&self) -> Result<Piece, Violation> {
         match self {
-            Fiber::OneHiddenLayer(fiber) => fiber.own().clone(),
+            Fiber::OneHiddenLayer(fiber) => fiber.own(),
             Fiber::Bottleneck(fiber) => match fiber.rest() {
-                Rest::Layerwise(layer) => layer.own().clone(),
-                Rest::Hiding(_) => Orientation::new(vec![true; fiber.network().widths()[1]]),
+                Rest::Layerwise(layer) => layer.own().map_err(in_second),
+                Rest::Hiding(_) => fiber.own_hiding(),
             },
         }
     }
 
-    /// The components, the given parameter's first, each made when it is asked for.
-    pub fn components(&self) -> Box<dyn Iterator<Item = FiberComponent> + '_> {
+    /// The map with one hidden layer whose pieces are those of the fiber; `None` if a hyperplane is hidden.
+    pub fn layer(&self) -> Option<&LayerFiber> {
         match self {
-            Fiber::OneHiddenLayer(fiber) => Box::new(fiber.components()),
+            Fiber::OneHiddenLayer(layer) => Some(layer),
             Fiber::Bottleneck(fiber) => match fiber.rest() {
-                Rest::Layerwise(layer) => Box::new(layer.components()),
-                Rest::Hiding(hidden) => Box::new(flip_sets(fiber, hidden.unit)),
+                Rest::Layerwise(layer) => Some(layer),
+                Rest::Hiding(_) => None,
             },
+        }
+    }
+
+    /// The number of signs that name an orientation: one per visible hyperplane; if a hyperplane is hidden, one per neuron of layer 1.
+    pub fn sign_count(&self) -> usize {
+        self.layer().map_or_else(|| self.network().widths()[1], |layer| layer.hyperplanes().len())
+    }
+
+    /// A piece of the list; `None` if there is no such piece.
+    pub fn component(&self, piece: &Piece) -> Option<FiberComponent> {
+        match (self, self.layer()) {
+            (_, Some(layer)) => layer.component(piece),
+            (Fiber::Bottleneck(fiber), None) => fiber.hiding_component(piece),
+            _ => None,
+        }
+    }
+
+    /// The pieces of one orientation.
+    pub fn components_of(&self, orientation: &Orientation) -> Vec<FiberComponent> {
+        match self.layer() {
+            Some(layer) => layer.components_of(orientation),
+            None => {
+                let piece = Piece { orientation: orientation.clone(), linear: 0 };
+                self.component(&piece).into_iter().collect()
+            }
+        }
+    }
+
+    /// The pieces, each made when it is asked for. Parameters with the same function and the same widths have the same list.
+    pub fn components(&self) -> Box<dyn Iterator<Item = FiberComponent> + '_> {
+        match (self, self.layer()) {
+            (_, Some(layer)) => Box::new(layer.components()),
+            (Fiber::Bottleneck(fiber), None) => Box::new(flip_sets(fiber)),
+            _ => Box::new(std::iter::empty()),
         }
     }
 
@@ -171,7 +215,7 @@ impl Fiber {
         }
     }
 
-    /// Whether a parameter lies in the generic fiber: the component, or the equation or inequality that fails.
+    /// Whether a parameter lies in the fiber: its piece, or the equation or inequality that fails.
     pub fn contains(&self, other: &ExactNetwork) -> Membership {
         match (self, other.layers()) {
             (Fiber::OneHiddenLayer(fiber), [hidden, output]) => fiber.contains(hidden, output),
@@ -187,15 +231,13 @@ impl Fiber {
     }
 }
 
+fn in_second(violation: Violation) -> Violation {
+    Violation::SecondLayer(Box::new(violation))
+}
+
 impl BottleneckFiber {
-    /// Whether a parameter lies in the generic fiber.
+    /// Whether a parameter lies in the fiber.
     pub fn contains(&self, other: &ExactNetwork) -> Membership {
-        let Rest::Layerwise(fiber) = self.rest() else {
-            return match self.decode(other) {
-                Ok(point) => Membership::Member(point.orientation),
-                Err(violation) => Membership::Outside(violation),
-            };
-        };
         let (own, found) = (self.network().widths(), other.widths());
         if own != found {
             return Membership::Outside(Violation::Shape {
@@ -203,23 +245,35 @@ impl BottleneckFiber {
                 found: format!("{found:?}"),
             });
         }
-        let first = &self.network().layers()[0];
-        let Some((order, factors)) = match_rows(first, &other.layers()[0]) else {
-            return Membership::Outside(Violation::FirstLayer(unmatched(first, &other.layers()[0])));
+        let Rest::Layerwise(fiber) = self.rest() else {
+            return match self.decode(other) {
+                Ok(point) => Membership::Member(self.piece_of_flips(&point.flipped)),
+                Err(violation) => self.same_behind_the_first_layer(other, violation),
+            };
         };
+        match self.behind_the_first_layer(other) {
+            None => {
+                let reason = unmatched(&self.network().layers()[0], &other.layers()[0]);
+                Membership::Outside(Violation::FirstLayer(reason))
+            }
+            Some(hidden) => match fiber.contains(&hidden, &other.layers()[2]) {
+                Membership::Outside(violation) => Membership::Outside(in_second(violation)),
+                Membership::Elsewhere(violation) => Membership::Elsewhere(in_second(violation)),
+                member => member,
+            },
+        }
+    }
+
+    /// The second layer of another parameter in the coordinates of the given first layer; `None` if the first layers differ by more than permutation and scaling.
+    pub(super) fn behind_the_first_layer(&self, other: &ExactNetwork) -> Option<Layer<Rational>> {
         // Row i of the given first layer is factors[i] times their row order[i].
+        let (order, factors) = match_rows(&self.network().layers()[0], &other.layers()[0])?;
         let second = &other.layers()[1];
-        let inverse: Vec<Rational> = factors.iter().map(|x| x.recip().expect("a positive factor")).collect();
+        let inverse: Vec<Rational> = factors.iter().map(Rational::recip).collect::<Option<_>>()?;
         let weight = Matrix::from_fn(second.width(), order.len(), |j, i| {
             &second.weight()[(j, order[i])] * &inverse[i]
         });
-        let hidden = Layer::new(weight, second.bias().to_vec(), second.activation());
-        match fiber.contains(&hidden, &other.layers()[2]) {
-            Membership::Outside(violation) => {
-                Membership::Outside(Violation::SecondLayer(Box::new(violation)))
-            }
-            member => member,
-        }
+        Some(Layer::new(weight, second.bias().to_vec(), second.activation()))
     }
 }
 
@@ -233,11 +287,10 @@ fn unmatched(own: &Layer<Rational>, other: &Layer<Rational>) -> String {
     }
 }
 
-/// One component per set of flips, in the order of a Gray code.
-fn flip_sets(fiber: &BottleneckFiber, hidden: usize) -> impl Iterator<Item = FiberComponent> + '_ {
-    let others: Vec<usize> = (0..fiber.network().widths()[1]).filter(|&i| i != hidden).collect();
+/// One piece per set of flips, in the order of a Gray code that begins with `+` everywhere.
+fn flip_sets(fiber: &BottleneckFiber) -> impl Iterator<Item = FiberComponent> + '_ {
     let count = fiber.flips();
-    let mut orientation = Orientation::new(vec![true; others.len() + 1]);
+    let mut orientation = Orientation::new(vec![true; fiber.network().widths()[1]]);
     let mut step = 0u64;
     std::iter::from_fn(move || {
         if step > 0 {
@@ -245,14 +298,10 @@ fn flip_sets(fiber: &BottleneckFiber, hidden: usize) -> impl Iterator<Item = Fib
             if flip >= count {
                 return None;
             }
-            orientation.flip(others[flip]);
+            // The first sign is that of the hidden neuron.
+            orientation.flip(flip + 1);
         }
         step += 1;
-        Some(FiberComponent {
-            orientation: orientation.clone(),
-            existence: if step == 1 { super::Existence::Given } else { super::Existence::Flipped },
-            rank: 0,
-            dimension: Some(1),
-        })
+        fiber.hiding_component(&Piece { orientation: orientation.clone(), linear: 0 })
     })
 }

@@ -1,9 +1,9 @@
-//! Random points of a component.
+//! Random points of a piece.
 //!
-//! From the factorisation `V W = M_S` of the component, random moves that keep `V W` and `W >= 0`: adding a row to those that a kernel vector of ones allows,
+//! From the factorisation `V W = M_S` of the piece, random moves that keep `V W` and `W >= 0`: adding a row to those that a kernel vector of ones allows,
 //! `W_i += c W_j, V_j -= c V_i` with `c >= 0`, and the same with `c < 0` as far as `W >= 0` lets it go; then free biases, free weights of dead neurons, positive
-//! scalings and a permutation. Every move is invertible, so that an open set of the component can be reached; the distribution is spread out but not uniform in
-//! any invariant sense (the component is not compact).
+//! scalings and a permutation. Every move is invertible, so that an open set of the piece can be reached; the distribution is spread out but not uniform in
+//! any invariant sense (the piece is not compact).
 //!
 //! All random numbers are short dyadic numbers. The sampler computes in doubles and notices rounding ([`Exactness`]): a point that is said to be exact
 //! lies in the fiber exactly.
@@ -15,7 +15,7 @@ use super::component::FiberComponent;
 use super::exactly::Exactness;
 use super::layer::LayerFiber;
 
-/// A point of a component: the hidden and the output layer.
+/// A point of a piece: the hidden and the output layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPoint {
     /// The hidden layer.
@@ -26,7 +26,7 @@ pub struct LayerPoint {
     pub exact: bool,
 }
 
-/// Draws points of one component.
+/// Draws points of one piece.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     inputs: usize,
@@ -47,7 +47,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for a component of the fiber; `None` if it is empty (or its exact factorisation too much work).
+    /// A sampler for a piece of the fiber; `None` if it is empty, or finding a first point is too much work.
     pub fn new(fiber: &LayerFiber, component: &FiberComponent) -> Option<Self> {
         let factors = fiber.factors(component)?;
         let (_, constant) = fiber.affine_rest(&component.orientation);
@@ -77,7 +77,7 @@ impl Sampler {
             loose: factors.loose,
             used: factors.used,
             constant,
-            dead: fiber.dead().len(),
+            dead: component.dead?,
             unit: 2f64.powi(typical.round().clamp(-200.0, 200.0) as i32),
             exact,
         })
@@ -106,7 +106,8 @@ impl Sampler {
             } else if neuron < self.nonlinear + linear {
                 let k = neuron - self.nonlinear;
                 row.copy_from_slice(right.row(k));
-                let c = self.short(rng);
+                // A row of zeros stays a linear neuron if its bias is positive.
+                let c = self.short(rng) + if row.iter().all(|w| *w == 0.0) { self.unit } else { 0.0 };
                 let v: Vec<f64> = left.column(k).copied().collect();
                 constant.iter_mut().zip(&v).for_each(|(e, v)| exactness.add_product(e, -v, c));
                 (c, v)
@@ -137,8 +138,10 @@ impl Sampler {
     fn factors(&self, rng: &mut impl Rng, exactness: &mut Exactness) -> (Matrix, Matrix) {
         let (mut left, mut right) = (self.left.clone(), self.right.clone());
         let l = right.rows();
+        let raised = rng.random_range(0..self.inputs);
         for j in (0..self.inputs).filter(|_| self.loose > 0) {
-            let more = self.short(rng);
+            // One of them must grow: a row of zeros would be a constant neuron.
+            let more = self.short(rng) + if j == raised { self.unit } else { 0.0 };
             (0..self.loose).for_each(|k| right[(k, j)] = exactness.add(right[(k, j)], more));
         }
         for k in self.used..l {

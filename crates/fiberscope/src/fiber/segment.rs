@@ -5,13 +5,13 @@
 //!   Random intermediate points are tried until all lines are good.
 //! - *Surjective* (`l > m = rank M`): subtracting multiples of the other columns from one column of `V` (and adding multiples of one row to the others) makes the kernel of `V` contain a
 //!   positive vector, scaling makes it the vector of ones; then rows of `W` may grow together, and `V` moves on a straight line in `{V : V 1 = 0}`.
-//!
-//! That a determinant has no zero on `[0, 1]` is shown by the signs of its Bernstein coefficients, in rational numbers.
+//! - *Tall* (`l > d = rank M`): `V` moves on a straight line until it is zero but for `d` neurons whose rows are a basis; these are joined as above, the rows of the others on straight lines.
 
 use fiberscope_core::{Matrix, Rational, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::singular::{determinant, never_singular};
 use crate::limit::Deadline;
 use crate::rank::independent_rows;
 use crate::reduce::{coordinates, inverse};
@@ -30,6 +30,8 @@ pub struct Pair {
 pub enum Segment {
     /// `W` on a straight line, `V` fixed.
     Line { left: Matrix<Rational>, from: Matrix<Rational>, to: Matrix<Rational> },
+    /// `V` on a straight line, `W` fixed.
+    Tilt { right: Matrix<Rational>, from: Matrix<Rational>, to: Matrix<Rational> },
     /// `W -> G(s) W`, `V -> V G(s)^-1` with `G(s)` on the line from one matrix to another.
     Turn { at: Pair, from: Matrix<Rational>, to: Matrix<Rational> },
     /// `V` on a straight line in `{V : V 1 = 0}`, `W` solved for in the columns `pivots` and raised by `raise`.
@@ -41,6 +43,7 @@ impl Segment {
     pub fn at(&self, s: &Rational) -> Option<Pair> {
         match self {
             Segment::Line { left, from, to } => Some(Pair { left: left.clone(), right: mix(from, to, s) }),
+            Segment::Tilt { right, from, to } => Some(Pair { left: mix(from, to, s), right: right.clone() }),
             Segment::Turn { at, from, to } => {
                 let turn = mix(from, to, s);
                 let right = Scalar::product(&turn, &at.right)?;
@@ -83,9 +86,59 @@ pub fn join(
         injective(a, b)
     } else if rank == m && l > m {
         surjective(product, a, b)
+    } else if rank == product.cols() {
+        tall(product, a, b)
     } else {
         None
     }
+}
+
+fn tall(product: &Matrix<Rational>, a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
+    let (l, d) = (a.right.rows(), product.cols());
+    let (basis, basis_b) = (independent_rows(&a.right), independent_rows(&b.right));
+    if basis.len() != d || basis_b.len() != d {
+        return None;
+    }
+    let rest = |basis: &[usize]| (0..l).filter(|k| !basis.contains(k)).collect::<Vec<_>>();
+    let others = rest(&basis);
+    let mut order = vec![0; l];
+    let places = basis.iter().chain(&others);
+    places.zip(basis_b.iter().chain(&rest(&basis_b))).for_each(|(&place, &unit)| order[place] = unit);
+    // V that is zero but for the basis.
+    let square = |pair: &Pair| -> Option<Pair> {
+        let right = pair.right.select_rows(&basis);
+        let left = Scalar::product(product, &inverse(right.clone(), &Deadline::NEVER)?)?;
+        Some(Pair { left, right })
+    };
+    let spread = |left: &Matrix<Rational>| {
+        let column = |k: usize| basis.iter().position(|&unit| unit == k);
+        Matrix::from_fn(left.rows(), l, |o, k| column(k).map_or(Rational::ZERO, |k| left[(o, k)].clone()))
+    };
+    let (turns, swapped) = injective(&square(a)?, &square(&permuted(b, &order))?)?;
+    let before = order.clone();
+    basis.iter().zip(&swapped).for_each(|(&place, &k)| order[place] = before[basis[k]]);
+    let b = permuted(b, &order);
+    let (low_a, low_b) = (spread(&square(a)?.left), spread(&square(&b)?.left));
+    let start = Pair { left: low_a.clone(), right: a.right.clone() };
+    let block = |turn: &Matrix<Rational>| {
+        let column = |k: usize| basis.iter().position(|&unit| unit == k);
+        Matrix::from_fn(l, l, |i, j| match (column(i), column(j)) {
+            (Some(i), Some(j)) => turn[(i, j)].clone(),
+            _ if i == j => Rational::ONE,
+            _ => Rational::ZERO,
+        })
+    };
+    let mut segments = vec![Segment::Tilt { right: a.right.clone(), from: a.left.clone(), to: low_a }];
+    for turn in turns {
+        let Segment::Turn { from, to, .. } = turn else { return None };
+        segments.push(Segment::Turn { at: start.clone(), from: block(&from), to: block(&to) });
+    }
+    let turned = Matrix::from_fn(l, d, |k, j| {
+        if others.contains(&k) { a.right[(k, j)].clone() } else { b.right[(k, j)].clone() }
+    });
+    segments.push(Segment::Line { left: low_b.clone(), from: turned, to: b.right.clone() });
+    segments.push(Segment::Tilt { right: b.right.clone(), from: low_b, to: b.left.clone() });
+    Some((segments, order))
 }
 
 fn injective(a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
@@ -292,84 +345,4 @@ pub(super) fn mix(from: &Matrix<Rational>, to: &Matrix<Rational>, s: &Rational) 
 /// `(1 - s) x + s y`.
 pub(super) fn between(x: &Rational, y: &Rational, s: &Rational) -> Rational {
     if x == y { x.clone() } else { x + &(s * &(y - x)) }
-}
-
-/// The determinant, by elimination.
-fn determinant(matrix: &Matrix<Rational>) -> Rational {
-    let (n, mut work, mut result) = (matrix.rows(), matrix.clone(), Rational::ONE);
-    for col in 0..n {
-        let Some(pivot) = (col..n).find(|&i| !work[(i, col)].is_zero()) else { return Rational::ZERO };
-        if pivot != col {
-            let order: Vec<usize> = (0..n)
-                .map(|i| {
-                    if i == col {
-                        pivot
-                    } else if i == pivot {
-                        col
-                    } else {
-                        i
-                    }
-                })
-                .collect();
-            work = work.select_rows(&order);
-            result = -result;
-        }
-        result *= &work[(col, col)];
-        for i in col + 1..n {
-            let factor = &work[(i, col)] / &work[(col, col)];
-            for j in col..n {
-                let term = &factor * &work[(col, j)];
-                work[(i, j)] -= &term;
-            }
-        }
-    }
-    result
-}
-
-/// Whether `det((1 - s) from + s to)` has no zero for `s` in `[0, 1]`: proved if true.
-fn never_singular(from: &Matrix<Rational>, to: &Matrix<Rational>) -> bool {
-    const DEPTH: u32 = 12;
-    let n = from.rows();
-    if determinant(from).signum() * determinant(to).signum() != 1 {
-        return false;
-    }
-    // Values at k/n, and from them the Bernstein coefficients.
-    let node = |k: usize| &Rational::from(k as i64) / &Rational::from(n as i64);
-    let values = Matrix::from_fn(n + 1, 1, |k, _| determinant(&mix(from, to, &node(k))));
-    let collocation = Matrix::from_fn(n + 1, n + 1, |k, i| bernstein(n, i, &node(k)));
-    let Some(coefficients) =
-        inverse(collocation, &Deadline::NEVER).and_then(|inverse| Scalar::product(&inverse, &values))
-    else {
-        return false;
-    };
-    one_sign(coefficients.into_entries(), DEPTH)
-}
-
-fn bernstein(n: usize, i: usize, s: &Rational) -> Rational {
-    let power = |x: &Rational, k: usize| (0..k).fold(Rational::ONE, |product, _| &product * x);
-    let binomial = (0..i).fold(Rational::ONE, |product, k| {
-        &(&product * &Rational::from((n - k) as i64)) / &Rational::from(k as i64 + 1)
-    });
-    &(&binomial * &power(s, i)) * &power(&(&Rational::ONE - s), n - i)
-}
-
-/// Whether a polynomial with these Bernstein coefficients is shown to have no zero on `[0, 1]`.
-fn one_sign(coefficients: Vec<Rational>, depth: u32) -> bool {
-    let sign = coefficients[0].signum();
-    if coefficients.iter().all(|c| c.signum() == sign) {
-        return sign != 0;
-    }
-    if depth == 0 || coefficients.last().is_some_and(|c| c.signum() != sign) {
-        return false;
-    }
-    // De Casteljau at 1/2.
-    let half = Rational::dyadic(1, -1);
-    let (mut row, mut left, mut right) = (coefficients, Vec::new(), Vec::new());
-    while let (Some(first), Some(last)) = (row.first(), row.last()) {
-        left.push(first.clone());
-        right.push(last.clone());
-        row = row.windows(2).map(|pair| &(&pair[0] + &pair[1]) * &half).collect();
-    }
-    right.reverse();
-    one_sign(left, depth - 1) && one_sign(right, depth - 1)
 }

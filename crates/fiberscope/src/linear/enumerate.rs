@@ -11,7 +11,7 @@
 //! list is an odometer without dead ends.
 
 use super::{Fiber, LinearError, RankList, Stratum, count_strata};
-use crate::limit::Deadline;
+use crate::limit::{Deadline, LimitReached};
 
 /// When to stop listing strata.
 #[derive(Clone, Debug)]
@@ -25,7 +25,10 @@ pub struct StratumLimits {
 impl StratumLimits {
     /// Fails if the time is up, with the number of strata listed so far.
     pub(super) fn check_time(&self, listed: usize) -> Result<(), LinearError> {
-        if self.deadline.is_past() { Err(LinearError::OutOfTime { listed }) } else { Ok(()) }
+        match self.deadline.limit() {
+            Some(limit) => Err(LimitReached { limit, when: format!("after listing {listed} strata") }.into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -200,6 +203,6 @@ mod tests {
         let limits =
             StratumLimits { strata: 1000, deadline: Deadline::after(Some(std::time::Duration::ZERO)) };
         let error = StratumTable::enumerate(&fiber, &limits).unwrap_err();
-        assert_eq!(error.to_string(), "the time is up after listing 0 strata");
+        assert_eq!(error.to_string(), "the time limit was reached after listing 0 strata");
     }
 }

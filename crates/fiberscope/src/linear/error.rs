@@ -5,6 +5,7 @@ use fiberscope_core::NetworkError;
 use thiserror::Error;
 
 use super::Bar;
+use crate::limit::LimitReached;
 
 /// Why a question about linear networks has no answer. Layers of a file are printed counting from 1;
 /// layers of bars count from 0, the input.
@@ -24,8 +25,8 @@ pub enum LinearError {
     RankTooLarge { rank: usize, width: usize },
     #[error("the fiber has {count} strata, more than the limit of {limit}")]
     TooManyStrata { count: String, limit: usize },
-    #[error("the time is up after listing {listed} strata")]
-    OutOfTime { listed: usize },
+    #[error("{0}")]
+    Limit(#[from] LimitReached),
     #[error("counting the strata needs {states} states, more than the limit of {limit}")]
     TooManyStates { states: UBig, limit: usize },
     #[error(

@@ -27,12 +27,14 @@ use crate::rank::independent_rows;
 const ATTEMPTS: usize = 64;
 const WORK: usize = 1 << 24;
 
-/// Moves that leave the layer with fewer neurons by rewriting its affine part; `None` if none were found.
+/// Moves that leave the layer with fewer neurons by rewriting its affine part, the best of those that fit (any
+/// do if nothing is said); `None` if none were found.
 pub fn settle(
     network: &ExactNetwork,
     domain: &Domain,
     layer: usize,
     deadline: &Deadline,
+    fits: Option<&dyn Fn(&[Move]) -> bool>,
 ) -> Option<Vec<Move>> {
     let roles = roles::of_layer(network, domain, layer);
     let linear: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Linear).collect();
@@ -52,15 +54,19 @@ pub fn settle(
         if deadline.is_past() {
             break;
         }
-        let Some(insert) = context.plan(&turned) else { continue };
         let saved: usize = turned.iter().map(|pair| if pair.vanishes { 2 } else { 1 }).sum();
-        let left = width - context.linear.len() - saved + insert.len();
-        if left < best.0 {
-            best = (left, turned, Some(insert));
+        for insert in context.plans(&turned, fits.is_some()) {
+            let left = width - context.linear.len() - saved + insert.len();
+            if left >= best.0 {
+                continue;
+            }
+            let moves = context.moves(&turned, insert);
+            if fits.is_none_or(|fits| fits(&moves)) {
+                best = (left, turned.clone(), Some(moves));
+            }
         }
     }
-    let (_, turned, insert) = best;
-    Some(context.moves(&turned, insert?))
+    best.2
 }
 
 /// The pairs of neurons with opposite rows whose outgoing weights cancel, so that only something linear is
@@ -177,21 +183,21 @@ impl<'a> Context<'a> {
     }
 
     /// Linear neurons (places not yet given) that take up the affine term of the given pairs besides
-    /// their own; `None` if none were found.
-    fn plan(&self, turned: &[Pair]) -> Option<Vec<PlacedNeuron>> {
+    /// their own: one way, or (with `all`) all that were found.
+    fn plans(&self, turned: &[Pair], all: bool) -> Vec<Vec<PlacedNeuron>> {
         let (rows, columns) =
             (&self.network.layers()[self.layer], self.network.layers()[self.layer + 1].weight());
         let units: Vec<_> =
             self.linear.iter().copied().chain(turned.iter().map(|pair| pair.turned)).collect();
         if units.len().saturating_mul(rows.input_width()).saturating_mul(columns.rows()) > WORK {
-            return None;
+            return Vec::new();
         }
         let (left, right) = (columns.select_columns(&units), rows.weight().select_rows(&units));
         let given = self.among_given_rows(&left, &right);
-        let matrix = product(&left, &right, self.deadline)?;
+        let Some(matrix) = product(&left, &right, self.deadline) else { return Vec::new() };
         let best_possible = independent_rows(&matrix).len();
-        if given.as_ref().is_some_and(|neurons| neurons.len() == best_possible) {
-            return given;
+        if !all && given.as_ref().is_some_and(|neurons| neurons.len() == best_possible) {
+            return given.into_iter().collect();
         }
         let factored = allowed_factorization(&matrix, &self.allowed, self.deadline).map(|found| {
             let rows = found.rows.iter_rows().enumerate();
@@ -203,7 +209,7 @@ impl<'a> Context<'a> {
             };
             rows.map(neuron).collect::<Vec<_>>()
         });
-        [given, factored].into_iter().flatten().min_by_key(Vec::len)
+        [given, factored].into_iter().flatten().collect()
     }
 
     /// Rows among those of the given linear neurons, if they span all of `right`.

@@ -19,6 +19,9 @@ use crate::rank::independent_rows;
 /// What an exact solution may cost: multiplications times the growth of the numbers.
 const WORK: usize = 1 << 22;
 
+/// The length of the shifts that make rows allowed.
+const SHIFT_BITS: u32 = 8;
+
 /// A product `coefficients * rows`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factorization {
@@ -112,12 +115,14 @@ impl Factorization {
                 wrong.map(|j| -(&self.rows[(k, j)] / &y[j])).max().unwrap_or(Rational::ZERO)
             })
             .collect();
+        // Larger shifts will do as well: a power of two as pivot leaves dyadic numbers dyadic.
+        shifts.iter_mut().for_each(|shift| *shift = shift.round_up(SHIFT_BITS));
+        let k = (0..r).max_by_key(|&k| combination[k].abs())?;
         let mut pivot = &Rational::ONE + &dot(&combination, shifts.iter());
-        if pivot.is_zero() {
-            let k = combination.iter().position(|c| !c.is_zero())?;
-            shifts[k] += &Rational::ONE;
-            pivot += &combination[k];
-        }
+        let sign = Rational::from(i64::from(combination[k].signum()));
+        let wanted = &sign * &power_of_two_above(&(&sign * &pivot));
+        shifts[k] += &(&(&wanted - &pivot) / &combination[k]);
+        pivot = wanted;
         let rows = Matrix::from_fn(r, d, |k, j| &self.rows[(k, j)] + &(&shifts[k] * &y[j]));
         let scale = pivot.recip()?;
         let along: Vec<_> = (0..m).map(|i| &dot(self.coefficients.row(i), shifts.iter()) * &scale).collect();
@@ -181,10 +186,21 @@ fn interior_combination(rows: &Matrix<Rational>, allowed: &[Allowed]) -> Option<
         }
         add(&mut sum, column);
     }
-    let short = |x: &f64| Rational::from_f64(f64::from(*x as f32));
+    // The largest coefficient is 1 or -1.
+    let largest = sum.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let short = |x: &f64| Rational::from_f64(f64::from((*x / largest) as f32));
     let combination: Vec<Rational> = sum.iter().map(short).collect::<Option<_>>()?;
     let strict = |&(j, sign): &(usize, i8)| dot(&combination, rows.column(j)).signum() == sign;
     columns.iter().all(strict).then_some(combination)
+}
+
+/// A power of two that is at least 1 and at least `x`.
+fn power_of_two_above(x: &Rational) -> Rational {
+    let mut power = Rational::ONE;
+    while power < *x {
+        power += &power.clone();
+    }
+    power
 }
 
 fn add(sum: &mut [f64], column: &[f64]) {

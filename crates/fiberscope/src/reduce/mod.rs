@@ -15,12 +15,15 @@
 //! but not by these bounds stays.
 //!
 //! Every step is a move whose rule was checked exactly when it was made, so the chain proves that the
-//! function is the same.
+//! function is the same. The numbers are rational; [`reduce_in_doubles`] gives a network that can be written.
 
 mod affine;
+mod doubles;
 mod factor;
+mod foresee;
 mod relax;
 mod roles;
+mod scales;
 
 use fiberscope_core::{
     Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, PlacedNeuron, Rational, Role, ShownRole,
@@ -28,7 +31,10 @@ use fiberscope_core::{
 
 use crate::limit::Deadline;
 use crate::lines;
-pub(crate) use factor::{Allowed, allowed_factorization, coordinates, inverse};
+pub(crate) use affine::vanishing_pairs;
+pub use doubles::{DoubleReduction, Left, LeftStep, ReduceError, reduce_in_doubles};
+pub(crate) use factor::{coordinates, inverse};
+pub use scales::{is_dyadic_up_to_scales, scales_to_doubles};
 
 /// When a layer that is linear as a whole is multiplied into the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +65,7 @@ pub struct Reduction {
 }
 
 /// The most multiplications that folding a layer may cost.
-const FOLD_WORK: usize = 1 << 27;
+pub(crate) const FOLD_WORK: usize = 1 << 27;
 
 /// Reduces a network on a domain. The only error is a box that does not fit the network's inputs.
 ///
@@ -96,17 +102,8 @@ pub fn reduce_until(
     deadline: &Deadline,
 ) -> Result<Reduction, DomainError> {
     domain.check(network.input_width())?;
-    let mut state =
-        State { network: network.clone(), domain, options, deadline, moves: MoveChain::default() };
-    let mut waiting = vec![true; state.network.hidden_depth()];
-    while let Some(layer) = waiting.iter().position(|&waits| waits && !deadline.is_past()) {
-        waiting[layer] = false;
-        if state.reduce_layer(layer) {
-            // Layers behind see other intervals, the layer before other outgoing weights.
-            waiting = vec![true; state.network.hidden_depth()];
-            waiting[..layer.saturating_sub(1)].fill(false);
-        }
-    }
+    let mut state = State::new(network, domain, options, deadline, false);
+    state.run();
     Ok(Reduction { network: state.network, moves: state.moves })
 }
 
@@ -116,24 +113,71 @@ struct State<'a> {
     options: &'a ReduceOptions,
     deadline: &'a Deadline,
     moves: MoveChain,
+    /// Whether only those steps are made after which all parameters are doubles, up to scales.
+    in_doubles: bool,
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
+    fn new(
+        network: &ExactNetwork,
+        domain: &'a Domain,
+        options: &'a ReduceOptions,
+        deadline: &'a Deadline,
+        in_doubles: bool,
+    ) -> Self {
+        State { network: network.clone(), domain, options, deadline, moves: MoveChain::default(), in_doubles }
+    }
+
+    /// Reduces layer after layer until no step applies or the time is up.
+    fn run(&mut self) {
+        let mut waiting = vec![true; self.network.hidden_depth()];
+        while let Some(layer) = waiting.iter().position(|&waits| waits && !self.deadline.is_past()) {
+            waiting[layer] = false;
+            if self.reduce_layer(layer) {
+                // Layers behind see other intervals, the layer before other outgoing weights.
+                waiting = vec![true; self.network.hidden_depth()];
+                waiting[..layer.saturating_sub(1)].fill(false);
+            }
+        }
+    }
+
     /// Makes all the moves that are found on one layer; whether there were any.
     fn reduce_layer(&mut self, layer: usize) -> bool {
         let steps = [Self::drop_unused, Self::merge, Self::fold, Self::settle, Self::relax];
         steps.into_iter().any(|step| !self.deadline.is_past() && step(self, layer))
     }
 
-    /// Makes the moves if their rules hold, all or none.
-    fn make(&mut self, moves: Vec<Move>) -> bool {
+    /// The network that the moves make, and scales that keep its parameters doubles where that is asked for; `None`
+    /// if a rule does not hold, or there are no such scales.
+    fn made(&self, moves: &[Move]) -> Option<(ExactNetwork, MoveChain)> {
         let mut network = self.network.clone();
         if moves.is_empty() || moves.iter().any(|each| each.apply(&mut network, self.domain).is_err()) {
-            return false;
+            return None;
         }
+        let mut scales = MoveChain::default();
+        if self.in_doubles {
+            scales = scales_to_doubles(&network)?;
+            scales.apply(&mut network, self.domain).ok()?;
+        }
+        Some((network, scales))
+    }
+
+    /// Makes the moves if their rules hold, all or none.
+    fn make(&mut self, moves: Vec<Move>) -> bool {
+        let Some((network, scales)) = self.made(&moves) else { return false };
         self.network = network;
-        moves.into_iter().for_each(|each| self.moves.push(each));
+        let moves = std::mem::take(&mut self.moves).compose(MoveChain::from(moves));
+        self.moves = moves.compose(scales);
         true
+    }
+
+    /// Makes a move that others must follow, whatever its numbers.
+    fn begin(&mut self, each: Move) -> bool {
+        let done = each.apply(&mut self.network, self.domain).is_ok();
+        if done {
+            self.moves.push(each);
+        }
+        done
     }
 
     fn drop_unused(&mut self, layer: usize) -> bool {
@@ -164,6 +208,20 @@ impl State<'_> {
     }
 
     fn merge(&mut self, layer: usize) -> bool {
+        let pairs = self.multiples(layer);
+        if !self.in_doubles {
+            return !pairs.is_empty() && self.make(vec![Move::Merge { layer, pairs }]);
+        }
+        // One by one, the last neuron first, so that the places of the others stay.
+        let (mut merged, deadline) = (false, self.deadline);
+        for pair in pairs.into_iter().rev().take_while(|_| !deadline.is_past()) {
+            merged |= self.make(vec![Move::Merge { layer, pairs: vec![pair] }]);
+        }
+        merged
+    }
+
+    /// The pairs (neuron that stays, neuron that goes) of positive multiples, sorted by the second.
+    fn multiples(&self, layer: usize) -> Vec<(usize, usize)> {
         let rows = &self.network.layers()[layer];
         let identity = rows.activation() == Activation::Identity;
         let mut pairs = Vec::new();
@@ -177,14 +235,24 @@ impl State<'_> {
                 }
             }
         }
-        !pairs.is_empty() && self.make(vec![Move::Merge { layer, pairs }])
+        if self.in_doubles {
+            pairs.sort_unstable_by_key(|&(_, drop)| drop);
+        }
+        pairs
     }
 
     fn settle(&mut self, layer: usize) -> bool {
-        match affine::settle(&self.network, self.domain, layer, self.deadline) {
+        match self.settling(layer, self.in_doubles) {
             Some(moves) => self.make(moves),
             None => false,
         }
+    }
+
+    /// The moves that rewrite the affine part of a layer with fewer neurons, only such as can be made in doubles if that is asked for.
+    fn settling(&self, layer: usize, in_doubles: bool) -> Option<Vec<Move>> {
+        let fits = |moves: &[Move]| self.made(moves).is_some();
+        let fits: Option<&dyn Fn(&[Move]) -> bool> = if in_doubles { Some(&fits) } else { None };
+        affine::settle(&self.network, self.domain, layer, self.deadline, fits)
     }
 
     /// Removes what only linear programmes show to be dead, and uses what they show to be linear if that
@@ -195,17 +263,18 @@ impl State<'_> {
         let shifts = relax::shifts(&self.network, self.domain, layer, &units, self.deadline);
         let (dead, linear): (Vec<_>, Vec<_>) =
             shifts.into_iter().partition(|shift| shift.role == ShownRole::Dead);
+        let before = (self.network.clone(), self.moves.clone());
         let mut removed = false;
         for shift in dead {
-            removed |= self.make(vec![Move::Shift { layer, shifts: vec![shift] }]);
+            removed |= self.begin(Move::Shift { layer, shifts: vec![shift] });
         }
-        if removed {
-            return self.drop_unused(layer);
+        if removed && self.drop_unused(layer) {
+            return true;
         }
-        let before = (self.network.clone(), self.moves.clone());
+        (self.network, self.moves) = before.clone();
         let mut shown = false;
         for shift in linear {
-            shown |= self.make(vec![Move::Shift { layer, shifts: vec![shift] }]);
+            shown |= self.begin(Move::Shift { layer, shifts: vec![shift] });
         }
         if shown && (self.fold(layer) || self.settle(layer)) {
             return true;
@@ -215,6 +284,14 @@ impl State<'_> {
     }
 
     fn fold(&mut self, layer: usize) -> bool {
+        match self.folding(layer) {
+            Some(fold) => self.make(vec![fold]),
+            None => false,
+        }
+    }
+
+    /// The move that multiplies the layer into the next one, if it is linear and that is wanted.
+    fn folding(&self, layer: usize) -> Option<Move> {
         let [first, second] = [&self.network.layers()[layer], &self.network.layers()[layer + 1]];
         let (inputs, width, outputs) = (first.input_width(), first.width(), second.width());
         let smaller = outputs * (inputs + 1) <= width * (inputs + 1) + outputs * (width + 1);
@@ -225,12 +302,13 @@ impl State<'_> {
         };
         let affordable = inputs.saturating_mul(width).saturating_mul(outputs) <= FOLD_WORK;
         if !wanted || !affordable {
-            return false;
+            return None;
         }
         let roles = roles::of_layer(&self.network, self.domain, layer);
         let pairs = affine::vanishing_pairs(&self.network, layer, &roles);
         let linear = roles.iter().filter(|&&role| role == Role::Linear).count();
-        linear + 2 * pairs.len() == roles.len() && self.make(vec![Move::Fold { layer, pairs }])
+        let affine = linear + 2 * pairs.len() == roles.len();
+        (affine && foresee::ends_in_time(first, second, self.deadline)).then_some(Move::Fold { layer, pairs })
     }
 }
 

@@ -8,7 +8,7 @@ use super::real::Real;
 use super::trainer::{Samples, TrainOptions, Trainer};
 use super::{TrainError, TrainState};
 use crate::dimension::ntk::Kernel;
-use crate::dimension::{DimensionOptions, NeuronState, functional_dimension};
+use crate::dimension::{DimensionError, DimensionOptions, NeuronState, functional_dimension};
 use crate::limit::Deadline;
 use crate::linear::Conserved;
 
@@ -123,9 +123,11 @@ fn train_one<T: Real, E: From<TrainError>>(
     let mut network =
         trainer.network().ok_or_else(|| TrainError::State("a parameter is not finite".into()))?;
     let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<Record>| -> Result<(), E> {
-        let each = observe(trainer, network, inputs, &conserved, track.dimension)?;
-        on(Event::Record(&each))?;
-        records.push(each);
+        let dimension = track.dimension.then_some(&track.deadline);
+        if let Some(each) = observe(trainer, network, inputs, &conserved, dimension)? {
+            on(Event::Record(&each))?;
+            records.push(each);
+        }
         Ok(())
     };
     if records.is_empty() {
@@ -135,7 +137,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         if track.deadline.is_past() {
             break;
         }
-        let loss = trainer.run_epoch();
+        let Some(loss) = trainer.run_epoch_until(&track.deadline) else { break };
         let epoch = trainer.epoch();
         let last = epoch == options.epochs;
         let due = |every: u64| last || every > 0 && epoch.is_multiple_of(every);
@@ -172,13 +174,14 @@ fn train_one<T: Real, E: From<TrainError>>(
     Ok(Run { state, network, finished })
 }
 
+/// What there is to record, with the functional dimension if it is wanted; nothing if its deadline comes first.
 fn observe<T: Real>(
     trainer: &Trainer<T>,
     network: &Network,
     inputs: &Matrix,
     start: &Conserved,
-    dimension: bool,
-) -> Result<Record, TrainError> {
+    dimension: Option<&Deadline>,
+) -> Result<Option<Record>, TrainError> {
     let (loss, score) = trainer.evaluate();
     let mut record = Record {
         seed: trainer.seed(),
@@ -194,11 +197,21 @@ fn observe<T: Real>(
         inactive: 0,
         drift: drift(start, &Conserved::of(network)),
     };
-    if dimension {
-        let options =
-            DimensionOptions { seed: trainer.seed(), layer_bound: false, ..DimensionOptions::default() };
-        let wrong = |error: crate::dimension::DimensionError| TrainError::Data(error.to_string());
-        let found = functional_dimension(network, inputs, &options, &|_| ()).map_err(wrong)?;
+    if let Some(deadline) = dimension {
+        let options = DimensionOptions {
+            seed: trainer.seed(),
+            layer_bound: false,
+            deadline: deadline.clone(),
+            ..DimensionOptions::default()
+        };
+        let wrong = |error: DimensionError| TrainError::Data(error.to_string());
+        let found = match functional_dimension(network, inputs, &options, &|_| ()) {
+            Err(DimensionError::Limit(_)) => return Ok(None),
+            found => found.map_err(wrong)?,
+        };
+        if deadline.is_past() {
+            return Ok(None);
+        }
         let kernel = Kernel::new(network, inputs).map_err(wrong)?;
         let states = |state| found.states.iter().map(|layer| layer.count(state)).sum();
         record.rank = found.rank.lower;
@@ -209,7 +222,7 @@ fn observe<T: Real>(
         record.active = states(NeuronState::Active);
         record.inactive = states(NeuronState::Inactive);
     }
-    Ok(record)
+    Ok(Some(record))
 }
 
 /// The largest change of a diagonal entry: those are conserved for ReLU networks.

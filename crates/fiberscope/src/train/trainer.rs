@@ -9,6 +9,7 @@ use super::optimizer::{Decay, Moments, Optimizer};
 use super::perceptron::{Loss, Pass, Shape};
 use super::real::Real;
 use super::{TrainError, TrainState};
+use crate::limit::Deadline;
 
 /// How the parameters are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,15 +225,26 @@ impl<'a, T: Real> Trainer<'a, T> {
 
     /// One pass over the shuffled samples; the mean of the losses of its steps.
     pub fn run_epoch(&mut self) -> f64 {
+        self.run_epoch_until(&Deadline::NEVER).expect("there is no limit")
+    }
+
+    /// The same; `None` if the deadline comes first, everything being as before the epoch then.
+    pub fn run_epoch_until(&mut self, deadline: &Deadline) -> Option<f64> {
+        let before = (self.parameters.clone(), self.moments.clone());
         self.shuffle();
         let order = std::mem::take(&mut self.order);
         let mut sum = 0.0;
         for rows in order.chunks(self.options.batch) {
+            if deadline.is_past() {
+                (self.parameters, self.moments) = before;
+                self.order = order;
+                return None;
+            }
             sum += self.step(rows) * rows.len() as f64;
         }
         self.epoch += 1;
         self.order = order;
-        sum / self.samples.count as f64
+        Some(sum / self.samples.count as f64)
     }
 
     /// One step on the given samples; their loss before it.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use fiberscope::complex::construct_identifiable;
+use fiberscope::complex::construct_identifiable_until;
 use fiberscope::fiber::{Construction, construct_hiding, construct_nonlocal};
 use fiberscope_answer::folds;
 use fiberscope_io::{Precision, save, write_atomically};
@@ -47,7 +47,13 @@ fn with_twin(built: &Construction, kind: &str, args: &BuildArgs, output: &Output
 }
 
 fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
-    let built = construct_identifiable(&args.widths, global.seed)?;
+    let say = |attempt: usize, last: &str| match attempt {
+        1 => output.progress("attempt 1"),
+        _ => output.progress(&format!("attempt {attempt}; one before failed: {last}")),
+    };
+    let built = construct_identifiable_until(&args.widths, global.seed, &global.deadline(), &say);
+    output.end_progress();
+    let built = built?;
     let certificate =
         args.certificate.clone().unwrap_or_else(|| args.output.with_extension("certificate.json"));
     save(&built.network, &args.output, Precision::F64)?;

@@ -5,11 +5,11 @@ use std::io::Write;
 
 use anyhow::bail;
 use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Transparency, TransparencyLimits,
-    region_bound,
+    BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Relabelling, Transparency,
+    TransparencyLimits, region_bound,
 };
 use fiberscope_answer::folds::{self, FoldAnswer, Matched, relabelling};
-use fiberscope_core::{Network, Rational};
+use fiberscope_core::{Network, Rational, decimal};
 use fiberscope_io::write_atomically;
 use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
 
@@ -41,11 +41,13 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
         let transparency = Transparency::new(&network, &domain, &programs)?;
         return stopped(args, &network, &transparency, output);
     };
-    let breakpoints = BreakpointComplex::new(&complex);
+    let deadline = &limits.deadline;
+    output.know(format!("the complex has {} regions", complex.regions().len()));
+    let breakpoints = BreakpointComplex::until(&complex, deadline)?;
     if let Some(other) = &other {
-        return matched(&relabelling(&complex, &breakpoints, [&network, other])?, output);
+        return matched(&relabelling(&complex, &breakpoints, [&network, other], &limits.deadline)?, output);
     }
-    let found = FoldAnswer::new(&network, &complex, &breakpoints, global.seed);
+    let found = FoldAnswer::until(&network, &complex, &breakpoints, global.seed, deadline)?;
     let picture = picture(args, &found);
     for path in &args.graph {
         match path.extension().and_then(|e| e.to_str()) {
@@ -176,22 +178,49 @@ fn matched(found: &Matched, output: &Output) -> anyhow::Result<Answer> {
                 output.note(&format!("{reason}; the parameters themselves match"));
             }
             let read = if open.is_none() { "read off the folds" } else { "read off the parameters" };
-            let mut text =
-                format!("the second network is the first with neurons permuted and scaled ({read})\n");
-            for (l, layer) in layers.iter().enumerate() {
-                let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
-                let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
+            let text = format!(
+                "the second network is the first with neurons permuted and scaled, exactly ({read})\n"
+            );
+            (text + &relabellings(layers), Answer::Yes)
+        }
+        Matched::Nearly { layers, relative, bends_at } => {
+            let mut text = format!(
+                "the second network is the first with neurons permuted and scaled, up to a relative difference of {} of the parameters\n",
+                decimal::upper(relative)
+            );
+            if let Some(x) = bends_at {
                 let _ = writeln!(
                     text,
-                    "  layer {}   neurons go to {}; scaled by {}",
-                    l + 1,
-                    order.join(", "),
-                    scales.join(", ")
+                    "not exactly: near x = {x:?} the first function bends and the second is affine"
                 );
             }
-            (text, Answer::Yes)
+            (text + &relabellings(layers), Answer::Yes)
         }
     };
     output.result(&text, &found.to_json())?;
     Ok(answer)
+}
+
+/// One line per hidden layer.
+fn relabellings(layers: &[Relabelling]) -> String {
+    let mut text = String::new();
+    for (l, layer) in layers.iter().enumerate() {
+        let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
+        let scales: Vec<String> = layer.scales.iter().map(shown).collect();
+        let _ = writeln!(
+            text,
+            "  layer {}   neurons go to {}; scaled by {}",
+            l + 1,
+            order.join(", "),
+            scales.join(", ")
+        );
+    }
+    text
+}
+
+/// A fraction if it is short, otherwise its double; the JSON has all digits.
+fn shown(x: &Rational) -> String {
+    const LENGTH: usize = 20;
+    let text = x.to_string();
+    if text.len() <= LENGTH { text } else { format!("{:?}", x.to_f64()) }
 }

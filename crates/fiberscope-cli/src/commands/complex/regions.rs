@@ -122,6 +122,7 @@ impl Job<'_> {
             }
         };
         let regions = counts.all.last().copied().unwrap_or(0);
+        output.know(format!("there are {regions} regions on {}", self.view.place()));
         let wanted = !self.args.plot.is_empty() || !self.args.export.is_empty();
         if self.args.count_only || regions > LISTED && !wanted {
             return self.counted(&counts, method, output);
@@ -131,8 +132,11 @@ impl Job<'_> {
             "{regions} regions are too many for a picture or an export (at most {DRAWN})"
         );
         let built = PolyhedralComplex::build(self.view.network, &self.view.domain, &self.limits, &|_| ())?;
-        let Built::Complete(complex) = built else { return self.stopped(regions, 0.0, None, output) };
-        let breakpoints = BreakpointComplex::new(&complex);
+        let Built::Complete(complex) = built else {
+            self.limits.deadline.check("before all cells were listed")?;
+            return self.stopped(regions, 0.0, None, output);
+        };
+        let breakpoints = BreakpointComplex::until(&complex, &self.limits.deadline)?;
         for path in &self.args.plot {
             picture::draw(self, &complex, &breakpoints, path)?;
         }
@@ -233,7 +237,7 @@ impl Job<'_> {
         let mut text = format!(
             "stopped at a limit: about {regions} regions so far on {} ({:.1} % of its volume); there may be up to {bound:.1e}\n",
             self.view.place(),
-            100.0 * explored
+            100.0 * explored.max(0.0)
         );
         if let (Some(path), Some(state)) = (&self.args.resume, &state) {
             write_state(path, state)?;

@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 
 use crate::args::ReadArgs;
 
-/// Describe every parameter with the same function: components, dimensions, points and paths
+/// Describe every parameter with the same function: pieces, dimensions, points and paths
 ///
-/// Covered completely: generic networks with one hidden layer, and generic networks of three layers with a bottleneck. Of other networks: the symmetries that
-/// can be checked and a lower bound for the dimension (exit code 3), with the conditions that fail. With --member: exit code 0 if the network lies in the fiber, 1 with the equation that fails if not.
+/// The list of pieces is made from the function: equal networks of equal widths have the same list. A piece is an orientation of the visible neurons and a number of linear ones; the others are dead. All generic parameters lie in the pieces marked generic; the others have the function, too.
+/// Covered: one hidden layer, and three layers with a bottleneck. Of other networks: the symmetries that
+/// can be checked and a lower bound for the dimension (exit code 3), with the conditions that fail. With --member: exit code 0 if the network lies in the fiber, with its piece; 1 with the equation that fails if it lies in no piece and does not have the function, as far as the description decides that.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 --output points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json --output path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex"
@@ -21,13 +22,13 @@ pub struct FiberArgs {
     /// Consider a network with one hidden layer on the nonnegative orthant, not on all of R^n
     #[arg(long)]
     pub orthant: bool,
-    /// List at most this many components
+    /// List at most this many pieces
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub components: usize,
-    /// Write N random points of a component to the folder --output, each checked to compute the same function
+    /// Write N random points of a piece to the folder --output, each checked to compute the same function
     #[arg(long, value_name = "N", requires = "output", conflicts_with_all = ["path", "member"])]
     pub sample: Option<usize>,
-    /// Write a path from A to B inside a component to the folder --output, each point checked
+    /// Write a path from A to B inside a piece to the folder --output, each point checked
     #[arg(long, value_names = ["A", "B"], num_args = 2, requires = "output", conflicts_with = "member")]
     pub path: Option<Vec<String>>,
     /// The number of steps of the path
@@ -36,9 +37,12 @@ pub struct FiberArgs {
     /// The folder for points
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// The component to sample: one sign per hyperplane, as listed [default: that of the network]
+    /// The piece to sample: one sign per hyperplane, as listed [default: that of the network]
     #[arg(long, value_name = "SIGNS", requires = "sample", allow_hyphen_values = true)]
     pub orientation: Option<String>,
+    /// The piece to sample: the number of its linear neurons, as listed [default: that of the network, or the smallest with points]
+    #[arg(long, value_name = "N", requires = "sample")]
+    pub linear: Option<usize>,
     /// Sample only parameters whose doubles lie in the fiber exactly
     #[arg(long, requires = "sample")]
     pub exact: bool,

@@ -29,8 +29,8 @@ pub fn run(args: &ConserveArgs, global: &Global, output: &Output) -> anyhow::Res
     if let Some(path) = &args.plot {
         write_picture(path, &plot(&args.model, &found).draw())?;
     }
-    if !found.complete {
-        output.note(&format!("the time limit was reached after {} runs", found.runs.len()));
+    if let Some(limit) = options.deadline.limit().filter(|_| !found.complete) {
+        output.note(&format!("{limit} after {} runs", found.runs.len()));
     }
     output.result(&text(args, &found), &value(&found))?;
     Ok(if found.complete { Answer::Yes } else { Answer::Undecided })

@@ -65,8 +65,11 @@ fn member(subject: &Subject, other: &str, args: &FiberArgs, output: &Output) -> 
     let Ok(fiber) = &subject.fiber else { return not_covered(subject, output) };
     let found = fiber.contains(&found.to_exact());
     let (text, answer) = match &found {
-        Membership::Member(orientation) => (
-            format!("{other} lies in the fiber of {}, in the component {orientation}\n", subject.name),
+        Membership::Member(piece) => {
+            (format!("{other} lies in the fiber of {}, in the piece {piece}\n", subject.name), Answer::Yes)
+        }
+        Membership::Elsewhere(violation) => (
+            format!("{other} lies in the fiber of {}, in none of its pieces\n  {violation}\n", subject.name),
             Answer::Yes,
         ),
         Membership::Outside(violation) => (

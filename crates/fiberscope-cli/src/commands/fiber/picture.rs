@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use fiberscope::fiber::{BottleneckFiber, Fiber, LayerFiber, Rest};
+use fiberscope::fiber::{BottleneckFiber, Fiber, FiberComponent};
 use fiberscope_core::{ExactNetwork, Rational};
 use fiberscope_report::fiber::{FiberSlice, OrientationGraph, OrientationNode, StripPanel, TranslationStrip};
 
@@ -31,7 +31,7 @@ pub fn draw(subject: &Subject, args: &FiberArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.slice {
         let slice = slice(subject, fiber).with_context(|| {
             format!(
-                "{}: the component of {} has no linear neuron, so there is no plane to slice it with",
+                "{}: {} has no linear neuron behind which its piece could be sliced",
                 path.display(),
                 subject.name
             )
@@ -49,41 +49,33 @@ pub fn draw(subject: &Subject, args: &FiberArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// One node per orientation, empty if all its pieces are.
 fn graph(subject: &Subject, fiber: &Fiber, path: &Path) -> anyhow::Result<()> {
-    let nodes: Vec<OrientationNode> = fiber
-        .components()
-        .take(NODES + 1)
-        .map(|component| OrientationNode {
-            signs: component.orientation.active().to_vec(),
-            empty: component.is_empty(),
-        })
-        .collect();
-    if nodes.len() > NODES {
-        bail!(
-            "{}: a graph of 2^{} components cannot be read (at most {NODES})",
-            path.display(),
-            fiber.component_exponent()
-        );
+    let exponent = fiber.component_exponent();
+    if 1u64.checked_shl(exponent as u32).is_none_or(|count| count > NODES as u64) {
+        bail!("{}: a graph of 2^{exponent} orientations cannot be read (at most {NODES})", path.display());
+    }
+    let mut nodes: Vec<OrientationNode> = Vec::new();
+    for component in fiber.components() {
+        let (signs, empty) = (component.orientation.active().to_vec(), FiberComponent::is_empty(&component));
+        match nodes.last_mut() {
+            Some(last) if last.signs == signs => last.empty &= empty,
+            _ => nodes.push(OrientationNode { signs, empty }),
+        }
     }
     write_picture(
         path,
-        &OrientationGraph { title: format!("Components of the fiber of {}", subject.name), nodes }.draw(),
+        &OrientationGraph { title: format!("Orientations in the fiber of {}", subject.name), nodes }.draw(),
     )
 }
 
 /// The plane of `W_1 + x W_2, W_2 + y W_1` for two linear neurons, of scale and bias for one.
 fn slice(subject: &Subject, fiber: &Fiber) -> Option<FiberSlice> {
-    let layer: &LayerFiber = match fiber {
-        Fiber::OneHiddenLayer(layer) => layer,
-        Fiber::Bottleneck(inner) => match inner.rest() {
-            Rest::Layerwise(layer) => layer,
-            Rest::Hiding(_) => return None,
-        },
-    };
+    let layer = fiber.layer()?;
     let name = |unit: usize| unit + 1;
     let depth = subject.network.hidden_depth();
     let rows = &subject.network.layers()[depth - 1];
-    match *layer.linear() {
+    match layer.linear()[..] {
         [] => None,
         [only] => {
             let bias = rows.bias()[only];

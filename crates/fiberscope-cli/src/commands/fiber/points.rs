@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use fiberscope::fiber::{FiberPath, FiberSampler, PathError};
+use fiberscope::fiber::{FiberPath, FiberSampler, PathError, SamplerError};
+use fiberscope::limit::{Limit, LimitReached};
 use fiberscope_answer::fiber::Subject;
 use fiberscope_answer::points::{self, Comparison};
 use fiberscope_core::Network;
@@ -17,17 +18,23 @@ use crate::output::Output;
 
 pub fn sample(subject: &Subject, count: usize, args: &FiberArgs, output: &Output) -> anyhow::Result<Answer> {
     let Ok(fiber) = &subject.fiber else { return not_covered(subject, output) };
-    let orientation = points::orientation(fiber, args.orientation.as_deref())?;
-    let Some(sampler) = FiberSampler::new(fiber, &orientation) else {
-        let text = format!("the component {orientation} is empty\n");
-        output.result(&text, &json!({"files": [], "max_difference": null, "empty": true}))?;
-        return Ok(Answer::No);
+    let piece = points::piece(fiber, args.orientation.as_deref(), args.linear)?;
+    let sampler = match FiberSampler::new(fiber, &piece) {
+        Ok(sampler) => sampler,
+        Err(error @ SamplerError::NoPiece(_)) => bail!("{error}"),
+        Err(error) => {
+            let empty = matches!(error, SamplerError::Empty(_));
+            let value =
+                json!({"files": [], "max_difference": null, "empty": empty, "reason": error.to_string()});
+            output.result(&format!("{error}\n"), &value)?;
+            return Ok(if empty { Answer::No } else { Answer::Undecided });
+        }
     };
     let mut written = Written::new(subject, args)?;
     let say = |text: &str| output.progress(text);
     points::sample(subject, &sampler, (count, args.exact), &say, |point| written.add(&point))?;
     output.end_progress();
-    written.finish(count, &format!("of the component {orientation}"), output)
+    written.finish(count, &format!("of the piece {piece}"), output)
 }
 
 pub fn path(subject: &Subject, ends: &[String], args: &FiberArgs, output: &Output) -> anyhow::Result<Answer> {
@@ -37,7 +44,7 @@ pub fn path(subject: &Subject, ends: &[String], args: &FiberArgs, output: &Outpu
     let path = match FiberPath::between(fiber, &a, &b) {
         Ok(path) => path,
         Err(error) => {
-            let text = format!("not connected: {error}\n");
+            let text = format!("no path: {error}\n");
             output.result(&text, &json!({"connected": false, "reason": error.to_string(), "files": [], "max_difference": null}))?;
             let unknown = matches!(error, PathError::RankDefect { .. });
             return Ok(if unknown { Answer::Undecided } else { Answer::No });
@@ -80,7 +87,8 @@ impl<'a> Written<'a> {
 
     fn finish(self, wanted: usize, what: &str, output: &Output) -> anyhow::Result<Answer> {
         if self.files.is_empty() && wanted > 0 {
-            bail!("the time limit was reached before the first point");
+            let limit = self.subject.deadline.limit().unwrap_or(Limit::Time);
+            return Err(LimitReached { limit, when: "before the first point".into() }.into());
         }
         let count = self.files.len();
         let Comparison { exact, rounded, unproved, largest } = self.compared;

@@ -14,9 +14,9 @@ pub use args::LinearArgs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use fiberscope::linear::{LinearError, LinearNetwork, StratumLimits};
+use fiberscope::limit::{Deadline, Limit};
+use fiberscope::linear::{LinearNetwork, StratumLimits};
 use fiberscope_io::{Precision, ReadOptions, save};
-use serde_json::json;
 
 use crate::Answer;
 use crate::args::Global;
@@ -24,20 +24,13 @@ use crate::output::Output;
 use args::{FiberArgs, LinearCommand};
 
 pub fn run(args: &LinearArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let answer = match &args.command {
+    match &args.command {
         LinearCommand::Strata(args) => strata::run(args, global, output),
         LinearCommand::Inspect(args) => inspect::run(args, output),
-        LinearCommand::Path(args) => path::run(args, output),
+        LinearCommand::Path(args) => path::run(args, global, output),
         LinearCommand::Move(args) => moves::run(args, output),
         LinearCommand::Sample(args) => sample::run(args, global, output),
         LinearCommand::Walk(args) => walk::run(args, global, output),
-    };
-    match answer {
-        Err(error) if matches!(error.downcast_ref(), Some(LinearError::OutOfTime { .. })) => {
-            output.result(&format!("undecided: {error}\n"), &json!({"undecided": error.to_string()}))?;
-            Ok(Answer::Undecided)
-        }
-        answer => answer,
     }
 }
 
@@ -62,6 +55,16 @@ fn write_points(folder: &Path, points: &[LinearNetwork]) -> anyhow::Result<Vec<P
         files.push(path);
     }
     Ok(files)
+}
+
+/// The answer of a command that writes points: undecided if a limit left some out, with a note.
+fn all_or_undecided(found: usize, wanted: usize, deadline: &Deadline, output: &Output) -> Answer {
+    if found == wanted {
+        return Answer::Yes;
+    }
+    let limit = deadline.limit().unwrap_or(Limit::Time);
+    output.note(&format!("{limit} after {found} of {wanted} points"));
+    Answer::Undecided
 }
 
 fn file_names(files: &[PathBuf]) -> Vec<String> {

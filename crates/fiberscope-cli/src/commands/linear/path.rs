@@ -4,11 +4,12 @@ use fiberscope_answer::linear::motion::{along, connect, to_canonical};
 use serde_json::json;
 
 use super::args::PathArgs;
-use super::{file_names, read_linear, write_points};
+use super::{all_or_undecided, file_names, read_linear, write_points};
 use crate::Answer;
+use crate::args::Global;
 use crate::output::Output;
 
-pub fn run(args: &PathArgs, output: &mut Output) -> anyhow::Result<Answer> {
+pub fn run(args: &PathArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let a = read_linear(&args.a, output)?;
     let (curve, note) = match &args.b {
         None => to_canonical(&a, args.tolerance.get())?,
@@ -21,7 +22,8 @@ pub fn run(args: &PathArgs, output: &mut Output) -> anyhow::Result<Answer> {
             }
         }
     };
-    let (points, difference) = along(&curve, &a, args.steps)?;
+    let deadline = global.deadline();
+    let (points, difference) = along(&curve, &a, args.steps, &deadline)?;
     let files = match &args.output {
         Some(folder) => write_points(folder, &points)?,
         None => Vec::new(),
@@ -36,7 +38,7 @@ pub fn run(args: &PathArgs, output: &mut Output) -> anyhow::Result<Answer> {
     );
     let value = json!({"connected": true, "path": note, "steps": args.steps, "max_difference": difference, "files": file_names(&files)});
     output.result(&text, &value)?;
-    Ok(Answer::Yes)
+    Ok(all_or_undecided(points.len(), args.steps as usize + 1, &deadline, output))
 }
 
 fn refuse(args: &PathArgs, reason: &str, output: &Output) -> anyhow::Result<Answer> {

@@ -7,7 +7,7 @@ use fiberscope_answer::linear::stratum_json;
 use serde_json::json;
 
 use super::args::SampleArgs;
-use super::{file_names, read_linear, stratum_limits, write_points};
+use super::{all_or_undecided, file_names, read_linear, stratum_limits, write_points};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -34,7 +34,9 @@ pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::R
         sample(stratum.barcode(), &over, global.seed.wrapping_add(k as u64))
             .with_context(|| args.product.clone().unwrap_or_default())
     };
-    let points = (0..args.count).map(draw).collect::<anyhow::Result<Vec<_>>>()?;
+    let deadline = global.deadline();
+    let in_time = (0..args.count).take_while(|_| !deadline.is_past());
+    let points = in_time.map(draw).collect::<anyhow::Result<Vec<_>>>()?;
     let difference = product
         .as_ref()
         .map(|model| points.iter().map(|point| product_difference(point, model)).fold(0.0, f64::max));
@@ -50,5 +52,5 @@ pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::R
     );
     let value = json!({"files": file_names(&files), "stratum": stratum_json(&stratum), "number": at, "max_difference": difference});
     output.result(&text, &value)?;
-    Ok(Answer::Yes)
+    Ok(all_or_undecided(files.len(), args.count, &deadline, output))
 }

@@ -30,10 +30,12 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
         return Ok(Answer::Yes);
     }
     let dag = match StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global)) {
-        Err(error @ LinearError::OutOfTime { .. }) => {
-            let value =
-                json!({"widths": fiber.widths(), "rank": fiber.rank(), "undecided": error.to_string()});
-            output.result(&format!("undecided: {error}\n"), &value)?;
+        Err(LinearError::Limit(reached)) => {
+            let value = json!({
+                "widths": fiber.widths(), "rank": fiber.rank(), "verdict": "undecided",
+                "undecided": reached.to_string(), "limit": reached.limit.name(),
+            });
+            output.result(&format!("undecided: {reached}\n"), &value)?;
             return Ok(Answer::Undecided);
         }
         Err(error @ LinearError::TooManyStrata { .. }) => {
@@ -47,9 +49,9 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     if global.json {
         let mut bytes = Vec::new();
         fiberscope_answer::linear::write_json(&dag, &mut bytes)?;
-        output.raw(&bytes)?;
+        output.raw_result(&bytes)?;
     } else {
-        output.raw(text(&dag).as_bytes())?;
+        output.raw_result(text(&dag).as_bytes())?;
     }
     Ok(Answer::Yes)
 }

@@ -6,7 +6,7 @@ use fiberscope_answer::linear::omega;
 use serde_json::json;
 
 use super::args::WalkArgs;
-use super::{file_names, read_linear, write_points};
+use super::{all_or_undecided, file_names, read_linear, write_points};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -16,8 +16,12 @@ pub fn run(args: &WalkArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let velocity = args.velocity.as_ref().map(|argument| read_linear(argument, output)).transpose()?;
     let velocity = velocity.as_ref().map(|velocity| (velocity, args.project));
     let time = (args.length, args.steps);
-    let walked = walk(&network, velocity, time, args.tolerance.get(), global.seed);
+    let deadline = global.deadline();
+    let walked = walk(&network, velocity, time, args.tolerance.get(), global.seed, &deadline);
     let Walked { points, bars, speed, distance, difference } = walked.with_context(|| args.model.clone())?;
+    let steps = points.len().saturating_sub(1);
+    let complete = steps == args.steps as usize;
+    let length = if complete { args.length } else { args.length * steps as f64 / f64::from(args.steps) };
     let files = match &args.output {
         Some(folder) => write_points(folder, &points)?,
         None => Vec::new(),
@@ -26,7 +30,7 @@ pub fn run(args: &WalkArgs, global: &Global, output: &mut Output) -> anyhow::Res
         "walked along the stratum {} for time {}, speed {:.3e} at the start; the weights moved by {distance:.3e}\nthe product \
          changed by at most {difference:.1e} on {} points; the numerical ranks at the end {}\n{}",
         bars[0],
-        args.length,
+        length,
         speed,
         points.len(),
         if bars[0] == bars[1] { "are the same" } else { "differ at this tolerance" },
@@ -37,10 +41,10 @@ pub fn run(args: &WalkArgs, global: &Global, output: &mut Output) -> anyhow::Res
         )),
     );
     let value = json!({
-        "model": args.model, "omega": omega(&bars[0]), "numerical": omega(&bars[1]), "length": args.length,
-        "steps": args.steps, "speed": speed, "distance": distance, "max_difference": difference,
+        "model": args.model, "omega": omega(&bars[0]), "numerical": omega(&bars[1]), "length": length,
+        "steps": steps, "speed": speed, "distance": distance, "max_difference": difference,
         "files": file_names(&files),
     });
     output.result(&text, &value)?;
-    Ok(Answer::Yes)
+    Ok(all_or_undecided(points.len(), args.steps as usize + 1, &deadline, output))
 }

@@ -36,7 +36,7 @@ impl Boundaries {
         kept.iter().for_each(|unit| remove(&mut direction, unit));
         let mut gradient = Vec::new();
         for _ in 0..STEPS {
-            let (value, at) = self.local(x, neuron);
+            let (value, at) = local(&self.network, x, neuron);
             gradient = at;
             let rate = dot(&gradient, &direction);
             let step = -value / rate;
@@ -52,31 +52,31 @@ impl Boundaries {
             kept.push(gradient);
         }
     }
+}
 
-    /// The pre-activation of a neuron at a point and its gradient there.
-    fn local(&self, x: &[f64], neuron: Neuron) -> (f64, Vec<f64>) {
-        let layers = &self.network.layers()[..=neuron.layer];
-        let mut activations = x.to_vec();
-        let mut masks: Vec<Vec<bool>> = Vec::new();
-        for layer in &layers[..neuron.layer] {
-            let relu = layer.activation() == Activation::Relu;
-            let row = |i: usize| dot(layer.weight().row(i), &activations) + layer.bias()[i];
-            let z: Vec<f64> = (0..layer.width()).map(row).collect();
-            masks.push(z.iter().map(|z| !relu || *z > 0.0).collect());
-            activations = z.iter().map(|&z| if relu { z.max(0.0) } else { z }).collect();
-        }
-        let last = &layers[neuron.layer];
-        let mut gradient = last.weight().row(neuron.unit).to_vec();
-        let value = dot(&gradient, &activations) + last.bias()[neuron.unit];
-        for (layer, mask) in layers[..neuron.layer].iter().zip(&masks).rev() {
-            let mut before = vec![0.0; layer.input_width()];
-            for (i, g) in gradient.iter().enumerate().filter(|(i, g)| mask[*i] && **g != 0.0) {
-                before.iter_mut().zip(layer.weight().row(i)).for_each(|(sum, w)| *sum += g * w);
-            }
-            gradient = before;
-        }
-        (value, gradient)
+/// The pre-activation of a neuron (an output, in the last layer) at a point and its gradient there.
+pub fn local(network: &Network, x: &[f64], neuron: Neuron) -> (f64, Vec<f64>) {
+    let layers = &network.layers()[..=neuron.layer];
+    let mut activations = x.to_vec();
+    let mut masks: Vec<Vec<bool>> = Vec::new();
+    for layer in &layers[..neuron.layer] {
+        let relu = layer.activation() == Activation::Relu;
+        let row = |i: usize| dot(layer.weight().row(i), &activations) + layer.bias()[i];
+        let z: Vec<f64> = (0..layer.width()).map(row).collect();
+        masks.push(z.iter().map(|z| !relu || *z > 0.0).collect());
+        activations = z.iter().map(|&z| if relu { z.max(0.0) } else { z }).collect();
     }
+    let last = &layers[neuron.layer];
+    let mut gradient = last.weight().row(neuron.unit).to_vec();
+    let value = dot(&gradient, &activations) + last.bias()[neuron.unit];
+    for (layer, mask) in layers[..neuron.layer].iter().zip(&masks).rev() {
+        let mut before = vec![0.0; layer.input_width()];
+        for (i, g) in gradient.iter().enumerate().filter(|(i, g)| mask[*i] && **g != 0.0) {
+            before.iter_mut().zip(layer.weight().row(i)).for_each(|(sum, w)| *sum += g * w);
+        }
+        gradient = before;
+    }
+    (value, gradient)
 }
 
 /// Makes a direction orthogonal to a unit vector.

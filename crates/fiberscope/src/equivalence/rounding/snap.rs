@@ -5,15 +5,21 @@
 //! nudge changes the function by an amount that the checker's lemma bounds. The exact moves of
 //! [`crate::reduce`] then merge the neurons, and fold layers that are affine. Hidden hyperplanes go to their
 //! fixed place, as in the canonical form.
+//!
+//! A layer may also be affine but for neurons that are only passed on: `relu(c relu(z))` with `c > 0` bends where `z = 0`, whatever the
+//! first relu does below, so the first neuron may be translated until it is linear on the box. So layers that
+//! split some neurons of the next one into `relu(z - t) - relu(t - z) + t` and pass the others on are folded too.
 
 use fiberscope_check::rounding_bound;
-use fiberscope_core::{Activation, Domain, ExactNetwork, MoveChain, Nudge, Rational, RoundingStep};
+use fiberscope_core::{
+    Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Nudge, Rational, Role, RoundingStep, preactivation_range,
+};
 
 use super::near::{Directions, rows};
 use crate::canonical::hidden;
 use crate::limit::Deadline;
 use crate::lines::ratio;
-use crate::reduce::{ReduceOptions, reduce_until};
+use crate::reduce::{FOLD_WORK, ReduceOptions, reduce_until, vanishing_pairs};
 
 /// A network with fewer neurons and nearly the same function.
 pub struct Snapped {
@@ -51,6 +57,10 @@ pub fn snap(
         if nudged {
             state.reduce(reduced_on, deadline)?;
         }
+        if layer + 1 < state.network.hidden_depth() && state.fold_passed_on(layer, bounded) {
+            state.reduce(reduced_on, deadline)?;
+            continue;
+        }
         // Folding may have moved another layer to this place.
         if !nudged || state.network.widths().iter().sum::<usize>() == before {
             layer += 1;
@@ -60,7 +70,23 @@ pub fn snap(
     Some(state)
 }
 
+/// Reduces a network by moves alone that hold on the domain; `None` if the time is up.
+pub fn settle(network: ExactNetwork, domain: &Domain, deadline: &Deadline) -> Option<Snapped> {
+    let mut state = Snapped { network, steps: Vec::new(), change: Rational::ZERO };
+    state.reduce(domain, deadline)?;
+    state.settle_hidden(domain);
+    Some(state)
+}
+
 impl Snapped {
+    /// All steps as one chain; `None` if there are nudges among them.
+    pub fn moves(&self) -> Option<MoveChain> {
+        self.steps.iter().try_fold(MoveChain::default(), |chain, step| match step {
+            RoundingStep::Moves(moves) => Some(chain.compose(moves.clone())),
+            RoundingStep::Nudge(_) => None,
+        })
+    }
+
     fn reduce(&mut self, domain: &Domain, deadline: &Deadline) -> Option<()> {
         let reduction = reduce_until(&self.network, domain, &ReduceOptions::default(), deadline).ok()?;
         self.network = reduction.network;
@@ -83,6 +109,42 @@ impl Snapped {
         Some(())
     }
 
+    /// Folds a layer of vanishing pairs, linear neurons and neurons that are only passed on; whether it is one.
+    fn fold_passed_on(&mut self, layer: usize, domain: &Domain) -> bool {
+        let [of, next] = [layer, layer + 1].map(|l| &self.network.layers()[l]);
+        let work = of.input_width().saturating_mul(of.width()).saturating_mul(next.width());
+        if [of, next].iter().any(|each| each.activation() != Activation::Relu) || work > FOLD_WORK {
+            return false;
+        }
+        let pairs = vanishing_pairs(&self.network, layer, &vec![Role::Nonlinear; of.width()]);
+        let mut paired = vec![false; of.width()];
+        pairs.iter().for_each(|&(i, j)| (paired[i], paired[j]) = (true, true));
+        let passed: Vec<bool> = (0..of.width()).map(|unit| !paired[unit] && is_passed_on(next, unit)).collect();
+        if !passed.contains(&true) {
+            return false;
+        }
+        let Some(ranges) = self.network.activation_ranges(domain).nth(layer) else { return false };
+        let mut moves = MoveChain::default();
+        for unit in (0..of.width()).filter(|&unit| !paired[unit]) {
+            match preactivation_range(of, unit, &ranges).lower {
+                Some(below) if !below.is_negative() => {}
+                Some(below) if passed[unit] => moves.push(Move::Translate { layer, unit, amount: -below }),
+                _ => return false,
+            }
+        }
+        if moves.is_empty() {
+            return false;
+        }
+        moves.push(Move::Fold { layer, pairs });
+        let mut folded = self.network.clone();
+        if moves.apply(&mut folded, domain).is_err() {
+            return false;
+        }
+        self.network = folded;
+        self.push(moves);
+        true
+    }
+
     fn settle_hidden(&mut self, domain: &Domain) {
         let mut moves = MoveChain::default();
         for layer in (0..self.network.hidden_depth().saturating_sub(1)).rev() {
@@ -94,6 +156,15 @@ impl Snapped {
         }
         self.push(moves);
     }
+}
+
+/// Whether the neurons that see this one are active only where it is: `relu(c relu(z) - ...)` with `c > 0`.
+fn is_passed_on(next: &Layer<Rational>, unit: usize) -> bool {
+    let rows = next.weight().iter_rows().zip(next.bias()).filter(|(row, _)| !row[unit].is_zero());
+    rows.into_iter().all(|(row, bias)| {
+        let others = row.iter().enumerate().all(|(i, w)| i == unit || !w.is_positive());
+        row[unit].is_positive() && others && !bias.is_positive()
+    })
 }
 
 /// The nudges that make multiples of what is almost one in a layer: of its rows, and of the columns

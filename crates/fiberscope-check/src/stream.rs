@@ -1,0 +1,186 @@
+//! One verifier for certificates in memory and for those that come as a stream.
+
+use std::cell::{Cell, OnceCell};
+use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
+
+use fiberscope_core::{
+    Certificate, CertificateError, CertificatePart, CoverNode, Evidence, ExactNetwork, Network, Rational,
+};
+
+use crate::{End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding};
+use crate::{verify_equal, verify_name, verify_witness};
+
+/// What was found out about a certificate that came as a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// All of the certificate but its tree or its breakpoints; `None` if the check was stopped before that was read.
+    pub head: Option<Certificate>,
+    /// How many nodes or breakpoints were read.
+    pub listed: u64,
+    /// What the checker says.
+    pub outcome: Outcome,
+}
+
+/// Checks a certificate for two networks while it is read, until it is refused or told to stop. The nodes of a tree are not kept. An error says
+/// that the file is no certificate; a file that is refused before is not read to its end.
+pub fn check_reader(
+    reader: impl Read,
+    a: &Network,
+    b: &Network,
+    stop: &dyn Fn() -> bool,
+) -> Result<Checked, CertificateError> {
+    let (rewritten, interrupted) = (OnceCell::new(), Cell::new(false));
+    let mut verifier = Verifier::new((a, b), stop, &rewritten);
+    let (mut head, mut listed, mut ended) = (None, 0, Ok(()));
+    let reader = BufReader::new(Watched { reader, stop, interrupted: &interrupted });
+    let read = Certificate::read_parts(reader, &mut |part| {
+        ended = match part {
+            CertificatePart::Head(certificate) => verifier.head(head.insert(*certificate)),
+            CertificatePart::Node(node) => {
+                listed += 1;
+                verifier.node(&node)
+            }
+            CertificatePart::Breakpoint(t) => {
+                listed += 1;
+                verifier.breakpoint(&t)
+            }
+        };
+        if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    if interrupted.get() {
+        return Ok(Checked { head, listed, outcome: Outcome::Stopped });
+    }
+    read?;
+    let outcome = match &head {
+        Some(certificate) => outcome(certificate, ended.and_then(|()| verifier.finish())),
+        None => Outcome::Stopped,
+    };
+    Ok(Checked { head, listed, outcome })
+}
+
+/// A reader that ends when the check is to stop.
+struct Watched<'a, R> {
+    reader: R,
+    stop: Stop<'a>,
+    interrupted: &'a Cell<bool>,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.stop)() {
+            self.interrupted.set(true);
+            return Err(io::Error::other("stopped"));
+        }
+        self.reader.read(buffer)
+    }
+}
+
+/// The networks after the moves of a certificate.
+pub type Rewritten = OnceCell<[ExactNetwork; 2]>;
+
+/// The check of one certificate: its head, its nodes or breakpoints one by one, and the end.
+pub struct Verifier<'a> {
+    networks: (&'a Network, &'a Network),
+    stop: Stop<'a>,
+    rewritten: &'a Rewritten,
+    list: List<'a>,
+}
+
+/// What the list of a certificate is held against.
+enum List<'a> {
+    None,
+    Tree(Box<regions::Walk<'a>>),
+    Breakpoints(Box<line::LineCheck<'a>>),
+}
+
+impl<'a> Verifier<'a> {
+    /// A check with a place for the networks after the moves.
+    pub fn new(networks: (&'a Network, &'a Network), stop: Stop<'a>, rewritten: &'a Rewritten) -> Self {
+        Verifier { networks, stop, rewritten, list: List::None }
+    }
+
+    /// Checks all that stands before a list, and all evidence without one.
+    pub fn head(&mut self, certificate: &Certificate) -> Result<(), End> {
+        let ((a, b), stop) = (self.networks, self.stop);
+        go_on(stop)?;
+        verify_name("network A", &certificate.a, a)?;
+        verify_name("network B", &certificate.b, b)?;
+        if a.input_width() != b.input_width() || a.output_width() != b.output_width() {
+            return refuse("networks", "A and B must have the same numbers of inputs and outputs");
+        }
+        let domain = &certificate.domain;
+        domain.check(a.input_width()).or_else(|error| refuse("domain", error.to_string()))?;
+        let both = |moves_a, moves_b| {
+            let a = rewrite("A", a, moves_a, domain, stop)?;
+            Ok([a, rewrite("B", b, moves_b, domain, stop)?])
+        };
+        match &certificate.evidence {
+            Evidence::Moves { a, b } => {
+                let [a, b] = both(a, b)?;
+                verify_equal(&a, &b)
+            }
+            Evidence::Rounding { a, b, bound } => {
+                let [a, b] = both(a, b)?;
+                rounding::verify(&a, &b, domain, bound, stop)
+            }
+            Evidence::Nudged { a: steps_a, b: steps_b, bound } => {
+                rounding::verify_nudged((a, steps_a), (b, steps_b), domain, bound, stop)
+            }
+            Evidence::Close { a, b, relative } => {
+                let [a, b] = both(a, b)?;
+                close::verify(&a, &b, relative)
+            }
+            Evidence::Hyperplanes { a, b, prefix } => {
+                let [a, b] = both(a, b)?;
+                go_on(stop)?;
+                hyperplanes::verify(&a, &b, domain, *prefix)
+            }
+            Evidence::Regions { a, b, .. } => {
+                let [a, b] = self.keep(both(a, b)?);
+                self.list = List::Tree(Box::new(regions::Walk::new(a, b, domain, stop)?));
+                Ok(())
+            }
+            Evidence::Line { a, b, .. } => {
+                let [a, b] = self.keep(both(a, b)?);
+                self.list = List::Breakpoints(Box::new(line::LineCheck::new(a, b, domain)?));
+                Ok(())
+            }
+            Evidence::Witness { x, a: value_a, b: value_b } => {
+                verify_witness((a, value_a), (b, value_b), domain, x)
+            }
+            _ => refuse("evidence", "the checker does not know this kind of evidence"),
+        }
+    }
+
+    fn keep(&self, networks: [ExactNetwork; 2]) -> &'a [ExactNetwork; 2] {
+        self.rewritten.get_or_init(|| networks)
+    }
+
+    /// The next node of the tree.
+    pub fn node(&mut self, node: &CoverNode) -> Result<(), End> {
+        go_on(self.stop)?;
+        match &mut self.list {
+            List::Tree(walk) => walk.next(node),
+            _ => refuse("region tree", "there is no tree in this kind of evidence"),
+        }
+    }
+
+    /// The next breakpoint.
+    pub fn breakpoint(&mut self, t: &Rational) -> Result<(), End> {
+        go_on(self.stop)?;
+        match &mut self.list {
+            List::Breakpoints(line) => line.next(t),
+            _ => refuse("line", "there are no breakpoints in this kind of evidence"),
+        }
+    }
+
+    /// The end of the certificate.
+    pub fn finish(&mut self) -> Result<(), End> {
+        match &mut self.list {
+            List::None => Ok(()),
+            List::Tree(walk) => walk.finish(),
+            List::Breakpoints(line) => line.finish(),
+        }
+    }
+}

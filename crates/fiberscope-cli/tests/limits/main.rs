@@ -1,0 +1,210 @@
+//! `--time-limit` and `--memory` hold in every command: work of minutes with a small limit ends with code 3 and a sentence about what is known.
+//!
+//! The commands are those of the command line's definition: a new one without an entry in [`WORK`] fails. How long a command may take here is a net against hanging, not a measurement.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod files;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A command that runs longer hangs.
+const HANGS: Duration = Duration::from_secs(90);
+
+/// How work ends that would take minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// A limit ends it.
+    AtTheLimit,
+    /// It has nothing to do that takes long: it may be done before.
+    MaybeBefore,
+}
+
+use Ends::{AtTheLimit, MaybeBefore};
+
+/// The commands, each with work of minutes if it has any. Files are those of [`files::write`].
+const WORK: &[(&str, &str, Ends)] = &[
+    ("tour", "--output tour.html", MaybeBefore),
+    ("info", "square.safetensors", AtTheLimit),
+    ("convert", "square.safetensors square.onnx", MaybeBefore),
+    ("equiv", "deep.json deep-with-more.json --box -1,1 --exact", AtTheLimit),
+    ("check", "zoo-proof.json zoo:deep zoo:deep-shuffled", MaybeBefore),
+    ("reduce", "linear.npz --output reduced.json", MaybeBefore),
+    ("canon", "linear.npz", MaybeBefore),
+    ("align", "square.safetensors other.safetensors --output aligned.json", AtTheLimit),
+    ("regions", "wide.json", AtTheLimit),
+    ("regions", "wide.json --method edges --count-only", AtTheLimit),
+    ("regions", "deep.json --box -1,1 --method walk --max-regions 1000000000", AtTheLimit),
+    ("folds", "plane.json --max-regions 1000000000", AtTheLimit),
+    ("folds", "deep.json --max-regions 1000000000", AtTheLimit),
+    ("construct identifiable", "--widths 10,8,1 --output identifiable.json", AtTheLimit),
+    ("construct hiding", "--widths 60,50,50,1 --output hiding.json", MaybeBefore),
+    ("construct nonlocal", "--widths 20,20,20,2,1 --output nonlocal.json", MaybeBefore),
+    ("fiber", "wide.json --sample 1000000 --output points", AtTheLimit),
+    ("fiber", "--path wide.json wide.json --steps 100000 --output path", AtTheLimit),
+    ("fiber", "deep.json", MaybeBefore),
+    ("volume", "--widths 2000,1500,1500,1000", MaybeBefore),
+    ("conserve", "deep.json samples.csv --halvings 30", AtTheLimit),
+    ("funcdim", "wide.json", AtTheLimit),
+    ("funcdim", "deep.json points.csv --spectrum", AtTheLimit),
+    ("funcdim", "deep.json points.csv --ntk kernel.npy", AtTheLimit),
+    ("extract", "deep.json --output extracted.json", AtTheLimit),
+    ("answer", "deep.json", MaybeBefore),
+    ("train", "--task f1 --epochs 100000000 --output trained", AtTheLimit),
+    ("train", "--data samples.csv --widths 8,1500,1500,1 --output large", AtTheLimit),
+    ("reproduce", "ntk-univariate --output figures", AtTheLimit),
+    ("linear strata", "--widths 12,12,12,12,12,12 --rank 3 --max-strata 100000000", AtTheLimit),
+    ("linear strata", "--widths 60,60,60,60,60,60,60,60 --count-only", MaybeBefore),
+    ("linear inspect", "linear.npz", MaybeBefore),
+    ("linear path", "linear.npz --steps 1000000", AtTheLimit),
+    ("linear move", "linear.npz --to-minimum", MaybeBefore),
+    ("linear sample", "--widths 30,30,30 --rank 10 --count 1000000 --output samples", AtTheLimit),
+    ("linear walk", "linear.npz --steps 1000000", AtTheLimit),
+    ("report", "plane.json --output report.html", MaybeBefore),
+    ("explore", "deep.json", MaybeBefore),
+    ("zoo list", "", MaybeBefore),
+    ("completions", "bash", MaybeBefore),
+    ("man", "", MaybeBefore),
+];
+
+/// The names of all commands that do something.
+fn commands(command: &clap::Command, before: &str) -> Vec<String> {
+    let name = |command: &clap::Command| format!("{before} {}", command.get_name()).trim().to_owned();
+    let below = |command: &clap::Command| match command.has_subcommands() {
+        true => commands(command, &name(command)),
+        false => vec![name(command)],
+    };
+    command.get_subcommands().flat_map(below).collect()
+}
+
+#[test]
+fn every_command_has_work() {
+    let defined: BTreeSet<String> = commands(&fiberscope_cli::definition(), "").into_iter().collect();
+    let tested: BTreeSet<String> = WORK.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    assert_eq!(defined, tested, "every command needs an entry in WORK");
+}
+
+struct Ended {
+    code: i32,
+    out: String,
+    error: String,
+}
+
+/// Runs the command until it ends.
+fn run(folder: &Path, words: &[&str]) -> Ended {
+    let out = tempfile::NamedTempFile::new().unwrap();
+    let error = tempfile::NamedTempFile::new().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fiberscope"))
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(out.reopen().unwrap())
+        .stderr(error.reopen().unwrap())
+        .spawn()
+        .unwrap();
+    // Standard input stays open and silent.
+    let _input = child.stdin.take();
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if start.elapsed() > HANGS {
+            child.kill().unwrap();
+            panic!("{words:?}: still running after {HANGS:?}");
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    let read = |file: &tempfile::NamedTempFile| fs::read_to_string(file.path()).unwrap();
+    let code = status.code().unwrap_or_else(|| panic!("{words:?}: {status}"));
+    Ended { code, out: read(&out), error: read(&error) }
+}
+
+/// No file of the folder is a temporary one.
+fn nothing_half_written(folder: &Path, what: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(!name.starts_with(".fiberscope-"), "{what} left {name}");
+        if path.is_dir() {
+            nothing_half_written(&path, what);
+        }
+    }
+}
+
+fn check(folder: &Path, (name, work, ends): (&str, &str, Ends), limits: &[&str]) {
+    let words: Vec<&str> =
+        name.split(' ').chain(work.split_whitespace()).chain(limits.iter().copied()).collect();
+    let Ended { code, out, error } = run(folder, &words);
+    let what = format!("{words:?}: code {code}\n{out}\n{error}");
+    match ends {
+        AtTheLimit => assert_eq!(code, 3, "{what}"),
+        MaybeBefore => assert!([0, 1, 3].contains(&code), "{what}"),
+    }
+    assert!(!error.contains("panicked"), "{what}");
+    if code == 3 {
+        assert!(!(out.trim().is_empty() && error.trim().is_empty()), "nothing is said: {what}");
+    }
+    if limits.contains(&"--json") {
+        let value: Result<Value, _> = serde_json::from_str(&out);
+        assert!(value.is_ok_and(|value| value.is_object()), "no object: {what}");
+    }
+    nothing_half_written(folder, &what);
+}
+
+#[test]
+fn the_time_limit_holds_in_every_command() {
+    let folder = files::write();
+    for &(name, work, ends) in WORK {
+        check(folder.path(), (name, work, ends), &["--time-limit", "0.5"]);
+    }
+}
+
+/// In JSON the answer is one whole object, whether the command or the watch ends the work.
+#[test]
+fn a_limit_leaves_whole_objects() {
+    let folder = files::write();
+    let chosen =
+        ["info", "regions", "folds", "funcdim", "construct identifiable", "linear strata", "linear walk"];
+    for &(name, work, ends) in WORK.iter().filter(|(name, ..)| chosen.contains(name)) {
+        check(folder.path(), (name, work, ends), &["--time-limit", "0.3", "--json"]);
+    }
+}
+
+/// What takes gigabytes is stopped, or does with less.
+#[test]
+fn the_memory_limit_holds() {
+    let folder = files::write();
+    let work = [
+        ("funcdim", "wide.json", AtTheLimit),
+        ("funcdim", "deep.json points.csv --spectrum", AtTheLimit),
+        ("regions", "wide.json --method edges --count-only", AtTheLimit),
+        ("folds", "deep.json --max-regions 1000000000", AtTheLimit),
+        ("linear strata", "--widths 12,12,12,12,12,12 --rank 3 --max-strata 100000000", AtTheLimit),
+    ];
+    for each in work {
+        // The time is a net: the memory is reached long before.
+        check(folder.path(), each, &["--memory", "150", "--time-limit", "60"]);
+    }
+}
+
+#[test]
+fn the_limit_is_named() {
+    let folder = files::write();
+    let strata = ["linear", "strata", "--widths", "12,12,12,12,12,12", "--max-strata", "100000000", "--json"];
+    let ended = run(folder.path(), &[&strata[..], &["--memory", "60"]].concat());
+    assert!(ended.code == 3 && ended.out.contains("memory"), "{} {}", ended.out, ended.error);
+    let ended = run(folder.path(), &[&strata[..], &["--time-limit", "0.2"]].concat());
+    assert!(ended.code == 3 && ended.out.contains("time"), "{} {}", ended.out, ended.error);
+    for (flag, value) in [("--memory", "0"), ("--memory", "-1"), ("--memory", "much"), ("--time-limit", "0")]
+    {
+        let flag = format!("{flag}={value}");
+        assert_eq!(run(folder.path(), &["zoo", "list", &flag]).code, 2, "{flag}");
+    }
+}

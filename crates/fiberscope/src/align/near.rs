@@ -1,0 +1,238 @@
+//! Networks that are related by permutation and scaling up to rounding.
+//!
+//! A network that was scaled by a factor such as `0.37` and stored in doubles is no exact multiple: every parameter was rounded. Layer by layer from the first, row `j` of `B`
+//! (its columns ordered and scaled as the layer before demands) is the partner of row `i` of `A` if all quotients `A[i,k] / B[j,k]` of corresponding entries, bias included,
+//! agree to [`CLOSE`]. The exact quotients span an interval; the factor is the simplest fraction in it, the quotient itself where all are the same, and the factor that was meant
+//! (3, 1/3, 37/100) where rounding has not moved every entry away from it. Floats choose partners; factors and differences are exact.
+
+use dashu_int::{IBig, UBig};
+use fiberscope_core::{Domain, ExactNetwork, Layer, MoveChain, Network, Rational};
+
+use crate::equivalence::matching::relabelling_moves;
+use crate::limit::Deadline;
+
+/// Corresponding parameters may differ by this, relative to the larger one.
+pub const CLOSE: f64 = 1.0 / 1024.0;
+
+/// Permutations and scalings that nearly lead from one network to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearRelabelling {
+    /// For every hidden layer and neuron of `A` its partner in `B`.
+    pub orders: Vec<Vec<usize>>,
+    /// For every hidden layer and neuron of `A` the positive factor of the partner's row.
+    pub factors: Vec<Vec<Rational>>,
+    /// The largest difference of corresponding parameters of `A` and of `B` after the moves, relative to the larger one, exactly: `B` is
+    /// `A` permuted and scaled iff it is 0.
+    pub relative: Rational,
+}
+
+impl NearRelabelling {
+    /// The moves on `B`.
+    pub fn moves(&self) -> MoveChain {
+        let layers = self.orders.iter().zip(&self.factors).enumerate();
+        layers.fold(MoveChain::default(), |chain, (layer, (order, factors))| {
+            chain.compose(relabelling_moves(layer, order.clone(), factors.clone()))
+        })
+    }
+}
+
+/// Permutations and scalings of `B` after which all parameters agree with those of `A` to [`CLOSE`], relatively and one by one; `None` if none were found in time.
+///
+/// ```
+/// use fiberscope::align::near_relabelling;
+/// use fiberscope::core::{Activation, Layer, Matrix, Network};
+/// use fiberscope::limit::Deadline;
+///
+/// let network = |rows: [[f64; 2]; 2], bias, column: [f64; 2]| {
+///     let hidden = Layer::new(Matrix::from_rows(&rows).unwrap(), bias, Activation::Relu);
+///     let output = Layer::new(Matrix::from_rows(&[column]).unwrap(), vec![0.5], Activation::Identity);
+///     Network::new(vec![hidden, output]).unwrap()
+/// };
+/// let a = network([[1.0, 0.3], [0.7, -1.1]], vec![0.2, 0.9], [1.0, 2.0]);
+/// // Neuron 1 times 0.37, neuron 2 over 3, in doubles.
+/// let b = network([[0.37, 0.3 * 0.37], [0.7 / 3.0, -1.1 / 3.0]], vec![0.2 * 0.37, 0.3], [1.0 / 0.37, 6.0]);
+/// let found = near_relabelling(&a, &b, &Deadline::NEVER).unwrap();
+/// let factors: Vec<String> = found.factors[0].iter().map(ToString::to_string).collect();
+/// assert_eq!(factors, ["100/37", "3"]);
+/// assert!(found.relative.to_f64() < 4e-16);
+/// ```
+pub fn near_relabelling(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRelabelling> {
+    let activations = |network: &Network| network.layers().iter().map(Layer::activation).collect::<Vec<_>>();
+    if a.widths() != b.widths() || activations(a) != activations(b) {
+        return None;
+    }
+    let mut before =
+        Labels { order: (0..a.input_width()).collect(), factors: vec![Rational::ONE; a.input_width()] };
+    let (mut orders, mut factors) = (Vec::new(), Vec::new());
+    for (rows_a, rows_b) in a.hidden_layers().iter().zip(b.hidden_layers()) {
+        before = match_rows(rows_a, rows_b, &before, deadline)?;
+        orders.push(before.order.clone());
+        factors.push(before.factors.clone());
+    }
+    let mut found = NearRelabelling { orders, factors, relative: Rational::ZERO };
+    let mut moved = b.to_exact();
+    found.moves().apply(&mut moved, &Domain::Space).ok()?;
+    found.relative = relative_difference(&a.to_exact(), &moved);
+    (found.relative <= Rational::from_f64(CLOSE)?).then_some(found)
+}
+
+/// The largest difference of corresponding parameters of two networks of the same widths, relative to the larger of the two, exactly.
+///
+/// ```
+/// # use fiberscope::align::relative_difference;
+/// # use fiberscope::core::{Activation, Layer, Matrix, Network};
+/// let network = |w: f64| {
+///     let layer = Layer::new(Matrix::from_rows(&[[w, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+///     Network::new(vec![layer]).unwrap().to_exact()
+/// };
+/// assert_eq!(relative_difference(&network(4.0), &network(3.0)), "1/4".parse().unwrap());
+/// ```
+pub fn relative_difference(a: &ExactNetwork, b: &ExactNetwork) -> Rational {
+    let parameters = |network: &ExactNetwork| {
+        let of = |layer: &Layer<Rational>| -> Vec<Rational> {
+            layer.weight().entries().iter().chain(layer.bias()).cloned().collect()
+        };
+        network.layers().iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let (of_a, of_b) = (parameters(a), parameters(b));
+    let relative = |(x, y): (&Rational, &Rational)| {
+        let size = x.abs().max(y.abs());
+        if size.is_zero() { Rational::ZERO } else { &(x - y).abs() / &size }
+    };
+    let differing = of_a.iter().zip(&of_b).filter(|(x, y)| x != y);
+    differing.map(relative).max().unwrap_or(Rational::ZERO)
+}
+
+/// The order and the factors of a layer's neurons.
+struct Labels {
+    order: Vec<usize>,
+    factors: Vec<Rational>,
+}
+
+/// Partners for all rows of `A`, the best one first.
+fn match_rows(a: &Layer, b: &Layer, before: &Labels, deadline: &Deadline) -> Option<Labels> {
+    let shrink: Vec<f64> = before.factors.iter().map(|c| c.to_f64().recip()).collect();
+    let row_of_a =
+        |i: usize| -> Vec<f64> { a.weight().row(i).iter().chain([&a.bias()[i]]).copied().collect() };
+    let row_of_b = |j: usize| -> Vec<f64> {
+        let columns = before.order.iter().zip(&shrink).map(|(&k, shrink)| b.weight()[(j, k)] * shrink);
+        columns.chain([b.bias()[j]]).collect()
+    };
+    let rows_b: Vec<Vec<f64>> = (0..b.width()).map(row_of_b).collect();
+    let mut taken = vec![false; b.width()];
+    let mut labels = Labels { order: Vec::new(), factors: Vec::new() };
+    for i in 0..a.width() {
+        if deadline.is_past() {
+            return None;
+        }
+        let row = row_of_a(i);
+        let free = (0..b.width()).filter(|&j| !taken[j]);
+        let spreads = free.filter_map(|j| Some((spread(&row, &rows_b[j])?, j)));
+        let (_, partner) = spreads.min_by(|x, y| x.0.total_cmp(&y.0))?;
+        taken[partner] = true;
+        labels.factors.push(factor(a, i, b, partner, before)?);
+        labels.order.push(partner);
+    }
+    Some(labels)
+}
+
+/// By how much the quotients of corresponding entries differ, relatively; `None` if by more than [`CLOSE`], or if they are not positive.
+fn spread(x: &[f64], y: &[f64]) -> Option<f64> {
+    let (mut least, mut greatest) = (f64::INFINITY, 0.0f64);
+    for (x, y) in x.iter().zip(y) {
+        if *x == 0.0 && *y == 0.0 {
+            continue;
+        }
+        let quotient = x / y;
+        (least, greatest) = (least.min(quotient), greatest.max(quotient));
+        // Also refuses what is no positive number.
+        if !(quotient > 0.0 && quotient.is_finite() && greatest - least <= 2.0 * CLOSE * greatest) {
+            return None;
+        }
+    }
+    Some(if greatest == 0.0 { 0.0 } else { (greatest - least) / greatest })
+}
+
+/// The simplest fraction between the exact quotients of corresponding entries; 1 for rows of zeros.
+fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: &Labels) -> Option<Rational> {
+    let exact = |x: f64| Rational::from_f64(x);
+    let mut ends: Option<(Rational, Rational)> = None;
+    let columns = (0..a.input_width())
+        .map(|k| (a.weight()[(i, k)], b.weight()[(j, before.order[k])], Some(&before.factors[k])));
+    for (x, y, divided) in columns.chain([(a.bias()[i], b.bias()[j], None)]) {
+        if x == 0.0 && y == 0.0 {
+            continue;
+        }
+        let mut quotient = &exact(x)? * &exact(y)?.recip()?;
+        if let Some(divided) = divided {
+            quotient *= divided;
+        }
+        if !quotient.is_positive() {
+            return None;
+        }
+        ends = Some(match ends {
+            None => (quotient.clone(), quotient),
+            Some((least, greatest)) if quotient < least => (quotient, greatest),
+            Some((least, greatest)) if quotient > greatest => (least, quotient),
+            Some(ends) => ends,
+        });
+    }
+    Some(ends.map_or(Rational::ONE, |(least, greatest)| simplest(&least, &greatest)))
+}
+
+/// The fraction with the least denominator in an interval of positive numbers (the continued fractions of the ends, as long as they agree).
+fn simplest(least: &Rational, greatest: &Rational) -> Rational {
+    if least == greatest {
+        return least.clone();
+    }
+    let parts = |x: &Rational| {
+        let (n, d, e) = x.to_big_parts();
+        let (d, shift) = (IBig::from(d), e.unsigned_abs() as usize);
+        if e >= 0 { (n << shift, d) } else { (n, d << shift) }
+    };
+    let ((mut n, mut d), (mut p, mut q)) = (parts(least), parts(greatest));
+    // The convergents h/k of the common part.
+    let (mut h, mut k) = ((IBig::ONE, IBig::ZERO), (IBig::ZERO, IBig::ONE));
+    loop {
+        let whole = &n / &d;
+        let remainder = &n - &whole * &d;
+        // An integer in the interval ends the fraction: the least one that is not below `n / d`.
+        let ceiling = if remainder == IBig::ZERO { whole.clone() } else { &whole + IBig::ONE };
+        let ends = &ceiling * &q <= p;
+        let term = if ends { ceiling } else { whole.clone() };
+        h = (&term * &h.0 + &h.1, h.0);
+        k = (&term * &k.0 + &k.1, k.0);
+        if ends {
+            let denominator = UBig::try_from(k.0).expect("convergents of positive numbers are positive");
+            return Rational::from_big_parts(h.0, denominator, 0);
+        }
+        // x -> 1 / (x - whole) turns the interval around.
+        let rest = &p - &whole * &q;
+        (n, d, p, q) = (q, rest, d, remainder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simplest_fraction_of_an_interval() {
+        let r = |text: &str| text.parse::<Rational>().unwrap();
+        for (least, greatest, expected) in [
+            ("1/3", "1/3", "1/3"),
+            ("3333/10000", "3334/10000", "1/3"),
+            ("369/1000", "3701/10000", "7/19"),
+            ("299/100", "301/100", "3"),
+            ("1/1000001", "1/1000000", "1/1000000"),
+            ("5/2", "8/3", "5/2"),
+            ("7/5", "10/7", "7/5"),
+            ("71/50", "143/100", "10/7"),
+        ] {
+            assert_eq!(simplest(&r(least), &r(greatest)), r(expected), "{least} {greatest}");
+        }
+        let tenth = 0.37f64;
+        let ends = [tenth.next_down(), tenth.next_up()].map(|x| Rational::from_f64(x).unwrap());
+        assert_eq!(simplest(&ends[0], &ends[1]), r("37/100"));
+    }
+}

@@ -1,0 +1,226 @@
+//! The first look at two networks: a few points, before anything that costs more than reading the files.
+//!
+//! The points are those of the data that the caller has, corners of the box, and random ones at several scales. Doubles rank
+//! them; the most promising are evaluated exactly. Where doubles see nothing, outputs are compared modulo a prime
+//! (module `residues`), which shows differences of one unit in the last place.
+
+use fiberscope_core::{Domain, Interval, Matrix, Network, Neuron, Rational};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::falsify::boundary::local;
+use super::residues::{Residues, first_suspect};
+use super::tail::inside;
+use super::verdict::{Difference, size_of};
+
+/// Random points, corners, and points far out that are tried.
+const COUNTS: [usize; 3] = [64, 16, 16];
+
+/// The most points of the data that are tried.
+const DATA: usize = 256;
+
+/// The most multiplications for the points: large networks are looked at in fewer.
+const WORK: usize = 1 << 31;
+
+/// The most points that are evaluated exactly.
+const EXACT: usize = 3;
+
+/// A difference in doubles that is so large beside the values is worth exact evaluation at once.
+const VISIBLE: f64 = 1e-9;
+
+/// Looks at the networks in a few points of the domain; the largest difference that exact evaluation confirms.
+pub fn look(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    data: &[Vec<Rational>],
+    seed: u64,
+) -> Option<Difference> {
+    let parameters = a.parameter_count() + b.parameter_count();
+    let mut points = points(domain, a.input_width(), data, seed);
+    points.truncate((WORK / parameters.max(1)).max(8));
+    let residues = (Residues::new(a), Residues::new(b));
+    let mut best: Option<Difference> = None;
+    let mut exact = 0;
+    for (place, visible) in ranked((a, b), &points) {
+        if exact == EXACT {
+            break;
+        }
+        let x = &points[place];
+        if !visible && first_suspect(&residues.0, &residues.1, std::slice::from_ref(x)).is_none() {
+            continue;
+        }
+        exact += 1;
+        if let Some(found) = compare((a, b), x)
+            && best.as_ref().is_none_or(|best| found.size() > best.size())
+        {
+            best = Some(found);
+        }
+    }
+    let mut next = 0;
+    while best.is_none()
+        && exact < 2 * EXACT
+        && let Some(at) = first_suspect(&residues.0, &residues.1, &points[next..])
+    {
+        exact += 1;
+        best = compare((a, b), &points[next + at]);
+        next += at + 1;
+    }
+    best
+}
+
+/// Both values at a point, if they differ.
+pub fn compare((a, b): (&Network, &Network), x: &[Rational]) -> Option<Difference> {
+    let (a, b) = rayon::join(|| a.evaluate_exact(x), || b.evaluate_exact(x));
+    let (a, b) = (a.ok()?, b.ok()?);
+    (a != b).then(|| Difference { x: x.to_vec(), a, b })
+}
+
+/// The places of the points with the largest difference in doubles, absolute and relative, and whether it is more than
+/// rounding; where doubles overflow there is nothing to see.
+fn ranked((a, b): (&Network, &Network), points: &[Vec<Rational>]) -> Vec<(usize, bool)> {
+    let Some(rows) = matrix(points) else { return Vec::new() };
+    let (Ok(of_a), Ok(of_b)) = (a.evaluate_batch(&rows), b.evaluate_batch(&rows)) else { return Vec::new() };
+    let score = |i: usize| {
+        let pairs = of_a.row(i).iter().zip(of_b.row(i));
+        let scores = pairs.map(|(x, y)| {
+            let gap = (x - y).abs();
+            (gap, gap / (x.abs() + y.abs() + f64::MIN_POSITIVE))
+        });
+        scores.fold((0.0f64, 0.0f64), |(most, relative), (gap, part)| (most.max(gap), relative.max(part)))
+    };
+    let scores: Vec<_> =
+        (0..points.len()).map(|i| (i, score(i))).filter(|(_, (gap, _))| *gap > 0.0 && gap.is_finite()).collect();
+    let most = scores.iter().max_by(|x, y| x.1.0.total_cmp(&y.1.0));
+    let relative = scores.iter().max_by(|x, y| x.1.1.total_cmp(&y.1.1));
+    let mut places: Vec<_> = most.into_iter().chain(relative).map(|(i, (_, part))| (*i, *part > VISIBLE)).collect();
+    places.dedup();
+    places
+}
+
+fn matrix(points: &[Vec<Rational>]) -> Option<Matrix> {
+    let rows: Vec<Vec<f64>> = points.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
+    Matrix::from_rows(&rows)
+}
+
+/// The points to look at: of the data, corners, random ones, far ones.
+fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> Vec<Vec<Rational>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let sides = domain.sides(inputs);
+    let of_data = data.iter().filter(|x| x.len() == inputs && domain.contains(x)).take(DATA);
+    let mut points: Vec<Vec<Rational>> = of_data.cloned().collect();
+    let [random, corners, far] = COUNTS;
+    let bounded = sides.iter().any(|side| side.lower.is_some() || side.upper.is_some());
+    points.extend((0..random).map(|_| sides.iter().map(|side| inside(side, &mut rng)).collect()));
+    if bounded {
+        points.extend((0..corners).map(|k| corner(&sides, |_| corner_bit(k, &mut rng), k as u64 + seed)));
+    }
+    if sides.iter().any(|side| side.lower.is_none() || side.upper.is_none()) {
+        points.extend((0..far).map(|k| sides.iter().map(|side| beyond(side, k, &mut rng)).collect()));
+    }
+    points
+}
+
+/// The first two corners are those of all lower and of all upper ends; the others are random.
+fn corner_bit(k: usize, rng: &mut ChaCha8Rng) -> bool {
+    match k {
+        0 => false,
+        1 => true,
+        _ => rng.random(),
+    }
+}
+
+/// A corner of the box; a point inside where a side has no end.
+fn corner(sides: &[Interval], mut upper: impl FnMut(usize) -> bool, seed: u64) -> Vec<Rational> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let coordinate = |(j, side): (usize, &Interval)| {
+        let end = if upper(j) { side.upper.as_ref() } else { side.lower.as_ref() };
+        end.or(side.lower.as_ref()).or(side.upper.as_ref()).cloned().unwrap_or_else(|| inside(side, &mut rng))
+    };
+    sides.iter().enumerate().map(coordinate).collect()
+}
+
+/// A number of the side, far out where it has no end.
+fn beyond(side: &Interval, k: usize, rng: &mut ChaCha8Rng) -> Rational {
+    let size = &Rational::dyadic(rng.random_range(1..1 << 20), -20) * &Rational::dyadic(1, 8 + k as i64);
+    match (&side.lower, &side.upper) {
+        (Some(_), Some(_)) => inside(side, rng),
+        (Some(lower), None) => lower + &size,
+        (None, Some(upper)) => upper - &size,
+        (None, None) if rng.random() => size,
+        (None, None) => -size,
+    }
+}
+
+/// The size of the outputs on a bounded box: the largest absolute value of an output of `f` that was found at an exactly
+/// evaluated point of the box, so a lower bound for the maximum. Corners to which the gradient of an output points are
+/// tried besides the points of the first look.
+pub fn size_on_box(network: &Network, domain: &Domain, data: &[Vec<Rational>], seed: u64) -> Rational {
+    let sides = domain.sides(network.input_width());
+    let mut points = points(domain, network.input_width(), data, seed);
+    points.truncate((WORK / network.parameter_count().max(1)).max(8));
+    points.extend(ascents(network, &sides));
+    let values = matrix(&points).and_then(|rows| network.evaluate_batch(&rows).ok());
+    let size = |i: usize| {
+        let row = values.as_ref().map(|values| values.row(i)).unwrap_or_default();
+        row.iter().fold(0.0f64, |most, y| most.max(y.abs()))
+    };
+    let best = (0..points.len()).filter(|&i| size(i).is_finite()).max_by(|&i, &j| size(i).total_cmp(&size(j)));
+    let exact = best.and_then(|i| network.evaluate_exact(&points[i]).ok());
+    exact.into_iter().flatten().map(|y| y.abs()).max().unwrap_or_default()
+}
+
+/// Outputs whose gradient is followed, and steps from corner to corner.
+const ASCENT: (usize, usize) = (8, 3);
+
+/// Corners of the box where an output is large or small, to first order.
+fn ascents(network: &Network, sides: &[Interval]) -> Vec<Vec<Rational>> {
+    let (outputs, steps) = ASCENT;
+    let layer = network.depth() - 1;
+    let start = || -> Vec<f64> {
+        let middle = |side: &Interval| match (&side.lower, &side.upper) {
+            (Some(lower), Some(upper)) => (lower.to_f64() + upper.to_f64()) / 2.0,
+            (end, None) | (None, end) => end.as_ref().map_or(0.0, Rational::to_f64),
+        };
+        sides.iter().map(middle).collect()
+    };
+    let mut found = Vec::new();
+    for unit in 0..network.output_width().min(outputs) {
+        for sign in [1.0, -1.0] {
+            let mut x = start();
+            for _ in 0..steps {
+                let (_, gradient) = local(network, &x, Neuron { layer, unit });
+                let at = corner(sides, |j| gradient[j] * sign > 0.0, 0);
+                x = at.iter().map(Rational::to_f64).collect();
+                found.push(at);
+            }
+        }
+    }
+    found
+}
+
+/// How large the outputs of `f` are about as far from the origin as `x`, in doubles; for domains without a bound.
+pub fn size_around(network: &Network, domain: &Domain, x: &[Rational], seed: u64) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let far = x.iter().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
+    let sides = domain.sides(x.len());
+    let end = |end: &Option<Rational>, missing: f64| end.as_ref().map_or(missing, Rational::to_f64);
+    let coordinate = |side: &Interval, rng: &mut ChaCha8Rng| {
+        let (lower, upper) = (end(&side.lower, f64::NEG_INFINITY), end(&side.upper, f64::INFINITY));
+        (far * (2.0 * rng.random::<f64>() - 1.0)).max(lower).min(upper)
+    };
+    let random = (0..COUNTS[0]).map(|_| sides.iter().map(|side| coordinate(side, &mut rng)).collect());
+    let rows: Vec<Vec<f64>> = random.chain([x.iter().map(Rational::to_f64).collect()]).collect();
+    let values = Matrix::from_rows(&rows).and_then(|rows| network.evaluate_batch(&rows).ok());
+    let sizes = values.iter().flat_map(|values| values.entries()).map(|y| y.abs());
+    sizes.filter(|y| y.is_finite()).fold(0.0, f64::max)
+}
+
+/// The largest difference at exactly evaluated multiples of a point: on an unbounded domain, what differs by a slope differs by any amount far out.
+pub fn far_out((a, b): (&Network, &Network), domain: &Domain, x: &[Rational]) -> Option<Difference> {
+    let multiples = [8, 24, 64, 256].map(|power| {
+        let factor = Rational::dyadic(1, power);
+        x.iter().map(|x| x * &factor).collect::<Vec<_>>()
+    });
+    let found = multiples.iter().filter(|x| domain.contains(x)).filter_map(|x| compare((a, b), x));
+    found.max_by(|x, y| size_of(&x.a, &x.b).cmp(&size_of(&y.a, &y.b)))
+}

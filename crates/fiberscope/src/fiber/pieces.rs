@@ -1,0 +1,226 @@
+//! The list of pieces of a fiber, and which of them are generic.
+//!
+//! **Which pieces are generic.** A generic parameter has masked products of the largest possible ranks. Take a point of piece `(S, l')` and the mask that keeps all its linear neurons and the visible ones in a set `T`: the product of the masked layers is
+//! `M_{S'}` for the orientation `S' = S xor T` (turning the neurons of `T` round moves what they contribute into the affine part). So all generic parameters lie in the pieces with
+//!
+//! ```text
+//! rank M_{S'} = min(m, d, |S xor S'| + l')      for every orientation S',
+//! ```
+//!
+//! and these are called generic. Let `S_0` be the orientation with the smallest rank `rho_0` and `k = min(m, d)`. If `rho_0 = k`, all pieces are generic. If `rho_0 < k`, the equation for `S' = S_0` asks for
+//! `|S xor S_0| + l' = rho_0 <= rank M_S <= l'`, so that no piece but `(S_0, rho_0)` can be generic; it is, if the orientations of smaller rank than `k` are those at distances `j < k - rho_0` of `S_0`, with the ranks `rho_0 + j`.
+
+use std::sync::OnceLock;
+
+use fiberscope_core::residue::{PRIME, reduce};
+use fiberscope_core::{Matrix, Rational};
+
+use super::component::{FiberComponent, Orientation, Piece};
+use super::layer::{LayerFiber, OrientedHyperplane};
+use super::pointed::pointedness;
+use crate::rank::{rank_at_most, residue_rank};
+
+/// The most hyperplanes whose orientations are all gone through.
+const SURVEYED: usize = 16;
+/// The most multiplications for the ranks of all orientations.
+const WORK: u128 = 1 << 30;
+
+/// What the ranks of all `M_S` say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// Which pieces are generic.
+    pub generic: Generic,
+}
+
+/// Which pieces are generic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Generic {
+    All,
+    Only(Piece),
+    None,
+}
+
+/// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not count when fibers are compared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cached(OnceLock<Option<Survey>>);
+
+impl PartialEq for Cached {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl LayerFiber {
+    /// The survey of all orientations; `None` if there are too many.
+    pub(super) fn survey(&self) -> Option<&Survey> {
+        self.cached.0.get_or_init(|| self.can_be_surveyed().then(|| self.make_survey())).as_ref()
+    }
+
+    fn can_be_surveyed(&self) -> bool {
+        let r = self.hyperplanes().len();
+        let one = (self.outputs() * self.inputs()) as u128 * self.counts().full() as u128;
+        r <= SURVEYED && one << r <= WORK
+    }
+
+    fn make_survey(&self) -> Survey {
+        let full = self.counts().full();
+        let mut ranks = Ranks::new(self);
+        let mut small: Vec<(Orientation, usize)> = Vec::new();
+        loop {
+            let rank = ranks.rank();
+            if rank < full {
+                small.push((ranks.orientation.clone(), rank));
+            }
+            if !ranks.step() {
+                break;
+            }
+        }
+        let Some((least, rank)) = small.iter().min_by_key(|(_, rank)| *rank).cloned() else {
+            return Survey { generic: Generic::All };
+        };
+        // As many as there are at distances below k - rho_0, each with its rank.
+        let expected: u128 = (0..full - rank).map(|j| binomial(self.hyperplanes().len(), j)).sum();
+        let right = |(other, found): &(Orientation, usize)| *found == rank + least.distance(other);
+        let generic = expected == small.len() as u128 && small.iter().all(right);
+        let only = Piece { orientation: least, linear: rank };
+        Survey { generic: if generic { Generic::Only(only) } else { Generic::None } }
+    }
+
+    /// Whether a piece of the list is generic; `None` if there are too many orientations to go through.
+    pub(super) fn is_generic(&self, piece: &Piece) -> Option<bool> {
+        self.survey().map(|survey| match &survey.generic {
+            Generic::All => true,
+            Generic::Only(only) => only == piece,
+            Generic::None => false,
+        })
+    }
+}
+
+fn binomial(n: usize, k: usize) -> u128 {
+    (0..k).fold(1, |product, i| product * (n.saturating_sub(i)) as u128 / (i as u128 + 1))
+}
+
+/// The matrices `M_S` in the order of a Gray code.
+///
+/// Their residues modulo a prime are kept up to date: where they have the largest rank that any of the matrices can have, so has `M_S`. `M_S` itself is brought up to date when it is needed.
+#[derive(Clone, Debug)]
+struct Ranks {
+    shape: (usize, usize),
+    /// No `M_S` has a larger rank.
+    most: usize,
+    orientation: Orientation,
+    /// `M_S` for an earlier orientation.
+    exact: (Orientation, Matrix<Rational>),
+    /// The matrices `a_i u_i^T`.
+    terms: Vec<Matrix<Rational>>,
+    /// The residues of `M_S` and of the terms.
+    residues: Option<(Vec<u64>, Vec<Vec<u64>>)>,
+    step: u64,
+}
+
+impl Ranks {
+    fn new(fiber: &LayerFiber) -> Self {
+        let orientation = Orientation::new(vec![true; fiber.hyperplanes().len()]);
+        let (matrix, _) = fiber.affine_rest(&orientation);
+        let shape = (matrix.rows(), matrix.cols());
+        let term = |each: &OrientedHyperplane| {
+            Matrix::from_fn(shape.0, shape.1, |o, j| &each.weight[o] * &each.normal[j])
+        };
+        let terms: Vec<Matrix<Rational>> = fiber.hyperplanes().iter().map(term).collect();
+        let residues = |matrix: &Matrix<Rational>| {
+            matrix.entries().iter().map(Rational::residue).collect::<Option<Vec<u64>>>()
+        };
+        let residues = residues(&matrix).zip(terms.iter().map(residues).collect::<Option<Vec<_>>>());
+        let exact = (orientation.clone(), matrix);
+        Ranks { shape, most: most(fiber, &exact.1), orientation, exact, terms, residues, step: 0 }
+    }
+
+    fn rank(&mut self) -> usize {
+        let (most, cols) = (self.most, self.shape.1);
+        let certified =
+            self.residues.as_ref().is_some_and(|(now, _)| residue_rank(now.clone(), cols) == most);
+        if certified { most } else { rank_at_most(self.matrix(), most) }
+    }
+
+    /// `M_S` of the current orientation.
+    fn matrix(&mut self) -> &Matrix<Rational> {
+        for (i, term) in self.terms.iter().enumerate() {
+            let (before, now) = (self.exact.0.active()[i], self.orientation.active()[i]);
+            if before != now {
+                let pairs = self.exact.1.entries_mut().iter_mut().zip(term.entries());
+                pairs.for_each(|(m, t)| if now { *m -= t } else { *m += t });
+                self.exact.0.flip(i);
+            }
+        }
+        &self.exact.1
+    }
+
+    /// Goes on to the next orientation; whether there is one.
+    fn step(&mut self) -> bool {
+        self.step += 1;
+        let hyperplane = self.step.trailing_zeros() as usize;
+        if hyperplane >= self.terms.len() {
+            return false;
+        }
+        let was_active = self.orientation.active()[hyperplane];
+        if let Some((now, terms)) = &mut self.residues {
+            for (m, &t) in now.iter_mut().zip(&terms[hyperplane]) {
+                let change = if was_active { t } else { PRIME - t };
+                *m = reduce(u128::from(*m) + u128::from(change));
+            }
+        }
+        self.orientation.flip(hyperplane);
+        true
+    }
+}
+
+/// The rank of one `M_S` with the weights beside it, or with the normals below it if that is smaller: all `M_S` have their columns, and their rows, in these spaces.
+fn most(fiber: &LayerFiber, matrix: &Matrix<Rational>) -> usize {
+    let ((m, d), planes) = ((matrix.rows(), matrix.cols()), fiber.hyperplanes());
+    let beside = Matrix::from_fn(m, d + planes.len(), |o, j| {
+        if j < d { matrix[(o, j)].clone() } else { planes[j - d].weight[o].clone() }
+    });
+    let below = Matrix::from_fn(m + planes.len(), d, |i, j| {
+        if i < m { matrix[(i, j)].clone() } else { planes[i - m].normal[j].clone() }
+    });
+    rank_at_most(&beside, m.min(d + planes.len())).min(rank_at_most(&below, d.min(m + planes.len())))
+}
+
+/// The pieces of a fiber in the order of a Gray code of the orientations.
+#[derive(Clone, Debug)]
+pub struct Components<'a> {
+    fiber: &'a LayerFiber,
+    ranks: Ranks,
+    /// The rank of the current `M_S` and the next number of linear neurons.
+    next: Option<(usize, usize)>,
+}
+
+impl<'a> Components<'a> {
+    pub(super) fn new(fiber: &'a LayerFiber) -> Self {
+        let mut ranks = Ranks::new(fiber);
+        let rank = ranks.rank();
+        Components { fiber, ranks, next: Some((rank, rank)) }
+    }
+}
+
+impl Iterator for Components<'_> {
+    type Item = FiberComponent;
+
+    fn next(&mut self) -> Option<FiberComponent> {
+        let (rank, linear) = self.next?;
+        let piece = Piece { orientation: self.ranks.orientation.clone(), linear };
+        let generic = self.fiber.is_generic(&piece);
+        let counts = self.fiber.counts();
+        let component =
+            FiberComponent::new(piece, counts, rank, generic, &mut || pointedness(self.ranks.matrix()));
+        self.next = if counts.lists(rank, linear + 1) {
+            Some((rank, linear + 1))
+        } else if self.ranks.step() {
+            let rank = self.ranks.rank();
+            Some((rank, rank))
+        } else {
+            None
+        };
+        Some(component)
+    }
+}
