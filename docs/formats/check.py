@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import re
 import signal
@@ -65,7 +66,7 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         bound = None if self.bound is None else str(self.bound)
         return {"valid": self.answer == "proved", "answer": self.answer, "claim": self.claim, "domain": self.domain,
-                "bound": bound, "kind": self.kind, "reason": self.reason}
+                "bound": bound, "kind": self.kind, "reason": self.reason[:400]}
 
 
 def demand(holds: bool, rule: str) -> None:
@@ -463,25 +464,27 @@ def read_network(data: bytes) -> Network:
     return network_of([(layer["weight"], layer["bias"], layer["activation"] == "relu") for layer in file["layers"]])
 
 
+NPY_HEADER = re.compile(rb"\{'descr': '<f([248])', 'fortran_order': False, 'shape': \(([0-9]{1,9}),(?: ([0-9]{1,9}))?\), \} *\n")
+
+
 def read_npz(data: bytes) -> Network:
-    """Arrays W1, b1, W2, b2, ... of doubles, singles or halves; hidden layers are ReLU."""
-    import ast
-    import io
+    """Arrays W1, b1, W2, b2, ... of doubles, singles or halves in C order; hidden layers are ReLU."""
     arrays: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
                 raw = archive.read(name)
-                start = 10 if raw[6] == 1 else 12
-                size = int.from_bytes(raw[8:start], "little")
-                header = ast.literal_eval(raw[start:start + size].decode())
-                shape, code = header["shape"], {"<f8": "d", "<f4": "f", "<f2": "e"}[header["descr"]]
-                if raw[:6] != b"\x93NUMPY" or header["fortran_order"]:
-                    raise Unreadable(f"{name}: expected a numpy array in C order")
-                body = raw[start + size:]
-                arrays[name.removesuffix(".npy")] = shape, struct.unpack(f"<{len(body) // struct.calcsize(code)}{code}", body)
-    except (zipfile.BadZipFile, KeyError, ValueError, IndexError, SyntaxError, struct.error) as error:
-        raise Unreadable(f"npz: {error!r}") from None
+                start = 10 if raw[6:7] == b"\1" else 12
+                header = NPY_HEADER.match(raw, start)
+                if raw[:6] != b"\x93NUMPY" or not header:
+                    raise Unreadable(f"npz: {short(name)} is not a numpy array of floats in C order")
+                code = {b"8": "d", b"4": "f", b"2": "e"}[header.group(1)]
+                shape = tuple(int(size) for size in header.groups()[1:] if size is not None)
+                body = raw[header.end():]
+                flat = struct.unpack(f"<{len(body) // struct.calcsize(code)}{code}", body)
+                arrays[name.removesuffix(".npy")] = shape, flat
+    except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise Unreadable(f"npz: {short(error)}") from None
     depth = len(arrays) // 2
     if set(arrays) != {f"{letter}{l}" for l in range(1, depth + 1) for letter in "Wb"}:
         raise Unreadable(f"npz: expected the arrays W1, b1, ..., found {', '.join(sorted(arrays)[:8])}")
@@ -1732,7 +1735,7 @@ def main() -> int:
         bound = "" if result.bound is None else f", bound {about(result.bound, up=True)}"
         print(f"proved: {result.claim}{bound} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
     else:
-        print(f"{result.answer}: {result.reason}")
+        print(f"{result.answer}: {result.reason[:400]}")
     return Result.EXIT[result.answer]
 
 
