@@ -59,14 +59,15 @@ class Result:
     kind: Optional[str] = None
     claim: Optional[str] = None
     bound: Optional[Fraction] = None
+    relative: Optional[Fraction] = None  # of the claim `parameters_agree`
     domain: Any = None
 
     EXIT = {"proved": 0, "refused": 1, "unreadable": 2, "stopped": 3}
 
     def to_json(self) -> dict[str, Any]:
-        bound = None if self.bound is None else str(self.bound)
+        bound, relative = (None if x is None else str(x) for x in (self.bound, self.relative))
         return {"valid": self.answer == "proved", "answer": self.answer, "claim": self.claim, "domain": self.domain,
-                "bound": bound, "kind": self.kind, "reason": self.reason[:400]}
+                "bound": bound, "relative": relative, "kind": self.kind, "reason": self.reason[:400]}
 
 
 def demand(holds: bool, rule: str) -> None:
@@ -1541,7 +1542,7 @@ def check(certificate: str, a: Network, b: Network, question: Optional[Question]
     except Exception as error:  # no accident is ever a proof
         result.answer, result.reason = "refused", f"internal error of this checker: {error!r}"
     if result.answer != "proved":
-        result.claim = result.bound = None
+        result.claim = result.bound = result.relative = None
     return result
 
 
@@ -1586,6 +1587,7 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
         else:
             claim = CHECKS[kind](a.layers, b.layers, box, evidence)
         result.claim, result.bound = claim
+        result.relative = evidence.get("relative")
         answer_question(claim, box, evidence, question)
     finally:
         # The rest must be readable, whatever was found: a file that is not of the form is unreadable.
@@ -1720,20 +1722,25 @@ def main() -> int:
     if len(flags.files) != 3 or (flags.space and flags.box):
         parser.error("expected CERT A B and at most one of --box and --space")
     if flags.time_limit is not None:
+        if not hasattr(signal, "setitimer") or not 0 <= flags.time_limit < 1e9:
+            parser.error("--time-limit needs a number of seconds, and a system with interval timers")
+
         def stop(*_: Any) -> NoReturn:
             raise Stopped("the time limit was reached")
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, max(flags.time_limit, 1e-3))
     try:
         result = run(*flags.files, flags.box, flags.space, flags.claim)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if flags.time_limit is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     except Stopped as error:
         result = Result("stopped", str(error))
     if flags.json:
         print(json.dumps(result.to_json()))
     elif result.answer == "proved":
-        bound = "" if result.bound is None else f", bound {about(result.bound, up=True)}"
-        print(f"proved: {result.claim}{bound} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
+        size = result.bound if result.relative is None else result.relative
+        size_text = "" if size is None else f" to {about(size, up=True)}"
+        print(f"proved: {result.claim}{size_text} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
     else:
         print(f"{result.answer}: {result.reason[:400]}")
     return Result.EXIT[result.answer]
