@@ -1469,17 +1469,14 @@ class Values:
         """The outputs of a network as expressions, from its frontier on."""
         z = [{i if i < self.inputs else CONSTANT: Fraction(x, side.z.den) for i, x in enumerate(entries) if x}
              for entries in side.z.rows]
-        decided = side.decided
-        for layer in side.layers[side.layer:]:
-            if layer is not side.layers[side.layer]:
+        decided, values = side.decided, z
+        for place, layer in enumerate(side.layers[side.layer:]):
+            if place > 0:
                 z = [self.row(w, b, values) for w, b in zip(layer.weight, layer.bias)]
+            values = z
             if layer.relu:
-                values = []
-                for j, e in enumerate(z):
-                    on = decided.get(j)
-                    values.append(self.relu(e) if on is None else e if on else {})
-            else:
-                values = z
+                states = [decided.get(j) for j in range(len(z))]
+                values = [self.relu(e) if on is None else e if on else {} for e, on in zip(z, states)]
             decided = {}
         return values
 
