@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import re
 import signal
@@ -58,14 +59,15 @@ class Result:
     kind: Optional[str] = None
     claim: Optional[str] = None
     bound: Optional[Fraction] = None
+    relative: Optional[Fraction] = None  # of the claim `parameters_agree`
     domain: Any = None
 
     EXIT = {"proved": 0, "refused": 1, "unreadable": 2, "stopped": 3}
 
     def to_json(self) -> dict[str, Any]:
-        bound = None if self.bound is None else str(self.bound)
+        bound, relative = (None if x is None else str(x) for x in (self.bound, self.relative))
         return {"valid": self.answer == "proved", "answer": self.answer, "claim": self.claim, "domain": self.domain,
-                "bound": bound, "kind": self.kind, "reason": self.reason}
+                "bound": bound, "relative": relative, "kind": self.kind, "reason": self.reason[:400]}
 
 
 def demand(holds: bool, rule: str) -> None:
@@ -349,6 +351,11 @@ def product(left: Sequence[Sequence[Fraction]], right: Sequence[Sequence[Fractio
     return [[Fraction(sum(map(mul, entries, column)), da * db) for column in columns] for entries in a]
 
 
+def length(x: Fraction) -> int:
+    """The binary digits of numerator and denominator (page: Limits and work)."""
+    return x.numerator.bit_length() + x.denominator.bit_length()
+
+
 def ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Optional[Fraction]:
     """The c with p = c q, if q is not zero and there is one."""
     first = next((i for i, x in enumerate(q) if x), None)
@@ -373,9 +380,9 @@ class Layer:
 
     @cached_property
     def lengths(self) -> tuple[int, int]:
-        """The binary digits of the longest parameter and of all of them, numerators and denominators together."""
-        each = [x.numerator.bit_length() + x.denominator.bit_length() for entries in [*self.weight, self.bias] for x in entries]
-        return max(each), sum(each)
+        """The length of the longest parameter, and of all of them, each counted as at least 64."""
+        each = [length(x) for entries in [*self.weight, self.bias] for x in entries]
+        return max(each), sum(max(size, 64) for size in each)
 
 
 Layers = list[Layer]
@@ -458,25 +465,27 @@ def read_network(data: bytes) -> Network:
     return network_of([(layer["weight"], layer["bias"], layer["activation"] == "relu") for layer in file["layers"]])
 
 
+NPY_HEADER = re.compile(rb"\{'descr': '<f([248])', 'fortran_order': False, 'shape': \(([0-9]{1,9}),(?: ([0-9]{1,9}))?\), \} *\n")
+
+
 def read_npz(data: bytes) -> Network:
-    """Arrays W1, b1, W2, b2, ... of doubles, singles or halves; hidden layers are ReLU."""
-    import ast
-    import io
+    """Arrays W1, b1, W2, b2, ... of doubles, singles or halves in C order; hidden layers are ReLU."""
     arrays: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
                 raw = archive.read(name)
-                start = 10 if raw[6] == 1 else 12
-                size = int.from_bytes(raw[8:start], "little")
-                header = ast.literal_eval(raw[start:start + size].decode())
-                shape, code = header["shape"], {"<f8": "d", "<f4": "f", "<f2": "e"}[header["descr"]]
-                if raw[:6] != b"\x93NUMPY" or header["fortran_order"]:
-                    raise Unreadable(f"{name}: expected a numpy array in C order")
-                body = raw[start + size:]
-                arrays[name.removesuffix(".npy")] = shape, struct.unpack(f"<{len(body) // struct.calcsize(code)}{code}", body)
-    except (zipfile.BadZipFile, KeyError, ValueError, IndexError, SyntaxError, struct.error) as error:
-        raise Unreadable(f"npz: {error!r}") from None
+                start = 10 if raw[6:7] == b"\1" else 12
+                header = NPY_HEADER.match(raw, start)
+                if raw[:6] != b"\x93NUMPY" or not header:
+                    raise Unreadable(f"npz: {short(name)} is not a numpy array of floats in C order")
+                code = {b"8": "d", b"4": "f", b"2": "e"}[header.group(1)]
+                shape = tuple(int(size) for size in header.groups()[1:] if size is not None)
+                body = raw[header.end():]
+                flat = struct.unpack(f"<{len(body) // struct.calcsize(code)}{code}", body)
+                arrays[name.removesuffix(".npy")] = shape, flat
+    except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise Unreadable(f"npz: {short(error)}") from None
     depth = len(arrays) // 2
     if set(arrays) != {f"{letter}{l}" for l in range(1, depth + 1) for letter in "Wb"}:
         raise Unreadable(f"npz: expected the arrays W1, b1, ..., found {', '.join(sorted(arrays)[:8])}")
@@ -559,14 +568,13 @@ class Work:
     def __init__(self, layers: Layers, box: Box) -> None:
         self.layers, self.box = list(layers), box
         self.known: list[Box] = []  # pre-activations of the first layers
-        self.longest = (1 << 26) + (1 << 12) * sum(len(layer.bias) * (len(layer.weight[0]) + 1) for layer in layers)
+        self.limit = (1 << 28) + (1 << 12) * sum(len(layer.bias) * (len(layer.weight[0]) + 1) for layer in layers)
 
     def changed(self, layer: int) -> None:
         """The layer and those behind it are new. Numbers may not grow without end (page: Limits and work)."""
         del self.known[layer:]
         longest, total = zip(*(each.lengths for each in self.layers))
-        short = max(longest) <= 1 << 16 and sum(total) <= self.longest
-        demand(short, "numbers stay short: 2^16 bits each, 2^26 + 2^12 P together")
+        demand(max(longest) <= 1 << 16 and sum(total) <= self.limit, "numbers stay short")
 
     def preactivations(self, layer: int) -> Box:
         while len(self.known) <= layer:
@@ -930,6 +938,28 @@ APPLY: dict[str, Callable[..., None]] = {
 }
 
 
+def demand_short(work: Work, each: dict[str, Any]) -> None:
+    """Moves whose result could be too long are refused before they are tried (page: Limits and work)."""
+    name, here = each["move"], work.layers[each["layer"] - 1]
+    inputs, outputs = len(here.weight[0]), len(here.bias)
+    if name != "unfold":
+        outputs = len(work.layers[each["layer"]].bias)
+    size = 0
+    if name == "unfold":
+        rows = [*each["weight"], each["bias"], *each["next_weight"], each["next_bias"]]
+        size = inputs * len(each["next_weight"]) * max(2 * max((length(x) for entries in rows for x in entries), default=0), 64)
+    elif name in ("fold", "cancel", "refactor", "reorient"):
+        new = each["linear"]["insert"] if "linear" in each else []
+        longest = [length(x) for n in new for x in [*n["weight"], n["bias"], *n["out"]]]
+        longest += [layer.lengths[0] for layer in work.layers[each["layer"] - 1:each["layer"] + 1]]
+        size = inputs * outputs * max(2 * max(longest), 64)
+    elif name == "scale":
+        size = sum(map(length, each["factors"])) * (inputs + 1 + outputs)
+    elif name == "split":
+        size = sum(length(copy["factor"]) + max(here.lengths[0], 64) for copy in each["copies"]) * (inputs + 1 + outputs)
+    demand(size <= work.limit, "numbers stay short")
+
+
 def apply(work: Work, chain: list[dict[str, Any]], name: str) -> None:
     for place, each in enumerate(chain):
         layer, depth = each["layer"], len(work.layers)
@@ -937,6 +967,7 @@ def apply(work: Work, chain: list[dict[str, Any]], name: str) -> None:
         try:
             exists = layer <= depth if each["move"] == "unfold" else layer < depth
             demand(exists, f"the layer exists (the network has {depth - 1} hidden layers)")
+            demand_short(work, each)
             APPLY[each["move"]](work, layer - 1, **arguments)
         except Refused as error:
             raise Refused(f"move {place + 1} on {name} ({each['move']}, layer {layer}): {error}") from None
@@ -1138,14 +1169,13 @@ def free_inputs(free: list[int], values: list[Fraction]) -> Affine:
 
 def line_variable(a: Layers, b: Layers, box: Box, space: bool) -> tuple[int, list[Fraction]]:
     """The input that varies, and the values of the others."""
-    if not space:
-        free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
-        demand(len(free) == 1, "the box fixes all inputs but one")
+    free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
+    if len(free) == 1:
         return free[0], [ZERO if i in free else side[0] or ZERO for i, side in enumerate(box)]
     rows = [w for layers in (a, b) for w in layers[0].weight if any(w)]
-    demand(all(ratio(w, rows[0]) is not None for w in rows), "all rows of the first layers are multiples of one row")
-    first = next((i for i, w in enumerate(rows[0]) if w), 0) if rows else 0
-    return first, [ZERO] * len(box)
+    one = space and len(rows) > 0 and all(ratio(w, rows[0]) is not None for w in rows)
+    demand(one, "the domain fixes all inputs but one, or is all of space, where the rows of the first layers are multiples of one")
+    return next(i for i, w in enumerate(rows[0]) if w), [ZERO] * len(box)
 
 
 def check_line(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], space: bool, points: Iterable[Any]) -> Claim:
@@ -1236,8 +1266,10 @@ def check_regions(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], node
     """The tree covers the domain; on every leaf that holds an inner point the functions are equal (page: regions)."""
     first, second = both(a, b, box, evidence)
     free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
-    neurons = sum(len(layer.bias) for work in (first, second) for layer in work.layers)
-    demand(neurons * (len(free) + 1) <= 1 << 22, "neurons times free inputs are at most 2^22")
+    neurons = [sum(len(layer.bias) for layer in work.layers) for work in (first, second)]
+    lengths = [sum(layer.lengths[0] for layer in work.layers) for work in (first, second)]
+    fits = sum(neurons) * (len(free) + 1) <= 1 << 22 and sum(map(mul, neurons, lengths)) * (len(free) + 1) <= 1 << 34
+    demand(fits, "the affine functions of all neurons fit into the limits")
     start = free_inputs(free, [ZERO if i in free else lower or ZERO for i, (lower, _) in enumerate(box)])
     roots = Frontier.after(first.layers, 0, start), Frontier.after(second.layers, 0, start)
     waiting: list[Optional[Path]] = [Path(roots, tuple(domain_constraints(free, box)))]  # None: must be "none"
@@ -1343,7 +1375,7 @@ def direction(e: Expression) -> tuple[Fraction, tuple[tuple[int, Fraction], ...]
 
 
 def counts(factor: Fraction) -> bool:
-    return factor.numerator.bit_length() + factor.denominator.bit_length() <= 4096
+    return length(factor) <= 4096
 
 
 class Values:
@@ -1437,17 +1469,14 @@ class Values:
         """The outputs of a network as expressions, from its frontier on."""
         z = [{i if i < self.inputs else CONSTANT: Fraction(x, side.z.den) for i, x in enumerate(entries) if x}
              for entries in side.z.rows]
-        decided = side.decided
-        for layer in side.layers[side.layer:]:
-            if layer is not side.layers[side.layer]:
+        decided, values = side.decided, z
+        for place, layer in enumerate(side.layers[side.layer:]):
+            if place > 0:
                 z = [self.row(w, b, values) for w, b in zip(layer.weight, layer.bias)]
+            values = z
             if layer.relu:
-                values = []
-                for j, e in enumerate(z):
-                    on = decided.get(j)
-                    values.append(self.relu(e) if on is None else e if on else {})
-            else:
-                values = z
+                states = [decided.get(j) for j in range(len(z))]
+                values = [self.relu(e) if on is None else e if on else {} for e, on in zip(z, states)]
             decided = {}
         return values
 
@@ -1510,7 +1539,7 @@ def check(certificate: str, a: Network, b: Network, question: Optional[Question]
     except Exception as error:  # no accident is ever a proof
         result.answer, result.reason = "refused", f"internal error of this checker: {error!r}"
     if result.answer != "proved":
-        result.claim = result.bound = None
+        result.claim = result.bound = result.relative = None
     return result
 
 
@@ -1555,6 +1584,7 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
         else:
             claim = CHECKS[kind](a.layers, b.layers, box, evidence)
         result.claim, result.bound = claim
+        result.relative = evidence.get("relative")
         answer_question(claim, box, evidence, question)
     finally:
         # The rest must be readable, whatever was found: a file that is not of the form is unreadable.
@@ -1689,22 +1719,27 @@ def main() -> int:
     if len(flags.files) != 3 or (flags.space and flags.box):
         parser.error("expected CERT A B and at most one of --box and --space")
     if flags.time_limit is not None:
+        if not hasattr(signal, "setitimer") or not 0 <= flags.time_limit < 1e9:
+            parser.error("--time-limit needs a number of seconds, and a system with interval timers")
+
         def stop(*_: Any) -> NoReturn:
             raise Stopped("the time limit was reached")
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, max(flags.time_limit, 1e-3))
     try:
         result = run(*flags.files, flags.box, flags.space, flags.claim)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if flags.time_limit is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     except Stopped as error:
         result = Result("stopped", str(error))
     if flags.json:
         print(json.dumps(result.to_json()))
     elif result.answer == "proved":
-        bound = "" if result.bound is None else f", bound {about(result.bound, up=True)}"
-        print(f"proved: {result.claim}{bound} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
+        size = result.bound if result.relative is None else result.relative
+        size_text = "" if size is None else f" to {about(size, up=True)}"
+        print(f"proved: {result.claim}{size_text} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
     else:
-        print(f"{result.answer}: {result.reason}")
+        print(f"{result.answer}: {result.reason[:400]}")
     return Result.EXIT[result.answer]
 
 

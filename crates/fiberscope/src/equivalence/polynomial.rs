@@ -56,7 +56,9 @@ impl Question<'_> {
                     let evidence = Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix: matching.prefix };
                     return self.found_equal(evidence, Method::Hyperplanes);
                 }
-                Some(points) if matching.prefix == 0 => return self.found_different(points, Method::Hyperplanes),
+                Some(points) if matching.prefix == 0 => {
+                    return self.found_different(points, Method::Hyperplanes);
+                }
                 Some(_) => {}
             }
         }

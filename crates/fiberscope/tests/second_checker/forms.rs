@@ -31,7 +31,7 @@ pub fn changed(value: &Value, rng: &mut ChaCha8Rng) -> Vec<(String, String)> {
         ("nested deeply".to_owned(), format!("{}{value}{}", "[".repeat(5000), "]".repeat(5000))),
     ];
     let length = value.to_string().len();
-    let share = (150.0 / found.len() as f64).min(1.0);
+    let share = (25.0 / found.len() as f64).min(1.0);
     for place in found {
         if !rng.random_bool(share) {
             continue;
