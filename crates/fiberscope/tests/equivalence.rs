@@ -173,7 +173,8 @@ fn with_mixed_layer(network: &ExactNetwork) -> ExactNetwork {
     let (mut rows, mut bias, mut back) = (Vec::new(), Vec::new(), Vec::new());
     for unit in 0..first.width() {
         let (row, b) = (first.weight().row(unit), &first.bias()[unit]);
-        let (threshold, signs) = if unit.is_multiple_of(2) { (shift.clone(), &[1, -1][..]) } else { (Rational::ZERO, &[1][..]) };
+        let (threshold, signs) =
+            if unit.is_multiple_of(2) { (shift.clone(), &[1, -1][..]) } else { (Rational::ZERO, &[1][..]) };
         for &sign in signs {
             let factor = &Rational::from(sign) * &scale(rows.len());
             rows.push(row.iter().map(|w| w * &factor).collect::<Vec<_>>());
