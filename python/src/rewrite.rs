@@ -5,12 +5,12 @@ use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use fiberscope::align::{AlignOptions, align as align_networks, interpolation_barrier};
 use fiberscope::anatomy::examine;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
-use anyhow::Context;
 use fiberscope_answer::check::{answer, parse_claim};
 use fiberscope_answer::equivalence;
 use fiberscope_check::Question;
@@ -104,9 +104,7 @@ pub fn check(
             None => space.then_some(Domain::Space),
         };
         let source: Box<dyn Read> = match certificate {
-            Source::File(path) => {
-                Box::new(File::open(&path).with_context(|| path.display().to_string())?)
-            }
+            Source::File(path) => Box::new(File::open(&path).with_context(|| path.display().to_string())?),
             Source::Text(text) => Box::new(Cursor::new(text)),
         };
         let question = Question { claim, domain };

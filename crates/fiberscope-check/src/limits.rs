@@ -24,7 +24,10 @@ fn most_bits(parameters: usize) -> u64 {
 }
 
 fn too_many(parameters: usize) -> String {
-    format!("the parameters would have more than {} bits together; rule: numbers stay short", most_bits(parameters))
+    format!(
+        "the parameters would have more than {} bits together; rule: numbers stay short",
+        most_bits(parameters)
+    )
 }
 
 /// Whether the parameters of a network are short enough to go on with; `parameters` is how many the network had when it was given. Every
@@ -69,7 +72,9 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
             let given = longest(weight.iter().chain(next_weight).flatten().chain(bias).chain(next_bias));
             inputs.saturating_mul(next_weight.len() as u64).saturating_mul((2 * given).max(LEAST_LENGTH))
         }
-        Move::Scale { factors, .. } => factors.iter().map(Rational::length).sum::<u64>().saturating_mul(around),
+        Move::Scale { factors, .. } => {
+            factors.iter().map(Rational::length).sum::<u64>().saturating_mul(around)
+        }
         Move::Split { copies, .. } => {
             let row = longest(numbers(first)).max(LEAST_LENGTH);
             let copied = copies.iter().map(|copy| copy.factor.length() + row).sum::<u64>();

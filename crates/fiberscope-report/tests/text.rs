@@ -164,7 +164,8 @@ fn the_keys_of_check() {
     let (a, b) = (MoveChain::default(), MoveChain::default());
     let evidence = Evidence::Rounding { a, b, bound: bound.clone() };
     let claim = Claim::EquivalentUpToRounding { bound: bound.clone() };
-    let rounded = json::certificate(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
+    let rounded =
+        json::certificate(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
     assert_eq!(rounded["claim"], "equivalent_up_to_rounding");
     assert_eq!(rounded["bound_exact"], "1/1000000000000");
     assert!(Rational::from_f64(rounded["bound"].as_f64().unwrap()).unwrap() >= bound);

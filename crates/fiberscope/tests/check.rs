@@ -90,15 +90,27 @@ fn a_question_is_answered_by_what_is_proved() {
         (equal_on(everything), Some(Domain::Space), [None, None, Some(Claim), None, None]),
         (bounded("1/3"), None, [None, Some(Claim), Some(Claim), None, Some(Bound)]),
         (bounded("33333334/100000000"), None, [None, Some(Claim), Some(Claim), Some(Bound), Some(Bound)]),
-        (bounded("1/4"), Some(Domain::Space), [Some(place), Some(Claim), Some(Claim), Some(place), Some(Bound)]),
+        (
+            bounded("1/4"),
+            Some(Domain::Space),
+            [Some(place), Some(Claim), Some(Claim), Some(place), Some(Bound)],
+        ),
         (witness("2", Domain::Space), None, [None, Some(Claim), None, Some(Claim), Some(Claim)]),
         (
             witness("2", Domain::Space),
             Some(unit.clone()),
             [Some(Point), Some(Claim), Some(Point), Some(Claim), Some(Claim)],
         ),
-        (witness("1", unit.clone()), Some(Domain::Space), [None, Some(Claim), None, Some(Claim), Some(Claim)]),
-        (witness("1", unit.clone()), Some(bounds(0.5, 9.0)), [None, Some(Claim), None, Some(Claim), Some(Claim)]),
+        (
+            witness("1", unit.clone()),
+            Some(Domain::Space),
+            [None, Some(Claim), None, Some(Claim), Some(Claim)],
+        ),
+        (
+            witness("1", unit.clone()),
+            Some(bounds(0.5, 9.0)),
+            [None, Some(Claim), None, Some(Claim), Some(Claim)],
+        ),
     ];
     for (n, (certificate, domain, expected)) in rows.into_iter().enumerate() {
         for (claim, expected) in claims().into_iter().zip(expected) {
@@ -120,7 +132,11 @@ fn there_is_one_form() {
             continue;
         }
         let refused = |changed: &str, what: &str| {
-            assert!(Certificate::from_json(changed.as_bytes()).is_err(), "{}: {what}: {changed}", path.display());
+            assert!(
+                Certificate::from_json(changed.as_bytes()).is_err(),
+                "{}: {what}: {changed}",
+                path.display()
+            );
         };
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         for pointer in pointers(&value) {
@@ -137,7 +153,12 @@ fn there_is_one_form() {
                 let (key, first) = object.iter().next().unwrap();
                 let mut marked = value.clone();
                 *marked.pointer_mut(&pointer).unwrap() = serde_json::json!("MARK");
-                let twice = format!("{},{}:{}}}", part.to_string().strip_suffix('}').unwrap(), serde_json::json!(key), first);
+                let twice = format!(
+                    "{},{}:{}}}",
+                    part.to_string().strip_suffix('}').unwrap(),
+                    serde_json::json!(key),
+                    first
+                );
                 refused(&marked.to_string().replace("\"MARK\"", &twice), "a key twice");
             }
             let is_name = part.as_str().is_some_and(|text| text.starts_with(char::is_alphabetic))
@@ -174,7 +195,9 @@ fn numbers_have_one_form() {
     for text in ["0", "-1", "7/3", "-22/7", "10", "1/2"] {
         assert_eq!(read(text).unwrap().to_string(), text);
     }
-    for text in ["-0", "+1", "01", "1/1", "2/4", "0/5", "1/02", "1/-2", "", "/", "1/", " 1", "1 ", "1.0", "0x1"] {
+    for text in
+        ["-0", "+1", "01", "1/1", "2/4", "0/5", "1/02", "1/-2", "", "/", "1/", " 1", "1 ", "1.0", "0x1"]
+    {
         assert!(read(text).is_err(), "{text:?}");
     }
     assert!(read(&"9".repeat(1 << 17)).is_ok());
@@ -235,7 +258,14 @@ fn a_stream_is_read_no_further_than_needed() {
 
 #[test]
 fn every_check_can_be_stopped() {
-    for stated in ["deep-shuffled", "deep-rounded", "hiding-two-regions", "hiding-two-same", "abs-line", "duplicate-nudged"] {
+    for stated in [
+        "deep-shuffled",
+        "deep-rounded",
+        "hiding-two-regions",
+        "hiding-two-same",
+        "abs-line",
+        "duplicate-nudged",
+    ] {
         let certificate = Certificate::from_json(zoo::certificate(stated).unwrap().as_bytes()).unwrap();
         let networks: Vec<Network> = zoo::entries()
             .iter()
@@ -258,7 +288,11 @@ fn every_check_can_be_stopped() {
                 asked.set(asked.get() + 1);
                 asked.get() >= end
             };
-            assert_eq!(check_until(&certificate, a, b, &stop), Outcome::Stopped, "{stated} at {end} of {total}");
+            assert_eq!(
+                check_until(&certificate, a, b, &stop),
+                Outcome::Stopped,
+                "{stated} at {end} of {total}"
+            );
         }
     }
 }
@@ -268,7 +302,8 @@ fn sawtooth(depth: usize) -> Network {
     let tent: (&[&[f64]], &[f64]) = (&[&[1.0], &[1.0]], &[0.0, -0.5]);
     let next: (&[&[f64]], &[f64]) = (&[&[2.0, -4.0], &[2.0, -4.0]], &[0.0, -0.5]);
     let last: (&[&[f64]], &[f64]) = (&[&[2.0, -4.0]], &[0.0]);
-    let layers: Vec<_> = [tent].into_iter().chain(std::iter::repeat_n(next, depth - 1)).chain([last]).collect();
+    let layers: Vec<_> =
+        [tent].into_iter().chain(std::iter::repeat_n(next, depth - 1)).chain([last]).collect();
     network(&layers)
 }
 
@@ -290,7 +325,8 @@ fn a_line_costs_one_step_for_each_breakpoint() {
     // What the walk finds is what the checker wants.
     let small = sawtooth(5);
     let exact = small.to_exact();
-    let Some(fiberscope::check::LineOutcome::Equal(found)) = compare_on_line(&exact, &exact, &unit, &|| false)
+    let Some(fiberscope::check::LineOutcome::Equal(found)) =
+        compare_on_line(&exact, &exact, &unit, &|| false)
     else {
         panic!()
     };
@@ -332,7 +368,11 @@ fn numbers_that_grow_are_refused() {
 fn search_and_checker_share_their_limits() {
     let wide = |sign: f64| {
         let layer = |rows: usize, cols: usize, activation| {
-            Layer::new(Matrix::from_fn(rows, cols, |i, j| sign * ((i + j) % 3) as f64 + 1.0), vec![0.0; rows], activation)
+            Layer::new(
+                Matrix::from_fn(rows, cols, |i, j| sign * ((i + j) % 3) as f64 + 1.0),
+                vec![0.0; rows],
+                activation,
+            )
         };
         let hidden = (0..250).map(|l| layer(2, if l == 0 { 10_800 } else { 2 }, Activation::Relu));
         Network::new(hidden.chain([layer(1, 2, Activation::Identity)]).collect()).unwrap()
@@ -366,7 +406,8 @@ fn edited_states_do_no_harm() {
     ]);
     let (exact_a, exact_b, domain) = (a.to_exact(), b.to_exact(), Domain::Space);
     let limits = SearchLimits { leaves: Some(0), ..SearchLimits::default() };
-    let SearchOutcome::Undecided { state, .. } = search(&exact_a, &exact_b, &domain, &limits, &|_| ()).unwrap()
+    let SearchOutcome::Undecided { state, .. } =
+        search(&exact_a, &exact_b, &domain, &limits, &|_| ()).unwrap()
     else {
         panic!("the search was not stopped")
     };
@@ -376,14 +417,18 @@ fn edited_states_do_no_harm() {
         let part = value.pointer(&pointer).unwrap();
         let changes = match part {
             serde_json::Value::Bool(on) => vec![serde_json::json!(!on)],
-            serde_json::Value::Number(n) => vec![serde_json::json!(n.as_u64().unwrap() + 1), serde_json::json!(0)],
+            serde_json::Value::Number(n) => {
+                vec![serde_json::json!(n.as_u64().unwrap() + 1), serde_json::json!(0)]
+            }
             serde_json::Value::Array(items) => {
                 let twice: Vec<_> = items.iter().chain(items).cloned().collect();
                 vec![serde_json::json!([]), serde_json::json!(twice)]
             }
-            serde_json::Value::String(_) => ["split", "implied", "constant", "equal", "same", "none", "a", "b"]
-                .map(|name| serde_json::json!(name))
-                .to_vec(),
+            serde_json::Value::String(_) => {
+                ["split", "implied", "constant", "equal", "same", "none", "a", "b"]
+                    .map(|name| serde_json::json!(name))
+                    .to_vec()
+            }
             _ => vec![],
         };
         for change in changes {

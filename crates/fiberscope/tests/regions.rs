@@ -353,7 +353,9 @@ fn an_interrupted_search_goes_on() {
     let (tree, leaves) = loop {
         match outcome {
             SearchOutcome::Equal { tree, leaves } => break (tree, leaves),
-            SearchOutcome::Different { .. } | SearchOutcome::TooLarge => panic!("the networks are equal and small"),
+            SearchOutcome::Different { .. } | SearchOutcome::TooLarge => {
+                panic!("the networks are equal and small")
+            }
             SearchOutcome::Undecided { explored, leaves, state } => {
                 assert!(explored > before && explored < 1.0, "{before} {explored}");
                 before = explored;

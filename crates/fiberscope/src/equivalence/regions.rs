@@ -118,7 +118,10 @@ pub fn search(
         return Ok(SearchOutcome::TooLarge);
     }
     let problem = Problem::new(a, b, domain, limits.deadline.clone());
-    if problem.numbers.is_some() && !problem.is_late() && same_on_path(a, b, domain, [], &|| problem.is_late()) {
+    if problem.numbers.is_some()
+        && !problem.is_late()
+        && same_on_path(a, b, domain, [], &|| problem.is_late())
+    {
         return Ok(SearchOutcome::Equal { tree: vec![CoverNode::Same], leaves: 1 });
     }
     let start = vec![Stretch::Open(Box::new(Node::root(&problem)))];
