@@ -25,7 +25,12 @@ pub fn piece(fiber: &Fiber, signs: Option<&str>, linear: Option<usize>) -> anyho
     let length = fiber.sign_count();
     let orientation = Orientation::parse(text)
         .filter(|orientation| orientation.active().len() == length)
-        .with_context(|| format!("orientation {text}: expected {length} signs, each + or -"))?;
+        .with_context(|| {
+            format!(
+                "orientation {text}: expected + or - for each of {length} {}",
+                if fiber.layer().is_some() { "hyperplanes" } else { "neurons of layer 1" }
+            )
+        })?;
     if let Some(linear) = linear {
         return Ok(Piece { orientation, linear });
     }
