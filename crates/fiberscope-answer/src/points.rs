@@ -114,7 +114,8 @@ impl Comparison {
         options: &EquivalenceOptions,
     ) -> Result<(), EquivalenceError> {
         let sides = subject.domain().sides(network.input_width());
-        let bounds: Vec<_> = sides.iter().map(|side| (if side.lower.is_some() { 0.0 } else { -1.0 }, 1.0)).collect();
+        let bounds: Vec<_> =
+            sides.iter().map(|side| (if side.lower.is_some() { 0.0 } else { -1.0 }, 1.0)).collect();
         let domain = Domain::from_bounds(&bounds).unwrap_or(Domain::Space);
         match decide(&subject.network, network, &domain, options, &|_| {})?.verdict {
             Verdict::Equivalent { .. } => self.rounded += 1,

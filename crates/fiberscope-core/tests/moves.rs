@@ -287,8 +287,14 @@ fn what_is_only_passed_on_is_translated() {
         });
         check_one(rng, &net, Move::Translate { layer: 0, unit: 0, amount: r("100") });
         let seen = edit(net, |l, i, j, x| if (l, i, j) == (1, 1, 0) { r("-1/64") } else { x });
-        let live = seen.layers()[1].weight().row(1).iter().chain([&seen.layers()[1].bias()[1]]).any(Rational::is_positive);
-        let translated = Move::Translate { layer: 0, unit: 0, amount: r("100") }.apply(&mut seen.clone(), &Domain::Space);
+        let live = seen.layers()[1]
+            .weight()
+            .row(1)
+            .iter()
+            .chain([&seen.layers()[1].bias()[1]])
+            .any(Rational::is_positive);
+        let translated =
+            Move::Translate { layer: 0, unit: 0, amount: r("100") }.apply(&mut seen.clone(), &Domain::Space);
         assert_eq!(translated.is_err(), live);
     }
 }

@@ -115,10 +115,13 @@ fn rounding_is_told_from_a_difference() {
         decide(&zoo(a), &zoo(b), domain, options, &|_| ()).unwrap().verdict
     };
     let everywhere = verdict("deep", "deep-rounded", &Domain::Space, &options);
-    let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at: Some(found) } = everywhere else {
+    let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at: Some(found) } = everywhere
+    else {
         panic!("{everywhere:?}")
     };
-    assert!(matches!(&agreement, Agreement::Parameters { relative } if relative.to_f64() < 12.0 * f64::EPSILON));
+    assert!(
+        matches!(&agreement, Agreement::Parameters { relative } if relative.to_f64() < 12.0 * f64::EPSILON)
+    );
     assert!(matches!(certificate.evidence, Evidence::Close { .. }) && certificate.domain == Domain::Space);
     assert_ne!(found.a, found.b);
     let on_box = verdict("deep", "deep-rounded", &unit, &options);
@@ -170,7 +173,8 @@ fn with_mixed_layer(network: &ExactNetwork) -> ExactNetwork {
     let (mut rows, mut bias, mut back) = (Vec::new(), Vec::new(), Vec::new());
     for unit in 0..first.width() {
         let (row, b) = (first.weight().row(unit), &first.bias()[unit]);
-        let (threshold, signs) = if unit.is_multiple_of(2) { (shift.clone(), &[1, -1][..]) } else { (Rational::ZERO, &[1][..]) };
+        let (threshold, signs) =
+            if unit.is_multiple_of(2) { (shift.clone(), &[1, -1][..]) } else { (Rational::ZERO, &[1][..]) };
         for &sign in signs {
             let factor = &Rational::from(sign) * &scale(rows.len());
             rows.push(row.iter().map(|w| w * &factor).collect::<Vec<_>>());
@@ -215,7 +219,9 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
                 certificate.claim()
             );
             assert!(matches!(check(&certificate, &a, &b), Outcome::Proved(_)), "{seed}");
-            let Agreement::Outputs { bound, size: Some(size) } = agreement else { panic!("{seed}: no bound") };
+            let Agreement::Outputs { bound, size: Some(size) } = agreement else {
+                panic!("{seed}: no bound")
+            };
             assert!(&bound * &Rational::from(1024) <= size, "{seed}");
             let x = differ_at.unwrap().x;
             assert_ne!(a.evaluate_exact(&x).unwrap(), b.evaluate_exact(&x).unwrap());

@@ -97,7 +97,8 @@ fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Netw
             on_a.apply(&mut left, &certificate.domain).unwrap();
             on_b.apply(&mut right, &certificate.domain).unwrap();
             let kept = points(certificate, a.input_width()).iter().all(|x| {
-                evaluate(a, x) == left.evaluate_exact(x).unwrap() && evaluate(b, x) == right.evaluate_exact(x).unwrap()
+                evaluate(a, x) == left.evaluate_exact(x).unwrap()
+                    && evaluate(b, x) == right.evaluate_exact(x).unwrap()
             });
             let parameters = |network: &ExactNetwork| -> Vec<Rational> {
                 let entries = |layer: &Layer<Rational>| [layer.weight().entries(), layer.bias()].concat();
@@ -130,12 +131,15 @@ fn changed_certificates_are_refused_or_still_true() {
                 if let Outcome::Proved(claim) = check(&certificate, &a, &b) {
                     let weaker = ["/evidence/bound", "/evidence/relative", "/domain/", "/evidence/x/"];
                     // Other factors may do as well where the parameters need only be close.
-                    let factor = matches!(claim, Claim::ParametersAgree { .. }) && place.contains("/factors/");
+                    let factor =
+                        matches!(claim, Claim::ParametersAgree { .. }) && place.contains("/factors/");
                     // Different constraints of a path may be the same function.
                     let constraint = place.contains("/tree/") && place.ends_with("/0");
                     let other_proof = ["/slopes/", "/nudge/"].iter().any(|part| place.contains(part));
-                    let allowed =
-                        constraint || factor || other_proof || weaker.iter().any(|prefix| place.starts_with(prefix));
+                    let allowed = constraint
+                        || factor
+                        || other_proof
+                        || weaker.iter().any(|prefix| place.starts_with(prefix));
                     assert!(allowed, "{}: accepted with {place} = {value}", entry.0);
                     assert!(
                         claim_is_true(&certificate, &claim, &a, &b),

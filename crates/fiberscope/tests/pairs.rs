@@ -48,7 +48,8 @@ fn a_split_network_is_equivalent_up_to_rounding() {
     let a = network(&format!("{DATA}/relusplitter_base.onnx"));
     let b = network(&format!("{DATA}/relusplitter_pct0.2.onnx"));
     let domain = Domain::from_bounds(&[(0.0, 1.0); 784]).unwrap();
-    let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at } = decided(&a, &b, &domain).verdict
+    let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at } =
+        decided(&a, &b, &domain).verdict
     else {
         panic!("not equivalent up to rounding")
     };

@@ -64,10 +64,8 @@ fn a_bump_outside_an_imagined_box_is_a_difference() {
 #[test]
 fn a_bound_as_large_as_the_outputs_is_no_rounding() {
     let huge = 2f64.powi(53);
-    let cancelling = network(&[
-        (&[&[1.0], &[1.0 + f64::EPSILON]], &[0.0, 0.0]),
-        (&[&[huge, -(huge - 4096.0)]], &[0.0]),
-    ]);
+    let cancelling =
+        network(&[(&[&[1.0], &[1.0 + f64::EPSILON]], &[0.0, 0.0]), (&[&[huge, -(huge - 4096.0)]], &[0.0])]);
     let plain = network(&[(&[&[1.0]], &[0.0]), (&[&[4096.0]], &[0.0])]);
     for domain in [Domain::Space, unit(1)] {
         for (a, b) in [(&cancelling, &plain), (&plain, &cancelling)] {
@@ -87,7 +85,9 @@ fn a_tolerance_is_a_question_about_that_number() {
     let (at, below, above) = (0.25, 0.25f64.next_down(), 0.25f64.next_up());
     for tolerance in [at, above, 100.0] {
         let verdict = asked(&a, &b, &unit(1), &within(tolerance)).verdict;
-        let Verdict::EquivalentUpToRounding { agreement, differ_at, .. } = verdict else { panic!("{verdict:?}") };
+        let Verdict::EquivalentUpToRounding { agreement, differ_at, .. } = verdict else {
+            panic!("{verdict:?}")
+        };
         assert_eq!(agreement, Agreement::Outputs { bound: Rational::dyadic(1, -2), size: None });
         assert_eq!(differ_at.unwrap().size(), Rational::dyadic(1, -2));
         // Without a box the bound is not proved; but no point is called different for less than was asked.
@@ -154,7 +154,10 @@ fn single(x: f64) -> f64 {
 fn random(rng: &mut ChaCha8Rng, widths: &[usize]) -> Vec<(Vec<Vec<f64>>, Vec<f64>)> {
     let mut draw = || single(rng.random_range(-1.0..1.0));
     let mut layer = |ends: &[usize]| {
-        ((0..ends[1]).map(|_| (0..ends[0]).map(|_| draw()).collect()).collect(), (0..ends[1]).map(|_| draw()).collect())
+        (
+            (0..ends[1]).map(|_| (0..ends[0]).map(|_| draw()).collect()).collect(),
+            (0..ends[1]).map(|_| draw()).collect(),
+        )
     };
     widths.windows(2).map(&mut layer).collect()
 }
@@ -225,7 +228,8 @@ fn twin(rng: &mut ChaCha8Rng, layers: &[(Vec<Vec<f64>>, Vec<f64>)], kind: Twin) 
 /// Points of the unit box, and far ones without it.
 fn points(rng: &mut ChaCha8Rng, inputs: usize, domain: &Domain) -> Vec<Vec<Rational>> {
     let scale = if *domain == Domain::Space { 64.0 } else { 1.0 };
-    let mut x = || (0..inputs).map(|_| Rational::from_f64(scale * rng.random_range(-1.0..1.0)).unwrap()).collect();
+    let mut x =
+        || (0..inputs).map(|_| Rational::from_f64(scale * rng.random_range(-1.0..1.0)).unwrap()).collect();
     (0..40).map(|_| x()).collect()
 }
 
@@ -246,7 +250,10 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
                 match (&verdict, kind) {
                     (Verdict::Equivalent { .. }, _) => assert!(seen.is_zero(), "{seed} {kind:?}"),
                     (Verdict::EquivalentUpToRounding { agreement, certificate, differ_at }, _) => {
-                        assert!(seen.is_zero() || differ_at.is_some(), "{seed} {kind:?}: the point is forgotten");
+                        assert!(
+                            seen.is_zero() || differ_at.is_some(),
+                            "{seed} {kind:?}: the point is forgotten"
+                        );
                         match agreement {
                             Agreement::Outputs { bound, size: Some(size) } => {
                                 assert!(domain != Domain::Space && seen <= *bound);
@@ -263,7 +270,10 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
                         }
                         // A change of a ten-thousandth may be small beside the outputs on a box; nothing else is.
                         let outputs_only = kind == Twin::Changed && domain != Domain::Space;
-                        assert!(outputs_only || matches!(kind, Twin::Rescaled | Twin::Split), "{seed} {kind:?} {domain:?}");
+                        assert!(
+                            outputs_only || matches!(kind, Twin::Rescaled | Twin::Split),
+                            "{seed} {kind:?} {domain:?}"
+                        );
                     }
                     (Verdict::Different { x, a: y, b: z, .. }, _) => {
                         assert_eq!((&a.evaluate_exact(x).unwrap(), &b.evaluate_exact(x).unwrap()), (y, z));

@@ -20,7 +20,9 @@ pub fn run(args: &ConvertArgs, output: &mut Output) -> anyhow::Result<Answer> {
         None => "every parameter is exactly as read".to_owned(),
         Some(loss) => format!(
             "{} parameters were rounded, by at most {} (layer {}); the network is no longer exactly the same",
-            loss.changed, significant_upper(loss.largest_change, 2), loss.layer
+            loss.changed,
+            significant_upper(loss.largest_change, 2),
+            loss.layer
         ),
     };
     let text = format!(

@@ -108,7 +108,9 @@ fn promising(
         // Any difference counts relative to the size of the values, which rounding is relative to.
         let score = |i: usize| {
             let pairs = of_a.row(i).iter().zip(of_b.row(i));
-            let unit = |x: f64, y: f64| if threshold.is_zero() { x.abs() + y.abs() + f64::MIN_POSITIVE } else { 1.0 };
+            let unit = |x: f64, y: f64| {
+                if threshold.is_zero() { x.abs() + y.abs() + f64::MIN_POSITIVE } else { 1.0 }
+            };
             pairs.map(|(&x, &y)| (x - y).abs() / unit(x, y)).fold(0.0, f64::max)
         };
         let mut ranked: Vec<(f64, usize)> = (0..batch.rows()).map(|i| (score(i), i)).collect();

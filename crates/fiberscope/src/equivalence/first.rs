@@ -84,11 +84,14 @@ fn ranked((a, b): (&Network, &Network), points: &[Vec<Rational>]) -> Vec<(usize,
         });
         scores.fold((0.0f64, 0.0f64), |(most, relative), (gap, part)| (most.max(gap), relative.max(part)))
     };
-    let scores: Vec<_> =
-        (0..points.len()).map(|i| (i, score(i))).filter(|(_, (gap, _))| *gap > 0.0 && gap.is_finite()).collect();
+    let scores: Vec<_> = (0..points.len())
+        .map(|i| (i, score(i)))
+        .filter(|(_, (gap, _))| *gap > 0.0 && gap.is_finite())
+        .collect();
     let most = scores.iter().max_by(|x, y| x.1.0.total_cmp(&y.1.0));
     let relative = scores.iter().max_by(|x, y| x.1.1.total_cmp(&y.1.1));
-    let mut places: Vec<_> = most.into_iter().chain(relative).map(|(i, (_, part))| (*i, *part > VISIBLE)).collect();
+    let mut places: Vec<_> =
+        most.into_iter().chain(relative).map(|(i, (_, part))| (*i, *part > VISIBLE)).collect();
     places.dedup();
     places
 }
@@ -160,7 +163,8 @@ pub fn size_on_box(network: &Network, domain: &Domain, data: &[Vec<Rational>], s
         let row = values.as_ref().map(|values| values.row(i)).unwrap_or_default();
         row.iter().fold(0.0f64, |most, y| most.max(y.abs()))
     };
-    let best = (0..points.len()).filter(|&i| size(i).is_finite()).max_by(|&i, &j| size(i).total_cmp(&size(j)));
+    let best =
+        (0..points.len()).filter(|&i| size(i).is_finite()).max_by(|&i, &j| size(i).total_cmp(&size(j)));
     let exact = best.and_then(|i| network.evaluate_exact(&points[i]).ok());
     exact.into_iter().flatten().map(|y| y.abs()).max().unwrap_or_default()
 }

@@ -184,7 +184,13 @@ impl Known {
 }
 
 impl<'a> Question<'a> {
-    fn new(a: &'a Network, b: &'a Network, domain: &'a Domain, options: &'a EquivalenceOptions, goal: Goal) -> Self {
+    fn new(
+        a: &'a Network,
+        b: &'a Network,
+        domain: &'a Domain,
+        options: &'a EquivalenceOptions,
+        goal: Goal,
+    ) -> Self {
         let names = rayon::join(|| NetworkName::of(a), || NetworkName::of(b));
         let (seed, deadline) = (options.seed, &options.deadline);
         let (size, aligned, close) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
@@ -226,7 +232,10 @@ impl<'a> Question<'a> {
 
     fn identical(&self) -> Option<Answer> {
         (self.names.0 == self.names.1).then(|| {
-            self.equal(Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() }, Method::Identical)
+            self.equal(
+                Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() },
+                Method::Identical,
+            )
         })?
     }
 
@@ -279,7 +288,8 @@ impl<'a> Question<'a> {
                     known.add(far, method);
                 }
                 if known.difference.as_ref().is_some_and(|(found, _)| found.size() <= *tolerance) {
-                    let budget = FalsifyBudget { deadline: self.deadline.clone(), ..FalsifyBudget::default() };
+                    let budget =
+                        FalsifyBudget { deadline: self.deadline.clone(), ..FalsifyBudget::default() };
                     self.falsify(known, &budget);
                 }
                 let (difference, method) = known.difference.take()?;
@@ -425,18 +435,24 @@ impl<'a> Question<'a> {
             SearchOutcome::Different { x } => {
                 let found = first::compare((self.a, self.b), &x).filter(|_| self.domain.contains(&x));
                 let Some(found) = found else {
-                    let rule = "the networks have the same outputs at the point, or it lies outside the domain";
-                    return Err(EquivalenceError::Refused(Refusal { step: "witness".into(), rule: rule.into() }));
+                    let rule =
+                        "the networks have the same outputs at the point, or it lies outside the domain";
+                    return Err(EquivalenceError::Refused(Refusal {
+                        step: "witness".into(),
+                        rule: rule.into(),
+                    }));
                 };
                 known.add(found, Method::Regions);
                 let difference = known.difference.clone();
-                self.settle(&mut known).or_else(|| {
-                    let (difference, method) = difference?;
-                    self.different(difference, method)
-                }).ok_or_else(|| {
-                    let rule = "the values at the point were not confirmed";
-                    EquivalenceError::Refused(Refusal { step: "witness".into(), rule: rule.into() })
-                })
+                self.settle(&mut known)
+                    .or_else(|| {
+                        let (difference, method) = difference?;
+                        self.different(difference, method)
+                    })
+                    .ok_or_else(|| {
+                        let rule = "the values at the point were not confirmed";
+                        EquivalenceError::Refused(Refusal { step: "witness".into(), rule: rule.into() })
+                    })
             }
             SearchOutcome::Undecided { explored, leaves, state } => {
                 let state = state.named(self.names.0.sha256, self.names.1.sha256);
@@ -445,7 +461,12 @@ impl<'a> Question<'a> {
         }
     }
 
-    fn undecided(&self, (explored, cells): (f64, u64), state: Option<Box<SearchState>>, known: Known) -> Verdict {
+    fn undecided(
+        &self,
+        (explored, cells): (f64, u64),
+        state: Option<Box<SearchState>>,
+        known: Known,
+    ) -> Verdict {
         let difference = known.difference.map(|(difference, _)| difference);
         Verdict::Undecided { explored, cells, state, bound: self.bound(), difference }
     }

@@ -56,13 +56,16 @@ impl Question<'_> {
                     let evidence = Evidence::Hyperplanes { a: moves_a, b: moves_b, prefix: matching.prefix };
                     return self.found_equal(evidence, Method::Hyperplanes);
                 }
-                Some(points) if matching.prefix == 0 => return self.found_different(points, Method::Hyperplanes),
+                Some(points) if matching.prefix == 0 => {
+                    return self.found_different(points, Method::Hyperplanes);
+                }
                 Some(_) => {}
             }
         }
         match compare_on_line(net_a, &b.network, self.domain, &|| self.deadline.is_past()) {
             Some(LineOutcome::Equal(_)) => {
-                return self.found_equal(Evidence::Line { a: moves_a, b: b.moves.clone() }, Method::Breakpoints);
+                return self
+                    .found_equal(Evidence::Line { a: moves_a, b: b.moves.clone() }, Method::Breakpoints);
             }
             Some(LineOutcome::Different(x)) => return self.found_different([x], Method::Breakpoints),
             Some(LineOutcome::Stopped) | None => {}

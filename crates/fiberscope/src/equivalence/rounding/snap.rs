@@ -12,7 +12,8 @@
 
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Nudge, Rational, Role, RoundingStep, preactivation_range,
+    Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Nudge, Rational, Role, RoundingStep,
+    preactivation_range,
 };
 
 use super::near::{Directions, rows};
@@ -119,7 +120,8 @@ impl Snapped {
         let pairs = vanishing_pairs(&self.network, layer, &vec![Role::Nonlinear; of.width()]);
         let mut paired = vec![false; of.width()];
         pairs.iter().for_each(|&(i, j)| (paired[i], paired[j]) = (true, true));
-        let passed: Vec<bool> = (0..of.width()).map(|unit| !paired[unit] && is_passed_on(next, unit)).collect();
+        let passed: Vec<bool> =
+            (0..of.width()).map(|unit| !paired[unit] && is_passed_on(next, unit)).collect();
         if !passed.contains(&true) {
             return false;
         }
