@@ -62,10 +62,10 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("linear strata", "--widths 12,12,12,12,12,12 --rank 3 --max-strata 100000000", AtTheLimit),
     ("linear strata", "--widths 40,40,40,40,40 --count-only", MaybeBefore),
     ("linear inspect", "linear.npz", MaybeBefore),
-    ("linear path", "linear.npz --steps 1000000", AtTheLimit),
+    ("linear path", "linear.npz --steps 100000", AtTheLimit),
     ("linear move", "linear.npz --to-minimum", MaybeBefore),
     ("linear sample", "--widths 30,30,30 --rank 10 --count 1000000 --output samples", AtTheLimit),
-    ("linear walk", "linear.npz --steps 1000000", AtTheLimit),
+    ("linear walk", "linear.npz --steps 100000", AtTheLimit),
     ("report", "plane.json --output report.html", MaybeBefore),
     ("explore", "deep.json", MaybeBefore),
     ("zoo list", "", MaybeBefore),
@@ -146,6 +146,8 @@ fn check(folder: &Path, (name, work, ends): (&str, &str, Ends), limits: &[&str])
     nothing_half_written(folder, name);
     let whole = || serde_json::from_str(&out).is_ok_and(|value: Value| value.is_object());
     let wrong = match () {
+        // The page is built by `cargo xtask web`.
+        () if error.contains("this build has no explorer page") => return None,
         () if ends == AtTheLimit && code != 3 => "not at the limit",
         () if ![0, 1, 3].contains(&code) => "an error",
         () if error.contains("panicked") => "a panic",
