@@ -41,7 +41,8 @@ def main(net: fs.Network) -> None:
         )
         return
     found = sum(not component["empty"] for component in fiber.components)
-    print(f"fiber: dimension {fiber.dimension} modulo permutation and scaling, {found} non-empty component(s) listed")
+    size = "not decided" if fiber.dimension is None else fiber.dimension
+    print(f"fiber: dimension {size} modulo permutation and scaling, {found} non-empty component(s) listed")
     points = fiber.sample(3, seed=1)
     x = np.random.default_rng(1).uniform(-2, 2, (1000, net.widths[0]))
     for point in points:

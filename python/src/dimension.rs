@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
 use fiberscope::dimension::{DimensionError, DimensionOptions, NeuronState, Patterns, functional_dimension};
+use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::train::{
     Decay, Event, Initialization, Loss, Optimizer, Run, Task, TrackOptions, TrainOptions,
     train as train_seeds,
@@ -96,7 +97,8 @@ pub fn kernel<'py>(
         let size = kernel.size(kind);
         let (needed, allowed) = (size.saturating_mul(size) >> 17, memory);
         if needed > allowed {
-            return Err(DimensionError::Memory { what: "the kernel", needed, allowed }.into());
+            let when = format!("by the kernel, which takes {needed} MB where {allowed} MB are allowed");
+            return Err(LimitReached { limit: Limit::Memory, when }.into());
         }
         let mut entries = Vec::with_capacity(size * size);
         kernel.blocks(kind, memory.saturating_mul(1 << 18), |block| {

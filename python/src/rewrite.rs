@@ -5,11 +5,11 @@ use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
 use fiberscope::anatomy::examine;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
-use anyhow::Context;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_answer::check::{answer, parse_claim};
 use fiberscope_answer::equivalence;
@@ -109,9 +109,7 @@ pub fn check(
             None => space.then_some(Domain::Space),
         };
         let source: Box<dyn Read> = match certificate {
-            Source::File(path) => {
-                Box::new(File::open(&path).with_context(|| path.display().to_string())?)
-            }
+            Source::File(path) => Box::new(File::open(&path).with_context(|| path.display().to_string())?),
             Source::Text(text) => Box::new(Cursor::new(text)),
         };
         let question = Question { claim, domain };

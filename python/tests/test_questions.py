@@ -111,8 +111,41 @@ def test_rounded_networks_are_equal_up_to_rounding():
     net = random_network([2, 4, 1], 3)
     single = fs.Network([w.astype(np.float32) for w in net.weights], [b.astype(np.float32) for b in net.biases])
     found = fs.equiv(net, single, box=(-1, 1))
-    assert found.verdict == "equivalent_up_to_rounding" and 0 < found.bound < 1e-4
-    assert fs.equiv(net, single, box=(-1, 1), exact=True).verdict == "different"
+    assert found.verdict == "equivalent_up_to_rounding" and 0 < found.bound < 1e-4 and 1024 * found.bound <= found.size
+    assert found and found.differ_at is not None and 0 < found.difference <= found.bound
+    assert not fs.equiv(net, single, box=(-1, 1), exact=True)
+    # Without a box nothing is said about the outputs, but the parameters agree one by one.
+    everywhere = fs.equiv(net, single)
+    assert everywhere and everywhere.bound is None and 0 < everywhere.relative < 2**-22 and everywhere.differ_at is not None
+    assert fs.check(everywhere.certificate, net, single).claim == "parameters_agree"
+
+
+def test_a_bump_outside_an_imagined_box_is_a_difference():
+    bumpy = fs.Network([[[1.0], [1.0]], [[1.0, 1000.0]]], [[0.0, -2.0], [0.0]])
+    flat = fs.Network([[[1.0]], [[1.0]]], [[0.0], [0.0]])
+    found = fs.equiv(bumpy, flat)
+    assert not found and found.verdict == "different" and found.difference > 0
+    assert fs.equiv(bumpy, flat, box=(-1, 1)).verdict == "equivalent"
+
+
+def test_a_tolerance_is_a_question_about_that_number():
+    a = fs.Network([[[1.0]], [[1.0]]], [[0.0], [0.0]])
+    b = fs.Network([[[1.0]], [[1.0]]], [[0.0], [0.25]])
+    at = fs.equiv(a, b, box=(-1, 1), tolerance=0.25)
+    assert at and at.bound == 0.25 and at.tolerance == 0.25
+    below = fs.equiv(a, b, box=(-1, 1), tolerance=np.nextafter(0.25, 0))
+    assert not below and below.verdict == "different" and below.difference == 0.25
+    nowhere = fs.equiv(a, b, tolerance=0.25)
+    assert not nowhere and nowhere.verdict == "undecided" and nowhere.difference == 0.25
+    assert fs.equiv(a, b, tolerance=0.1, data=[[0.5]]).verdict == "different"
+
+
+def test_values_beyond_the_doubles_are_told():
+    big = fs.Network([[[1e300]], [[1e300]]], [[0.0], [0.0]])
+    zero = fs.Network([[[1.0]], [[0.0]]], [[0.0], [0.0]])
+    found = fs.equiv(big, zero, box=(1, 2))
+    assert found.verdict == "different" and isinstance(found.difference, str) and found.difference.endswith("e600")
+    assert np.isinf(found.witness.a).all()
 
 
 def test_reduced_and_canonical_networks_have_the_same_function():

@@ -39,7 +39,8 @@ pub fn check(request: &Request) -> Result<Value, String> {
 fn place(domain: &Domain, inputs: usize) -> String {
     const SIDES: usize = 3;
     let Domain::Box(sides) = domain else { return format!("all of R^{inputs}") };
-    let end = |end: &Option<Rational>, none: &str| end.as_ref().map_or(none.into(), |x| x.to_f64().to_string());
+    let end =
+        |end: &Option<Rational>, none: &str| end.as_ref().map_or(none.into(), |x| x.to_f64().to_string());
     let side = |side: &Interval| format!("[{}, {}]", end(&side.lower, "-inf"), end(&side.upper, "inf"));
     let shown: Vec<_> = sides.iter().take(SIDES).map(side).collect();
     let rest = if sides.len() > SIDES { format!(" x ... with {} sides", sides.len()) } else { String::new() };

@@ -42,7 +42,7 @@ pub fn run(words: &[&str]) -> Result<(), Failure> {
 }
 
 /// The machine and the compiler, in words.
-fn machine() -> String {
+pub fn machine() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
         cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));

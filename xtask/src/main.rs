@@ -1,10 +1,11 @@
-//! The tasks of the house: `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME`.
+//! The tasks of the house: `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME | soak`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 
 mod bench;
 mod browser;
 mod python;
 mod shell;
+mod soak;
 mod web;
 
 use std::process::ExitCode;
@@ -21,6 +22,10 @@ const USAGE: &str = "usage: cargo xtask TASK
   bless           rewrite the golden transcripts and the digests in zoo/certificates/
   fuzz NAME [-- ARGS]
                   fuzz a parser (needs a nightly toolchain); NAME is one of fuzz/fuzz_targets/
+  soak [--minutes N] [--seed S] [--pairs-only | --parsers-only]
+                  generated pairs through equiv and both checkers, broken files through all readers, until the
+                  time is up or Ctrl-C; counts and findings go to bench/results/soak.md (--report FILE: there).
+                  Ends with 1 if there are findings; --case K and --round K (with --seed) show one again
 ";
 
 /// What has tests, always built together: one package alone would be built with other features. The benchmarks have
@@ -36,6 +41,11 @@ fn main() -> ExitCode {
         ["bench", names @ ..] if !names.is_empty() => bench::run(names),
         ["bless"] => bless(),
         ["fuzz", name, rest @ ..] => fuzz(name, rest),
+        ["soak", rest @ ..] => match soak::run(rest) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::from(1),
+            Err(failure) => Err(failure),
+        },
         _ => Err(Failure(USAGE.into())),
     };
     match done {

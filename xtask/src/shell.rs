@@ -53,6 +53,13 @@ impl Task {
         if status.success() { Ok(()) } else { Err(Failure(format!("failed: {}", self.shown))) }
     }
 
+    /// Runs the program, and returns its exit code; `None` if a signal ended it.
+    pub fn code(mut self) -> Result<Option<i32>, Failure> {
+        println!("$ {}", self.shown);
+        let status = self.command.status().map_err(|error| Failure(format!("{}: {error}", self.shown)))?;
+        Ok(status.code())
+    }
+
     /// Whether the program runs and succeeds.
     pub fn succeeds(mut self) -> bool {
         self.command.status().is_ok_and(|status| status.success())

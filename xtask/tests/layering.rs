@@ -50,6 +50,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "fiberscope-bench",
         &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
     ),
+    (
+        "fiberscope-soak",
+        &["fiberscope", "fiberscope-answer", "fiberscope-core", "fiberscope-check", "fiberscope-io"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -114,7 +114,8 @@ mod tests {
         ] {
             assert_eq!(parse_decimal(text).unwrap(), value.parse().unwrap(), "{text}");
         }
-        for text in ["", "-", ".", "1e", "1e99999999999", "1e6000", "inf", "1/2", "0x1", "1_0", "--1", "1.-5"] {
+        for text in ["", "-", ".", "1e", "1e99999999999", "1e6000", "inf", "1/2", "0x1", "1_0", "--1", "1.-5"]
+        {
             assert!(parse_decimal(text).is_err(), "{text}");
         }
     }

@@ -37,7 +37,9 @@ pub fn search(
     };
     let decided = decide(networks.0, networks.1, domain, &options, &progress);
     let decision = decided.map_err(|error| match (&error, file) {
-        (EquivalenceError::Search(_), Some(path)) => anyhow!("{}: {error}", path.display()),
+        (EquivalenceError::Search(_) | EquivalenceError::Refused(_), Some(path)) => {
+            anyhow!("{}: {error}", path.display())
+        }
         _ => error.into(),
     })?;
     if let (Some(path), Verdict::Undecided { state: Some(state), .. }) = (file, &decision.verdict) {
@@ -52,7 +54,8 @@ pub fn data_points(points: &Matrix, inputs: usize) -> anyhow::Result<Vec<Vec<Rat
     if points.cols() < inputs {
         return Err(anyhow!("expected a column for each of {inputs} inputs, found {}", points.cols()));
     }
-    let exact = |row: &[f64]| row[..inputs].iter().map(|&x| Rational::from_f64(x)).collect::<Option<Vec<_>>>();
+    let exact =
+        |row: &[f64]| row[..inputs].iter().map(|&x| Rational::from_f64(x)).collect::<Option<Vec<_>>>();
     Ok(points.iter_rows().filter_map(exact).collect())
 }
 
@@ -190,7 +193,9 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
                 ));
             }
             if method == Method::TooLarge {
-                sentences.push("the networks are too large for a search whose result the checker could read".into());
+                sentences.push(
+                    "the networks are too large for a search whose result the checker could read".into(),
+                );
             }
             if let Some(limit) = limit {
                 sentences.push(limit.to_string());
@@ -201,7 +206,9 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
                     100.0 * explored
                 ));
             }
-            let seen = difference.as_ref().map_or(String::new(), |found| format!("they are not equal: {}\n", differing(found)));
+            let seen = difference
+                .as_ref()
+                .map_or(String::new(), |found| format!("they are not equal: {}\n", differing(found)));
             format!("undecided: {}\n{seen}{}", sentences.join("; "), at_most(bound.as_ref()))
         }
     }
@@ -218,7 +225,10 @@ fn agreeing(agreement: &Agreement, tolerance: Option<String>, place: &str) -> St
             "equivalent up to rounding: the outputs differ by at most {} {place} (certificate checked){}",
             decimal::upper(bound),
             size.as_ref().map_or(String::new(), |size| {
-                format!(",\nsmall beside their size: an output of A has absolute value {} or more there", decimal::lower(size))
+                format!(
+                    ",\nsmall beside their size: an output of A has absolute value {} or more there",
+                    decimal::lower(size)
+                )
             })
         ),
         (Agreement::Parameters { relative }, _) => format!(

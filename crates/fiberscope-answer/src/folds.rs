@@ -11,7 +11,6 @@ use fiberscope_core::{Digest, Network, Rational};
 use fiberscope_report::json::upper;
 use serde_json::{Value, json};
 
-
 /// What the folds of a network say.
 pub struct FoldAnswer {
     /// The fold-set.

@@ -25,7 +25,12 @@ pub fn piece(fiber: &Fiber, signs: Option<&str>, linear: Option<usize>) -> anyho
     let length = fiber.sign_count();
     let orientation = Orientation::parse(text)
         .filter(|orientation| orientation.active().len() == length)
-        .with_context(|| format!("orientation {text}: expected {length} signs, each + or -"))?;
+        .with_context(|| {
+            format!(
+                "orientation {text}: expected + or - for each of {length} {}",
+                if fiber.layer().is_some() { "hyperplanes" } else { "neurons of layer 1" }
+            )
+        })?;
     if let Some(linear) = linear {
         return Ok(Piece { orientation, linear });
     }
@@ -107,11 +112,11 @@ pub fn path(
 pub struct Comparison {
     /// Points that compute the same function exactly.
     pub exact: usize,
-    /// Points that compute it up to rounding.
+    /// Points that compute it up to rounding on the part of `[-1, 1]^n` in the domain.
     pub rounded: usize,
     /// Points for which neither was proved.
     pub unproved: usize,
-    /// The largest difference of outputs that was proved or seen.
+    /// The largest difference of outputs that was proved or seen there.
     pub largest: f64,
 }
 
@@ -135,18 +140,17 @@ impl Comparison {
         Ok(())
     }
 
-    /// A point whose parameters were rounded: the bound for the outputs is that of a box, of `[-1, 1]^n` where the domain has no end.
+    /// A point whose parameters were rounded: a bound for the outputs needs a box, which is the part of `[-1, 1]^n` in the domain.
     fn add_rounded(
         &mut self,
         subject: &Subject,
         network: &Network,
         options: &EquivalenceOptions,
     ) -> Result<(), EquivalenceError> {
-        let domain = match subject.domain() {
-            Domain::Space => Domain::from_bounds(&vec![(-1.0, 1.0); network.input_width()]),
-            bounded => Some(bounded),
-        };
-        let domain = domain.unwrap_or(Domain::Space);
+        let sides = subject.domain().sides(network.input_width());
+        let bounds: Vec<_> =
+            sides.iter().map(|side| (if side.lower.is_some() { 0.0 } else { -1.0 }, 1.0)).collect();
+        let domain = Domain::from_bounds(&bounds).unwrap_or(Domain::Space);
         match decide(&subject.network, network, &domain, options, &|_| {})?.verdict {
             Verdict::Equivalent { .. } => self.rounded += 1,
             Verdict::EquivalentUpToRounding { agreement, .. } => {

@@ -49,8 +49,8 @@ pub use limits::{check_lengths, check_move, regions_fit};
 pub use line::{LineOutcome, compare_on_line};
 pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
-pub use stream::{Checked, check_reader};
 use stream::Verifier;
+pub use stream::{Checked, check_reader};
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,7 +206,10 @@ fn apply_moves(
         let tried = check_move(each, network, parameters);
         let applied = tried.and_then(|()| each.apply(network, domain).map_err(|error| error.to_string()));
         applied.and_then(|()| check_lengths(network, parameters)).or_else(|rule| {
-            refuse(format!("move {} on {name} ({}, layer {})", place + 1, each.name(), each.layer() + 1), rule)
+            refuse(
+                format!("move {} on {name} ({}, layer {})", place + 1, each.name(), each.layer() + 1),
+                rule,
+            )
         })?;
     }
     Ok(())

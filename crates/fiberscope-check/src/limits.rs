@@ -24,7 +24,10 @@ fn most_bits(parameters: usize) -> u64 {
 }
 
 fn too_many(parameters: usize) -> String {
-    format!("the parameters would have more than {} bits together; rule: numbers stay short", most_bits(parameters))
+    format!(
+        "the parameters would have more than {} bits together; rule: numbers stay short",
+        most_bits(parameters)
+    )
 }
 
 /// Whether the parameters of a network are short enough to go on with; `parameters` is how many the network had when it was given. Every
@@ -69,7 +72,9 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
             let given = longest(weight.iter().chain(next_weight).flatten().chain(bias).chain(next_bias));
             inputs.saturating_mul(next_weight.len() as u64).saturating_mul((2 * given).max(LEAST_LENGTH))
         }
-        Move::Scale { factors, .. } => factors.iter().map(Rational::length).sum::<u64>().saturating_mul(around),
+        Move::Scale { factors, .. } => {
+            factors.iter().map(Rational::length).sum::<u64>().saturating_mul(around)
+        }
         Move::Split { copies, .. } => {
             let row = longest(numbers(first)).max(LEAST_LENGTH);
             let copied = copies.iter().map(|copy| copy.factor.length() + row).sum::<u64>();
@@ -123,6 +128,11 @@ mod tests {
         network(&[(&[&row], &[0]), (&columns, &vec![0; n])])
     }
 
+    /// Scales the neuron.
+    fn lengthen(network: &mut ExactNetwork, factor: Rational) {
+        Move::Scale { layer: 0, factors: vec![factor] }.apply(network, &Domain::Space).unwrap();
+    }
+
     #[test]
     fn moves_that_would_fill_memory_are_not_tried() {
         let (mut middle, wide) = (hourglass(1_000), hourglass(4_000));
@@ -134,7 +144,7 @@ mod tests {
         let scale = Move::Scale { layer: 0, factors: vec![long()] };
         assert_eq!(check_move(&scale, &middle, middle.parameter_count()), Ok(()));
         assert!(check_move(&scale, &wide, parameters).is_err());
-        middle.layers_mut()[0].parts_mut().0[(0, 0)] = long();
+        lengthen(&mut middle, long());
         assert!(check_move(&fold, &middle, middle.parameter_count()).is_err());
         let copy = fiberscope_core::NeuronCopy { of: 0, unit: 1, factor: Rational::ONE, out: vec![] };
         let split = Move::Split { layer: 0, copies: vec![copy; 10_000] };
@@ -144,14 +154,14 @@ mod tests {
     #[test]
     fn long_parameters_are_refused() {
         let mut small = hourglass(3);
-        small.layers_mut()[0].parts_mut().1[0] = &long() * &long();
+        lengthen(&mut small, &long() * &long());
         assert!(check_lengths(&small, 9).unwrap_err().contains("a parameter of layer 1 has"));
         assert!(!regions_fit(&wide_and_long(), &small, &Domain::Space));
     }
 
     fn wide_and_long() -> ExactNetwork {
         let mut wide = hourglass(2_000);
-        wide.layers_mut()[0].parts_mut().0[(0, 0)] = &(&long() * &long()) * &long();
+        lengthen(&mut wide, &(&long() * &long()) * &long());
         wide
     }
 }

@@ -99,7 +99,8 @@ impl<'a> Walk<'a> {
             return refuse("region tree", "the networks are too large for this kind of certificate");
         }
         let inputs = Inputs::new(&domain.sides(a.input_width()));
-        let hidden = |network: &ExactNetwork| network.hidden_layers().iter().map(|l| l.width()).sum::<usize>();
+        let hidden =
+            |network: &ExactNetwork| network.hidden_layers().iter().map(|l| l.width()).sum::<usize>();
         let variables = inputs.free + hidden(a) + hidden(b);
         let parameters = a.parameter_count() + b.parameter_count();
         let more = PRODUCTS.1.saturating_mul(parameters).saturating_mul(variables);
@@ -166,7 +167,9 @@ impl<'a> Walk<'a> {
         };
         match mask.get(neuron.unit) {
             None => return Err(format!("{operand} has no {neuron}").into()),
-            Some(Some(_)) => return Err(format!("{neuron} of {operand} is already decided or is no ReLU").into()),
+            Some(Some(_)) => {
+                return Err(format!("{neuron} of {operand} is already decided or is no ReLU").into());
+            }
             Some(None) => {}
         }
         if let Some(layer) = network.open_layer(neuron.layer) {
@@ -261,7 +264,9 @@ impl<'a> Walk<'a> {
         let a = self.a.outputs(&self.inputs, &mut numbering)?;
         let b = self.b.outputs(&self.inputs, &mut numbering)?;
         match a.iter().zip(&b).position(|(a, b)| a != b) {
-            Some(output) => Err(format!("output {} is not the same expression in A and B", output + 1).into()),
+            Some(output) => {
+                Err(format!("output {} is not the same expression in A and B", output + 1).into())
+            }
             None => Ok(()),
         }
     }

@@ -8,7 +8,9 @@ use fiberscope_core::{
     Certificate, CertificateError, CertificatePart, CoverNode, Evidence, ExactNetwork, Network, Rational,
 };
 
-use crate::{End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding};
+use crate::{
+    End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding,
+};
 use crate::{verify_equal, verify_name, verify_witness};
 
 /// What was found out about a certificate that came as a stream.

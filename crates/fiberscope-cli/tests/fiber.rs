@@ -115,7 +115,49 @@ fn points_and_paths_are_written_and_checked() {
         "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned --output apart",
         1,
     );
-    assert!(apart["reason"].as_str().unwrap().contains("different components"));
+    assert!(apart["reason"].as_str().unwrap().contains("different pieces"));
+}
+
+/// The networks A and B of the guide: a visible and a dead neuron, and the same function with the visible neuron turned and the other one linear.
+#[test]
+fn a_dead_neuron_may_be_linear_in_an_equal_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/fiber");
+    for name in ["a.json", "b.json"] {
+        fs::copy(guide.join(name), folder.join(name)).unwrap();
+    }
+    let [a, b] = ["a.json", "b.json"].map(|name| json(folder, &format!("fiber {name}"), 0));
+    for key in ["components", "dimension", "generic_dimension", "pieces", "nonempty", "nonempty_generic"] {
+        assert_eq!(a[key], b[key], "{key}");
+    }
+    let row = |component: &Value| {
+        ["orientation", "linear", "dead", "generic", "empty", "dimension"].map(|key| component[key].clone())
+    };
+    let expected = serde_json::json!([["+", 0, 1, true, false, 3], ["-", 1, 0, false, false, 1]]);
+    let rows: Vec<_> = a["components"].as_array().unwrap().iter().map(row).collect();
+    assert_eq!(serde_json::json!(rows), expected);
+    assert_eq!((&b["given"]["orientation"], &b["given"]["generic"]), (&"-".into(), &Value::Bool(false)));
+    assert!(b["latex"].as_str().unwrap().contains("not generic"));
+    let info = json(folder, "info b.json", 0);
+    assert_eq!((&info["fiber_dimension"], &info["fiber_components"]), (&3.into(), &2.into()));
+    assert_eq!(
+        (&info["identifiable"], &info["generic"]["holds"]),
+        (&Value::Bool(false), &Value::Bool(false))
+    );
+    for (name, signs, linear) in [("a.json", "+", 0), ("b.json", "-", 1)] {
+        let member = json(folder, &format!("fiber a.json --member {name}"), 0);
+        assert_eq!((&member["orientation"], &member["linear"]), (&signs.into(), &linear.into()));
+        let line = format!(
+            "fiber b.json --sample 2 --exact --orientation {signs} --linear {linear} --output {linear}"
+        );
+        assert_eq!(json(folder, &line, 0)["exact"], 2);
+        assert_eq!(run(folder, &format!("equiv a.json {linear}/point-001.json --exact")).0, 0);
+    }
+    let apart = json(folder, "fiber --path a.json b.json --output none", 1);
+    assert!(apart["reason"].as_str().unwrap().contains("stays inside one piece"), "{apart}");
+    let (code, _, error) = run(folder, "fiber a.json --sample 1 --orientation + --linear 1 --output none");
+    assert_eq!((code, error.contains("has no piece (+, 1 linear)")), (2, true), "{error}");
 }
 
 #[test]

@@ -397,11 +397,7 @@ mod tests {
             Evidence::Close { a: MoveChain::default(), b: every_move(), relative: r("1/1024") },
             Evidence::Hyperplanes { a: every_move(), b: MoveChain::default(), prefix: 1 },
             Evidence::Regions { a: MoveChain::default(), b: every_move(), tree: every_node() },
-            Evidence::Line {
-                a: every_move(),
-                b: MoveChain::default(),
-                breakpoints: vec![r("-1/3"), r("0")],
-            },
+            Evidence::Line { a: every_move(), b: MoveChain::default(), breakpoints: vec![r("-1/3"), r("0")] },
             Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
         ] {
             let certificate = certificate(evidence);
@@ -427,7 +423,11 @@ mod tests {
         check("\"1/3\"", "0.3", "expected a string");
         check("\"1/3\"", "\"0.3\"", "expected a fraction");
         check("\"domain\"", "\"extra\": 1, \"domain\"", "expected the key \"domain\", found \"extra\"");
-        check("\"domain\"", "\"domain\": \"space\", \"domain\"", "expected the key \"evidence\", found \"domain\"");
+        check(
+            "\"domain\"",
+            "\"domain\": \"space\", \"domain\"",
+            "expected the key \"evidence\", found \"domain\"",
+        );
         check("\"order\":[2,1]", "\"order\":[2,1],\"why\":3", "unknown field `why`");
         check("{\"format\"", "[{\"format\"", "not a certificate");
     }

@@ -4,8 +4,8 @@
 //! digits are computed from the fraction itself, so that numbers beyond the range of doubles, on either side, are shown as they
 //! are.
 
-use dashu_int::ops::{BitTest, DivRem, UnsignedAbs};
 use dashu_int::UBig;
+use dashu_int::ops::{BitTest, DivRem, UnsignedAbs};
 
 use crate::Rational;
 
@@ -78,8 +78,16 @@ fn significand(x: &Rational, digits: usize, away: Option<bool>) -> (String, i64)
         let scale = digits as i64 - 1 - exponent;
         let power = UBig::from(10u8).pow(scale.unsigned_abs() as usize);
         let (mut top, mut bottom) = (n.clone(), d.clone());
-        if scale >= 0 { top *= power } else { bottom *= power }
-        if e >= 0 { top <<= e as usize } else { bottom <<= e.unsigned_abs() as usize }
+        if scale >= 0 {
+            top *= power
+        } else {
+            bottom *= power
+        }
+        if e >= 0 {
+            top <<= e as usize
+        } else {
+            bottom <<= e.unsigned_abs() as usize
+        }
         let (quotient, rest) = (&top).div_rem(&bottom);
         let up = match away {
             Some(away) => away && rest != UBig::ZERO,
@@ -170,7 +178,10 @@ mod tests {
                 assert!(Rational::from_f64(lower_f64(&x)).is_none_or(|down| down <= x));
             }
         }
-        assert_eq!((upper_f64(&Rational::dyadic(-1, 5000)), lower_f64(&Rational::dyadic(1, 5000))), (f64::MIN, f64::MAX));
+        assert_eq!(
+            (upper_f64(&Rational::dyadic(-1, 5000)), lower_f64(&Rational::dyadic(1, 5000))),
+            (f64::MIN, f64::MAX)
+        );
         assert!(upper_f64(&Rational::dyadic(1, -5000)) > 0.0);
     }
 }

@@ -347,7 +347,9 @@ impl Rational {
     pub fn length(&self) -> u64 {
         let with_power = |bits: usize, exponent: i64| bits as u64 + 1 + exponent.unsigned_abs();
         match &self.0 {
-            Dyadic { mantissa, exponent } => with_power(mantissa.unsigned_abs().bit_len(), (*exponent).into()),
+            Dyadic { mantissa, exponent } => {
+                with_power(mantissa.unsigned_abs().bit_len(), (*exponent).into())
+            }
             Long(parts) => with_power(parts.0.bit_len(), parts.1),
             Big(value) => (value.numerator().bit_len() + value.denominator().bit_len()) as u64,
         }

@@ -86,11 +86,7 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for OneKey<A> {
         Err(A::Error::custom("no form of this kind is read"))
     }
 
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, A::Error> {
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, A::Error> {
         Err(A::Error::custom("no form of this kind is read"))
     }
 }

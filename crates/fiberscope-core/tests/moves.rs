@@ -271,6 +271,34 @@ fn hiding(rng: &mut ChaCha8Rng, live: usize) -> ExactNetwork {
     })
 }
 
+/// Neurons of the next layer that do not see a neuron do not mind its translation.
+#[test]
+fn what_is_only_passed_on_is_translated() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(21);
+    for _ in 0..20 {
+        let net = random_network(rng, &[2, 3, 3, 1]);
+        // Neuron 1 goes to neuron 1 of the next layer and nowhere else, and nothing else goes there with a positive weight.
+        let net = edit(net, |l, i, j, x| match (l, i, j) {
+            (1, 0, 0) => &x.abs() + &Rational::ONE,
+            (1, 0, 3) => -x.abs(),
+            (1, 0, _) => -x.abs(),
+            (1, _, 0) => Rational::ZERO,
+            _ => x,
+        });
+        check_one(rng, &net, Move::Translate { layer: 0, unit: 0, amount: r("100") });
+        let seen = edit(net, |l, i, j, x| if (l, i, j) == (1, 1, 0) { r("-1/64") } else { x });
+        let live = seen.layers()[1]
+            .weight()
+            .row(1)
+            .iter()
+            .chain([&seen.layers()[1].bias()[1]])
+            .any(Rational::is_positive);
+        let translated =
+            Move::Translate { layer: 0, unit: 0, amount: r("100") }.apply(&mut seen.clone(), &Domain::Space);
+        assert_eq!(translated.is_err(), live);
+    }
+}
+
 #[test]
 fn hidden_hyperplanes_translate_and_flip() {
     for seed in 0..40 {

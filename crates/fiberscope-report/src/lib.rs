@@ -25,7 +25,7 @@ pub mod json;
 pub mod linear;
 mod markup;
 pub mod moves;
-mod number;
+pub mod number;
 pub mod page;
 pub mod png;
 pub mod sections;

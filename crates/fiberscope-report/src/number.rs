@@ -57,6 +57,15 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
+/// An upper bound with so many significant digits, or one more unit in the last of them: never below the bound.
+pub fn significant_upper(bound: f64, digits: usize) -> String {
+    let nearest = significant(bound, digits);
+    if nearest.parse::<f64>().is_ok_and(|shown| shown >= bound) {
+        return nearest;
+    }
+    significant(bound * (1.0 + 0.6 * 10f64.powi(1 - digits as i32)), digits)
+}
+
 fn trim_zeros(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
@@ -93,6 +102,19 @@ mod tests {
         let show = |x: f64| precise(&Rational::from_f64(x).unwrap());
         assert_ne!(show(x), show(y));
         assert_eq!(show(y).parse::<f64>().unwrap(), y);
+    }
+
+    #[test]
+    fn printed_upper_bounds_are_upper_bounds() {
+        assert_eq!(significant_upper(1e-12, 3), "1e-12");
+        assert_eq!(significant_upper(4.4651e-14, 3), "4.47e-14");
+        assert_eq!(significant_upper(4.4641e-14, 3), "4.47e-14");
+        assert_eq!(significant_upper(9.991, 3), "10");
+        for k in 0..2000 {
+            let bound = 1.37f64.powi(k % 80 - 40) * (1.0 + f64::from(k) / 700.0);
+            let shown: f64 = significant_upper(bound, 3).parse().unwrap();
+            assert!(bound <= shown && shown <= 1.02 * bound, "{bound} {shown}");
+        }
     }
 
     #[test]

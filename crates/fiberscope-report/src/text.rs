@@ -60,10 +60,13 @@ pub fn checked((a, b): (&str, &str), checked: &Checked, question: &Question) -> 
     let mut text = told((a, b), head, &evidence, &said);
     if proved && question.is_stated() {
         let mut out = Lines(String::new());
-        out.fact("question", &match question.shortfall(head) {
-            None => "proved".into(),
-            Some(gap) => format!("not proved: {}", words::shortfall(head, question, gap)),
-        });
+        out.fact(
+            "question",
+            &match question.shortfall(head) {
+                None => "proved".into(),
+                Some(gap) => format!("not proved: {}", words::shortfall(head, question, gap)),
+            },
+        );
         text += &out.0;
     }
     text

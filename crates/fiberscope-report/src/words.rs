@@ -176,7 +176,11 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
     match evidence {
         Evidence::Moves { a, b } => format!("{} make the same network of both", chains(a, b)),
         Evidence::Rounding { a, b, bound } => {
-            format!("{} align the networks; what is left is bounded by {}", chains(a, b), decimal::upper(bound))
+            format!(
+                "{} align the networks; what is left is bounded by {}",
+                chains(a, b),
+                decimal::upper(bound)
+            )
         }
         Evidence::Nudged { a, b, bound } => {
             let nudges = a.iter().chain(b).filter(|step| matches!(step, RoundingStep::Nudge(_))).count();

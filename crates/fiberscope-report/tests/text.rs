@@ -51,6 +51,7 @@ certificate: hiding-two and hiding-two-translated
   claim         on all of R^3, the networks compute the same function
   A             3-3-2-1 060a8592d96a1c52a73448827dde717862b7d9ad15923d2350a91e84e0dce077
   B             3-3-2-1 dde64556c05f22d1c2b1497e2946c32c8f1710d1e2aeea8eec688fdf7789c8b2
+  kind          moves
   evidence      1 move on A and no moves on B make the same network of both
   moves on A    1. translate the hidden hyperplane of neuron 2 of layer 1 by -1
   checker       proved: the networks compute the same function
@@ -61,6 +62,7 @@ certificate: A.onnx and B.onnx
   claim         on all of R^3, the networks compute different functions
   A             3-3-2-1 060a8592d96a1c52a73448827dde717862b7d9ad15923d2350a91e84e0dce077
   B             3-3-2-1 dde64556c05f22d1c2b1497e2946c32c8f1710d1e2aeea8eec688fdf7789c8b2
+  kind          witness
   evidence      a point with 3 coordinates where the values differ
   x             (0, 0, 0)
   A(x)          1
@@ -165,7 +167,8 @@ fn the_keys_of_check() {
     let (a, b) = (MoveChain::default(), MoveChain::default());
     let evidence = Evidence::Rounding { a, b, bound: bound.clone() };
     let claim = Claim::EquivalentUpToRounding { bound: bound.clone() };
-    let rounded = json::certificate(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
+    let rounded =
+        json::certificate(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
     assert_eq!(rounded["claim"], "equivalent_up_to_rounding");
     assert_eq!(rounded["bound_exact"], "1/1000000000000");
     assert!(Rational::from_f64(rounded["bound"].as_f64().unwrap()).unwrap() >= bound);

@@ -72,12 +72,11 @@ fn largest_ranks(fiber: &Fiber) -> Option<Condition> {
     let detail = match fiber.own() {
         Err(violation) => Some(violation.to_string()),
         Ok(own) => {
-            let smaller =
-                format!("it lies in the piece {own} of its fiber, where a product has a smaller rank");
+            let smaller = format!("it lies in the piece {own} of its fiber, where one has a smaller rank");
             (!fiber.component(&own)?.generic?).then_some(smaller)
         }
     };
-    let statement = "the products of the masked layers have the largest possible ranks".into();
+    let statement = "the matrices M_S of its fiber have the largest possible ranks".into();
     Some(Condition { statement, holds: detail.is_none(), detail })
 }
 

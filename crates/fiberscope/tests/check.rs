@@ -451,13 +451,13 @@ fn edited_states_do_no_harm() {
             }
         }
     }
-    assert!(resumed > 5, "{resumed}");
+    assert!(resumed > 2, "{resumed}");
 }
 
 #[test]
 fn refusals_are_short_sentences() {
     let (a, b) = (absolute(), network(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 2.0]], &[0.0])]));
-    let long = Rational::from_canonical(&format!("{}/7", "1".repeat(9_000))).unwrap();
+    let long = Rational::from_canonical(&format!("1{}/7", "0".repeat(9_000))).unwrap();
     let scale = MoveChain::from(vec![Move::Scale { layer: 0, factors: vec![long.clone(), long] }]);
     let evidence = Evidence::Moves { a: scale, b: MoveChain::default() };
     let Outcome::Refused(refusal) = check(&certificate(&a, &b, Domain::Space, evidence), &a, &b) else {

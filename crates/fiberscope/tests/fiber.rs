@@ -176,7 +176,8 @@ fn random_layers_of_all_cases() {
         let whole = Fiber::OneHiddenLayer(fiber.clone());
         let orientations: std::collections::BTreeSet<_> =
             fiber.components().map(|component| component.orientation).collect();
-        assert_eq!(orientations.len(), 1 << s);
+        assert_eq!(orientations.len(), 1 << fiber.hyperplanes().len());
+        let others = fiber.others();
         for component in fiber.components() {
             let (matrix, _) = fiber.affine_rest(&component.orientation);
             assert_eq!(fiber.component(&component.piece()).as_ref(), Some(&component));
@@ -190,7 +191,7 @@ fn random_layers_of_all_cases() {
             }
             full += 1;
             let pointed = matches!(pointedness(&matrix), Pointedness::Pointed { .. });
-            assert!(component.rank + usize::from(!pointed) <= component.linear && component.linear <= l);
+            assert!(component.rank + usize::from(!pointed) <= component.linear && component.linear <= others);
             let factors = fiber.factors(&component).unwrap();
             assert_eq!(fiberscope::core::Scalar::product(&factors.left, &factors.right).unwrap(), matrix);
             assert!(factors.right.entries().iter().all(|x| !x.is_negative()));
@@ -222,6 +223,7 @@ fn which_orientations_exist() {
             let layer = fiber.layer().unwrap();
             for component in fiber.components() {
                 let given = component.orientation == own(&fiber).orientation;
+                let pieces = fiber.components_of(&component.orientation);
                 let (matrix, _) = layer.affine_rest(&component.orientation);
                 let expected = if l < m.min(d) {
                     given
@@ -230,7 +232,8 @@ fn which_orientations_exist() {
                 } else {
                     matches!(pointedness(&matrix), Pointedness::Pointed { .. })
                 };
-                assert_eq!(!component.is_empty(), expected, "l = {l}, d = {d}, m = {m}");
+                let points = pieces.iter().any(|component| !component.is_empty());
+                assert_eq!(points, expected, "l = {l}, d = {d}, m = {m}");
             }
         }
     }

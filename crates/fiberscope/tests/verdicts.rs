@@ -268,7 +268,12 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
                             }
                             other => panic!("{seed} {kind:?}: {other:?}"),
                         }
-                        assert!(matches!(kind, Twin::Rescaled | Twin::Split), "{seed} {kind:?} {domain:?}");
+                        // A change of a ten-thousandth may be small beside the outputs on a box; nothing else is.
+                        let outputs_only = kind == Twin::Changed && domain != Domain::Space;
+                        assert!(
+                            outputs_only || matches!(kind, Twin::Rescaled | Twin::Split),
+                            "{seed} {kind:?} {domain:?}"
+                        );
                     }
                     (Verdict::Different { x, a: y, b: z, .. }, _) => {
                         assert_eq!((&a.evaluate_exact(x).unwrap(), &b.evaluate_exact(x).unwrap()), (y, z));

@@ -219,7 +219,9 @@ impl Draft<'_> {
             let section = proofs::checked(names, certificate, a.network, b.network)?;
             let (text_a, text_b) = (network_text(a.network)?, network_text(b.network)?);
             self.change(|page| page.section(section).network(names.0, text_a).network(names.1, text_b));
-            self.claims.push(json!({"a": names.0, "b": names.1, "claim": verdict, "valid": true}));
+            self.claims.push(
+                json!({"a": names.0, "b": names.1, "claim": certificate.claim().name(), "valid": true}),
+            );
         }
         Ok(verdict)
     }

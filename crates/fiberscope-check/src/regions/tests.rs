@@ -6,12 +6,7 @@ use super::*;
 use crate::Refusal;
 use crate::testing::network;
 
-fn verify(
-    a: &ExactNetwork,
-    b: &ExactNetwork,
-    domain: &Domain,
-    tree: &[CoverNode],
-) -> Result<(), Refusal> {
+fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, tree: &[CoverNode]) -> Result<(), Refusal> {
     let check = || {
         let mut walk = Walk::new(a, b, domain, &|| false)?;
         tree.iter().try_for_each(|node| walk.next(node))?;

@@ -2,6 +2,7 @@
 
 use fiberscope_core::Digest;
 use fiberscope_io::{Precision, save};
+use fiberscope_report::number::significant_upper;
 use serde_json::json;
 
 use super::read_model;
@@ -18,8 +19,10 @@ pub fn run(args: &ConvertArgs, output: &mut Output) -> anyhow::Result<Answer> {
     let exactness = match &written.loss {
         None => "every parameter is exactly as read".to_owned(),
         Some(loss) => format!(
-            "{} parameters were rounded, by at most {:.1e} (layer {}); the network is no longer exactly the same",
-            loss.changed, loss.largest_change, loss.layer
+            "{} parameters were rounded, by at most {} (layer {}); the network is no longer exactly the same",
+            loss.changed,
+            significant_upper(loss.largest_change, 2),
+            loss.layer
         ),
     };
     let text = format!(

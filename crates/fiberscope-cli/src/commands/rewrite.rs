@@ -8,9 +8,7 @@ use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpol
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_answer::rewrite::{
-    Aligned, Reduced, WrittenForm, canonical_json, canonical_text, widths,
-};
+use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, widths};
 use fiberscope_core::{Certificate, Domain, decimal};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
 use serde_json::json;

@@ -50,7 +50,7 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("fiber", "--path wide.json wide.json --steps 100000 --output path", AtTheLimit),
     ("fiber", "deep.json", MaybeBefore),
     ("volume", "--widths 2000,1500,1500,1000", MaybeBefore),
-    ("conserve", "deep.json samples.csv --halvings 30", AtTheLimit),
+    ("conserve", "deep.json samples.csv --halvings 12", AtTheLimit),
     ("funcdim", "wide.json", AtTheLimit),
     ("funcdim", "deep.json points.csv --spectrum", AtTheLimit),
     ("funcdim", "deep.json points.csv --ntk kernel.npy", AtTheLimit),
@@ -60,12 +60,12 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("train", "--data samples.csv --widths 8,1500,1500,1 --output large", AtTheLimit),
     ("reproduce", "ntk-univariate --output figures", AtTheLimit),
     ("linear strata", "--widths 12,12,12,12,12,12 --rank 3 --max-strata 100000000", AtTheLimit),
-    ("linear strata", "--widths 60,60,60,60,60,60,60,60 --count-only", MaybeBefore),
+    ("linear strata", "--widths 40,40,40,40,40 --count-only", MaybeBefore),
     ("linear inspect", "linear.npz", MaybeBefore),
-    ("linear path", "linear.npz --steps 1000000", AtTheLimit),
+    ("linear path", "linear.npz --steps 100000", AtTheLimit),
     ("linear move", "linear.npz --to-minimum", MaybeBefore),
     ("linear sample", "--widths 30,30,30 --rank 10 --count 1000000 --output samples", AtTheLimit),
-    ("linear walk", "linear.npz --steps 1000000", AtTheLimit),
+    ("linear walk", "linear.npz --steps 100000", AtTheLimit),
     ("report", "plane.json --output report.html", MaybeBefore),
     ("explore", "deep.json", MaybeBefore),
     ("zoo list", "", MaybeBefore),
@@ -138,60 +138,57 @@ fn nothing_half_written(folder: &Path, what: &str) {
     }
 }
 
-fn check(folder: &Path, (name, work, ends): (&str, &str, Ends), limits: &[&str]) {
+/// What is wrong with how the command ended, if anything is.
+fn check(folder: &Path, (name, work, ends): (&str, &str, Ends), limits: &[&str]) -> Option<String> {
     let words: Vec<&str> =
         name.split(' ').chain(work.split_whitespace()).chain(limits.iter().copied()).collect();
     let Ended { code, out, error } = run(folder, &words);
-    let what = format!("{words:?}: code {code}\n{out}\n{error}");
-    match ends {
-        AtTheLimit => assert_eq!(code, 3, "{what}"),
-        MaybeBefore => assert!([0, 1, 3].contains(&code), "{what}"),
-    }
-    assert!(!error.contains("panicked"), "{what}");
-    if code == 3 {
-        assert!(!(out.trim().is_empty() && error.trim().is_empty()), "nothing is said: {what}");
-    }
-    if limits.contains(&"--json") {
-        let value: Result<Value, _> = serde_json::from_str(&out);
-        assert!(value.is_ok_and(|value| value.is_object()), "no object: {what}");
-    }
-    nothing_half_written(folder, &what);
+    nothing_half_written(folder, name);
+    let whole = || serde_json::from_str(&out).is_ok_and(|value: Value| value.is_object());
+    let wrong = match () {
+        // The page is built by `cargo xtask web`.
+        () if error.contains("this build has no explorer page") => return None,
+        () if ends == AtTheLimit && code != 3 => "not at the limit",
+        () if ![0, 1, 3].contains(&code) => "an error",
+        () if error.contains("panicked") => "a panic",
+        () if code == 3 && out.trim().is_empty() && error.trim().is_empty() => "nothing is said",
+        () if limits.contains(&"--json") && !whole() => "no JSON object",
+        () => return None,
+    };
+    Some(format!("{words:?}: {wrong}, code {code}\n{out}\n{error}"))
+}
+
+/// Runs all of the work with the limits.
+fn check_all<'a>(work: impl IntoIterator<Item = &'a (&'a str, &'a str, Ends)>, limits: &[&str]) {
+    let folder = files::write();
+    let wrong: Vec<String> =
+        work.into_iter().filter_map(|&each| check(folder.path(), each, limits)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 #[test]
 fn the_time_limit_holds_in_every_command() {
-    let folder = files::write();
-    for &(name, work, ends) in WORK {
-        check(folder.path(), (name, work, ends), &["--time-limit", "0.5"]);
-    }
+    check_all(WORK, &["--time-limit", "0.5"]);
 }
 
 /// In JSON the answer is one whole object, whether the command or the watch ends the work.
 #[test]
 fn a_limit_leaves_whole_objects() {
-    let folder = files::write();
     let chosen =
         ["info", "regions", "folds", "funcdim", "construct identifiable", "linear strata", "linear walk"];
-    for &(name, work, ends) in WORK.iter().filter(|(name, ..)| chosen.contains(name)) {
-        check(folder.path(), (name, work, ends), &["--time-limit", "0.3", "--json"]);
-    }
+    check_all(WORK.iter().filter(|(name, ..)| chosen.contains(name)), &["--time-limit", "0.3", "--json"]);
 }
 
-/// What takes gigabytes is stopped, or does with less.
+/// What takes gigabytes is stopped, or does with less. The time is a net: the memory is reached before.
 #[test]
 fn the_memory_limit_holds() {
-    let folder = files::write();
-    let work = [
-        ("funcdim", "wide.json", AtTheLimit),
+    let large = [
         ("funcdim", "deep.json points.csv --spectrum", AtTheLimit),
         ("regions", "wide.json --method edges --count-only", AtTheLimit),
         ("folds", "deep.json --max-regions 1000000000", AtTheLimit),
         ("linear strata", "--widths 12,12,12,12,12,12 --rank 3 --max-strata 100000000", AtTheLimit),
     ];
-    for each in work {
-        // The time is a net: the memory is reached long before.
-        check(folder.path(), each, &["--memory", "150", "--time-limit", "60"]);
-    }
+    check_all(&large, &["--memory", "150", "--time-limit", "60"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use serde::de::{DeserializeSeed, Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Certificate, CertificateError, Evidence, FORMAT, VERSION};
 use crate::{CoverNode, Rational};
@@ -107,7 +107,9 @@ fn entry<'de, A: MapAccess<'de>, T: Deserialize<'de>>(map: &mut A, expected: &st
 fn end<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     match map.next_key::<String>()? {
         None => Ok(()),
-        Some(found) => Err(A::Error::custom(format!("expected the end of the object, found the key {found:?}"))),
+        Some(found) => {
+            Err(A::Error::custom(format!("expected the end of the object, found the key {found:?}")))
+        }
     }
 }
 
@@ -186,7 +188,8 @@ impl<'de, H: FnOnce(Evidence) -> Box<Certificate>> Visitor<'de> for EvidenceSeed
                 return Ok(None);
             }
             "line" => {
-                let evidence = Evidence::Line { a: entry(m, "a")?, b: entry(m, "b")?, breakpoints: Vec::new() };
+                let evidence =
+                    Evidence::Line { a: entry(m, "a")?, b: entry(m, "b")?, breakpoints: Vec::new() };
                 key(m, "breakpoints")?;
                 state.give(CertificatePart::Head(head(evidence)))?;
                 m.next_value_seed(List(state, CertificatePart::Breakpoint))?;

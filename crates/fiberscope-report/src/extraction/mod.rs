@@ -5,7 +5,7 @@ mod picture;
 
 use serde_json::{Value, json};
 
-use crate::number::{grouped, significant};
+use crate::number::{grouped, significant, significant_upper};
 use crate::text::Lines;
 use crate::words;
 
@@ -284,7 +284,7 @@ impl Comparison {
         }
         if let Some((verdict, bound)) = &self.equiv {
             let bound = bound.map_or(String::new(), |bound| {
-                format!(", the outputs differ by at most {}", significant(bound, 3))
+                format!(", the outputs differ by at most {}", significant_upper(bound, 3))
             });
             out.fact("equiv", &format!("{}{bound}", verdict.replace('_', " ")));
         }

@@ -251,7 +251,7 @@ impl FiberSummary {
     }
 
     fn components_text(&self) -> String {
-        if self.pieces == Some(1) && self.components.len() == 1 {
+        if self.case.is_none() || (self.pieces == Some(1) && self.components.len() == 1) {
             return String::new();
         }
         let width =

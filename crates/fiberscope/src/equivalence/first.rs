@@ -28,18 +28,18 @@ const EXACT: usize = 3;
 /// A difference in doubles that is so large beside the values is worth exact evaluation at once.
 const VISIBLE: f64 = 1e-9;
 
-/// Looks at the networks in a few points of the domain; the largest difference that exact evaluation confirms.
+/// Looks at the networks in a few points of the domain; the differences that exact evaluation confirms.
 pub fn look(
     (a, b): (&Network, &Network),
     domain: &Domain,
     data: &[Vec<Rational>],
     seed: u64,
-) -> Option<Difference> {
+) -> Vec<Difference> {
     let parameters = a.parameter_count() + b.parameter_count();
     let mut points = points(domain, a.input_width(), data, seed);
     points.truncate((WORK / parameters.max(1)).max(8));
     let residues = (Residues::new(a), Residues::new(b));
-    let mut best: Option<Difference> = None;
+    let mut found: Vec<Difference> = Vec::new();
     let mut exact = 0;
     for (place, visible) in ranked((a, b), &points) {
         if exact == EXACT {
@@ -50,22 +50,18 @@ pub fn look(
             continue;
         }
         exact += 1;
-        if let Some(found) = compare((a, b), x)
-            && best.as_ref().is_none_or(|best| found.size() > best.size())
-        {
-            best = Some(found);
-        }
+        found.extend(compare((a, b), x));
     }
     let mut next = 0;
-    while best.is_none()
+    while found.is_empty()
         && exact < 2 * EXACT
         && let Some(at) = first_suspect(&residues.0, &residues.1, &points[next..])
     {
         exact += 1;
-        best = compare((a, b), &points[next + at]);
+        found.extend(compare((a, b), &points[next + at]));
         next += at + 1;
     }
-    best
+    found
 }
 
 /// Both values at a point, if they differ.

@@ -203,9 +203,13 @@ impl<'a> Question<'a> {
         }
         let mut known = Known::default();
         if !self.options.without_points && !self.deadline.is_past() {
-            if let Some(found) = first::look((self.a, self.b), self.domain, &self.options.data, self.seed) {
-                known.add(found, Method::Evaluation);
+            let found = first::look((self.a, self.b), self.domain, &self.options.data, self.seed);
+            let large = |found: &&Difference| self.goal == Goal::Rounding && self.too_large(found);
+            let large = found.iter().find(large).cloned();
+            if let Some(answer) = large.and_then(|found| self.different(found, Method::Evaluation)) {
+                return Ok(answer);
             }
+            found.into_iter().for_each(|found| known.add(found, Method::Evaluation));
             if let Some(answer) = self.settle(&mut known) {
                 return Ok(answer);
             }

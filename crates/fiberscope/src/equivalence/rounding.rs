@@ -196,9 +196,9 @@ fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Ratio
     let size = largest.0.to_f64().abs();
     let (mut least, mut most) = (f64::INFINITY, 0.0f64);
     for (x, y) in entries().map(|(x, y)| (x.to_f64(), y.to_f64())) {
-        // Entries far below the largest one may have lost their last places to it.
+        // Entries below the largest one may have lost their last places to it, where neurons were merged or layers folded.
         let part = x / y;
-        if part.is_finite() && part > 0.0 && x.abs() > size * 2f64.powi(-20) {
+        if part.is_finite() && part > 0.0 && 4.0 * x.abs() >= size {
             (least, most) = (least.min(part), most.max(part));
         }
     }

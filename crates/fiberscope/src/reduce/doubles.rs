@@ -91,7 +91,7 @@ impl LeftStep {
 /// use fiberscope::limit::Deadline;
 /// use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 ///
-/// // 3 relu(x) + relu(x/3 ...): the second row is a third of the first, and scales make doubles of the sum.
+/// // relu(3x) + relu(x): merged into the first neuron the weight is 1 + 1/3, and scales make doubles of it.
 /// let hidden = Layer::new(Matrix::from_rows(&[[3.0], [1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
 /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
 /// let network = Network::new(vec![hidden, output]).unwrap();

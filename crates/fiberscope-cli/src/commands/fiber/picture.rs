@@ -31,7 +31,7 @@ pub fn draw(subject: &Subject, args: &FiberArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.slice {
         let slice = slice(subject, fiber).with_context(|| {
             format!(
-                "{}: {} has no linear neuron behind which its piece could be sliced",
+                "{}: {} has no linear neuron, so there is no plane to slice its piece with",
                 path.display(),
                 subject.name
             )

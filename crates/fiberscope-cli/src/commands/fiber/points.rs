@@ -9,6 +9,7 @@ use fiberscope_answer::fiber::Subject;
 use fiberscope_answer::points::{self, Comparison};
 use fiberscope_core::Network;
 use fiberscope_io::{Precision, save};
+use fiberscope_report::number::significant_upper;
 use serde_json::json;
 
 use super::args::FiberArgs;
@@ -101,7 +102,8 @@ impl<'a> Written<'a> {
         }
         if rounded + unproved > 0 {
             text += &format!(
-                "the outputs differ by at most {largest:.3e}{}\n",
+                "the outputs differ by at most {} for inputs of size at most 1{}\n",
+                significant_upper(largest, 4),
                 if unproved > 0 { " where that was looked at" } else { "" }
             );
         }

@@ -15,7 +15,8 @@ pub fn run(args: &VolumeArgs, global: &Global, output: &Output) -> anyhow::Resul
     let answer = VolumeAnswer::new(&args.widths, args.samples, global.seed, &global.deadline())?;
     let VolumeAnswer { found, estimate, .. } = &answer;
     // Writing a number of millions of digits may take long.
-    output.know(format!("the fraction is about {}", near_one(&found.exact)));
+    output
+        .know(format!("the fraction is about {}", near_one(&found.exact, Rational::to_f64, decimal::upper)));
     let fraction = found.exact.to_string();
     let shown = if fraction.len() <= SHORT {
         fraction
