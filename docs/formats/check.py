@@ -793,14 +793,15 @@ def reorient(work: Work, layer: int, units: list[int], linear: dict[str, Any]) -
     linear_change(work, layer, linear, after, [neurons[j] for j in turned])
 
 
-def hidden_by(work: Work, layer: int, k: int, t: Fraction) -> list[int]:
-    """The neurons of the next layer that are not dead by signs; each must hide neuron k, also after a translation by t."""
+def hidden_by(work: Work, layer: int, k: int, t: Fraction, blind: bool) -> list[int]:
+    """The neurons of the next layer that are not dead by signs (with `blind`: and see neuron k, W[j,k] != 0); each must hide
+    neuron k, also after a translation by t."""
     demand(layer + 2 < len(work.layers), "the next layer is hidden")
     here, after = work.layers[layer], work.layers[layer + 1]
     demand(here.relu and after.relu, "both layers are ReLU")
     alive = []
     for j, (entries, b) in enumerate(zip(after.weight, after.bias)):
-        if b <= 0 and all(w <= 0 for w in entries):
+        if (b <= 0 and all(w <= 0 for w in entries)) or (blind and entries[k] == 0):
             continue
         hides = entries[k] > 0 and all(w <= 0 for i, w in enumerate(entries) if i != k) and b <= 0
         demand(hides, f"neuron {j + 1} of the next layer is dead by signs or hides neuron {k + 1}")
@@ -812,7 +813,7 @@ def hidden_by(work: Work, layer: int, k: int, t: Fraction) -> list[int]:
 def translate(work: Work, layer: int, unit: int, amount: Fraction) -> None:
     """With R <= 0 and w > 0: relu(w relu(z) + R) = relu(w z + R), before and after; z + t and -t w cancel."""
     (k,) = chosen([unit], len(work.layers[layer].bias))
-    alive = hidden_by(work, layer, k, amount)
+    alive = hidden_by(work, layer, k, amount, blind=True)
     here, after = work.layers[layer], work.layers[layer + 1]
     bias = [b + amount if i == k else b for i, b in enumerate(here.bias)]
     next_bias = [b - amount * after.weight[j][k] if j in alive else b for j, b in enumerate(after.bias)]
@@ -825,7 +826,7 @@ def flip(work: Work, layer: int, unit: int, flips: list[int]) -> None:
     """As for translate relu(z_k) may be replaced by z_k, which takes up z_i of relu(z_i) = z_i + relu(-z_i)."""
     neurons = neurons_of(work, layer)
     (k,), turned = chosen([unit], len(neurons)), chosen(flips, len(neurons))
-    alive = hidden_by(work, layer, k, ZERO)
+    alive = hidden_by(work, layer, k, ZERO, blind=False)
     demand(len(alive) == 1, "exactly one neuron of the next layer is not dead by signs")
     demand(k not in turned, "the hidden neuron is not flipped itself")
     entries = work.layers[layer + 1].weight[alive[0]]
