@@ -114,6 +114,8 @@ pub fn regions_fit(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> bool 
 
 #[cfg(test)]
 mod tests {
+    use fiberscope_core::{NeuronCopy, Nudge};
+
     use super::*;
     use crate::testing::network;
 
@@ -128,9 +130,8 @@ mod tests {
         network(&[(&[&row], &[0]), (&columns, &vec![0; n])])
     }
 
-    /// Scales the neuron.
-    fn lengthen(network: &mut ExactNetwork, factor: Rational) {
-        Move::Scale { layer: 0, factors: vec![factor] }.apply(network, &Domain::Space).unwrap();
+    fn set_first_weight(network: &mut ExactNetwork, value: Rational) {
+        Nudge { layer: 0, weight: vec![(0, 0, value)], bias: vec![] }.apply(network).unwrap();
     }
 
     #[test]
@@ -144,9 +145,9 @@ mod tests {
         let scale = Move::Scale { layer: 0, factors: vec![long()] };
         assert_eq!(check_move(&scale, &middle, middle.parameter_count()), Ok(()));
         assert!(check_move(&scale, &wide, parameters).is_err());
-        lengthen(&mut middle, long());
+        set_first_weight(&mut middle, long());
         assert!(check_move(&fold, &middle, middle.parameter_count()).is_err());
-        let copy = fiberscope_core::NeuronCopy { of: 0, unit: 1, factor: Rational::ONE, out: vec![] };
+        let copy = NeuronCopy { of: 0, unit: 1, factor: Rational::ONE, out: vec![] };
         let split = Move::Split { layer: 0, copies: vec![copy; 10_000] };
         assert!(check_move(&split, &wide, parameters).is_err());
     }
@@ -154,14 +155,14 @@ mod tests {
     #[test]
     fn long_parameters_are_refused() {
         let mut small = hourglass(3);
-        lengthen(&mut small, &long() * &long());
+        set_first_weight(&mut small, &long() * &long());
         assert!(check_lengths(&small, 9).unwrap_err().contains("a parameter of layer 1 has"));
         assert!(!regions_fit(&wide_and_long(), &small, &Domain::Space));
     }
 
     fn wide_and_long() -> ExactNetwork {
         let mut wide = hourglass(2_000);
-        lengthen(&mut wide, &(&long() * &long()) * &long());
+        set_first_weight(&mut wide, &(&long() * &long()) * &long());
         wide
     }
 }
