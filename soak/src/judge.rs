@@ -159,8 +159,9 @@ fn close(
     if tolerance.is_some() {
         return Err("parameters that agree do not bound a difference of outputs".into());
     }
+    // Sixteen units in the last place.
     let precision = if case.single { -23 } else { -52 };
-    if *relative > Rational::dyadic(1, precision + 14) {
+    if *relative > Rational::dyadic(1, precision + 4) {
         return Err(format!("parameters agree to {:e} only", relative.to_f64()));
     }
     if !case.pair.close && truth.within(&Rational::ZERO, &case.domain) == Standing::False {

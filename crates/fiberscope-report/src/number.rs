@@ -63,7 +63,9 @@ pub fn significant_upper(bound: f64, digits: usize) -> String {
     if nearest.parse::<f64>().is_ok_and(|shown| shown >= bound) {
         return nearest;
     }
-    significant(bound * (1.0 + 0.6 * 10f64.powi(1 - digits as i32)), digits)
+    // The bound lies within half a unit of the last digit above what was shown.
+    let unit = 10f64.powi(bound.abs().log10().floor() as i32 + 1 - digits as i32);
+    significant(bound + 0.5 * unit, digits)
 }
 
 fn trim_zeros(text: &str) -> &str {

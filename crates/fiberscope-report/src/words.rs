@@ -160,7 +160,7 @@ pub fn claim(certificate: &Certificate) -> String {
     format!("on {}, {}", domain(&certificate.domain, inputs), certificate.claim())
 }
 
-/// What a certificate rests on.
+/// What a certificate brings, in words that are true whether it holds or not.
 pub fn evidence(evidence: &Evidence) -> String {
     let listed = match evidence {
         Evidence::Regions { tree, .. } => tree.len(),
@@ -170,14 +170,13 @@ pub fn evidence(evidence: &Evidence) -> String {
     evidence_with(evidence, Some(listed))
 }
 
-/// What a certificate rests on, where its tree or its breakpoints are not kept; `listed` is their number, if they were all read.
+/// The same, where its tree or its breakpoints are not kept; `listed` is their number, if they were all read.
 pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
-    let count = |some: &str| listed.map_or(some.to_owned(), grouped);
     match evidence {
-        Evidence::Moves { a, b } => format!("{} make the same network of both", chains(a, b)),
+        Evidence::Moves { a, b } => format!("{}, to make the same network of both", chains(a, b)),
         Evidence::Rounding { a, b, bound } => {
             format!(
-                "{} align the networks; what is left is bounded by {}",
+                "{}, to align the networks; {} as a bound for what is left",
                 chains(a, b),
                 decimal::upper(bound)
             )
@@ -185,32 +184,35 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
         Evidence::Nudged { a, b, bound } => {
             let nudges = a.iter().chain(b).filter(|step| matches!(step, RoundingStep::Nudge(_))).count();
             format!(
-                "moves and {} of parameters to nearby values align the networks; all of it is bounded by {}",
+                "moves and {} of parameters to nearby values, to align the networks; {} as a bound for all of it",
                 format_args!("{nudges} {}", plural(nudges, "change", "changes")),
                 decimal::upper(bound)
             )
         }
         Evidence::Close { a, b, relative } => format!(
-            "{} align the networks; then every two parameters agree to a relative difference of {}",
+            "{}, to align the networks; {} as the largest relative difference of two parameters",
             chains(a, b),
             decimal::upper(relative)
         ),
         Evidence::Hyperplanes { a, b, prefix } => format!(
-            "{} make the first {prefix} layers equal, and the hyperplane representations behind them are equal",
+            "{}, to make the first {prefix} layers equal; then hyperplane representations",
             chains(a, b)
         ),
         Evidence::Regions { a, b, .. } => format!(
-            "{}; {} nodes of a tree cover the domain by cells on which the networks are the same function",
+            "{}; a tree{} that divides the domain into cells",
             chains(a, b),
-            count("the")
+            listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes")))
         ),
         Evidence::Line { a, b, .. } => format!(
-            "{}; the results are functions of one variable, equal between {} listed {}",
+            "{}; {} of functions of one variable",
             chains(a, b),
-            count("all"),
-            plural(listed.unwrap_or(2), "breakpoint", "breakpoints")
+            listed.map_or("breakpoints".into(), |n| format!(
+                "{} {}",
+                grouped(n),
+                plural(n, "breakpoint", "breakpoints")
+            ))
         ),
-        Evidence::Witness { x, .. } => format!("a point with {} where the values differ", coordinates(x)),
+        Evidence::Witness { x, .. } => format!("a point with {}, and the values there", coordinates(x)),
         _ => "of a kind that this version does not know".into(),
     }
 }

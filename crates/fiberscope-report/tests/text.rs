@@ -52,7 +52,7 @@ certificate: hiding-two and hiding-two-translated
   A             3-3-2-1 060a8592d96a1c52a73448827dde717862b7d9ad15923d2350a91e84e0dce077
   B             3-3-2-1 dde64556c05f22d1c2b1497e2946c32c8f1710d1e2aeea8eec688fdf7789c8b2
   kind          moves
-  evidence      1 move on A and no moves on B make the same network of both
+  evidence      1 move on A and no moves on B, to make the same network of both
   moves on A    1. translate the hidden hyperplane of neuron 2 of layer 1 by -1
   checker       proved: the networks compute the same function
 ";
@@ -63,7 +63,7 @@ certificate: A.onnx and B.onnx
   A             3-3-2-1 060a8592d96a1c52a73448827dde717862b7d9ad15923d2350a91e84e0dce077
   B             3-3-2-1 dde64556c05f22d1c2b1497e2946c32c8f1710d1e2aeea8eec688fdf7789c8b2
   kind          witness
-  evidence      a point with 3 coordinates where the values differ
+  evidence      a point with 3 coordinates, and the values there
   x             (0, 0, 0)
   A(x)          1
   B(x)          0.016733273153113265

@@ -51,10 +51,8 @@ fn rank(mut rows: Vec<Row>) -> usize {
         rows.swap(done, pivot);
         for i in done + 1..rows.len() {
             let factor = &rows[i][col] / &rows[done][col];
-            for j in col..cols {
-                let term = &factor * &rows[done][j];
-                rows[i][j] -= &term;
-            }
+            let terms: Row = rows[done].iter().map(|x| &factor * x).collect();
+            rows[i].iter_mut().zip(&terms).for_each(|(x, term)| *x -= term);
         }
         done += 1;
     }
@@ -127,8 +125,7 @@ fn brute(network: &ExactNetwork) -> Vec<(Vec<usize>, Expected)> {
     let full = m.min(d);
     let least = *ranks.iter().min().unwrap();
     let mut pieces = Vec::new();
-    for code in 0..count {
-        let rho = ranks[code];
+    for (code, &rho) in ranks.iter().enumerate() {
         let numbers: Vec<usize> =
             if rho < full || rho > others { vec![rho] } else { (rho..=others).collect() };
         for linear in numbers {

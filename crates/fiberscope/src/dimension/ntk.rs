@@ -368,7 +368,7 @@ mod tests {
             let effective = effective_rank(&spectrum);
             assert!(effective > 1.0 && effective <= count as f64);
             let refused = kernel.spectrum(KernelKind::Full, 10).unwrap_err().to_string();
-            assert!(refused.contains("more than the 0 MB allowed"), "{refused}");
+            assert!(refused.contains("1 MB are needed, 0 MB allowed"), "{refused}");
         }
         assert_eq!(effective_rank(&[1.0, 1.0, 0.0]), 2.0);
     }

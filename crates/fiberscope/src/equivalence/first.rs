@@ -50,6 +50,8 @@ pub fn look(
             continue;
         }
         exact += 1;
+        let nearer = nearer((a, b), domain, x).and_then(|nearer| compare((a, b), &nearer));
+        found.extend(nearer);
         found.extend(compare((a, b), x));
     }
     let mut next = 0;
@@ -64,6 +66,17 @@ pub fn look(
     found
 }
 
+/// A difference in doubles that is so large beside the values needs no larger one to be believed.
+const PLAIN: f64 = 0.1;
+
+/// The point moved towards the origin as far as the difference stays plain in doubles: people would rather look at small numbers.
+fn nearer((a, b): (&Network, &Network), domain: &Domain, x: &[Rational]) -> Option<Vec<Rational>> {
+    let by = |power: i64| x.iter().map(|x| x * &Rational::dyadic(1, -power)).collect::<Vec<_>>();
+    let points: Vec<_> = (1..=32).rev().map(by).filter(|x| domain.contains(x)).collect();
+    let scores = scores((a, b), &points);
+    scores.into_iter().find(|(_, (_, part))| *part > PLAIN).map(|(i, _)| points[i].clone())
+}
+
 /// Both values at a point, if they differ.
 pub fn compare((a, b): (&Network, &Network), x: &[Rational]) -> Option<Difference> {
     let (a, b) = rayon::join(|| a.evaluate_exact(x), || b.evaluate_exact(x));
@@ -74,6 +87,17 @@ pub fn compare((a, b): (&Network, &Network), x: &[Rational]) -> Option<Differenc
 /// The places of the points with the largest difference in doubles, absolute and relative, and whether it is more than
 /// rounding; where doubles overflow there is nothing to see.
 fn ranked((a, b): (&Network, &Network), points: &[Vec<Rational>]) -> Vec<(usize, bool)> {
+    let scores = scores((a, b), points);
+    let most = scores.iter().max_by(|x, y| x.1.0.total_cmp(&y.1.0));
+    let relative = scores.iter().max_by(|x, y| x.1.1.total_cmp(&y.1.1));
+    let mut places: Vec<_> =
+        most.into_iter().chain(relative).map(|(i, (_, part))| (*i, *part > VISIBLE)).collect();
+    places.dedup();
+    places
+}
+
+/// The largest absolute and the largest relative difference in doubles at each point where there is one.
+fn scores((a, b): (&Network, &Network), points: &[Vec<Rational>]) -> Vec<(usize, (f64, f64))> {
     let Some(rows) = matrix(points) else { return Vec::new() };
     let (Ok(of_a), Ok(of_b)) = (a.evaluate_batch(&rows), b.evaluate_batch(&rows)) else { return Vec::new() };
     let score = |i: usize| {
@@ -84,16 +108,8 @@ fn ranked((a, b): (&Network, &Network), points: &[Vec<Rational>]) -> Vec<(usize,
         });
         scores.fold((0.0f64, 0.0f64), |(most, relative), (gap, part)| (most.max(gap), relative.max(part)))
     };
-    let scores: Vec<_> = (0..points.len())
-        .map(|i| (i, score(i)))
-        .filter(|(_, (gap, _))| *gap > 0.0 && gap.is_finite())
-        .collect();
-    let most = scores.iter().max_by(|x, y| x.1.0.total_cmp(&y.1.0));
-    let relative = scores.iter().max_by(|x, y| x.1.1.total_cmp(&y.1.1));
-    let mut places: Vec<_> =
-        most.into_iter().chain(relative).map(|(i, (_, part))| (*i, *part > VISIBLE)).collect();
-    places.dedup();
-    places
+    let all = (0..points.len()).map(|i| (i, score(i)));
+    all.filter(|(_, (gap, _))| *gap > 0.0 && gap.is_finite()).collect()
 }
 
 fn matrix(points: &[Vec<Rational>]) -> Option<Matrix> {

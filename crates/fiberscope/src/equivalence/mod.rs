@@ -204,9 +204,13 @@ impl<'a> Question<'a> {
         let mut known = Known::default();
         if !self.options.without_points && !self.deadline.is_past() {
             let found = first::look((self.a, self.b), self.domain, &self.options.data, self.seed);
-            let large = |found: &&Difference| self.goal == Goal::Rounding && self.too_large(found);
-            let large = found.iter().find(large).cloned();
-            if let Some(answer) = large.and_then(|found| self.different(found, Method::Evaluation)) {
+            let enough = |found: &&Difference| match &self.goal {
+                Goal::Exact => true,
+                Goal::Rounding => self.too_large(found),
+                Goal::Within(tolerance) => found.size() > *tolerance,
+            };
+            let first = found.iter().find(enough).cloned();
+            if let Some(answer) = first.and_then(|found| self.different(found, Method::Evaluation)) {
                 return Ok(answer);
             }
             found.into_iter().for_each(|found| known.add(found, Method::Evaluation));
@@ -251,7 +255,7 @@ impl<'a> Question<'a> {
             return None;
         }
         match self.polynomial(a, b) {
-            Some(polynomial::Found::Equal(verdict, method)) => return Some((verdict, method)),
+            Some(polynomial::Found::Equal(verdict, method)) => return Some((*verdict, method)),
             Some(polynomial::Found::Different(difference, method)) => {
                 known.add(difference, method);
                 if let Some(answer) = self.settle(known) {

@@ -15,7 +15,7 @@ use crate::reduce::{ReduceOptions, Reduction, reduce_until};
 /// What a procedure found.
 pub enum Found {
     /// The networks are equal, with the proof.
-    Equal(Verdict, Method),
+    Equal(Box<Verdict>, Method),
     /// They differ at a point.
     Different(Difference, Method),
 }
@@ -94,7 +94,7 @@ impl Question<'_> {
     }
 
     fn found_equal(&self, evidence: Evidence, method: Method) -> Option<Found> {
-        self.equal(evidence, method).map(|(verdict, method)| Found::Equal(verdict, method))
+        self.equal(evidence, method).map(|(verdict, method)| Found::Equal(Box::new(verdict), method))
     }
 
     fn found_different(

@@ -27,6 +27,9 @@ use crate::rank::independent_rows;
 const ATTEMPTS: usize = 64;
 const WORK: usize = 1 << 24;
 
+/// Whether moves may be made.
+pub type Fits<'a> = &'a dyn Fn(&[Move]) -> bool;
+
 /// Moves that leave the layer with fewer neurons by rewriting its affine part, the best of those that fit (any
 /// do if nothing is said); `None` if none were found.
 pub fn settle(
@@ -34,7 +37,7 @@ pub fn settle(
     domain: &Domain,
     layer: usize,
     deadline: &Deadline,
-    fits: Option<&dyn Fn(&[Move]) -> bool>,
+    fits: Option<Fits>,
 ) -> Option<Vec<Move>> {
     let roles = roles::of_layer(network, domain, layer);
     let linear: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Linear).collect();

@@ -251,7 +251,7 @@ impl<'a> State<'a> {
     /// The moves that rewrite the affine part of a layer with fewer neurons, only such as can be made in doubles if that is asked for.
     fn settling(&self, layer: usize, in_doubles: bool) -> Option<Vec<Move>> {
         let fits = |moves: &[Move]| self.made(moves).is_some();
-        let fits: Option<&dyn Fn(&[Move]) -> bool> = if in_doubles { Some(&fits) } else { None };
+        let fits: Option<affine::Fits> = if in_doubles { Some(&fits) } else { None };
         affine::settle(&self.network, self.domain, layer, self.deadline, fits)
     }
 

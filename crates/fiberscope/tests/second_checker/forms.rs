@@ -65,7 +65,7 @@ fn others(value: &Value) -> Vec<(&'static str, Value)> {
             others.push(("unknown key", with("why", json!(1))));
             others.push(("positional", object.values().cloned().collect()));
             others.push(("keys in reverse", object.clone().into_iter().rev().collect::<Map<_, _>>().into()));
-            if let (Some((first, item)), Some(last)) = (object.iter().next(), object.keys().last()) {
+            if let (Some((first, item)), Some(last)) = (object.iter().next(), object.keys().next_back()) {
                 others.push(("key twice", with(TWICE, item.clone())));
                 for (change, key) in [("first key left out", first), ("last key left out", last)] {
                     let mut without = object.clone();
