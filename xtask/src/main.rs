@@ -69,8 +69,9 @@ fn test() -> Result<(), Failure> {
 }
 
 fn bless() -> Result<(), Failure> {
-    for (package, test) in [("fiberscope", "zoo"), ("fiberscope-cli", "golden")] {
-        cargo(&["test", "--package", package, "--test", test]).env("FIBERSCOPE_BLESS", "1").run()?;
+    for test in ["zoo", "golden"] {
+        let one = ["--test", test, "--", "--test-threads=1"];
+        cargo(&[&["test"], &TESTED[..], &one].concat()).env("FIBERSCOPE_BLESS", "1").run()?;
     }
     Ok(())
 }
