@@ -69,10 +69,13 @@ pub fn look(
 /// A difference in doubles that is so large beside the values needs no larger one to be believed.
 const PLAIN: f64 = 0.1;
 
-/// The point moved towards the origin as far as the difference stays plain in doubles: people would rather look at small numbers.
+/// The point moved towards the origin as far as the difference stays plain in doubles and a coordinate is 1/2 or more: people would rather look
+/// at small numbers.
 fn nearer((a, b): (&Network, &Network), domain: &Domain, x: &[Rational]) -> Option<Vec<Rational>> {
     let by = |power: i64| x.iter().map(|x| x * &Rational::dyadic(1, -power)).collect::<Vec<_>>();
-    let points: Vec<_> = (1..=32).rev().map(by).filter(|x| domain.contains(x)).collect();
+    let half = Rational::dyadic(1, -1);
+    let large = |x: &Vec<Rational>| x.iter().any(|x| x.abs() >= half);
+    let points: Vec<_> = (1..=32).rev().map(by).filter(|x| large(x) && domain.contains(x)).collect();
     let scores = scores((a, b), &points);
     scores.into_iter().find(|(_, (_, part))| *part > PLAIN).map(|(i, _)| points[i].clone())
 }
