@@ -1,7 +1,10 @@
 //! Counts and facets of polyhedral complexes.
 
-use fiberscope::complex::{BreakpointComplex, CellCounts, Method, PolyhedralComplex, Walked, region_bound};
+use fiberscope::complex::{
+    BreakpointComplex, CellCounts, Method, PolyhedralComplex, Walked, exact_region_bound,
+};
 use fiberscope_core::{Domain, Network};
+use fiberscope_report::json::upper;
 use serde_json::{Value, json};
 
 /// The most regions whose cells are listed for weights unless a picture or an export needs them.
@@ -102,7 +105,7 @@ pub fn stopped(of: &ComplexView, regions: u64, explored: f64) -> Value {
     json!({
         "regions": null,
         "partial_regions": regions,
-        "estimate": region_bound(of.network),
+        "estimate": upper(&exact_region_bound(of.network)),
         "explored": explored,
         "f_vector": null,
         "bounded_regions": null,

@@ -150,10 +150,20 @@ pub fn on_regions(
         coverage: Some(coverage + &used),
         ..common(name, network, found.rank, found.upper, &found.bounds, &found.states)
     };
-    let hidden = |bound: &str| ["rows", "theorem_1", "symmetry_on_data"].contains(&bound);
+    // A bound for some of the regions is none for all of them.
+    let few = found.regions_used < found.regions;
+    let hidden = |bound: &str| {
+        ["rows", "theorem_1", "symmetry_on_data"].contains(&bound) || (few && bound == "regions")
+    };
+    if found.out_of_memory && found.rank.lower < found.upper {
+        summary.rank = None;
+    }
     summary.bounds.retain(|(name, _)| !hidden(name));
     let doubt = match (found.rank.lower < found.upper, found.regions_used < found.regions) {
         (false, _) => None,
+        (true, true) if found.out_of_memory => {
+            Some("the memory limit was reached before the rows of all regions were used")
+        }
         (true, true) => Some("the rows of some regions were not used, which would take long"),
         (true, false) if complete => None,
         (true, false) => Some("there may be regions that no random point met"),

@@ -15,6 +15,7 @@ use fiberscope_core::{
 };
 use fiberscope_io::write_atomically;
 use fiberscope_report::json::{lower, number, upper};
+use fiberscope_report::number::exact;
 use serde_json::{Value, json};
 
 use crate::Say;
@@ -97,7 +98,7 @@ pub fn holds(verdict: &Verdict) -> Option<bool> {
 /// beyond the doubles are texts.
 pub fn value(decision: &Decision, domain: &Domain) -> Value {
     let numbers = |xs: &[Rational]| -> Vec<Value> { xs.iter().map(number).collect() };
-    let exact = |xs: &[Rational]| -> Vec<String> { xs.iter().map(ToString::to_string).collect() };
+    let texts = |xs: &[Rational]| -> Vec<String> { xs.iter().map(ToString::to_string).collect() };
     let mut value = json!({
         "verdict": name(&decision.verdict),
         "method": decision.method.name(),
@@ -118,12 +119,13 @@ pub fn value(decision: &Decision, domain: &Domain) -> Value {
                 Agreement::Parameters { relative } => put("relative", upper(relative)),
             }
             put("differ_at", json!(differ_at.as_ref().map(|found| numbers(&found.x))));
+            put("differ_at_exact", json!(differ_at.as_ref().map(|found| texts(&found.x))));
             put("difference", json!(differ_at.as_ref().map(|found| lower(&found.size()))));
             agreement.bound()
         }
         Verdict::Different { x, a, b, bound, .. } => {
             let found = Difference { x: x.clone(), a: a.clone(), b: b.clone() };
-            put("witness", json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": exact(x)}));
+            put("witness", json!({"x": numbers(x), "a": numbers(a), "b": numbers(b), "x_exact": texts(x)}));
             put("difference", lower(&found.size()));
             bound.as_ref()
         }
@@ -132,6 +134,7 @@ pub fn value(decision: &Decision, domain: &Domain) -> Value {
             put("cells", json!(cells));
             put("limit", json!(limit.map(Limit::name)));
             put("differ_at", json!(difference.as_ref().map(|found| numbers(&found.x))));
+            put("differ_at_exact", json!(difference.as_ref().map(|found| texts(&found.x))));
             put("difference", json!(difference.as_ref().map(|found| lower(&found.size()))));
             bound.as_ref()
         }
@@ -265,15 +268,10 @@ fn tolerance_text(tolerance: &Rational) -> String {
     if (1e-4..1e6).contains(&value) { value.to_string() } else { format!("{value:e}") }
 }
 
-/// A vector with its numbers as doubles, shortened where it is long; numbers beyond the doubles as they are.
+/// A vector, shortened where it is long.
 fn point(xs: &[Rational]) -> String {
     const SHOWN: usize = 8;
-    let shown = |x: &Rational| match decimal::fits_f64(x) {
-        Some(x) if x == 0.0 || (1e-6..1e17).contains(&x.abs()) => x.to_string(),
-        Some(x) => format!("{x:e}"),
-        None => decimal::nearest(x, 17),
-    };
-    let numbers: Vec<_> = xs.iter().take(SHOWN).map(shown).collect();
+    let numbers: Vec<_> = xs.iter().take(SHOWN).map(exact).collect();
     let rest = if xs.len() > SHOWN { format!(", ... ({} in all)", xs.len()) } else { String::new() };
     format!("({}{rest})", numbers.join(", "))
 }

@@ -215,7 +215,12 @@ fn case(fiber: &Fiber, count: Option<FiberCount>) -> String {
                 };
                 // Parameters with the first layer of one of these and more linear neurons are not listed.
                 format!(
-                    "all generic parameters: {hides} neuron {} of layer 1; the translations{flips} (half-lines){dead}",
+                    "{}: {hides} neuron {} of layer 1; the translations{flips} (half-lines){dead}",
+                    if count.is_some_and(|count| count.generic == 0) {
+                        which
+                    } else {
+                        "all generic parameters"
+                    },
                     hidden.unit + 1
                 )
             }

@@ -3,8 +3,8 @@
 use anyhow::ensure;
 use fiberscope::complex::{
     BreakpointComplex, Constructed, DependencyGraph, FoldMatch, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, Transparency, find_relabelling, match_folds,
-    near_relabellings, region_bound,
+    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, Transparency, exact_region_bound,
+    find_relabelling, match_folds, near_relabellings, rows_tell,
 };
 use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope_core::{Digest, Network, Rational};
@@ -107,7 +107,7 @@ pub fn stopped(network: &Network, transparency: &Transparency) -> Value {
         "linear_programs": transparency.programs,
         "general": null,
         "certified_identifiable": null,
-        "estimate": region_bound(network),
+        "estimate": upper(&exact_region_bound(network)),
     })
 }
 
@@ -152,8 +152,13 @@ pub enum Matched {
     },
     /// The functions differ: near this point the first bends and the second is affine.
     Different(Vec<f64>),
-    /// Neither folds nor parameters match: what the folds left open.
-    Unmatched(String),
+    /// Neither folds nor parameters match.
+    Unmatched {
+        /// What the folds left open.
+        reason: String,
+        /// Whether the search for a relabelling is complete: no neuron is zero or a multiple of another.
+        certain: bool,
+    },
 }
 
 /// Matches two networks by their folds; where these do not tell, or tell two functions that rounding has made different, by their parameters. The complex is that of the first.
@@ -173,7 +178,10 @@ pub fn relabelling(
         }
         FoldMatch::Open(reason) => match find_relabelling(a, b) {
             Some(layers) => Matched::Relabelled { layers, open: Some(reason) },
-            None => nearly(a, b, None, deadline).unwrap_or(Matched::Unmatched(reason)),
+            None => nearly(a, b, None, deadline).unwrap_or_else(|| Matched::Unmatched {
+                reason,
+                certain: a.widths() != b.widths() || rows_tell(a),
+            }),
         },
     })
 }
@@ -206,8 +214,9 @@ impl Matched {
             Matched::Different(x) => {
                 json!({"matched": false, "method": "folds", "reason": "the functions differ", "bends_at": x, "layers": null})
             }
-            Matched::Unmatched(reason) => {
-                json!({"matched": false, "method": "parameters", "reason": reason, "layers": null})
+            Matched::Unmatched { reason, certain } => {
+                let matched = if *certain { json!(false) } else { Value::Null };
+                json!({"matched": matched, "method": "parameters", "reason": reason, "layers": null})
             }
         }
     }

@@ -318,7 +318,7 @@ pub struct CanonArgs {
 
 /// Rewrite B by permuting and scaling neurons to be as close to A as possible
 ///
-/// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, that is found, and the answer says
+/// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, and no neuron is zero or a multiple of another, that is found, and the answer says
 /// how large the relative difference of the parameters is.
 #[derive(Debug, Args)]
 #[command(

@@ -37,7 +37,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let mut output = Output::new(cli.global.json, cli.global.quiet);
-    let _watch = Watch::start(cli.global.begin(), output.clone());
+    let limits = cli.global.begin();
+    // These work until somebody stops them, and have nothing to hand over.
+    if !matches!(cli.command, Command::Explore(_) | Command::Answer(_)) {
+        watch::heed_interrupts(limits.stop.clone(), output.clone());
+    }
+    let _watch = Watch::start(limits, output.clone());
     let answer = dispatch(cli, &mut output).or_else(|error| match limit_in(&error) {
         Some(reached) => {
             output.end_progress();

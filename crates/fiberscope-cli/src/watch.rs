@@ -5,6 +5,7 @@
 //! speaks while the command is printing its result, or after that, and no half-written file stays behind.
 
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,7 +19,10 @@ use crate::output::Output;
 /// How often memory is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a command may take to hand over what it has when a limit is reached.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The exit code of a process that was interrupted, as shells have it.
+const INTERRUPTED: i32 = 130;
 
 /// What is watched.
 pub struct Limits {
@@ -28,6 +32,25 @@ pub struct Limits {
     pub memory: Option<usize>,
     /// The switch of the command.
     pub stop: Stop,
+}
+
+/// Lets Ctrl-C do what a limit does: the command hands over what it has, and after a grace the process ends. The second Ctrl-C ends it at once.
+pub fn heed_interrupts(stop: Stop, output: Output) {
+    let again = AtomicBool::new(false);
+    let interrupted = move || {
+        if again.swap(true, Ordering::Relaxed) {
+            hold_writes().remove();
+            process::exit(INTERRUPTED);
+        }
+        stop.pull();
+        let output = output.clone();
+        thread::spawn(move || {
+            thread::sleep(GRACE);
+            give_up(Limit::Request, &output);
+        });
+    };
+    // Without a handler Ctrl-C ends the process, as it does everywhere.
+    let _ = ctrlc::set_handler(interrupted);
 }
 
 /// The thread; it ends when this is dropped.

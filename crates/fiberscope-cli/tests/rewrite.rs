@@ -125,3 +125,16 @@ fn real_scalings_are_recovered() {
     let other = run(at, "folds zoo:deep --match zoo:deep-shuffled --box -1,1");
     assert!(other.0 == 0 && other.1.contains("permuted and scaled, exactly"), "{other:?}");
 }
+
+/// A neuron that is zero may be scaled by anything: where that leaves open whether networks match, no answer is given.
+#[test]
+fn zero_neurons_leave_a_match_open() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.json", &[[1.0, 1.0], [0.0, 0.0]], &[1.0, 1.0]);
+    write(folder.path(), "b.json", &[[1.0, 1.0], [0.0, 0.0]], &[1.0, 4.0]);
+    write(folder.path(), "c.json", &[[1.0, 1.0], [1.0, -1.0]], &[1.0, 1.0]);
+    write(folder.path(), "d.json", &[[1.0, 1.0], [1.0, -2.0]], &[1.0, 1.0]);
+    let (code, out, _) = run(folder.path(), "folds a.json --match b.json");
+    assert!(code == 3 && out.starts_with("undecided: "), "{code} {out}");
+    assert_eq!(run(folder.path(), "folds c.json --match d.json").0, 1);
+}

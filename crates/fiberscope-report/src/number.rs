@@ -16,6 +16,19 @@ pub fn precise(x: &Rational) -> String {
     exact_if(x, |part| part.len() <= 10).unwrap_or_else(|| decimal(x, 17))
 }
 
+/// A number that is told apart from every other of its kind: a short fraction, the shortest decimal that determines the double, or the fraction itself; `about` a
+/// decimal if that has more than 60 characters.
+pub fn exact(x: &Rational) -> String {
+    let value = x.to_f64();
+    let is_double = Rational::from_f64(value).is_some_and(|double| double == *x);
+    exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| match (is_double, x.to_string()) {
+        (true, _) if (1e-5..1e16).contains(&value.abs()) => value.to_string(),
+        (true, _) => format!("{value:e}"),
+        (false, fraction) if fraction.len() <= 60 => fraction,
+        (false, _) => format!("about {}", decimal(x, 17)),
+    })
+}
+
 /// A count with its digits in groups of three.
 pub fn grouped(count: usize) -> String {
     let digits = count.to_string();
@@ -95,6 +108,17 @@ mod tests {
         assert_eq!(short(&Rational::dyadic(1, -5000)), "7.080e-1506");
         assert_eq!(short(&Rational::dyadic(-1, -5000)), "-7.080e-1506");
         assert_eq!(short(&Rational::dyadic(1, 5000)), "1.412e1505");
+    }
+
+    #[test]
+    fn exact_numbers_are_no_others() {
+        let check = |text: &str, expected: &str| assert_eq!(exact(&r(text)), expected, "{text}");
+        check("1/2", "1/2");
+        check("9007199254740993/9007199254740992", "9007199254740993/9007199254740992");
+        check("1000001/1000000", "1000001/1000000");
+        assert_eq!(exact(&Rational::from_f64(0.99999).unwrap()), "0.99999");
+        assert_eq!(exact(&Rational::from_f64(1e300).unwrap()), "1e300");
+        assert!(exact(&(&Rational::dyadic(1, -3000) + &Rational::ONE)).starts_with("about 1"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use fiberscope_core::{
 };
 
 use crate::moves::enumeration;
-use crate::number::{grouped, precise, short};
+use crate::number::{exact, grouped, short};
 
 /// Lists of layers longer than this are cut in the middle.
 const LAYERS: usize = 12;
@@ -43,8 +43,8 @@ pub fn domain(domain: &Domain, inputs: usize) -> String {
 }
 
 fn interval(side: &Interval) -> String {
-    let lower = side.lower.as_ref().map_or("(-inf".into(), |x| format!("[{}", short(x)));
-    let upper = side.upper.as_ref().map_or("inf)".into(), |x| format!("{}]", short(x)));
+    let lower = side.lower.as_ref().map_or("(-inf".into(), |x| format!("[{}", exact(x)));
+    let upper = side.upper.as_ref().map_or("inf)".into(), |x| format!("{}]", exact(x)));
     format!("{lower}, {upper}")
 }
 
@@ -249,7 +249,7 @@ pub fn witness(evidence: &Evidence) -> Option<[(&'static str, String); 3]> {
 
 fn vector(entries: &[Rational]) -> String {
     const ENTRIES: usize = 8;
-    let shown: Vec<_> = entries.iter().take(ENTRIES).map(precise).collect();
+    let shown: Vec<_> = entries.iter().take(ENTRIES).map(exact).collect();
     match entries.len() {
         1 => shown[0].clone(),
         n if n > ENTRIES => format!("({}, ...) with {n} entries", shown.join(", ")),
@@ -316,6 +316,7 @@ mod tests {
         check(Domain::from_bounds(&[(-1.0, 0.5)]).unwrap(), 1, "the interval [-1, 1/2]");
         check(Domain::from_bounds(&[(-1.0, 1.0); 784]).unwrap(), 784, "the box [-1, 1]^784");
         check(Domain::from_bounds(&[(0.0, 1.0), (0.0, 2.0)]).unwrap(), 2, "the box [0, 1] x [0, 2]");
+        check(Domain::from_bounds(&[(0.0, 0.99999)]).unwrap(), 1, "the interval [0, 0.99999]");
         check(Domain::orthant(2), 2, "the box [0, inf)^2");
         let below = Interval { lower: None, upper: Some(r("1/3")) };
         let mut sides = vec![below; 5];

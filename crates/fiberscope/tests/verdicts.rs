@@ -76,6 +76,16 @@ fn a_bound_as_large_as_the_outputs_is_no_rounding() {
     }
 }
 
+/// The zero function has no row to align; the networks are compared as they stand.
+#[test]
+fn a_tolerance_around_zero() {
+    let constant = |y: f64| network(&[(&[&[0.0]], &[y])]);
+    let options = EquivalenceOptions { tolerance: Some(1.0), ..in_doubles() };
+    let verdict = asked(&constant(0.0), &constant(0.25), &unit(1), &options).verdict;
+    let Verdict::EquivalentUpToRounding { agreement, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!(agreement.bound(), Some(&Rational::dyadic(1, -2)));
+}
+
 /// Outputs that differ by 1/4 everywhere: within 1/4, and within nothing less.
 #[test]
 fn a_tolerance_is_a_question_about_that_number() {

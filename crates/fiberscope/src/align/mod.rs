@@ -172,11 +172,20 @@ fn same_shape(a: &Network, b: &Network) -> Result<(), AlignError> {
 
 /// The Euclidean distance of the parameters of two networks of the same shape.
 fn distance(a: &Network, b: &Network) -> f64 {
-    let squares = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
-    let layer = |(x, y): (&Layer, &Layer)| {
-        squares(x.weight().entries(), y.weight().entries()) + squares(x.bias(), y.bias())
+    let gaps = || {
+        let layers = a.layers().iter().zip(b.layers());
+        layers.flat_map(|(x, y)| {
+            let weights = x.weight().entries().iter().zip(y.weight().entries());
+            weights.chain(x.bias().iter().zip(y.bias())).map(|(x, y)| x - y)
+        })
     };
-    a.layers().iter().zip(b.layers()).map(layer).sum::<f64>().sqrt()
+    let sum = gaps().map(|gap| gap * gap).sum::<f64>();
+    if sum.is_finite() {
+        return sum.sqrt();
+    }
+    // The squares of large numbers are beyond the doubles.
+    let largest = gaps().fold(0.0f64, |most, gap| most.max(gap.abs()));
+    largest * gaps().map(|gap| (gap / largest) * (gap / largest)).sum::<f64>().sqrt()
 }
 
 /// A network of `B`'s orbit: neuron `i` of a layer is neuron `order[i]` of `B` times `factors[i]`.

@@ -36,7 +36,7 @@ impl NearRelabelling {
     }
 }
 
-/// Permutations and scalings of `B` after which all parameters agree with those of `A` to [`CLOSE`], relatively and one by one; `None` if none were found in time.
+/// Permutations and scalings of `B` after which all parameters agree with those of `A` to 1/1024, relatively and one by one; `None` if none were found in time.
 ///
 /// ```
 /// use fiberscope::align::near_relabelling;

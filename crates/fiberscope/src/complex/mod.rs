@@ -52,13 +52,13 @@ pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
-pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds, near_relabellings};
+pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds, near_relabellings, rows_tell};
 pub use slice::on_plane;
 pub use stream::{
     ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
 };
 pub use transparency::{LayerTransparency, Transparency, TransparencyLimits};
-pub use walk::{Walked, region_bound, walk_regions};
+pub use walk::{Walked, exact_region_bound, region_bound, walk_regions};
 pub use weights::{WeightedFacet, weigh_by_paths};
 
 /// Why a complex is not computed.

@@ -216,6 +216,17 @@ pub fn find_relabelling(a: &Network, b: &Network) -> Option<Vec<Relabelling>> {
     is_relabelled(a, b, &found).then_some(found)
 }
 
+/// Whether the rows of every hidden layer tell its neurons apart: none is zero, none a positive multiple of another. Then [`find_relabelling`] misses none.
+pub fn rows_tell(network: &Network) -> bool {
+    network.hidden_layers().iter().all(|layer| {
+        let rows = rows(layer, None);
+        let alone = |i: usize| {
+            rows[i].iter().any(|x| !x.is_zero()) && (0..i).all(|j| multiple(&rows[i], &rows[j]).is_none())
+        };
+        (0..rows.len()).all(alone)
+    })
+}
+
 /// The relabelling of every hidden layer that nearly turns `a` into `b`, with the largest difference of corresponding parameters, relative to the larger
 /// one, exactly ([`crate::align::near_relabelling`]); `None` if none was found in time.
 pub fn near_relabellings(

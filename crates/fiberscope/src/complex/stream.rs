@@ -193,7 +193,7 @@ impl CountState {
 
     /// The part of the domain's volume that is finished.
     fn explored(&self, frame: &Frame) -> f64 {
-        1.0 - self.pending.iter().map(|tile| tile.share(frame)).sum::<f64>()
+        (1.0 - self.pending.iter().map(|tile| tile.share(frame)).sum::<f64>()).max(0.0)
     }
 }
 

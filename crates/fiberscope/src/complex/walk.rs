@@ -407,7 +407,24 @@ fn filter(
     cone.rounded(&cone.rows()[row], keep, &y).map(Side::Beyond)
 }
 
-/// An upper bound on the number of regions: the product over the layers of `sum_{k <= d} C(n_l, k)`, `d` the least width so far.
+/// The bound of [`region_bound`] exactly, for those who print it.
+pub fn exact_region_bound(network: &Network) -> Rational {
+    let relu = network.hidden_layers().iter().filter(|layer| layer.activation() == Activation::Relu);
+    let number = |n: usize| Rational::from(n as i64);
+    let (mut d, mut bound) = (network.input_width(), Rational::ONE);
+    for n in relu.map(|layer| layer.width()) {
+        let (mut term, mut sum) = (Rational::ONE, Rational::ONE);
+        for k in 1..=d.min(n) {
+            term = &(&term * &number(n - k + 1)) / &number(k);
+            sum += &term;
+        }
+        bound = &bound * &sum;
+        d = d.min(n);
+    }
+    bound
+}
+
+/// An upper bound on the number of regions, up to rounding: the product over the layers of `sum_{k <= d} C(n_l, k)`, `d` the least width so far.
 pub fn region_bound(network: &Network) -> f64 {
     let mut d = network.input_width();
     let mut bound = 1.0f64;

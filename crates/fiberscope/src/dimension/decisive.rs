@@ -169,6 +169,8 @@ pub struct FullDimension {
     pub regions: usize,
     /// The regions whose rows were used: no more than were needed, or than can raise the rank, with a margin.
     pub regions_used: usize,
+    /// Whether the memory did not hold the rows of all regions that were needed.
+    pub out_of_memory: bool,
     /// How much of the domain they cover.
     pub coverage: Coverage,
     /// The number `D` of parameters.
@@ -194,7 +196,9 @@ pub fn full_functional_dimension(
     let most = (3 * scaling).div_ceil(rows_per_region).max(64);
     // The factors of one region after the other, in half of the memory: fewer regions give a lower bound, too.
     let per_region = Factors::bytes(network, widths[0] + 1).max(1);
-    let most = most.min((options.room() / 2 / per_region).max(1));
+    let fit = (options.room() / 2 / per_region).max(1);
+    let out_of_memory = fit < most.min(regions.count());
+    let most = most.min(fit);
     let few = regions.patterns.first(most);
     let complete = regions.coverage == Coverage::Complete;
     let rows = (regions.count() * rows_per_region) as f64;
@@ -221,6 +225,7 @@ pub fn full_functional_dimension(
         upper: if complete { rank.upper } else { scaling },
         regions: regions.count(),
         regions_used: used,
+        out_of_memory: out_of_memory && used < regions.count(),
         coverage: regions.coverage,
         parameters: parameters(&widths),
         bounds: batch.bounds,

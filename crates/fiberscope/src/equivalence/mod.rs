@@ -7,7 +7,7 @@
 //! 2. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
 //! 3. If one hidden layer is left behind the matched ones, hyperplane representations are compared
 //!    (module `tail`); without matched layers this decides.
-//! 4. Functions of one variable are decided by a walk over their breakpoints ([`compare_on_line`]).
+//! 4. Functions of one variable are decided by a walk over their breakpoints ([`fiberscope_check::compare_on_line`]).
 //! 5. Three layers with a bottleneck are decided for generic parameters (module `bottleneck`).
 //! 6. Networks that are not proved equal may agree up to rounding (module `rounding`), if that is wanted.
 //! 7. Points near boundaries of both networks are tried ([`mod@falsify`]).

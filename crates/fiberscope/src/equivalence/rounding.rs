@@ -64,7 +64,7 @@ pub fn align(
             bound,
         });
         if keep(&mut best, direct, enough) {
-            break;
+            return best;
         }
         // What holds everywhere holds on the box; fewer moves leave more of the neurons recognisable.
         let found = [&Domain::Space, domain].into_iter().any(|reduced_on| {
@@ -73,9 +73,19 @@ pub fn align(
             keep(&mut best, aligned, enough)
         });
         if found {
-            break;
+            return best;
         }
     }
+    // As they stand.
+    let plain = rounding_bound(&exact_a, &exact_b, domain).ok().map(|bound| Aligned {
+        evidence: Evidence::Rounding {
+            a: MoveChain::default(),
+            b: MoveChain::default(),
+            bound: bound.clone(),
+        },
+        bound,
+    });
+    keep(&mut best, plain, enough);
     best
 }
 

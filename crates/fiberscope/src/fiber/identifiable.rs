@@ -159,6 +159,11 @@ impl Fiber {
             return no(format!("fewer neurons have the same function on visible hyperplanes: {violation}"));
         }
         match other_orientation(layer) {
+            Some(None) if self.own().is_ok_and(|own| layer.is_generic(&own) == Some(false)) => {
+                Identifiability::Unknown {
+                    reason: "the parameter is not generic; in the pieces of its fiber there are only its permutations and scalings".into(),
+                }
+            }
             Some(None) => Identifiability::Yes { reason: self.reason() },
             Some(Some(orientation)) => no(format!("other neurons have the same affine map together: the orientation {orientation} has points, too")),
             None => Identifiability::Unknown {

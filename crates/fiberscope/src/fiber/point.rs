@@ -148,7 +148,7 @@ impl Fiber {
         }
     }
 
-    /// The piece of the given parameter, or why it lies in none. Where a hyperplane is hidden, the signs are those of [`BottleneckFiber::orientation_of`].
+    /// The piece of the given parameter, or why it lies in none. Where a hyperplane is hidden, the signs are those of the other rows of layer 1.
     pub fn own(&self) -> Result<Piece, Violation> {
         match self {
             Fiber::OneHiddenLayer(fiber) => fiber.own(),

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::bail;
 use fiberscope::complex::{
     BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Relabelling, Transparency,
-    TransparencyLimits, region_bound,
+    TransparencyLimits, exact_region_bound,
 };
 use fiberscope_answer::folds::{self, FoldAnswer, Matched, relabelling};
 use fiberscope_core::{Network, Rational, decimal};
@@ -69,7 +69,7 @@ fn stopped(
     transparency: &Transparency,
     output: &Output,
 ) -> anyhow::Result<Answer> {
-    let bound = region_bound(network);
+    let bound = decimal::upper(&exact_region_bound(network));
     let transparent = match (transparency.opaque(), &transparency.unknown()[..]) {
         (None, []) => format!("yes ({} linear programs)", transparency.programs),
         (None, open) => {
@@ -79,7 +79,7 @@ fn stopped(
         (Some((layer, x)), _) => off(layer, x),
     };
     let text = format!(
-        "stopped at a limit: more than {} regions or out of time; there may be up to {bound:.1e}\n  transparent            {transparent}\n",
+        "stopped at a limit: more than {} regions or out of time; there may be up to {bound}\n  transparent            {transparent}\n",
         args.max_regions
     );
     output.result(&text, &folds::stopped(network, transparency))?;
@@ -167,11 +167,18 @@ fn matched(found: &Matched, output: &Output) -> anyhow::Result<Answer> {
             format!("the functions differ: near x = {x:?} the first bends and the second is affine\n"),
             Answer::No,
         ),
-        Matched::Unmatched(reason) => (
+        Matched::Unmatched { reason, certain: true } => (
             format!(
                 "no permutation and scaling of neurons turns the first network into the second: {reason}\n"
             ),
             Answer::No,
+        ),
+        Matched::Unmatched { reason, certain: false } => (
+            format!(
+                "undecided: no permutation and scaling of neurons that turns the first network into the second was found, and neurons that are \
+                 zero or multiples of each other leave open whether there is one: {reason}\n"
+            ),
+            Answer::Undecided,
         ),
         Matched::Relabelled { layers, open } => {
             if let Some(reason) = open {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, ComplexError, ComplexLimits, CountOutcome, CountProgress,
-    CountState, Method, PolyhedralComplex, count_cells_saving, region_bound, walk_regions,
+    CountState, Method, PolyhedralComplex, count_cells_saving, exact_region_bound, walk_regions,
 };
 use fiberscope_answer::complex::{self, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
-use fiberscope_core::Domain;
+use fiberscope_core::{Domain, decimal};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
@@ -233,9 +233,9 @@ impl Job<'_> {
         state: Option<CountState>,
         output: &Output,
     ) -> anyhow::Result<Answer> {
-        let bound = region_bound(self.view.network);
+        let bound = decimal::upper(&exact_region_bound(self.view.network));
         let mut text = format!(
-            "stopped at a limit: about {regions} regions so far on {} ({:.1} % of its volume); there may be up to {bound:.1e}\n",
+            "stopped at a limit: about {regions} regions so far on {} ({:.1} % of its volume); there may be up to {bound}\n",
             self.view.place(),
             100.0 * explored.max(0.0)
         );
