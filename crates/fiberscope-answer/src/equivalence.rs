@@ -271,7 +271,15 @@ fn tolerance_text(tolerance: &Rational) -> String {
 /// A vector, shortened where it is long.
 fn point(xs: &[Rational]) -> String {
     const SHOWN: usize = 8;
-    let numbers: Vec<_> = xs.iter().take(SHOWN).map(exact).collect();
+    let shown = |x: &Rational| match x.to_f64() {
+        near if (near == 0.0 || (1e-6..1e17).contains(&near.abs()))
+            && Rational::from_f64(near).as_ref() == Some(x) =>
+        {
+            near.to_string()
+        }
+        _ => exact(x),
+    };
+    let numbers: Vec<_> = xs.iter().take(SHOWN).map(shown).collect();
     let rest = if xs.len() > SHOWN { format!(", ... ({} in all)", xs.len()) } else { String::new() };
     format!("({}{rest})", numbers.join(", "))
 }

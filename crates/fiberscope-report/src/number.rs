@@ -11,9 +11,9 @@ pub fn short(x: &Rational) -> String {
     exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| decimal(x, 4))
 }
 
-/// An integer or a fraction of up to 20 characters; otherwise a decimal that determines the double.
+/// An integer or a fraction of up to 20 characters; otherwise as [`exact`].
 pub fn precise(x: &Rational) -> String {
-    exact_if(x, |part| part.len() <= 10).unwrap_or_else(|| decimal(x, 17))
+    exact_if(x, |part| part.len() <= 10).unwrap_or_else(|| exact(x))
 }
 
 /// A number that is told apart from every other of its kind: a short fraction, the shortest decimal that determines the double, or the fraction itself; `about` a

@@ -7,7 +7,7 @@ use fiberscope_core::{
 };
 
 use crate::moves::enumeration;
-use crate::number::{exact, grouped, short};
+use crate::number::{exact, grouped, precise, short};
 
 /// Lists of layers longer than this are cut in the middle.
 const LAYERS: usize = 12;
@@ -249,7 +249,7 @@ pub fn witness(evidence: &Evidence) -> Option<[(&'static str, String); 3]> {
 
 fn vector(entries: &[Rational]) -> String {
     const ENTRIES: usize = 8;
-    let shown: Vec<_> = entries.iter().take(ENTRIES).map(exact).collect();
+    let shown: Vec<_> = entries.iter().take(ENTRIES).map(precise).collect();
     match entries.len() {
         1 => shown[0].clone(),
         n if n > ENTRIES => format!("({}, ...) with {n} entries", shown.join(", ")),
