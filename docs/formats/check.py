@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A second checker for Fiberscope certificates, written from the format page alone.
+"""A second checker for Fiberscope certificates, after the format page.
 
     python3 check.py CERT A.json B.json [--box LO,HI | --box FILE.json | --space]
                      [--claim equivalent|different|within=EPS] [--time-limit SECONDS] [--json]
