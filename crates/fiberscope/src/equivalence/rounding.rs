@@ -76,15 +76,16 @@ pub fn align(
             return best;
         }
     }
-    // As they stand.
-    let plain = rounding_bound(&exact_a, &exact_b, domain).ok().map(|bound| Aligned {
-        evidence: Evidence::Rounding {
-            a: MoveChain::default(),
-            b: MoveChain::default(),
-            bound: bound.clone(),
-        },
-        bound,
-    });
+    // A tolerance asks for a bound only, however the parameters differ: as they stand.
+    let plain =
+        tolerance.and_then(|_| rounding_bound(&exact_a, &exact_b, domain).ok()).map(|bound| Aligned {
+            evidence: Evidence::Rounding {
+                a: MoveChain::default(),
+                b: MoveChain::default(),
+                bound: bound.clone(),
+            },
+            bound,
+        });
     keep(&mut best, plain, enough);
     best
 }
