@@ -4,7 +4,7 @@
 //! arithmetic. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
 //! code that finds certificates: only the rules of `docs/formats/certificate-v1.md`, in its order.
 //!
-//! A certificate in memory ([`check`]) and one that comes as a stream ([`check_reader`]) go through the same [`Verifier`], which takes the
+//! A certificate in memory ([`check`]) and one that comes as a stream ([`check_reader`]) go through the same `Verifier`, which takes the
 //! head and then the nodes or breakpoints one by one. A certificate proves its own claim on its own domain; whether that answers what somebody
 //! wants to know is the matter of a [`Question`].
 //!
