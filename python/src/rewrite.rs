@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
-use fiberscope::anatomy::examine;
+use fiberscope::anatomy::examine_until;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
@@ -30,12 +30,13 @@ use crate::work::{Terms, work};
 pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<(String, String)> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let precision = net.precision.name();
-    work(py, &terms, move |_| {
+    work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let anatomy = examine(&network, &domain);
+        let anatomy = examine_until(&network, &domain, &watch.deadline);
         let mut value = json::anatomy(&anatomy);
         value["model"] = json!(name);
         value["precision"] = json!(precision);
+        value["limit"] = json!(watch.deadline.limit().map(|limit| limit.name()));
         Ok((value.to_string(), text::anatomy(&name, &anatomy)))
     })
 }

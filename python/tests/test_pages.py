@@ -120,6 +120,7 @@ def test_an_interrupt_ends_the_command():
             time.sleep(2)
             assert child.poll() is None
             child.send_signal(signal.SIGINT)
-            assert child.wait(timeout=20) == -signal.SIGINT
+            # What was found until then is handed over.
+            assert child.wait(timeout=20) in (0, 3)
         finally:
             child.kill()
