@@ -300,3 +300,21 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
     assert!(parameters >= 50 && outputs >= 80 && different >= 150, "{parameters} {outputs} {different}");
     assert!(worst <= 12.0, "{worst} units");
 }
+
+/// A flip of a hidden hyperplane adds a large row to a small one; what differs in the small one is no rounding, although the sums agree to six digits.
+#[test]
+fn sums_do_not_hide_a_difference() {
+    let a = network(&[
+        (&[&[-6.625, 3.5, 6.25, 6.875], &[-5.5, -1.5, 0.125, 6.5]], &[-5.625, -7.0]),
+        (&[&[0.0625, -8.0]], &[-6.125]),
+        (&[&[-7.375]], &[0.625]),
+    ]);
+    let b = network(&[
+        (&[&[-0.6875, -0.1875, 0.015625, 0.8125], &[-26.4921875, 14.0, 25.0, 27.5]], &[-0.875, -22.5]),
+        (&[&[-1024.0, 0.25]], &[-98.0]),
+        (&[&[-0.4609375]], &[0.625]),
+    ]);
+    let options = EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
+    let verdict = asked(&a, &b, &Domain::Space, &options).verdict;
+    assert!(matches!(verdict, Verdict::Different { .. }), "{verdict:?}");
+}
