@@ -23,7 +23,7 @@
 //! checker is [`fiberscope_check`].
 //!
 //! ```
-//! use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
+//! use fiberscope::{Activation, Domain, Layer, Matrix, Network};
 //!
 //! let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
 //! let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
@@ -40,6 +40,12 @@
 
 pub use fiberscope_check as check;
 pub use fiberscope_core as core;
+
+pub use fiberscope_core::{
+    Activation, Certificate, Claim, Digest, Domain, Evidence, Interval, Layer, Matrix, Move, MoveChain,
+    Network, Neuron, Rational,
+};
+pub use limit::Deadline;
 
 pub mod align;
 pub mod anatomy;
