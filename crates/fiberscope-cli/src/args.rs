@@ -93,6 +93,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     const LONGEST: f64 = 3.2e10;
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(seconds),
+        Ok(seconds) if seconds > LONGEST => Err("expected at most 3.2e10 seconds, a thousand years".into()),
         _ => Err("expected a positive number of seconds".into()),
     }
 }

@@ -74,8 +74,10 @@ pub enum ComplexError {
     HalfBounded { input: usize },
     #[error("input {input}: an end of the box is no double")]
     NotDouble { input: usize },
-    #[error("{inputs} inputs: a box has 2^{inputs} corners; at most {most} inputs are possible here")]
-    TooManyInputs { inputs: usize, most: usize },
+    #[error(
+        "{dimensions} dimensions: a box of that many has 2^{dimensions} corners; at most {most} are possible here"
+    )]
+    TooManyDimensions { dimensions: usize, most: usize },
     #[error("the state belongs to another network or domain, or is damaged")]
     OtherState,
 }

@@ -69,7 +69,7 @@ impl PolyhedralComplex {
     ) -> Result<Built, ComplexError> {
         let mut frame = Frame::new(network, domain)?;
         if frame.dimension() > 12 {
-            return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: 12 });
+            return Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: 12 });
         }
         let most = limits.regions.unwrap_or(u64::MAX);
         let go_on = |regions: usize| {

@@ -138,7 +138,7 @@ pub fn count_cells_saving(
 ) -> Result<CountOutcome, ComplexError> {
     let mut frame = Frame::new(network, domain)?;
     if frame.dimension() > CORNERS {
-        return Err(ComplexError::TooManyInputs { inputs: frame.dimension(), most: CORNERS });
+        return Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: CORNERS });
     }
     let digest = Digest::of(network).to_string();
     let mut start = None;
