@@ -140,6 +140,19 @@ pub struct ReadArgs {
     /// The normalisation header of NNet files: part of the network, or left out
     #[arg(long, value_name = "CHOICE", default_value = "fold")]
     pub nnet_normalization: NnetNormalization,
+    /// The value of an ONNX graph that the questions are about, if it is not its only output
+    #[arg(long = "output", id = "graph_output", value_name = "NAME")]
+    pub graph_output: Option<String>,
+    /// The shape of an input of an ONNX graph, batch included, such as image=1x3x32x32
+    #[arg(long = "shape", value_name = "NAME=AxBxC", value_parser = shape)]
+    pub shapes: Vec<(String, Vec<usize>)>,
+}
+
+fn shape(text: &str) -> Result<(String, Vec<usize>), String> {
+    let expected = || "expected NAME=AxBxC, such as image=1x3x32x32".to_owned();
+    let (name, dims) = text.rsplit_once('=').ok_or_else(expected)?;
+    let dims = dims.split('x').map(str::parse).collect::<Result<Vec<usize>, _>>().map_err(|_| expected())?;
+    if name.is_empty() || dims.contains(&0) { Err(expected()) } else { Ok((name.to_owned(), dims)) }
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -157,7 +170,8 @@ impl ReadArgs {
             NnetNormalization::Fold => Normalization::Fold,
             NnetNormalization::Ignore => Normalization::Ignore,
         };
-        ReadOptions { normalization, ..ReadOptions::default() }
+        let (output, shapes) = (self.graph_output.clone(), self.shapes.clone());
+        ReadOptions { normalization, output, shapes, ..ReadOptions::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A network together with what its file said about it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use fiberscope_core::{Matrix, Network};
 
@@ -76,11 +77,23 @@ pub struct ReadOptions {
     /// The most entries a matrix may have that the file does not hold as such (convolutions written
     /// out as matrices). Protects against small files that describe huge networks.
     pub max_dense_entries: usize,
+    /// For ONNX files: the value that the questions are about, if it is not the only output.
+    pub output: Option<String>,
+    /// For ONNX files: shapes of inputs, batch included, that the file leaves open or that are to be others.
+    pub shapes: Vec<(String, Vec<usize>)>,
+    /// For ONNX files: the folder of the model, in which its numbers may stand in other files.
+    pub folder: Option<PathBuf>,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { normalization: Normalization::default(), max_dense_entries: 1 << 24 }
+        ReadOptions {
+            normalization: Normalization::default(),
+            max_dense_entries: 1 << 26,
+            output: None,
+            shapes: Vec::new(),
+            folder: None,
+        }
     }
 }
 

@@ -40,7 +40,9 @@ fn load_file(path: &Path, options: &ReadOptions) -> Result<Model, IoError> {
     }
     let read = reader(path, READABLE)?;
     let bytes = std::fs::read(path).map_err(|source| file_error(path, source))?;
-    read(&bytes, options).map_err(|source| format_error(path, source))
+    let folder = path.parent().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    let options = ReadOptions { folder: folder.map(Path::to_owned), ..options.clone() };
+    read(&bytes, &options).map_err(|source| format_error(path, source))
 }
 
 /// Reads a network from the contents of a file with this name, where there are no files.

@@ -44,7 +44,9 @@ const LONGEST: usize = 64 << 10;
 
 fn model(read: fn(&[u8], &ReadOptions) -> Result<Model, FormatError>, bytes: &[u8]) {
     for normalization in [Normalization::Fold, Normalization::Ignore] {
-        drop(read(bytes, &ReadOptions { normalization, max_dense_entries: MAX_DENSE_ENTRIES }));
+        let options =
+            ReadOptions { normalization, max_dense_entries: MAX_DENSE_ENTRIES, ..ReadOptions::default() };
+        drop(read(bytes, &options));
     }
 }
 

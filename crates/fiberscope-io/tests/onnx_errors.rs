@@ -135,27 +135,25 @@ fn graphs_that_are_no_chain() {
     check(&model(&[], &[], &[], &y), "the graph has no input");
     check(&model(&[], &[], &x, &[]), "the graph has no output");
     let two = [value("x", &[1, 3]), value("z", &[1, 3])];
-    check(&model(&[], &[], &two, &y), "the graph has inputs `x` and `z`; expected one input");
-    check(&model(&[], &[], &x, &two), "the graph has outputs `x` and `z`; expected one output");
+    check(
+        &model(&[node("Relu", &["x"], "z", &[])], &[], &x, &two),
+        "the graph has several outputs; choose a value by its name (--output); the outputs are `x`, `z`",
+    );
     check(&model(&[], &[], &x, &y), "output `y` is made by no node");
     check(
         &graph(&[gemm("a", "b"), gemm("b", "a")], &[]),
-        "node `n_b` (Gemm): reads `a`, which is made only later (a cycle, or nodes out of order)",
+        "node `n_b` (Gemm): it reads what is made from its own value (a cycle)",
     );
     check(
         &graph(&[gemm("y", "y")], &[]),
-        "node `n_y` (Gemm): reads `y`, which is made only later (a cycle, or nodes out of order)",
+        "node `n_y` (Gemm): it reads what is made from its own value (a cycle)",
     );
     check(&graph(&[gemm("z", "y")], &[]), "node `n_y` (Gemm): reads `z`, which nothing makes");
     check(
-        &graph(&[node("Relu", &["x"], "a", &[]), node("Add", &["x", "a"], "y", &[])], &[]),
-        "node `n_y` (Add): reads `x` and `a`, which both depend on the input; expected a single chain of layers",
-    );
-    check(
         &graph(&[node("Mul", &["x", "x"], "y", &[])], &[]),
-        "node `n_y` (Mul): reads `x` and `x`, which both depend on the input; expected a single chain of layers",
+        "node `n_y` (Mul): reads `x` and `x`, which both depend on the input; the result is not piecewise linear",
     );
-    check(&graph(&[node("Relu", &["v"], "y", &[])], &[]), "output `y` does not depend on the input");
+    check(&graph(&[node("Neg", &["v"], "y", &[])], &[]), "output `y` does not depend on the input");
     check(
         &graph(&[node("Relu", &["x"], "a", &[]), node("Relu", &["x"], "a", &[])], &[]),
         "the value `a` is made twice",
@@ -174,16 +172,20 @@ fn graphs_that_are_no_chain() {
 
 #[test]
 fn operators_that_are_not_read() {
-    let nonlinear = "this is not a ReLU network: the only nonlinear operator may be Relu";
-    for operator in ["Softmax", "Sigmoid", "Tanh", "MaxPool", "LeakyRelu"] {
+    let nonlinear = "this operator is not piecewise linear; a value before it can be read (--output NAME)";
+    for operator in ["Softmax", "Sigmoid", "Tanh", "Elu", "Gelu"] {
         check(
-            &graph(&[node(operator, &["x"], "y", &[])], &[]),
-            &format!("node `n_y` ({operator}): {nonlinear}"),
+            &graph(&[node(operator, &["x"], "h", &[]), node("Relu", &["h"], "y", &[])], &[]),
+            &format!("node `n_h` ({operator}): {nonlinear}"),
         );
     }
     check(
         &graph(&[node("Gather", &["x", "v"], "y", &[])], &[]),
-        "node `n_y` (Gather): expected a chain of Gemm, MatMul, Conv, Relu, arithmetic with constants and changes of shape",
+        "node `n_y` (Gather): its indices are no integers",
+    );
+    check(
+        &graph(&[node("NonZero", &["x"], "y", &[])], &[]),
+        "node `n_y` (NonZero): this operator cannot be read; a value before it can (--output NAME)",
     );
     check(
         &graph(&[node("Relu", &["x"], "y", &[]).bytes(7, "com.microsoft")], &[]),
@@ -196,7 +198,7 @@ fn operators_that_are_not_read() {
     let branch = Proto::default().bytes(1, "then_branch").bytes(6, &nested.0);
     check(
         &graph(&[node("If", &["x"], "y", &[branch])], &[]),
-        "node `n_y` (If): it contains a graph; expected a plain chain of layers",
+        "node `n_y` (If): it contains a graph; expected one graph without loops and choices",
     );
     check(
         &graph(&[node("Div", &["v", "x"], "y", &[])], &[]),
@@ -207,24 +209,12 @@ fn operators_that_are_not_read() {
         "node `n_y` (Div): it divides by zero",
     );
     check(
-        &graph(&[node("Gemm", &["x", "w"], "y", &[int("transA", 1)])], &[]),
-        "node `n_y` (Gemm): it transposes its input (transA = 1); expected transA = 0",
-    );
-    check(
         &graph(&[node("Gemm", &["w", "x"], "y", &[])], &[]),
         "node `n_y` (Gemm): its input 2 depends on the input of the network; expected a constant",
     );
     check(
         &graph(&[node("Cast", &["x"], "y", &[int("to", 7)])], &[]),
         "node `n_y` (Cast): expected a cast to floating-point numbers, found int64",
-    );
-    check(
-        &graph(&[node("Add", &["x", "t"], "y", &[])], &[tensor("t", &[2, 1], &[1.0, 2.0])]),
-        "node `n_y` (Add): the constant would repeat the value of shape 1 x 3 to 2 x 3",
-    );
-    check(
-        &graph(&[node("Shape", &["v"], "s", &[]), node("Add", &["x", "s"], "y", &[])], &[]),
-        "node `n_s` (Shape): constants are not computed through this operator, only through Constant, Identity, Cast, Transpose, Flatten, Reshape, Squeeze, Unsqueeze",
     );
     check(
         &graph(&[node("Dropout", &["x", "v", "t"], "y", &[])], &[raw("t", &[], &[1], 9)]),
@@ -250,10 +240,6 @@ fn shapes_that_do_not_fit() {
     check(
         &graph(&[node("Gemm", &["x", "w", "v"], "y", &[int("transB", 1)])], &[]),
         "node `n_y` (Gemm): its bias has shape 3; expected 1 x 2",
-    );
-    check(
-        &graph(&[node("Add", &["x", "w"], "y", &[])], &[tensor("o", &[2], &[1.0, 0.0])]),
-        "node `n_y` (Add): the constant would repeat the value of shape 1 x 3 to 2 x 3",
     );
     check(
         &graph(&[node("Add", &["x", "o"], "y", &[])], &[tensor("o", &[2], &[1.0, 0.0])]),
@@ -321,7 +307,7 @@ fn inputs_that_are_not_known() {
     );
     check(
         &with(typed("x", 1, &[open("n"), open("height")])),
-        "input `x`: dimension 2 is `height`; expected a number (only the batch may be open)",
+        "input `x`: dimension 2 is `height`; expected a number (only the batch may be open; state the shape (--shape NAME=1x3x32x32))",
     );
     check(
         &with(typed("x", 1, &[known(1), known(0)])),
@@ -377,7 +363,7 @@ fn tensors_that_do_not_hold_what_they_say() {
         Proto::default().int(1, 3).int(1, 2).int(2, 1).bytes(8, "t").bytes(13, &location.0).int(14, 1);
     check(
         &with(external),
-        "initializer `t`: its numbers are in the file `model.onnx.data`; save the model with its data inside (onnx.save_model without save_as_external_data)",
+        "initializer `t`: its numbers are in another file; there is no folder to look for `model.onnx.data` in; save the model with its data inside (onnx.save_model without save_as_external_data)",
     );
     check(&with(tensor("t", &[3, 0], &[])), "node `n_y` (Gemm): its result is empty");
     check(

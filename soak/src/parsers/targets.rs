@@ -161,7 +161,7 @@ fn boxes(bytes: &[u8], laws: bool) -> Reading {
 type Read = fn(&[u8], &ReadOptions) -> Result<Model, FormatError>;
 
 fn model(read: Read, bytes: &[u8], laws: bool) -> Reading {
-    let options = ReadOptions { normalization: Normalization::Fold, max_dense_entries: MAX_DENSE_ENTRIES };
+    let options = ReadOptions { max_dense_entries: MAX_DENSE_ENTRIES, ..ReadOptions::default() };
     match read(bytes, &options) {
         Ok(model) => {
             if laws && model.network.parameter_count() < 2000 {

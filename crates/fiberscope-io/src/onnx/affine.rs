@@ -1,7 +1,8 @@
 //! The affine map between two ReLUs, kept as it stands in the file until it becomes a layer.
 //!
-//! A [`Monomial`] map is `y_i = s_i x_{p(i)} + t_i` with rational `s`, `t` and a permutation `p`.
-//! [`Affine`] is `x -> post(W pre(x) + b)`; its layer has the entries
+//! A [`Monomial`] map is `y_i = s_i x_{p(i)} + t_i` with rational `s`, `t`: it takes entries, in any order and
+//! as often as it likes. [`Affine`] is `x -> post(W pre(x) + b)`, where `pre` takes no entry twice if there is
+//! a matrix behind it; its layer has the entries
 //!
 //! ```text
 //! s_i W_{rj} p_j  in column q(j),    s_i (b_r + sum_j W_{rj} u_j) + t_i,    r = source of row i,
@@ -11,12 +12,12 @@
 //! computed without error and rounded once, to the nearest double (only shifts `u` that are no sums of
 //! three doubles are cut, at a relative `2^-159`).
 
-use fiberscope_core::{Activation, Layer, Matrix, Rational};
+use fiberscope_core::{Matrix, Rational};
 
 use super::exact_sum::ExactSum;
 
 /// `y_i = scale_i * x[source_i] + shift_i`; what is left out is the identity.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Monomial {
     source: Option<Vec<usize>>,
     scale: Option<Vec<Rational>>,
@@ -24,19 +25,31 @@ struct Monomial {
 }
 
 impl Monomial {
-    fn is_permutation(&self) -> bool {
+    fn is_selection(&self) -> bool {
         self.scale.is_none() && self.shift.is_none()
     }
 
     fn is_identity(&self) -> bool {
-        self.source.is_none() && self.is_permutation()
+        self.source.is_none() && self.is_selection()
     }
 
     fn source(&self, i: usize) -> usize {
         self.source.as_ref().map_or(i, |source| source[i])
     }
 
-    fn permute(&mut self, new: &[usize]) {
+    /// The number of entries that it gives on `input` of them.
+    fn output(&self, input: usize) -> usize {
+        self.source.as_ref().map_or(input, Vec::len)
+    }
+
+    /// Whether no entry is taken twice.
+    fn is_injective(&self, input: usize) -> bool {
+        let Some(source) = &self.source else { return true };
+        let mut seen = vec![false; input];
+        source.iter().all(|&at| !std::mem::replace(&mut seen[at], true))
+    }
+
+    fn select(&mut self, new: &[usize]) {
         let take = |old: &mut Option<Vec<Rational>>| {
             if let Some(old) = old {
                 *old = new.iter().map(|&i| old[i].clone()).collect();
@@ -65,6 +78,7 @@ impl Monomial {
 }
 
 /// An affine map in the making.
+#[derive(Clone)]
 pub(super) struct Affine {
     input: usize,
     pre: Monomial,
@@ -78,9 +92,28 @@ impl Affine {
         Affine { input, pre: Monomial::default(), dense: None, post: Monomial::default() }
     }
 
+    /// Some of so many numbers, in this order.
+    pub(super) fn selection(input: usize, source: Vec<usize>) -> Self {
+        let pre = Monomial { source: Some(source), ..Monomial::default() };
+        Affine { input, pre, dense: None, post: Monomial::default() }
+    }
+
+    /// `x -> W x + b`.
+    pub(super) fn dense(weight: Matrix, bias: Vec<f64>) -> Self {
+        let input = weight.cols();
+        let dense = Some((weight, Some(bias)));
+        Affine { input, pre: Monomial::default(), dense, post: Monomial::default() }
+    }
+
+    /// The number of numbers that the map takes.
+    pub(super) fn input(&self) -> usize {
+        self.input
+    }
+
     /// The number of numbers that the map gives.
     pub(super) fn output(&self) -> usize {
-        self.dense.as_ref().map_or(self.input, |(weight, _)| weight.rows())
+        let before = self.pre.output(self.input);
+        self.dense.as_ref().map_or(before, |(weight, _)| self.post.output(weight.rows()))
     }
 
     /// Whether there is a matrix in the map.
@@ -88,9 +121,16 @@ impl Affine {
         self.dense.is_some()
     }
 
-    /// Whether the map only rearranges its input.
-    pub(super) fn is_permutation(&self) -> bool {
-        self.dense.is_none() && self.pre.is_permutation()
+    /// The entries that the map takes, if it does nothing else.
+    pub(super) fn taken(&self) -> Option<Vec<usize>> {
+        let plain = self.dense.is_none() && self.pre.is_selection();
+        plain.then(|| (0..self.output()).map(|i| self.pre.source(i)).collect())
+    }
+
+    /// The entry, factor and term of entry `i` of a map without a matrix.
+    pub(super) fn monomial(&self, i: usize) -> (usize, Option<&Rational>, Option<&Rational>) {
+        let Monomial { scale, shift, .. } = &self.pre;
+        (self.pre.source(i), scale.as_ref().map(|scale| &scale[i]), shift.as_ref().map(|shift| &shift[i]))
     }
 
     /// Whether the map is the identity.
@@ -98,14 +138,33 @@ impl Affine {
         self.dense.is_none() && self.pre.is_identity()
     }
 
+    /// Whether a matrix may follow: there is none yet, and no entry is taken twice.
+    pub(super) fn takes_matrix(&self) -> bool {
+        self.dense.is_none() && self.pre.is_injective(self.input)
+    }
+
+    /// The same map of the numbers at these places among `input` of them.
+    pub(super) fn moved(mut self, places: &[usize], input: usize) -> Self {
+        let before = self.pre.output(self.input);
+        self.pre.source = Some((0..before).map(|i| places[self.pre.source(i)]).collect());
+        self.input = input;
+        self
+    }
+
+    /// The same map without a matrix, of a list with more numbers behind, `input` in all.
+    pub(super) fn widened(self, input: usize) -> Self {
+        let places: Vec<usize> = (0..self.input).collect();
+        self.moved(&places, input)
+    }
+
     /// Follows the map by `x -> W x`. There must be no matrix in it yet.
     pub(super) fn multiply(&mut self, weight: Matrix) {
         self.dense = Some((weight, None));
     }
 
-    /// Follows the map by the permutation that takes entry `i` from place `source[i]`.
-    pub(super) fn permute(&mut self, source: &[usize]) {
-        self.last().permute(source);
+    /// Follows the map by the one that takes entry `i` from place `source[i]`.
+    pub(super) fn select(&mut self, source: &[usize]) {
+        self.last().select(source);
     }
 
     /// Follows the map by a multiplication of every entry.
@@ -147,22 +206,22 @@ impl Affine {
         if self.dense.is_some() { &mut self.post } else { &mut self.pre }
     }
 
-    /// The layer with this map, and whether its numbers are exact.
-    pub(super) fn into_layer(self, activation: Activation) -> (Layer, bool) {
+    /// The weight and bias of the map, and whether they are exact.
+    pub(super) fn into_matrix(self) -> (Matrix, Vec<f64>, bool) {
         let mut rounding = Rounding { exact: true };
         let (weight, bias) = match self.dense {
-            None => monomial_layer(&self.pre, self.input, &mut rounding),
+            None => monomial_matrix(&self.pre, self.input, &mut rounding),
             Some((weight, bias)) => {
                 let bias = bias.unwrap_or_else(|| vec![0.0; weight.rows()]);
                 if self.pre.is_identity() && self.post.is_identity() {
                     (weight, bias)
                 } else {
                     let bias = fold_bias(&self.pre, &weight, &bias, &self.post, &mut rounding);
-                    (fold_weight(&self.pre, weight, &self.post, &mut rounding), bias)
+                    (fold_weight(&self.pre, self.input, weight, &self.post, &mut rounding), bias)
                 }
             }
         };
-        (Layer::new(weight, bias, activation), rounding.exact)
+        (weight, bias, rounding.exact)
     }
 }
 
@@ -171,8 +230,9 @@ pub(super) fn exact(value: f64) -> Rational {
     Rational::from_f64(value).expect("constants are finite")
 }
 
-fn monomial_layer(map: &Monomial, width: usize, rounding: &mut Rounding) -> (Matrix, Vec<f64>) {
-    let mut weight = Matrix::from_fn(width, width, |_, _| 0.0);
+fn monomial_matrix(map: &Monomial, input: usize, rounding: &mut Rounding) -> (Matrix, Vec<f64>) {
+    let width = map.output(input);
+    let mut weight = Matrix::from_fn(width, input, |_, _| 0.0);
     for i in 0..width {
         weight[(i, map.source(i))] = map.scale.as_ref().map_or(1.0, |scale| rounding.nearest(&scale[i]));
     }
@@ -190,7 +250,7 @@ fn fold_bias(
     let shift = rounding.split(pre.shift.as_deref().unwrap_or(&[]));
     let fold = |i: usize| {
         let row = post.source(i);
-        if pre.shift.is_none() && post.is_permutation() {
+        if pre.shift.is_none() && post.is_selection() {
             return bias[row];
         }
         let mut sum = ExactSum::new();
@@ -210,17 +270,23 @@ fn fold_bias(
         }
         rounding.nearest(&value)
     };
-    (0..weight.rows()).map(fold).collect()
+    (0..post.output(weight.rows())).map(fold).collect()
 }
 
-fn fold_weight(pre: &Monomial, weight: Matrix, post: &Monomial, rounding: &mut Rounding) -> Matrix {
+fn fold_weight(
+    pre: &Monomial,
+    input: usize,
+    weight: Matrix,
+    post: &Monomial,
+    rounding: &mut Rounding,
+) -> Matrix {
     if pre.source.is_none() && pre.scale.is_none() && post.source.is_none() && post.scale.is_none() {
         return weight;
     }
-    let (rows, cols) = (weight.rows(), weight.cols());
+    let rows = post.output(weight.rows());
     let factors: Option<Vec<Factor>> =
         pre.scale.as_ref().map(|scale| scale.iter().map(Factor::new).collect());
-    let mut folded = Matrix::from_fn(rows, cols, |_, _| 0.0);
+    let mut folded = Matrix::from_fn(rows, input, |_, _| 0.0);
     for i in 0..rows {
         let row = weight.row(post.source(i));
         let scale = post.scale.as_ref().map(|scale| Factor::new(&scale[i]));
@@ -340,14 +406,14 @@ mod tests {
         let (gain, offset) = ([1.1, -2.0 / 3.0], [1e-9, 4.0]);
         let mut map = Affine::identity(3);
         map.shift(&rationals(&mean));
-        map.permute(&[2, 0, 1]);
+        map.select(&[2, 0, 1]);
         map.scale(&inverses(&deviation));
         map.multiply(weight.clone());
         map.set_bias(bias.to_vec());
         map.scale(&rationals(&gain));
-        map.permute(&[1, 0]);
+        map.select(&[1, 0]);
         map.shift(&rationals(&offset));
-        let (layer, is_exact) = map.into_layer(Activation::Relu);
+        let (weights, biases, is_exact) = map.into_matrix();
         assert!(!is_exact);
 
         let step_by_step = |x: &[Rational; 3]| -> Vec<Rational> {
@@ -359,13 +425,13 @@ mod tests {
             vec![&out(1) + &exact(offset[0]), &out(0) + &exact(offset[1])]
         };
         let zero = step_by_step(&[Rational::ZERO, Rational::ZERO, Rational::ZERO]);
-        assert_eq!(layer.bias(), [zero[0].to_f64(), zero[1].to_f64()]);
+        assert_eq!(biases, [zero[0].to_f64(), zero[1].to_f64()]);
         for j in 0..3 {
             let mut unit = [Rational::ZERO, Rational::ZERO, Rational::ZERO];
             unit[j] = Rational::ONE;
             let column = step_by_step(&unit);
             for i in 0..2 {
-                assert_eq!(layer.weight()[(i, j)], (&column[i] - &zero[i]).to_f64(), "weight {i} {j}");
+                assert_eq!(weights[(i, j)], (&column[i] - &zero[i]).to_f64(), "weight {i} {j}");
             }
         }
     }
@@ -392,13 +458,13 @@ mod tests {
     #[test]
     fn permutations_keep_every_bit() {
         let mut map = Affine::identity(2);
-        map.permute(&[1, 0]);
+        map.select(&[1, 0]);
         map.multiply(Matrix::from_rows(&[[0.1, -0.0], [1.0, 2.0]]).unwrap());
         map.set_bias(vec![-0.0, 1.0]);
-        map.permute(&[1, 0]);
-        map.permute(&[1, 0]);
-        let (layer, is_exact) = map.into_layer(Activation::Identity);
+        map.select(&[1, 0]);
+        map.select(&[1, 0]);
+        let (weight, bias, is_exact) = map.into_matrix();
         assert!(is_exact);
-        assert!(layer.weight()[(0, 0)].is_sign_negative() && layer.bias()[0].is_sign_negative());
+        assert!(weight[(0, 0)].is_sign_negative() && bias[0].is_sign_negative());
     }
 }

@@ -1,11 +1,11 @@
-//! The graph of a model: who makes which value, and the chain from the output back to the input.
+//! The graph of a model: who makes which value, in which order, and what the output needs.
 //!
-//! ONNX lists the nodes in topological order, so every name a node reads must have been made before
-//! it; this also excludes cycles. Names are kept as slices in a sorted list of small entries: a file may
-//! consist of nothing but names.
+//! Names are kept as slices in a sorted list of small entries: a file may consist of nothing but names.
+//! Nodes may stand in any order; a cycle is an error.
 
+use super::external::External;
 use super::proto::{Dimension, Node, Quoted, ValueInfo};
-use super::shape::MAX_RANK;
+use super::shape::{self, MAX_RANK};
 use super::tensor;
 use super::wire::Message;
 use crate::{FormatError, Precision};
@@ -15,10 +15,12 @@ pub(super) struct Graph<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     initializers: Vec<Message<'a>>,
     names: Names<'a>,
-    /// For each node, whether it depends on the graph's input.
-    depends: Vec<bool>,
-    input: ValueInfo<'a>,
-    output: &'a str,
+    inputs: Vec<ValueInfo<'a>>,
+    outputs: Vec<&'a str>,
+    /// The nodes, each after those whose values it reads.
+    order: Vec<usize>,
+    /// Where the numbers are that the file does not hold.
+    pub(super) files: External,
 }
 
 /// Where a value comes from.
@@ -26,33 +28,47 @@ pub(super) struct Graph<'a> {
 pub(super) enum Maker<'a> {
     Input,
     Initializer(Message<'a>),
-    /// The output of a node, and whether it is its first.
-    Node(usize, bool),
+    Node(usize),
 }
 
-/// A node of the chain.
-#[derive(Clone, Copy)]
-pub(super) struct Step {
-    /// The node.
-    pub(super) node: usize,
-    /// Which of its inputs is the chain's value; the others are constants.
-    pub(super) data: usize,
+/// One input of the graph: its name, its shape for a single sample, and the size of the batch in the file, if it
+/// is not 1.
+pub(super) struct Input<'a> {
+    pub(super) name: &'a str,
+    pub(super) dims: Vec<usize>,
+    pub(super) precision: Precision,
+    pub(super) batch: Option<usize>,
+}
+
+impl<'a> Input<'a> {
+    /// The same input with the first dimension of the file, if that was left out as a batch.
+    pub(super) fn whole(&self) -> Option<Self> {
+        let mut dims = self.dims.clone();
+        dims[0] = self.batch?;
+        Some(Input { dims, batch: None, ..*self })
+    }
 }
 
 impl<'a> Graph<'a> {
     /// Reads the graph of a model.
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+    pub(super) fn parse(bytes: &'a [u8], files: External) -> Result<Self, FormatError> {
         let model = Message::new(bytes, "the model");
         let Some(graph) = model.last(7)? else {
             return Err(FormatError::malformed("not an ONNX model: there is no graph in it"));
         };
         let lists = Lists::parse(graph.message("the graph")?)?;
         let names = Names::new(&lists)?;
-        let input = single("input", lists.inputs.iter().filter(|input| names.is_input(input.name)))?;
-        let output = single("output", lists.outputs.iter())?.name;
+        let inputs = lists.inputs.iter().copied().filter(|input| names.is_input(input.name)).collect();
+        let outputs = lists.outputs.iter().map(|output| output.name).collect();
         let Lists { nodes, initializers, .. } = lists;
-        let mut graph = Graph { nodes, initializers, names, depends: Vec::new(), input, output };
-        graph.check_order()?;
+        let mut graph = Graph { nodes, initializers, names, inputs, outputs, order: Vec::new(), files };
+        if graph.inputs.is_empty() {
+            return Err(FormatError::malformed("the graph has no input"));
+        }
+        if graph.outputs.is_empty() {
+            return Err(FormatError::malformed("the graph has no output"));
+        }
+        graph.order = graph.sorted()?;
         Ok(graph)
     }
 
@@ -61,138 +77,149 @@ impl<'a> Graph<'a> {
         Some(match self.names.find(name)? {
             Source::Input => Maker::Input,
             Source::Initializer(at) => Maker::Initializer(self.initializers[at as usize]),
-            Source::Output { node, is_first } => Maker::Node(node as usize, is_first),
+            Source::Output { node } => Maker::Node(node as usize),
         })
     }
 
-    /// The shape of the graph's input, where a symbolic first dimension counts as 1, and its type.
-    pub(super) fn input_shape(&self) -> Result<(Vec<usize>, Precision), FormatError> {
-        let who = format!("input {}", Quoted(self.input.name));
-        let Some((element, Some(shape))) = self.input.tensor_type()? else {
-            return Err(FormatError::malformed(format!("{who}: the file does not give its shape")));
-        };
-        let precision = tensor::float_type(element).ok_or_else(|| {
-            let found = tensor::type_name(element);
-            FormatError::unsupported(format!("{who}: expected floating-point numbers, found {found}"))
-        })?;
-        let mut dims = Vec::new();
-        let mut is_open = false;
-        for dimension in shape.dimensions() {
-            let at = dims.len() + 1;
-            if at > MAX_RANK {
-                return Err(FormatError::malformed(format!("{who}: it has more than {MAX_RANK} dimensions")));
-            }
-            dims.push(match dimension? {
-                Dimension::Known(dim @ 1..) => dim as usize,
-                // Some exporters write an open batch as 0 or -1.
-                Dimension::Known(dim) if at > 1 || dim < -1 => {
-                    let message = format!("{who}: dimension {at} is {dim}; expected a positive number");
-                    return Err(FormatError::malformed(message));
-                }
-                Dimension::Symbolic(name) if at > 1 => {
-                    let found = format!("dimension {at} is {}; expected a number", Quoted(name));
-                    return Err(FormatError::unsupported(format!(
-                        "{who}: {found} (only the batch may be open)"
-                    )));
-                }
-                _ => {
-                    is_open = true;
-                    1
-                }
-            });
-        }
-        if is_open && dims.len() == 1 {
-            let message = format!("{who}: its only dimension is open; expected the number of inputs");
-            return Err(FormatError::unsupported(message));
-        }
-        Ok((dims, precision))
+    /// The names of the outputs.
+    pub(super) fn outputs(&self) -> &[&'a str] {
+        &self.outputs
     }
 
-    /// The nodes between the graph's input and its output, in that order.
-    pub(super) fn chain(&self) -> Result<Vec<Step>, FormatError> {
-        let mut chain = Vec::new();
-        let mut value = self.output;
-        loop {
-            let node = match self.maker(value) {
-                Some(Maker::Input) => break,
-                Some(Maker::Node(node, true)) => node,
-                Some(Maker::Node(node, false)) => {
-                    let reason = format!("its output {} is used; expected the first", Quoted(value));
-                    return Err(self.nodes[node].unsupported(reason));
-                }
-                Some(Maker::Initializer(_)) => return Err(self.constant_output()),
-                None => {
-                    let message = format!("output {} is made by no node", Quoted(value));
-                    return Err(FormatError::malformed(message));
-                }
-            };
-            if !self.depends[node] {
-                return Err(self.constant_output());
-            }
-            let (data, name) = self.data_input(&self.nodes[node])?;
-            chain.push(Step { node, data });
-            value = name;
-        }
-        chain.reverse();
-        Ok(chain)
+    /// The name as the file spells it, if the graph has a value of this name.
+    pub(super) fn value(&self, name: &str) -> Option<&'a str> {
+        self.names.0.binary_search_by_key(&name, |(name, _)| name).ok().map(|at| self.names.0[at].0)
     }
 
-    /// The only input of the node that depends on the graph's input.
-    fn data_input(&self, node: &Node<'a>) -> Result<(usize, &'a str), FormatError> {
-        let mut found = None;
-        for (at, name) in node.inputs().enumerate() {
-            let name = name?;
-            if !self.depends_on_input(name) {
+    /// The nodes that a value needs, each after those whose values it reads.
+    pub(super) fn needed(&self, output: &str) -> Result<Vec<usize>, FormatError> {
+        let mut is_needed = vec![false; self.nodes.len()];
+        match self.maker(output) {
+            Some(Maker::Node(node)) => is_needed[node] = true,
+            Some(_) => {}
+            None => {
+                return Err(FormatError::malformed(format!("output {} is made by no node", Quoted(output))));
+            }
+        }
+        for &at in self.order.iter().rev() {
+            if !is_needed[at] {
                 continue;
             }
-            if let Some((_, first)) = found {
-                let both =
-                    format!("reads {} and {}, which both depend on the input", Quoted(first), Quoted(name));
-                return Err(node.unsupported(format!("{both}; expected a single chain of layers")));
+            for name in self.nodes[at].inputs() {
+                if let Some(Maker::Node(maker)) = self.maker(name?) {
+                    is_needed[maker] = true;
+                }
             }
-            found = Some((at, name));
         }
-        Ok(found.expect("the node was marked as depending on the input"))
+        Ok(self.order.iter().copied().filter(|&at| is_needed[at]).collect())
     }
 
-    fn depends_on_input(&self, name: &str) -> bool {
-        match self.maker(name) {
-            Some(Maker::Input) => true,
-            Some(Maker::Node(node, _)) => self.depends[node],
-            _ => false,
+    /// The inputs of the graph, with the shapes that the caller gives for some of them. The first of several
+    /// dimensions is the batch, of which one sample is read.
+    pub(super) fn inputs(&self, given: &[(String, Vec<usize>)]) -> Result<Vec<Input<'a>>, FormatError> {
+        if let Some((name, _)) = given.iter().find(|(name, _)| !self.inputs.iter().any(|i| i.name == name)) {
+            let names: Vec<_> = self.inputs.iter().map(|input| Quoted(input.name).to_string()).collect();
+            let message = format!("there is no input {}; expected one of {}", Quoted(name), names.join(", "));
+            return Err(FormatError::unsupported(message));
         }
+        let shape = |name: &str| given.iter().find(|(given, _)| given == name).map(|(_, dims)| dims);
+        self.inputs.iter().map(|input| read_input(input, shape(input.name))).collect()
     }
 
-    fn constant_output(&self) -> FormatError {
-        FormatError::unsupported(format!("output {} does not depend on the input", Quoted(self.output)))
-    }
-
-    /// Checks that every node reads only what was made before it, and marks those that depend on
-    /// the input.
-    fn check_order(&mut self) -> Result<(), FormatError> {
-        for at in 0..self.nodes.len() {
-            let node = self.nodes[at];
-            let mut depends = false;
+    /// The nodes in an order in which each comes after those whose values it reads; as in the file as far as that
+    /// goes.
+    fn sorted(&self) -> Result<Vec<usize>, FormatError> {
+        let mut waits = vec![0u32; self.nodes.len()];
+        let mut readers: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate() {
             for name in node.inputs() {
                 let name = name?;
-                depends |= match self.maker(name) {
-                    _ if name.is_empty() => false,
-                    Some(Maker::Input) => true,
-                    Some(Maker::Initializer(_)) => false,
-                    Some(Maker::Node(maker, _)) if maker < at => self.depends[maker],
-                    Some(Maker::Node(..)) => {
-                        let reason = format!("reads {}, which is made only later", Quoted(name));
-                        return Err(node.malformed(format!("{reason} (a cycle, or nodes out of order)")));
+                match self.maker(name) {
+                    Some(Maker::Node(maker)) => {
+                        waits[at] += 1;
+                        readers[maker].push(index(at)?);
                     }
-                    None => {
+                    None if !name.is_empty() => {
                         return Err(node.malformed(format!("reads {}, which nothing makes", Quoted(name))));
                     }
-                };
+                    _ => {}
+                }
             }
-            self.depends.push(depends);
         }
-        Ok(())
+        let mut ready: std::collections::BTreeSet<usize> =
+            (0..self.nodes.len()).filter(|&at| waits[at] == 0).collect();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        while let Some(at) = ready.pop_first() {
+            order.push(at);
+            for &reader in &readers[at] {
+                waits[reader as usize] -= 1;
+                if waits[reader as usize] == 0 {
+                    ready.insert(reader as usize);
+                }
+            }
+        }
+        match waits.iter().position(|&waits| waits > 0) {
+            Some(at) => Err(self.nodes[at].malformed("it reads what is made from its own value (a cycle)")),
+            None => Ok(order),
+        }
     }
+}
+
+fn read_input<'a>(input: &ValueInfo<'a>, given: Option<&Vec<usize>>) -> Result<Input<'a>, FormatError> {
+    let who = format!("input {}", Quoted(input.name));
+    let Some((element, shape)) = input.tensor_type()? else {
+        return Err(FormatError::malformed(format!("{who}: the file does not give its shape")));
+    };
+    let precision = tensor::float_type(element).ok_or_else(|| {
+        let found = tensor::type_name(element);
+        FormatError::unsupported(format!("{who}: expected floating-point numbers, found {found}"))
+    })?;
+    if let Some(dims) = given {
+        if dims.len() > MAX_RANK || dims.contains(&0) {
+            let message =
+                format!("{who}: the given shape is {}; expected positive numbers", shape::show(dims));
+            return Err(FormatError::unsupported(message));
+        }
+        return Ok(Input { name: input.name, dims: dims.clone(), precision, batch: None });
+    }
+    let Some(shape) = shape else {
+        let message = format!("{who}: the file does not give its shape; state it (--shape NAME=1x3x32x32)");
+        return Err(FormatError::unsupported(message));
+    };
+    let mut dims = Vec::new();
+    let mut is_open = false;
+    for dimension in shape.dimensions() {
+        let at = dims.len() + 1;
+        if at > MAX_RANK {
+            return Err(FormatError::malformed(format!("{who}: it has more than {MAX_RANK} dimensions")));
+        }
+        dims.push(match dimension? {
+            Dimension::Known(dim @ 1..) => dim as usize,
+            // Some exporters write an open batch as 0 or -1.
+            Dimension::Known(dim) if at > 1 || dim < -1 => {
+                let message = format!("{who}: dimension {at} is {dim}; expected a positive number");
+                return Err(FormatError::malformed(message));
+            }
+            Dimension::Symbolic(name) if at > 1 => {
+                let found = format!("dimension {at} is {}; expected a number", Quoted(name));
+                let advice = "only the batch may be open; state the shape (--shape NAME=1x3x32x32)";
+                return Err(FormatError::unsupported(format!("{who}: {found} ({advice})")));
+            }
+            _ => {
+                is_open = true;
+                1
+            }
+        });
+    }
+    if is_open && dims.len() == 1 {
+        let message = format!("{who}: its only dimension is open; expected the number of inputs");
+        return Err(FormatError::unsupported(message));
+    }
+    let batch = dims.first().copied().filter(|&size| dims.len() > 1 && size > 1);
+    if batch.is_some() {
+        dims[0] = 1;
+    }
+    Ok(Input { name: input.name, dims, precision, batch })
 }
 
 /// The lists of a `GraphProto`.
@@ -230,7 +257,7 @@ impl<'a> Lists<'a> {
 enum Source {
     Input,
     Initializer(u32),
-    Output { node: u32, is_first: bool },
+    Output { node: u32 },
 }
 
 /// All names and where they come from, sorted by name.
@@ -248,10 +275,10 @@ impl<'a> Names<'a> {
             names.0.push((name, Source::Initializer(index(at)?)));
         }
         for (at, node) in lists.nodes.iter().enumerate() {
-            for (position, name) in node.outputs().enumerate() {
+            for name in node.outputs() {
                 let name = name?;
                 if !name.is_empty() {
-                    names.0.push((name, Source::Output { node: index(at)?, is_first: position == 0 }));
+                    names.0.push((name, Source::Output { node: index(at)? }));
                 }
             }
         }
@@ -288,21 +315,4 @@ impl<'a> Names<'a> {
 fn index(at: usize) -> Result<u32, FormatError> {
     u32::try_from(at)
         .map_err(|_| FormatError::unsupported("the graph has more than 2^32 nodes or initializers"))
-}
-
-fn single<'v, 'a: 'v>(
-    what: &str,
-    mut values: impl Iterator<Item = &'v ValueInfo<'a>>,
-) -> Result<ValueInfo<'a>, FormatError> {
-    let Some(first) = values.next() else {
-        return Err(FormatError::malformed(format!("the graph has no {what}")));
-    };
-    if let Some(second) = values.next() {
-        let found = format!("{} and {}", Quoted(first.name), Quoted(second.name));
-        let others = if values.next().is_some() { " and more" } else { "" };
-        return Err(FormatError::unsupported(format!(
-            "the graph has {what}s {found}{others}; expected one {what}"
-        )));
-    }
-    Ok(*first)
 }

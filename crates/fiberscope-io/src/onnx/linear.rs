@@ -1,4 +1,4 @@
-//! `Gemm`, `MatMul` and `BatchNormalization`.
+//! `Gemm`, `MatMul`, `BatchNormalization` and sums along axes.
 //!
 //! With a constant `W` (`n x k`) acting along one axis of a value of shape `(a, k, c)`, the flattened
 //! map is `I_a (x) W (x) I_c`; for a single input row or column (`a = c = 1`) it is `W` itself.
@@ -16,11 +16,22 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn gemm(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         let node = &site.node;
         site.data_comes_first()?;
-        if node.integer("transA", 0)? != 0 {
-            return Err(node.unsupported("it transposes its input (transA = 1); expected transA = 0"));
+        if self.hand.dims.len() > 2 && self.hand.dims[0] == 1 {
+            let found = shape::show(&self.hand.dims);
+            self.layers.notes.push(format!("{node}: its input of shape {found} is read as one row"));
+            self.hand.dims = vec![1, self.width()];
         }
-        let &[rows, inner] = self.dims.as_slice() else {
-            let found = shape::show(&self.dims);
+        if node.integer("transA", 0)? != 0 && self.hand.dims.len() == 2 {
+            self.budget.entries(node, self.width(), 1)?;
+            let (dims, source) =
+                shape::transpose(&self.hand.dims, None).map_err(|reason| node.malformed(reason))?;
+            if let Some(source) = source {
+                self.hand.map.select(&source);
+            }
+            self.hand.dims = dims;
+        }
+        let &[rows, inner] = self.hand.dims.as_slice() else {
+            let found = shape::show(&self.hand.dims);
             return Err(node.malformed(format!("expected an input with 2 dimensions, found shape {found}")));
         };
         let (dims, values) = self.floats(site, 1)?;
@@ -41,7 +52,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         if site.input(2).is_some() {
             let addend = self.floats(site, 2)?;
-            let dims = self.dims.clone();
+            let dims = self.hand.dims.clone();
             if shape::broadcast(&addend.0, &dims).as_ref() != Ok(&dims) {
                 let (found, expected) = (shape::show(&addend.0), shape::show(&dims));
                 return Err(node.malformed(format!("its bias has shape {found}; expected {expected}")));
@@ -64,9 +75,7 @@ impl<'a> Lowering<'_, 'a> {
         let (dims, values) = self.floats(site, usize::from(value_is_left))?;
         let (lead, own) = dims.split_at(dims.len().saturating_sub(2));
         if lead.iter().any(|&dim| dim != 1) {
-            return Err(
-                node.unsupported(format!("expected a constant matrix, found shape {}", shape::show(&dims)))
-            );
+            return self.batched_matmul(node, value_is_left, &dims, &values);
         }
         // A vector is a column on the right and a row on the left, and leaves no dimension behind.
         let (rows, cols, keeps) = match (own, value_is_left) {
@@ -88,15 +97,106 @@ impl<'a> Lowering<'_, 'a> {
         self.multiply(node, weight, dims)
     }
 
+    /// One matrix for each of several blocks of the value.
+    fn batched_matmul(
+        &mut self,
+        node: &Node,
+        value_is_left: bool,
+        dims: &[usize],
+        values: &[f64],
+    ) -> Result<(), FormatError> {
+        let own = self.hand.dims.clone();
+        if own.len() < 2 {
+            return Err(node.unsupported("it multiplies a list by several matrices"));
+        }
+        let (own_lead, own_last) = own.split_at(own.len() - 2);
+        let (lead, last) = dims.split_at(dims.len() - 2);
+        let blocks = shape::broadcast(own_lead, lead).map_err(|reason| node.malformed(reason))?;
+        let (&[a, b], &[c, d]) = (own_last, last) else { unreachable!("two dimensions each") };
+        let (rows, inner, cols) = if value_is_left { (a, b, d) } else { (c, d, b) };
+        check_inner(node, if value_is_left { c } else { d }, if value_is_left { b } else { a })?;
+        self.spread(node, &[&blocks[..], own_last].concat())?;
+        let count = shape::count(&blocks).unwrap_or(usize::MAX);
+        let height = count.saturating_mul(rows).saturating_mul(cols);
+        self.budget.entries(node, height, self.width())?;
+        let which = shape::broadcast_source(lead, &blocks);
+        let mut weight = Matrix::from_fn(height, self.width(), |_, _| 0.0);
+        for (block, at) in which.into_iter().enumerate() {
+            for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
+                let row = (block * rows + i) * cols + j;
+                for t in 0..inner {
+                    let (column, entry) = match value_is_left {
+                        true => ((block * rows + i) * inner + t, (at * inner + t) * cols + j),
+                        false => ((block * inner + t) * cols + j, (at * rows + i) * inner + t),
+                    };
+                    weight[(row, column)] = values[entry];
+                }
+            }
+        }
+        self.multiply(node, weight, [&blocks[..], &[rows, cols]].concat())
+    }
+
+    /// `ReduceSum` and `ReduceMean`.
+    pub(super) fn reduce(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        site.data_comes_first()?;
+        let (dims, groups) = self.reduced_groups(site)?;
+        self.budget.entries(node, groups.len(), self.width())?;
+        let mut weight = Matrix::from_fn(groups.len(), self.width(), |_, _| 0.0);
+        for (row, group) in groups.iter().enumerate() {
+            group.iter().for_each(|&column| weight[(row, column)] = 1.0);
+        }
+        self.multiply(node, weight, dims)?;
+        if node.operator == "ReduceMean" {
+            let size = groups.first().map_or(1, Vec::len);
+            let part = Rational::from(i64::try_from(size).unwrap_or(i64::MAX)).recip();
+            self.scale_all(node, &part.unwrap_or(Rational::ONE))?;
+        }
+        Ok(())
+    }
+
+    /// The shape after a reduction of the value at hand, and for each entry the entries that it is made of.
+    pub(super) fn reduced_groups(
+        &mut self,
+        site: &Site<'a>,
+    ) -> Result<(Vec<usize>, Vec<Vec<usize>>), FormatError> {
+        let node = &site.node;
+        let dims = self.hand.dims.clone();
+        let axes = match node.integers("axes")? {
+            Some(axes) => Some(axes),
+            None => self.integers(site, 1)?,
+        };
+        let axes = axes.filter(|axes| !axes.is_empty());
+        if axes.is_none() && node.integer("noop_with_empty_axes", 0)? != 0 {
+            return Ok((dims, (0..self.width()).map(|i| vec![i]).collect()));
+        }
+        let mut is_reduced = vec![axes.is_none(); dims.len()];
+        for axis in axes.unwrap_or_default() {
+            let axis = shape::resolve(axis, dims.len(), false).map_err(|reason| node.malformed(reason))?;
+            is_reduced[axis] = true;
+        }
+        self.budget.entries(node, self.width(), 2)?;
+        let one = |(&dim, &gone): (&usize, &bool)| if gone { 1 } else { dim };
+        let kept: Vec<usize> = dims.iter().zip(&is_reduced).map(one).collect();
+        let place = shape::broadcast_source(&kept, &dims);
+        let mut groups = vec![Vec::new(); shape::count(&kept).unwrap_or(0)];
+        place.into_iter().enumerate().for_each(|(entry, group)| groups[group].push(entry));
+        let result = match node.integer("keepdims", 1)? {
+            0 => kept.iter().zip(&is_reduced).filter(|(_, gone)| !**gone).map(|(&dim, _)| dim).collect(),
+            _ => kept,
+        };
+        Ok((result, groups))
+    }
+
     /// The value's dimensions before, at, and after the axis along which a matrix acts.
     fn split_for_matmul(&self, value_is_left: bool) -> Result<(Vec<usize>, usize, Vec<usize>), FormatError> {
-        let axis = match (self.dims.len(), value_is_left) {
+        let axis = match (self.hand.dims.len(), value_is_left) {
             (0, _) => return Err(FormatError::malformed("a single number cannot be multiplied by a matrix")),
             (1, _) => 0,
             (rank, true) => rank - 1,
             (rank, false) => rank - 2,
         };
-        Ok((self.dims[..axis].to_vec(), self.dims[axis], self.dims[axis + 1..].to_vec()))
+        Ok((self.hand.dims[..axis].to_vec(), self.hand.dims[axis], self.hand.dims[axis + 1..].to_vec()))
     }
 
     fn transposed(&mut self, node: &Node, matrix: &Matrix) -> Result<Matrix, FormatError> {
@@ -140,8 +240,8 @@ impl<'a> Lowering<'_, 'a> {
                 node.unsupported("it is in training mode or not per channel; export it for inference")
             );
         }
-        let &[_, channels, ..] = self.dims.as_slice() else {
-            let found = shape::show(&self.dims);
+        let &[_, channels, ..] = self.hand.dims.as_slice() else {
+            let found = shape::show(&self.hand.dims);
             return Err(node.malformed(format!("expected an input with channels, found shape {found}")));
         };
         let [gamma, beta, mean, variance] = self.per_channel(site, channels)?;
@@ -156,7 +256,7 @@ impl<'a> Lowering<'_, 'a> {
             shift.push(&exact(beta[c]) - &(&exact(mean[c]) * &exact(factor)));
             scale.push(exact(factor));
         }
-        let (width, per_channel) = (self.width(), self.width() / channels / self.dims[0]);
+        let (width, per_channel) = (self.width(), self.width() / channels / self.hand.dims[0]);
         self.budget.entries(node, width, 2)?;
         let spread = |list: &[Rational]| {
             (0..width).map(|entry| list[entry / per_channel % channels].clone()).collect::<Vec<_>>()
@@ -170,7 +270,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The inputs 2 to 5 of the node, each with one number per channel.
-    fn per_channel(&mut self, site: &Site, channels: usize) -> Result<[Vec<f64>; 4], FormatError> {
+    fn per_channel(&mut self, site: &Site<'a>, channels: usize) -> Result<[Vec<f64>; 4], FormatError> {
         let mut parameters = [const { Vec::new() }; 4];
         for (at, parameter) in parameters.iter_mut().enumerate() {
             let (dims, values) = self.floats(site, at + 1)?;

@@ -1,30 +1,42 @@
-//! ONNX files: a chain of affine maps and ReLUs, read as a [`fiberscope_core::Network`] and written as one.
+//! ONNX files: graphs of affine maps and piecewise-linear operators, read as a [`fiberscope_core::Network`]; networks are
+//! written as chains of `Gemm` and `Relu`.
 //!
 //! An ONNX file is one protobuf message: `ModelProto { graph: GraphProto { node, initializer, input,
 //! output } }`. Only a handful of its message types matter here and files may be hostile, so they
 //! are read by hand as borrowed slices (`wire`, `proto`): nothing is copied before its length has
 //! been checked against the file, which a generated decoder that builds the whole tree cannot promise.
 //!
-//! Reading goes from the graph's output back to its input along the only value that depends on the
-//! input (`graph`) and then forward again, one affine map at a time (`lower`). A value is a tensor
-//! with static dimensions, flattened row by row; a symbolic first dimension (the batch) counts as 1.
+//! The nodes that the output needs are sorted (`graph`), heads such as a final `Softmax` are set aside (`heads`), and the rest
+//! is worked off level by level (`lower`). A value is a tensor with static dimensions, flattened row by row; the first
+//! of several dimensions is the batch, of which one sample is read. Every value is an affine map of the numbers of
+//! the last layer (`map`): one matrix of the file between selections and multiples (`affine`), so that weights arrive bit for
+//! bit, or sums of few terms (`rows`). Operators that switch are made of ReLUs (`piecewise`), and what is needed later
+//! is carried past them (`layers`).
 //!
-//! Between two ReLUs the reader keeps `x -> P_2 (W (P_1 x) + b)`, where `P_1` and `P_2` scale, shift
-//! and permute entries and `W` is one matrix of the file (`affine`). Scales and shifts are rational
-//! numbers, and the product is rounded once, when it becomes a layer; a second matrix starts a new
-//! layer with identity activation. So weights arrive bit for bit unless the file itself says to
-//! change them, and then the model's notes say so if anything was rounded.
+//! Numbers are rational until they become a layer. A product that is no double is avoided by an affine layer of its
+//! own, except where the file itself says to fold constants (`BatchNormalization`, divisions); then it is
+//! rounded once, and the model's notes say so.
 
 mod affine;
+mod budget;
 mod constant;
 mod convolution;
 mod exact_sum;
+mod external;
 mod graph;
+mod heads;
+mod join;
+mod layers;
 mod linear;
 mod lower;
+mod map;
+mod piecewise;
 mod proto;
+mod rows;
+mod select;
 mod shape;
 mod tensor;
+mod window;
 mod wire;
 mod write;
 
@@ -34,11 +46,10 @@ use crate::{FormatError, Model, ReadOptions};
 
 /// Reads a network from the bytes of an ONNX file.
 ///
-/// The graph must be a single chain from one input to one output, made of `Gemm`, `MatMul`, `Add`,
-/// `Sub`, `Mul`, `Div` with constants, `Relu`, `Conv`, `BatchNormalization`, `AveragePool`,
-/// `GlobalAveragePool`, `Flatten`, `Reshape`, `Squeeze`, `Unsqueeze`, `Transpose`, `Identity`,
-/// `Dropout` and `Cast`. Anything else is an error that names the node and its operator.
+/// What may stand in it is listed in `docs/formats/onnx.md`. Anything else is an error that names the node and its
+/// operator.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
-    let graph = graph::Graph::parse(bytes)?;
-    lower::lower(&graph, constant::Budget::new(bytes.len(), options.max_dense_entries))
+    let files = external::External::new(options.folder.as_deref());
+    let graph = graph::Graph::parse(bytes, files)?;
+    lower::lower(&graph, options, budget::Budget::new(bytes.len(), options.max_dense_entries))
 }

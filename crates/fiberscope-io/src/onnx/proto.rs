@@ -115,6 +115,11 @@ impl<'a> Node<'a> {
         matches!(self.domain, "" | "ai.onnx")
     }
 
+    /// Whether it is the one that scikit-learn's exports put before a network.
+    pub(super) fn is_scaler(&self) -> bool {
+        self.domain == "ai.onnx.ml" && self.operator == "Scaler"
+    }
+
     /// A malformed node.
     pub(super) fn malformed(&self, reason: impl fmt::Display) -> FormatError {
         FormatError::malformed(format!("{self}: {reason}"))

@@ -25,7 +25,7 @@ pub(super) fn show<T: Display>(dims: &[T]) -> String {
 
 /// The axis counted from the front; negative axes count from the back. `rank` itself is allowed if
 /// `end` is.
-fn resolve(axis: i64, rank: usize, end: bool) -> Result<usize, String> {
+pub(super) fn resolve(axis: i64, rank: usize, end: bool) -> Result<usize, String> {
     let resolved = if axis < 0 { axis + rank as i64 } else { axis };
     match usize::try_from(resolved) {
         Ok(found) if found < rank || (end && found == rank) => Ok(found),
@@ -147,6 +147,60 @@ pub(super) fn broadcast_source(dims: &[usize], result: &[usize]) -> Vec<usize> {
     walk(result, &(0..result.len()).map(stride).collect::<Vec<_>>())
 }
 
+/// The shape of tensors put side by side along an axis.
+pub(super) fn side_by_side(shapes: &[&[usize]], axis: usize) -> Result<Vec<usize>, String> {
+    let mut dims = shapes[0].to_vec();
+    dims[axis] = 0;
+    for shape in shapes {
+        let same = |(at, (a, b)): (usize, (&usize, &usize))| at == axis || a == b;
+        if shape.len() != dims.len() || !shape.iter().zip(&dims).enumerate().all(same) {
+            return Err(format!("shapes {} and {} do not fit together", show(shapes[0]), show(shape)));
+        }
+        dims[axis] = dims[axis].saturating_add(shape[axis]);
+    }
+    Ok(dims)
+}
+
+/// For every entry of tensors put side by side along an axis, its place in the list of all their entries.
+pub(super) fn interleaved(shapes: &[&[usize]], axis: usize) -> Vec<usize> {
+    let outer: usize = shapes[0][..axis].iter().product();
+    let inner: usize = shapes[0][axis + 1..].iter().product();
+    let starts = shapes.iter().scan(0, |start, dims| {
+        let own = *start;
+        *start += dims.iter().product::<usize>();
+        Some(own)
+    });
+    let starts: Vec<usize> = starts.collect();
+    let mut source = Vec::new();
+    for o in 0..outer {
+        for (dims, start) in shapes.iter().zip(&starts) {
+            let length = dims[axis] * inner;
+            source.extend(start + o * length..start + (o + 1) * length);
+        }
+    }
+    source
+}
+
+/// The places in a tensor of shape `dims` of all combinations of one index per axis, the last list running fastest.
+pub(super) fn product(dims: &[usize], lists: &[Vec<usize>]) -> Vec<usize> {
+    let strides = strides(dims);
+    let mut places = vec![0];
+    for (list, stride) in lists.iter().zip(strides) {
+        places = places.iter().flat_map(|&place| list.iter().map(move |&at| place + at * stride)).collect();
+    }
+    places
+}
+
+/// For all combinations of one item per list, the last list running fastest, whether all items pass.
+pub(super) fn product_all<T>(lists: &[Vec<T>], passes: impl Fn(&T) -> bool) -> Vec<bool> {
+    let mut all = vec![true];
+    for list in lists {
+        let own: Vec<bool> = list.iter().map(&passes).collect();
+        all = all.iter().flat_map(|&before| own.iter().map(move |&now| before && now)).collect();
+    }
+    all
+}
+
 /// The distance between neighbours along each dimension.
 fn strides(dims: &[usize]) -> Vec<usize> {
     let mut strides = vec![1usize; dims.len()];
@@ -208,6 +262,15 @@ mod tests {
         assert!(transpose(&[1, 3], Some(&[0])).is_err());
         let (dims, source) = transpose(&[0, usize::MAX, usize::MAX], None).unwrap();
         assert_eq!((dims, source.unwrap()), (vec![usize::MAX, usize::MAX, 0], vec![]));
+    }
+
+    #[test]
+    fn tensors_side_by_side() {
+        assert_eq!(side_by_side(&[&[2, 1], &[2, 2]], 1).unwrap(), [2, 3]);
+        assert!(side_by_side(&[&[2, 1], &[1, 2]], 1).is_err());
+        assert_eq!(interleaved(&[&[2, 1], &[2, 2]], 1), [0, 2, 3, 1, 4, 5]);
+        assert_eq!(interleaved(&[&[1, 2], &[2, 2]], 0), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(product(&[2, 3], &[vec![1], vec![2, 0]]), [5, 3]);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::fmt;
 
 use half::{bf16, f16};
 
-use super::proto::Quoted;
+use super::external::{External, Place};
 use super::shape::{self, MAX_RANK};
-use super::wire::{Field, Message};
+use super::wire::Message;
 use crate::{FormatError, Precision};
 
 /// A constant of the graph.
@@ -71,14 +71,28 @@ pub(super) fn name(tensor: Message<'_>) -> Result<&str, FormatError> {
 }
 
 impl Tensor {
-    /// Decodes a tensor; `who` names it in errors.
-    pub(super) fn decode(tensor: Message, who: impl fmt::Display) -> Result<Self, FormatError> {
+    /// Decodes a tensor; `who` names it in errors, and `files` reads what is not in the message.
+    pub(super) fn decode(
+        tensor: Message,
+        who: impl fmt::Display,
+        files: &External,
+    ) -> Result<Self, FormatError> {
         let wrong = |reason: String| FormatError::malformed(format!("{who}: {reason}"));
-        let header = Header::parse(tensor, &who)?;
+        let mut header = Header::parse(tensor, &who)?;
         let dims = dimensions(&header.dims).map_err(wrong)?;
         let count = shape::count(&dims).ok_or_else(|| {
             wrong(format!("its shape {} has more entries than can be counted", shape::show(&header.dims)))
         })?;
+        let stored;
+        if let Some(place) = &header.external {
+            let size = count.checked_mul(bytes_per_number(header.data_type)).ok_or_else(|| {
+                wrong(format!("its shape {} has more bytes than can be counted", shape::show(&header.dims)))
+            })?;
+            stored = files.read(place, size).map_err(|reason| {
+                FormatError::unsupported(format!("{who}: its numbers are in another file; {reason}"))
+            })?;
+            header.raw = Some(&stored);
+        }
         let values = match (float_type(header.data_type), header.data_type) {
             (Some(precision), _) => Values::Floats(floats(tensor, &header, precision, &who)?, precision),
             (None, 6 | 7 | 9) => Values::Integers(integers(tensor, &header, &who)?),
@@ -110,11 +124,12 @@ struct Header<'a> {
     dims: Vec<i64>,
     data_type: i64,
     raw: Option<&'a [u8]>,
+    external: Option<Place>,
 }
 
 impl<'a> Header<'a> {
     fn parse(tensor: Message<'a>, who: &impl fmt::Display) -> Result<Self, FormatError> {
-        let mut header = Header { dims: Vec::new(), data_type: 0, raw: None };
+        let mut header = Header { dims: Vec::new(), data_type: 0, raw: None, external: None };
         for field in tensor.fields() {
             let field = field?;
             match field.number {
@@ -128,12 +143,11 @@ impl<'a> Header<'a> {
                 2 => header.data_type = field.integer()?,
                 3 => return Err(FormatError::unsupported(format!("{who}: stored in segments"))),
                 9 => header.raw = Some(field.bytes()?),
-                13 => return Err(external(field, who)?),
-                14 if field.integer()? == 1 => {
-                    return Err(FormatError::unsupported(format!(
-                        "{who}: its numbers are in another file; {SAVE}"
-                    )));
-                }
+                13 => header
+                    .external
+                    .get_or_insert_default()
+                    .set(field.message("an entry of external data")?)?,
+                14 if field.integer()? == 1 => drop(header.external.get_or_insert_default()),
                 _ => {}
             }
         }
@@ -141,16 +155,14 @@ impl<'a> Header<'a> {
     }
 }
 
-const SAVE: &str = "save the model with its data inside (onnx.save_model without save_as_external_data)";
-
-/// The error for a tensor with `external_data`, naming the file if that is what the entry says.
-fn external(entry: Field, who: &impl fmt::Display) -> Result<FormatError, FormatError> {
-    let entry = entry.message("an entry of external data")?;
-    let key = entry.last(1)?.map_or(Ok(""), |field| field.text())?;
-    let value = entry.last(2)?.map_or(Ok(""), |field| field.text())?;
-    let file =
-        if key == "location" { format!("the file {}", Quoted(value)) } else { "another file".to_owned() };
-    Ok(FormatError::unsupported(format!("{who}: its numbers are in {file}; {SAVE}")))
+/// The bytes of one number of a type.
+fn bytes_per_number(data_type: i64) -> usize {
+    match data_type {
+        7 | 11 => 8,
+        10 | 16 => 2,
+        9 => 1,
+        _ => 4,
+    }
 }
 
 fn dimensions(dims: &[i64]) -> Result<Vec<usize>, String> {
@@ -231,7 +243,7 @@ mod tests {
     use super::*;
 
     fn decode(bytes: &[u8]) -> Tensor {
-        Tensor::decode(Message::new(bytes, "a tensor"), "t").unwrap()
+        Tensor::decode(Message::new(bytes, "a tensor"), "t", &External::none()).unwrap()
     }
 
     /// Two entries, 1 and -2, in every way a file may hold them.

@@ -1,0 +1,69 @@
+//! What a file may cost, so that a small one cannot ask for much memory or time.
+
+use std::fmt;
+
+use crate::FormatError;
+
+/// What a file may still cost. The bounds follow from its size and from the limit on matrices that
+/// it does not hold as such, so a small file cannot ask for much memory or time.
+#[derive(Clone)]
+pub(super) struct Budget {
+    entries: Account,
+    /// Operations in rational arithmetic.
+    operations: Account,
+}
+
+#[derive(Clone)]
+struct Account {
+    left: usize,
+    limit: usize,
+}
+
+impl Budget {
+    pub(super) fn new(file_size: usize, max_dense_entries: usize) -> Self {
+        // A stored parameter takes two bytes or more, so an honest file stays below these bounds even
+        // if every tensor is decoded, transposed and scaled.
+        let account = |limit| Account { left: limit, limit };
+        Budget {
+            entries: account(file_size.saturating_mul(2).saturating_add(max_dense_entries)),
+            operations: account(file_size.saturating_mul(4).saturating_add(max_dense_entries / 8)),
+        }
+    }
+
+    /// The file turns out to be larger by so many bytes.
+    pub(super) fn grow(&mut self, bytes: usize) {
+        self.entries.grow(bytes.saturating_mul(2));
+        self.operations.grow(bytes.saturating_mul(4));
+    }
+
+    /// Pays for `rows * cols` numbers before they are made.
+    pub(super) fn entries(
+        &mut self,
+        who: impl fmt::Display,
+        rows: usize,
+        cols: usize,
+    ) -> Result<(), FormatError> {
+        let message = || format!("{who}: it takes {rows} x {cols} numbers to write out");
+        self.entries.pay(rows.checked_mul(cols), message)
+    }
+
+    /// Pays for operations in rational arithmetic.
+    pub(super) fn operations(&mut self, who: impl fmt::Display, count: usize) -> Result<(), FormatError> {
+        self.operations.pay(Some(count), || format!("{who}: folding its constants takes {count} operations"))
+    }
+}
+
+impl Account {
+    fn grow(&mut self, by: usize) {
+        self.left = self.left.saturating_add(by);
+        self.limit = self.limit.saturating_add(by);
+    }
+
+    fn pay(&mut self, price: Option<usize>, message: impl Fn() -> String) -> Result<(), FormatError> {
+        self.left = price.and_then(|price| self.left.checked_sub(price)).ok_or_else(|| {
+            let limit = format!("for the whole of this file at most {} are allowed", self.limit);
+            FormatError::unsupported(format!("{}; {limit}", message()))
+        })?;
+        Ok(())
+    }
+}

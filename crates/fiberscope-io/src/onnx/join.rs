@@ -1,0 +1,188 @@
+//! Several values become one: sums of two branches, and tensors put side by side.
+
+use fiberscope_core::{Activation, Matrix, Rational, two_sum};
+
+use super::affine::Affine;
+use super::layers::Value;
+use super::lower::{Lowering, Site};
+use super::map::Map;
+use super::proto::Node;
+use super::rows::Rows;
+use super::shape;
+use crate::FormatError;
+
+impl<'a> Lowering<'_, 'a> {
+    /// `Add`, `Sub`, `Sum`, `Mean` and `Concat` of values and constants.
+    pub(super) fn join(&mut self, site: &Site<'a>) -> Result<Value<'a>, FormatError> {
+        let node = &site.node;
+        let mut values = Vec::with_capacity(site.inputs.len());
+        for (at, name) in site.inputs.iter().enumerate() {
+            values.push(match () {
+                () if at == site.data && self.hand.dims != [0] => self.put_down(),
+                () if self.is_value(name) => self.take(name, node)?,
+                () => self.constant_value(site, at)?,
+            });
+        }
+        if node.operator == "Concat" {
+            return self.concatenate(node, values);
+        }
+        let count = values.len();
+        let mut values = values.into_iter();
+        let Some(mut sum) = values.next() else { return Err(node.malformed("it has no inputs")) };
+        for value in values {
+            sum = self.sum(node, sum, value, node.operator == "Sub")?;
+        }
+        if node.operator == "Mean" {
+            let parts = Rational::from(i64::try_from(count).unwrap_or(i64::MAX)).recip();
+            self.hand = sum;
+            self.scale_all(node, &parts.unwrap_or(Rational::ONE))?;
+            sum = self.put_down();
+        }
+        Ok(sum)
+    }
+
+    pub(super) fn constant_value(&mut self, site: &Site<'a>, at: usize) -> Result<Value<'a>, FormatError> {
+        let (dims, numbers) = self.floats(site, at)?;
+        self.budget.operations(site.node, numbers.len())?;
+        let rows = Rows::constants(self.layers.width(), &numbers);
+        Ok(Value::new(dims, Map::Rows(rows)))
+    }
+
+    /// `a + b` or `a - b`, in the shape to which both are repeated.
+    fn sum(
+        &mut self,
+        node: &Node<'a>,
+        a: Value<'a>,
+        b: Value<'a>,
+        subtract: bool,
+    ) -> Result<Value<'a>, FormatError> {
+        let dims = shape::broadcast(&a.dims, &b.dims).map_err(|reason| node.malformed(reason))?;
+        let mut both = Vec::with_capacity(2);
+        for (value, negate) in [(a, false), (b, subtract)] {
+            self.hand = value;
+            self.spread(node, &dims)?;
+            if negate {
+                let minus = vec![Rational::from(-1); self.width()];
+                self.budget.operations(node, minus.len())?;
+                self.hand.map.scale(&minus);
+            }
+            both.push(self.put_down());
+        }
+        let (Some(b), Some(a)) = (both.pop(), both.pop()) else { unreachable!("two values were made") };
+        if a.map.is_dense() || b.map.is_dense() {
+            return self.dense_sum(node, a, b);
+        }
+        self.sparse_sum(node, a, &b)
+    }
+
+    fn sparse_sum(
+        &mut self,
+        node: &Node<'a>,
+        mut a: Value<'a>,
+        b: &Value<'a>,
+    ) -> Result<Value<'a>, FormatError> {
+        let (mut rows, other) =
+            (a.map.rows().expect("no matrix is in it"), b.map.rows().expect("no matrix is in it"));
+        self.budget.operations(node, rows.entries() + other.entries())?;
+        rows.add(&other);
+        a.inherit(b);
+        a.map = Map::Rows(rows);
+        Ok(a)
+    }
+
+    /// The sum of two matrices where that is exact; otherwise both values become a layer first.
+    fn dense_sum(
+        &mut self,
+        node: &Node<'a>,
+        mut a: Value<'a>,
+        b: Value<'a>,
+    ) -> Result<Value<'a>, FormatError> {
+        let width = self.layers.width();
+        self.budget.entries(node, a.map.output(), width.saturating_mul(2))?;
+        let parts = [a.map.clone().into_matrix(), b.map.clone().into_matrix()];
+        if let [(weight_a, bias_a, true), (weight_b, bias_b, true)] = &parts
+            && let Some(entries) = exact_sums(weight_a.entries(), weight_b.entries())
+            && let Some(bias) = exact_sums(bias_a, bias_b)
+        {
+            let weight = Matrix::from_entries(weight_a.rows(), weight_a.cols(), entries);
+            a.inherit(&b);
+            a.map = Map::Plain(Affine::dense(weight.expect("as many entries as before"), bias));
+            return Ok(a);
+        }
+        let mut made = self.close(&node.to_string(), Activation::Identity, vec![a, b], &mut [])?;
+        let (Some(b), Some(a)) = (made.pop(), made.pop()) else { unreachable!("a layer of two values") };
+        self.sparse_sum(node, a, &b)
+    }
+
+    /// The values along an axis, one behind the other.
+    fn concatenate(&mut self, node: &Node<'a>, values: Vec<Value<'a>>) -> Result<Value<'a>, FormatError> {
+        let Some(first) = values.first() else { return Err(node.malformed("it has no inputs")) };
+        let axis = shape::resolve(node.integer("axis", 1)?, first.dims.len(), false)
+            .map_err(|reason| node.malformed(reason))?;
+        let shapes: Vec<&[usize]> = values.iter().map(|value| value.dims.as_slice()).collect();
+        let dims = shape::side_by_side(&shapes, axis).map_err(|reason| node.malformed(reason))?;
+        self.budget.entries(node, shape::count(&dims).unwrap_or(usize::MAX), 1)?;
+        let source = shape::interleaved(&shapes, axis);
+        Ok(self.stack(node, values)?.select(dims, &source))
+    }
+
+    /// The values below each other, in a list.
+    pub(super) fn stack(
+        &mut self,
+        node: &Node<'a>,
+        values: Vec<Value<'a>>,
+    ) -> Result<Value<'a>, FormatError> {
+        let mut all = Value::new(vec![], Map::Rows(Rows::constants(self.layers.width(), &[])));
+        values.iter().for_each(|value| all.inherit(value));
+        let count: usize = values.iter().map(|value| value.map.output()).sum();
+        all.dims = vec![count];
+        if values.iter().any(|value| value.map.is_dense()) {
+            let width = self.layers.width();
+            self.budget.entries(node, count, width)?;
+            let (mut entries, mut bias) = (Vec::with_capacity(count * width), Vec::with_capacity(count));
+            for value in values {
+                self.budget.operations(node, value.map.slow_products())?;
+                let (weight, terms, is_exact) = value.map.into_matrix();
+                all.rounded |= !is_exact;
+                entries.extend_from_slice(weight.entries());
+                bias.extend(terms);
+            }
+            let weight = Matrix::from_entries(count, width, entries).expect("rows are whole");
+            all.map = Map::Plain(Affine::dense(weight, bias));
+            return Ok(all);
+        }
+        let taken: Option<Vec<Vec<usize>>> = values.iter().map(|value| value.map.taken()).collect();
+        if let Some(taken) = taken {
+            all.map = Map::Plain(Affine::selection(self.layers.width(), taken.concat()));
+            return Ok(all);
+        }
+        let mut rows = Rows::constants(self.layers.width(), &[]);
+        for value in &values {
+            let own = value.map.rows().expect("no matrix is in it");
+            self.budget.operations(node, own.entries())?;
+            rows.append(own);
+        }
+        all.map = Map::Rows(rows);
+        Ok(all)
+    }
+}
+
+/// The sums of two lists, if all of them are doubles.
+fn exact_sums(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    let sum = |(&a, &b): (&f64, &f64)| {
+        let (sum, error) = two_sum(a, b);
+        (error == 0.0 && sum.is_finite()).then_some(sum)
+    };
+    a.iter().zip(b).map(sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_that_round_are_refused() {
+        assert_eq!(exact_sums(&[0.5, 1.0], &[0.25, f64::EPSILON]), Some(vec![0.75, 1.0 + f64::EPSILON]));
+        assert_eq!(exact_sums(&[1.0], &[1e-30]), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! The layers so far, and the values that are carried past them.
+//!
+//! Every value that is still needed is an affine map of the numbers of the last layer. When a layer is made, what it
+//! is made for comes first; behind it stand the numbers that other values still read. Past a ReLU a number that
+//! is known to be `>= 0` needs one neuron, `relu(h) = h`; another needs two, `x = relu(x) - relu(-x)`.
+
+use fiberscope_core::{Activation, Layer, Matrix};
+
+use super::affine::Affine;
+use super::budget::Budget;
+use super::map::Map;
+use super::proto::Node;
+use super::rows::Place;
+use crate::FormatError;
+
+/// A tensor that depends on the input, as an affine map of the numbers of the last layer.
+#[derive(Clone)]
+pub(super) struct Value<'a> {
+    /// Its shape.
+    pub(super) dims: Vec<usize>,
+    /// From the last layer's numbers to its entries.
+    pub(super) map: Map,
+    /// The nodes whose constants changed numbers of `map`.
+    pub(super) folded: Vec<Node<'a>>,
+    /// Whether such constants were rounded before they got there.
+    pub(super) rounded: bool,
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn new(dims: Vec<usize>, map: Map) -> Self {
+        Value { dims, map, folded: Vec::new(), rounded: false }
+    }
+
+    /// No value: what stands where one was taken away.
+    pub(super) fn empty() -> Self {
+        Value::new(vec![0], Map::Plain(Affine::identity(0)))
+    }
+
+    /// The entries at these places.
+    pub(super) fn select(mut self, dims: Vec<usize>, source: &[usize]) -> Self {
+        self.map.select(source);
+        self.dims = dims;
+        self
+    }
+
+    /// Remembers the constants of another value that became a part of this one.
+    pub(super) fn inherit(&mut self, other: &Value<'a>) {
+        for node in &other.folded {
+            self.mark_folded(node);
+        }
+        self.rounded |= other.rounded;
+    }
+
+    pub(super) fn mark_folded(&mut self, node: &Node<'a>) {
+        if !self.folded.iter().any(|folded| folded.is_same(node)) {
+            self.folded.push(*node);
+        }
+    }
+}
+
+/// The layers so far.
+pub(super) struct Layers {
+    layers: Vec<Layer>,
+    /// For every number of the last layer (or of the input), whether it is known to be `>= 0`.
+    nonnegative: Vec<bool>,
+    /// How many neurons were put in to carry values past a ReLU.
+    carried: usize,
+    pub(super) notes: Vec<String>,
+}
+
+/// The rows of a layer in the making.
+struct Rows {
+    weight: Vec<f64>,
+    bias: Vec<f64>,
+    cols: usize,
+}
+
+impl Rows {
+    fn push(&mut self, weight: &Matrix, bias: Vec<f64>) {
+        self.weight.extend_from_slice(weight.entries());
+        self.bias.extend(bias);
+    }
+
+    /// One entry; the place of the new row.
+    fn push_entry(&mut self, column: usize, entry: f64) -> usize {
+        let start = self.weight.len();
+        self.weight.resize(start + self.cols, 0.0);
+        self.weight[start + column] = entry;
+        self.bias.push(0.0);
+        self.bias.len() - 1
+    }
+}
+
+impl Layers {
+    /// No layers yet.
+    pub(super) fn new(inputs: usize) -> Self {
+        Layers { layers: Vec::new(), nonnegative: vec![false; inputs], carried: 0, notes: Vec::new() }
+    }
+
+    /// How many numbers the last layer has.
+    pub(super) fn width(&self) -> usize {
+        self.nonnegative.len()
+    }
+
+    /// Whether there is a layer.
+    pub(super) fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// Whether every entry of a value is one of the numbers that are known to be `>= 0`.
+    pub(super) fn is_nonnegative(&self, value: &Value) -> bool {
+        value.map.taken().is_some_and(|taken| taken.iter().all(|&at| self.nonnegative[at]))
+    }
+
+    /// Makes a layer of some values and carries the others. Returns the former as numbers of the new layer.
+    pub(super) fn close<'a>(
+        &mut self,
+        who: &str,
+        activation: Activation,
+        values: Vec<Value<'a>>,
+        live: Vec<&mut Value<'a>>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value<'a>>, FormatError> {
+        let cols = self.width();
+        let mut rows = Rows { weight: Vec::new(), bias: Vec::new(), cols };
+        let (mut made, mut at) = (Vec::with_capacity(values.len()), 0);
+        let alone = values.len() == 1 && live.is_empty();
+        let mut whole = None;
+        for value in values {
+            let width = value.map.output();
+            made.push((value.dims.clone(), at..at + width));
+            let (weight, bias) = self.written_out(who, value, budget, !alone)?;
+            at += width;
+            if alone {
+                // A matrix of the file becomes the layer as it is.
+                whole = Some((weight, bias));
+            } else {
+                rows.push(&weight, bias);
+            }
+        }
+        let places = self.carry(who, activation, &live, &mut rows, budget)?;
+        let (weight, bias) = match whole {
+            Some(layer) => layer,
+            None => {
+                let height = rows.bias.len();
+                (Matrix::from_entries(height, cols, rows.weight).expect("rows are whole"), rows.bias)
+            }
+        };
+        let width = bias.len();
+        let mut nonnegative = vec![activation == Activation::Relu; width];
+        if activation == Activation::Identity {
+            for (old, place) in places.columns.iter().enumerate() {
+                if let Place::At(new) = place {
+                    nonnegative[*new] = self.nonnegative[old];
+                }
+            }
+        }
+        for (value, place) in live.into_iter().zip(places.values) {
+            value.map = match place {
+                None => std::mem::replace(&mut value.map, Map::Plain(Affine::identity(0)))
+                    .moved(&places.columns, width),
+                Some(entries) => entries,
+            };
+        }
+        self.layers.push(Layer::new(weight, bias, activation));
+        self.nonnegative = nonnegative;
+        let selected = |range: std::ops::Range<usize>| match range == (0..width) {
+            true => Affine::identity(width),
+            false => Affine::selection(width, range.collect()),
+        };
+        Ok(made.into_iter().map(|(dims, range)| Value::new(dims, Map::Plain(selected(range)))).collect())
+    }
+
+    /// The weight and bias of a value.
+    fn written_out(
+        &mut self,
+        who: &str,
+        value: Value,
+        budget: &mut Budget,
+        copied: bool,
+    ) -> Result<(Matrix, Vec<f64>), FormatError> {
+        if !value.map.is_dense() || copied {
+            budget.entries(who, value.map.output(), self.width())?;
+        }
+        if value.map.is_dense() {
+            budget.operations(who, value.map.slow_products())?;
+        }
+        let (weight, bias, is_exact) = value.map.into_matrix();
+        if !is_exact || value.rounded {
+            let names: Vec<_> = value.folded.iter().map(ToString::to_string).collect();
+            let rounded = "folded into its weights and bias, and the results rounded to double precision";
+            self.notes.push(format!("layer {}: {} {rounded}", self.layers.len() + 1, names.join(", ")));
+        }
+        Ok((weight, bias))
+    }
+
+    /// Puts in what values that are not part of the layer read.
+    fn carry(
+        &mut self,
+        who: &str,
+        activation: Activation,
+        live: &[&mut Value],
+        rows: &mut Rows,
+        budget: &mut Budget,
+    ) -> Result<Carried, FormatError> {
+        let mut columns = vec![Place::Nowhere; if live.is_empty() { 0 } else { self.width() }];
+        let mut values = Vec::with_capacity(live.len());
+        let own = rows.bias.len();
+        for value in live {
+            let Some(read) = value.map.columns() else {
+                values.push(Some(self.carry_entries(who, activation, value, rows, budget)?));
+                continue;
+            };
+            for column in read {
+                if let Place::Nowhere = columns[column] {
+                    budget.entries(who, 2, self.width())?;
+                    let plus = rows.push_entry(column, 1.0);
+                    let single = activation == Activation::Identity || self.nonnegative[column];
+                    columns[column] = match single {
+                        true => Place::At(plus),
+                        false => Place::Difference(plus, rows.push_entry(column, -1.0)),
+                    };
+                }
+            }
+            values.push(None);
+        }
+        let width = rows.bias.len();
+        for map in values.iter_mut().flatten() {
+            *map = std::mem::replace(map, Map::Plain(Affine::identity(0))).widened(width);
+        }
+        self.carried += width - own;
+        Ok(Carried { columns, values })
+    }
+
+    /// Carries the entries of a value with a matrix, as its numbers come from many.
+    fn carry_entries(
+        &mut self,
+        who: &str,
+        activation: Activation,
+        value: &Value,
+        rows: &mut Rows,
+        budget: &mut Budget,
+    ) -> Result<Map, FormatError> {
+        let (weight, bias) = self.written_out(who, value.clone(), budget, true)?;
+        let count = bias.len();
+        let start = rows.bias.len();
+        if activation == Activation::Identity {
+            rows.push(&weight, bias);
+            return Ok(Map::Plain(Affine::selection(start + count, (start..start + count).collect())));
+        }
+        budget.entries(who, count, self.width())?;
+        let negative = Matrix::from_fn(count, weight.cols(), |i, j| -weight[(i, j)]);
+        rows.push(&weight, bias.clone());
+        rows.push(&negative, bias.iter().map(|b| -b).collect());
+        let places: Vec<Place> =
+            (0..count).map(|i| Place::Difference(start + i, start + count + i)).collect();
+        Ok(Map::Plain(Affine::identity(count)).moved(&places, start + 2 * count))
+    }
+
+    /// The layers and what there is to say about them.
+    pub(super) fn finish(mut self) -> (Vec<Layer>, Vec<String>) {
+        if self.carried > 0 {
+            self.notes.push(format!(
+                "{} neurons carry values past layers that other values pass through",
+                self.carried
+            ));
+        }
+        (self.layers, self.notes)
+    }
+}
+
+/// Where the numbers and values of the layer before stand in the next one.
+struct Carried {
+    columns: Vec<Place>,
+    /// For each value, its map if it was carried entry by entry.
+    values: Vec<Option<Map>>,
+}

@@ -1,0 +1,565 @@
+//! Operators that switch: everything that is made of ReLUs.
+//!
+//! ```text
+//! leaky(x) = relu(x) - a relu(-x)          clip(x, l, u) = l + relu(x - l) - relu(x - u)
+//! abs(x) = relu(x) + relu(-x)              max(x, y) = y + relu(x - y)
+//! ```
+//!
+//! The largest of many entries is found in rounds, two by two. All nodes of a level share their layers.
+
+use std::collections::HashMap;
+
+use fiberscope_core::{Activation, Rational};
+
+use super::affine::exact;
+use super::layers::Value;
+use super::lower::{Lowering, Site, Slot};
+use super::map::Map;
+use super::proto::Node;
+use super::shape;
+use super::tensor::Values;
+use super::window::Window;
+use crate::FormatError;
+
+const SWITCHES: [&str; 12] = [
+    "Relu",
+    "LeakyRelu",
+    "PRelu",
+    "Clip",
+    "Abs",
+    "Max",
+    "Min",
+    "MaxPool",
+    "GlobalMaxPool",
+    "ReduceMax",
+    "ReduceMin",
+    "HardSigmoid",
+];
+
+/// Whether an operator is made of ReLUs.
+pub(super) fn switches(operator: &str) -> bool {
+    SWITCHES.contains(&operator)
+}
+
+/// The error for an operator that is not read.
+pub(super) fn unknown_operator(node: &Node) -> FormatError {
+    const NONLINEAR: [&str; 24] = [
+        "Celu",
+        "Elu",
+        "Erf",
+        "Exp",
+        "Gelu",
+        "GRU",
+        "HardSwish",
+        "InstanceNormalization",
+        "LayerNormalization",
+        "Log",
+        "LogSoftmax",
+        "LSTM",
+        "Mish",
+        "Pow",
+        "Reciprocal",
+        "Selu",
+        "Sigmoid",
+        "Softmax",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Swish",
+        "Tanh",
+        "ThresholdedRelu",
+    ];
+    if NONLINEAR.contains(&node.operator) {
+        let advice = "a value before it can be read (--output NAME)";
+        return node.unsupported(format!("this operator is not piecewise linear; {advice}"));
+    }
+    node.unsupported("this operator cannot be read; a value before it can (--output NAME)")
+}
+
+/// What is still to be done for a node after its ReLUs.
+enum Rest<'a> {
+    /// The ReLUs are the result.
+    Nothing,
+    /// `first half - slope * second half`.
+    Difference { slopes: Vec<Rational>, constants: Vec<Rational> },
+    /// `constant + entry`, or `constant - entry`.
+    Offset { negated: bool, constants: Vec<Rational> },
+    /// Another round of a search for largest entries.
+    Maxima(Maxima<'a>),
+}
+
+/// Groups of entries whose largest are wanted.
+struct Maxima<'a> {
+    groups: Vec<Vec<usize>>,
+    /// For every pair of the round, the entry to which the ReLU is added; then those that had no partner.
+    kept: Value<'a>,
+    pairs: usize,
+    /// The smallest are wanted: all signs were changed.
+    negated: bool,
+}
+
+/// A node at work.
+struct Task<'a> {
+    site: Site<'a>,
+    dims: Vec<usize>,
+    relus: Value<'a>,
+    rest: Rest<'a>,
+}
+
+/// A node that is finished, or needs another layer.
+enum Next<'a> {
+    Done(Site<'a>, Value<'a>),
+    Again(Box<Task<'a>>),
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// Works off nodes that switch and do not need each other.
+    pub(super) fn switch(&mut self, nodes: &[usize]) -> Result<(), FormatError> {
+        let mut tasks = Vec::new();
+        for &at in nodes {
+            let site = self.site(at)?;
+            let next = self.begin(site, &mut tasks)?;
+            self.settle(next, &mut tasks)?;
+        }
+        while !tasks.is_empty() {
+            let mut relus = Vec::with_capacity(tasks.len());
+            let mut kept = Vec::new();
+            let who = tasks[0].site.node.to_string();
+            for task in &mut tasks {
+                relus.push(std::mem::replace(&mut task.relus, Value::empty()));
+                if let Rest::Maxima(maxima) = &mut task.rest {
+                    kept.push(std::mem::replace(&mut maxima.kept, Value::empty()));
+                }
+            }
+            if self.layers.is_empty() && relus.iter().any(|value| value.map.is_identity()) {
+                let note = format!("{who} acts on the input itself: an identity layer was put before it");
+                self.layers.notes.push(note);
+            }
+            let made = self.close(&who, Activation::Relu, relus, &mut kept)?;
+            let mut kept = kept.into_iter();
+            for (mut task, made) in std::mem::take(&mut tasks).into_iter().zip(made) {
+                task.relus = made;
+                if let Rest::Maxima(maxima) = &mut task.rest {
+                    maxima.kept = kept.next().expect("one for each");
+                }
+                let next = self.go_on(task)?;
+                self.settle(next, &mut tasks)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, next: Next<'a>, tasks: &mut Vec<Task<'a>>) -> Result<(), FormatError> {
+        match next {
+            Next::Again(task) => tasks.push(*task),
+            Next::Done(site, value) => {
+                self.release(&site);
+                self.store(&site.node, vec![Slot::Value(value)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first ReLUs of a node. Values of nodes begun before must survive layers that are made on the way.
+    fn begin(&mut self, mut site: Site<'a>, tasks: &mut [Task<'a>]) -> Result<Next<'a>, FormatError> {
+        let node = site.node;
+        let data: Vec<usize> = (0..site.inputs.len()).filter(|&at| self.is_value(site.inputs[at])).collect();
+        if matches!(node.operator, "Max" | "Min") {
+            return self.largest_of_values(site, tasks);
+        }
+        site.data = match data.as_slice() {
+            [] => 0,
+            [one] => *one,
+            _ => return Err(node.unsupported("several of its inputs depend on the input of the network")),
+        };
+        site.data_comes_first()?;
+        let value = match data.is_empty() {
+            true => self.constant_value(&site, 0)?,
+            false => self.take(site.inputs[0], &node)?,
+        };
+        match node.operator {
+            "Relu" => {
+                if self.layers.is_nonnegative(&value) {
+                    return Ok(Next::Done(site, value));
+                }
+                Ok(again(site, value.dims.clone(), value, Rest::Nothing))
+            }
+            "LeakyRelu" => {
+                let slope = node.float("alpha", 0.01)?;
+                let slope = Rational::from_f64(slope.into())
+                    .ok_or_else(|| node.malformed(format!("alpha is {slope}; expected a finite number")))?;
+                let slopes = vec![slope; value.map.output()];
+                self.bent(site, value, slopes)
+            }
+            "PRelu" => {
+                let slopes = self.floats(&site, 1)?;
+                let dims = shape::broadcast(&value.dims, &slopes.0).ok().filter(|dims| *dims == value.dims);
+                let dims = dims.ok_or_else(|| node.malformed("its slopes do not fit the value"))?;
+                let slopes = self.broadcast(&node, slopes, &dims)?.into_iter().map(exact).collect();
+                self.bent(site, value, slopes)
+            }
+            "Abs" => {
+                let slopes = vec![Rational::from(-1); value.map.output()];
+                self.bent(site, value, slopes)
+            }
+            "HardSigmoid" => {
+                let (alpha, beta) = (node.float("alpha", 0.2)?, node.float("beta", 0.5)?);
+                let number = |x: f32| Rational::from_f64(x.into());
+                let (Some(alpha), Some(beta)) = (number(alpha), number(beta)) else {
+                    return Err(node.malformed("alpha or beta is not finite"));
+                };
+                self.hand = value;
+                self.scale_all(&node, &alpha)?;
+                let width = self.width();
+                self.shift(&node, &vec![beta; width])?;
+                let value = self.put_down();
+                self.clipped(site, value, (Some(Rational::ZERO), Some(Rational::ONE)), tasks)
+            }
+            "Clip" => {
+                let low = self.bound(&site, "min", 1)?;
+                let high = self.bound(&site, "max", 2)?;
+                self.clipped(site, value, (low, high), tasks)
+            }
+            _ => self.largest_in_windows(site, value, tasks),
+        }
+    }
+
+    /// `relu(x) - slope relu(-x)`.
+    fn bent(
+        &mut self,
+        site: Site<'a>,
+        value: Value<'a>,
+        slopes: Vec<Rational>,
+    ) -> Result<Next<'a>, FormatError> {
+        if self.layers.is_nonnegative(&value) {
+            return Ok(Next::Done(site, value));
+        }
+        if slopes.iter().all(Rational::is_zero) {
+            return Ok(again(site, value.dims.clone(), value, Rest::Nothing));
+        }
+        let count = value.map.output();
+        self.budget.operations(site.node, count.saturating_mul(4))?;
+        let (dims, mut both) = (value.dims.clone(), value);
+        let twice: Vec<usize> = (0..count).chain(0..count).collect();
+        both.map.select(&twice);
+        let one = |at: usize| if at < count { Rational::ONE } else { Rational::from(-1) };
+        both.map.scale(&(0..2 * count).map(one).collect::<Vec<_>>());
+        both.dims = vec![2 * count];
+        let constants = vec![Rational::ZERO; count];
+        Ok(again(site, dims, both, Rest::Difference { slopes, constants }))
+    }
+
+    /// One bound of `Clip`: an attribute in old files, an input in later ones.
+    fn bound(
+        &mut self,
+        site: &Site<'a>,
+        attribute: &str,
+        input: usize,
+    ) -> Result<Option<Rational>, FormatError> {
+        let node = &site.node;
+        let value = match (node.attribute(attribute)?, site.input(input)) {
+            (Some(value), _) => f64::from(value.float()?),
+            (None, None) => return Ok(None),
+            (None, Some(_)) => match &self.constant(site, input)?.values {
+                Values::Floats(values, _) if values.len() == 1 => values[0],
+                _ => return Err(node.malformed(format!("expected one number as {attribute}"))),
+            },
+        };
+        if value.is_nan() {
+            return Err(node.malformed(format!("{attribute} is not a number")));
+        }
+        if value.abs() >= f64::from(f32::MAX) {
+            if value.is_finite() {
+                let found = format!("{node}: the bound {value:e} lies at the end of single precision");
+                self.layers.notes.push(format!("{found} and is left out"));
+            }
+            return Ok(None);
+        }
+        Ok(Some(exact(value)))
+    }
+
+    fn clipped(
+        &mut self,
+        site: Site<'a>,
+        value: Value<'a>,
+        bounds: (Option<Rational>, Option<Rational>),
+        tasks: &mut [Task<'a>],
+    ) -> Result<Next<'a>, FormatError> {
+        let node = site.node;
+        let (dims, count) = (value.dims.clone(), value.map.output());
+        self.budget.operations(node, count.saturating_mul(4))?;
+        let all = |x: &Rational| vec![x.clone(); count];
+        let minus = |x: &Rational| vec![-x; count];
+        match bounds {
+            (None, None) => Ok(Next::Done(site, value)),
+            (Some(low), Some(high)) if low > high => {
+                Err(node.unsupported("its lower bound is above its upper bound"))
+            }
+            (Some(low), None) => {
+                let value = self.shifted(&node, value, &minus(&low), tasks)?;
+                if low.is_zero() && self.layers.is_nonnegative(&value) {
+                    return Ok(Next::Done(site, value));
+                }
+                let rest = match low.is_zero() {
+                    true => Rest::Nothing,
+                    false => Rest::Offset { negated: false, constants: all(&low) },
+                };
+                Ok(again(site, dims, value, rest))
+            }
+            (None, Some(high)) => {
+                let mut value = value;
+                value.map.scale(&minus(&Rational::ONE));
+                let value = self.shifted(&node, value, &all(&high), tasks)?;
+                Ok(again(site, dims, value, Rest::Offset { negated: true, constants: all(&high) }))
+            }
+            (Some(low), Some(high)) => {
+                let mut value = value;
+                let twice: Vec<usize> = (0..count).chain(0..count).collect();
+                value.map.select(&twice);
+                let terms = [minus(&low), minus(&high)].concat();
+                let mut value = self.shifted(&node, value, &terms, tasks)?;
+                value.dims = vec![2 * count];
+                let rest = Rest::Difference { slopes: vec![Rational::ONE; count], constants: all(&low) };
+                Ok(again(site, dims, value, rest))
+            }
+        }
+    }
+
+    /// A value plus constants, exactly: where the sums of biases are no doubles, a layer is made of the value first.
+    fn shifted(
+        &mut self,
+        node: &Node<'a>,
+        mut value: Value<'a>,
+        terms: &[Rational],
+        tasks: &mut [Task<'a>],
+    ) -> Result<Value<'a>, FormatError> {
+        if terms.iter().all(Rational::is_zero) {
+            return Ok(value);
+        }
+        if value.map.is_dense() {
+            self.budget.entries(node, value.map.output(), self.layers.width())?;
+            let mut shifted = value.map.clone();
+            shifted.shift(terms);
+            if shifted.into_matrix().2 {
+                value.map.shift(terms);
+                value.mark_folded(node);
+                return Ok(value);
+            }
+            value = self.loose(node, value, tasks)?;
+        }
+        value.map.shift(terms);
+        value.mark_folded(node);
+        Ok(value)
+    }
+
+    /// A value without a matrix; the ReLUs of tasks that were begun survive the layer that this may take.
+    fn loose(
+        &mut self,
+        node: &Node<'a>,
+        value: Value<'a>,
+        tasks: &mut [Task<'a>],
+    ) -> Result<Value<'a>, FormatError> {
+        if !value.map.is_dense() {
+            return Ok(value);
+        }
+        let mut kept = Vec::new();
+        for task in tasks.iter_mut() {
+            kept.push(std::mem::replace(&mut task.relus, Value::empty()));
+            if let Rest::Maxima(maxima) = &mut task.rest {
+                kept.push(std::mem::replace(&mut maxima.kept, Value::empty()));
+            }
+        }
+        let value = self.close(&node.to_string(), Activation::Identity, vec![value], &mut kept)?.remove(0);
+        let mut kept = kept.into_iter();
+        for task in tasks {
+            task.relus = kept.next().expect("one for each");
+            if let Rest::Maxima(maxima) = &mut task.rest {
+                maxima.kept = kept.next().expect("one for each");
+            }
+        }
+        Ok(value)
+    }
+
+    /// `Max` and `Min` of tensors, entry by entry.
+    fn largest_of_values(&mut self, site: Site<'a>, tasks: &mut [Task<'a>]) -> Result<Next<'a>, FormatError> {
+        let node = site.node;
+        let mut values = Vec::new();
+        let mut dims = vec![];
+        for (at, name) in site.inputs.iter().enumerate() {
+            let value = match self.is_value(name) {
+                true => self.take(name, &node)?,
+                false => self.constant_value(&site, at)?,
+            };
+            dims = shape::broadcast(&dims, &value.dims).map_err(|reason| node.malformed(reason))?;
+            values.push(value);
+        }
+        let mut spread = Vec::with_capacity(values.len());
+        for value in values {
+            self.hand = value;
+            self.spread(&node, &dims)?;
+            spread.push(self.put_down());
+        }
+        let (parts, count) = (spread.len(), shape::count(&dims).unwrap_or(0));
+        let all = self.stack(&node, spread)?;
+        let groups = (0..count).map(|i| (0..parts).map(|part| part * count + i).collect()).collect();
+        self.tournament(site, dims, all, groups, tasks)
+    }
+
+    /// `MaxPool`, `GlobalMaxPool`, `ReduceMax` and `ReduceMin`.
+    fn largest_in_windows(
+        &mut self,
+        site: Site<'a>,
+        value: Value<'a>,
+        tasks: &mut [Task<'a>],
+    ) -> Result<Next<'a>, FormatError> {
+        let node = site.node;
+        self.hand = value;
+        let (dims, groups) = if node.operator.starts_with("Reduce") {
+            self.reduced_groups(&site)?
+        } else {
+            let channels = self.image_channels(&node)?;
+            let image = self.hand.dims[2..].to_vec();
+            let window = match node.operator {
+                "GlobalMaxPool" => Window::global(&image),
+                _ => Window::pooling(&node, &image)?,
+            };
+            let (inside, outside) = (window.input_size(), window.output_size());
+            let taps = outside.saturating_mul(window.kernel_size());
+            self.budget.entries(node, channels, taps)?;
+            let mut groups = vec![Vec::new(); channels * outside];
+            window.each_tap(|o, _, i| {
+                for channel in 0..channels {
+                    groups[channel * outside + o].push(channel * inside + i);
+                }
+            });
+            ([&[1, channels], window.output_dims()].concat(), groups)
+        };
+        if groups.iter().any(Vec::is_empty) {
+            return Err(node.malformed("a window lies outside the image"));
+        }
+        let value = self.put_down();
+        self.tournament(site, dims, value, groups, tasks)
+    }
+
+    fn tournament(
+        &mut self,
+        site: Site<'a>,
+        dims: Vec<usize>,
+        value: Value<'a>,
+        groups: Vec<Vec<usize>>,
+        tasks: &mut [Task<'a>],
+    ) -> Result<Next<'a>, FormatError> {
+        let node = site.node;
+        let negated = matches!(node.operator, "Min" | "ReduceMin");
+        let mut value = self.loose(&node, value, tasks)?;
+        if negated {
+            self.budget.operations(node, value.map.output())?;
+            value.map.scale(&vec![Rational::from(-1); value.map.output()]);
+        }
+        self.round(site, dims, value, groups, negated)
+    }
+
+    /// Pairs the entries of every group: the ReLUs of their differences, and what they are added to.
+    fn round(
+        &mut self,
+        site: Site<'a>,
+        dims: Vec<usize>,
+        mut value: Value<'a>,
+        mut groups: Vec<Vec<usize>>,
+        negated: bool,
+    ) -> Result<Next<'a>, FormatError> {
+        let node = site.node;
+        if groups.iter().all(|group| group.len() == 1) {
+            let source: Vec<usize> = groups.iter().map(|group| group[0]).collect();
+            if negated {
+                value.map.scale(&vec![Rational::from(-1); value.map.output()]);
+            }
+            return Ok(Next::Done(site, value.select(dims, &source)));
+        }
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        let mut seen: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut singles: Vec<usize> = Vec::new();
+        let mut lonely: HashMap<usize, usize> = HashMap::new();
+        // Pairs are numbered from 0; entries without a partner behind them, once their number is known.
+        let mut chosen: Vec<Vec<Result<usize, usize>>> = Vec::with_capacity(groups.len());
+        for group in &mut groups {
+            group.sort_unstable();
+            group.dedup();
+            let entry = |pair: &[usize]| match *pair {
+                [x, y] => Ok(*seen.entry((x, y)).or_insert_with(|| {
+                    pairs.push((x, y));
+                    pairs.len() - 1
+                })),
+                _ => Err(*lonely.entry(pair[0]).or_insert_with(|| {
+                    singles.push(pair[0]);
+                    singles.len() - 1
+                })),
+            };
+            chosen.push(group.chunks(2).map(entry).collect());
+        }
+        let rows = value.map.rows().expect("no matrix is in it");
+        self.budget.operations(node, rows.entries().saturating_add(4 * pairs.len()))?;
+        let mut differences = rows.clone();
+        differences.select(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
+        let mut second = rows;
+        second.select(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
+        second.scale(&vec![Rational::from(-1); pairs.len()]);
+        differences.add(&second);
+        let count = pairs.len();
+        let groups = chosen
+            .into_iter()
+            .map(|group| group.into_iter().map(|at| at.unwrap_or_else(|single| count + single)).collect())
+            .collect();
+        let kept: Vec<usize> = pairs.iter().map(|pair| pair.1).chain(singles).collect();
+        let mut relus = Value::new(vec![count], Map::Rows(differences));
+        relus.inherit(&value);
+        let kept = value.select(vec![kept.len()], &kept);
+        let rest = Rest::Maxima(Maxima { groups, kept, pairs: count, negated });
+        Ok(again(site, dims, relus, rest))
+    }
+
+    /// What comes after a layer of ReLUs.
+    fn go_on(&mut self, task: Task<'a>) -> Result<Next<'a>, FormatError> {
+        let Task { site, dims, relus, rest } = task;
+        let node = site.node;
+        let count = shape::count(&dims).unwrap_or(0);
+        let mut rows = relus.map.rows().expect("a layer was just made of it");
+        self.budget.operations(node, rows.entries())?;
+        let value = match rest {
+            Rest::Nothing => Value { dims, ..relus },
+            Rest::Offset { negated, constants } => {
+                if negated {
+                    rows.scale(&vec![Rational::from(-1); count]);
+                }
+                rows.shift(&constants);
+                Value { dims, map: Map::Rows(rows), ..relus }
+            }
+            Rest::Difference { slopes, constants } => {
+                let mut second = rows.clone();
+                second.select(&(count..2 * count).collect::<Vec<_>>());
+                second.scale(&slopes.iter().map(|slope| -slope).collect::<Vec<_>>());
+                rows.select(&(0..count).collect::<Vec<_>>());
+                rows.add(&second);
+                rows.shift(&constants);
+                Value { dims, map: Map::Rows(rows), ..relus }
+            }
+            Rest::Maxima(Maxima { groups, kept, pairs, negated }) => {
+                let mut sums = kept.map.rows().expect("it was carried without a matrix");
+                // The entries without a partner get nothing added.
+                let width = sums.output();
+                let padded: Vec<usize> = (0..width).map(|i| i.min(pairs.saturating_sub(1))).collect();
+                rows.select(&padded);
+                let own = |i: usize| if i < pairs { Rational::ONE } else { Rational::ZERO };
+                rows.scale(&(0..width).map(own).collect::<Vec<_>>());
+                sums.add(&rows);
+                let value = Value { map: Map::Rows(sums), ..kept };
+                return self.round(site, dims, value, groups, negated);
+            }
+        };
+        Ok(Next::Done(site, value))
+    }
+}
+
+fn again<'a>(site: Site<'a>, dims: Vec<usize>, relus: Value<'a>, rest: Rest<'a>) -> Next<'a> {
+    Next::Again(Box::new(Task { site, dims, relus, rest }))
+}
