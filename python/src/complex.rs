@@ -7,11 +7,11 @@ use fiberscope::complex::{
     BreakpointComplex, Built, ComplexLimits, CountOutcome, PolyhedralComplex, Transparency,
     TransparencyLimits, count_cells, walk_regions,
 };
-use fiberscope_answer::complex::{self as answer, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
-use fiberscope_answer::folds::{self as fold_answer, FoldAnswer, relabelling};
-use fiberscope_answer::{picture, slice};
 use fiberscope_core::Network;
-use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
+use fiberscope_report::folds::{self as fold_answer, FoldAnswer, relabelling};
+use fiberscope_report::folds::{FoldEdge, FoldNode, FoldPicture};
+use fiberscope_report::regions::{self as answer, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
+use fiberscope_report::regions::{picture, slice};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 

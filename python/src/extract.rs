@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fiberscope::extract::{ExtractError, Options, Oracle, OracleError, extract as recover};
-use fiberscope_answer::extraction::{Recorder, compare, leak, place, summary};
 use fiberscope_core::Matrix;
 use fiberscope_io::queries::{Log, Run};
+use fiberscope_report::extraction::{Recorder, compare, leak, place, summary};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 

@@ -9,11 +9,11 @@ use fiberscope::fiber::{
     Construction, FiberPath, FiberSampler, Ground, SamplerError, construct_hiding, construct_nonlocal,
 };
 use fiberscope::train::Loss;
-use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
-use fiberscope_answer::points::{self, Comparison};
-use fiberscope_answer::volume::VolumeAnswer;
-use fiberscope_answer::{conserve as conserve_answer, folds};
 use fiberscope_core::Network;
+use fiberscope_report::fiber::points::{self, Comparison};
+use fiberscope_report::fiber::{Listing, Subject, membership, summary};
+use fiberscope_report::volume::VolumeAnswer;
+use fiberscope_report::{conserve as conserve_answer, folds};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde_json::{Value, json};

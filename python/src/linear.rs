@@ -7,12 +7,12 @@ use fiberscope::linear::{
     ActiveBlock, Bar, Fiber, FlowBases, LinearError, LinearNetwork, Stratum, StratumDag, StratumLimits,
     Tolerance, compress_block, count_strata,
 };
-use fiberscope_answer::linear::inspect::{InspectQuestion, inspect, value};
-use fiberscope_answer::linear::motion::{
+use fiberscope_report::linear::inspect::{InspectQuestion, inspect, value};
+use fiberscope_report::linear::motion::{
     SampleOver, StepRequest, along, common_scale, connect, product_difference, sample, step, to_canonical,
     walk,
 };
-use fiberscope_answer::linear::{downs, omega, stratum_json, ups, write_json};
+use fiberscope_report::linear::{downs, omega, stratum_json, ups, write_json};
 use pyo3::prelude::*;
 use serde_json::json;
 

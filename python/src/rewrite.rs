@@ -11,12 +11,12 @@ use fiberscope::anatomy::examine_until;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_answer::check::{answer, parse_claim};
-use fiberscope_answer::equivalence;
-use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use fiberscope_check::Question;
 use fiberscope_core::{Certificate, Domain, Network};
-use fiberscope_report::{json, text};
+use fiberscope_report::anatomy;
+use fiberscope_report::certificate::{answer, parse_claim};
+use fiberscope_report::equivalence;
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -32,12 +32,12 @@ pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResu
     let precision = net.precision.name();
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let anatomy = examine_until(&network, &domain, &watch.deadline);
-        let mut value = json::anatomy(&anatomy);
+        let found = examine_until(&network, &domain, &watch.deadline);
+        let mut value = anatomy::value(&found);
         value["model"] = json!(name);
         value["precision"] = json!(precision);
         value["limit"] = json!(watch.deadline.limit().map(|limit| limit.name()));
-        Ok((value.to_string(), text::anatomy(&name, &anatomy)))
+        Ok((value.to_string(), anatomy::text(&name, &found)))
     })
 }
 

@@ -8,9 +8,9 @@ use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpol
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, widths};
 use fiberscope_core::{Certificate, Domain, decimal};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, widths};
 use serde_json::json;
 
 use super::{read_domain, read_model};

@@ -1,7 +1,11 @@
 //! What an extraction found and what it cost: text, JSON and a picture; and what a model leaks.
 
+mod found;
 mod leak;
 mod picture;
+mod precision;
+mod recorder;
+mod truth;
 
 use serde_json::{Value, json};
 
@@ -9,7 +13,11 @@ use crate::number::{grouped, significant, significant_upper};
 use crate::text::Lines;
 use crate::words;
 
+pub use found::{judge, place, summary};
 pub use leak::{LeakReport, LeakRow};
+pub use precision::leak;
+pub use recorder::Recorder;
+pub use truth::compare;
 
 /// An extraction as plain numbers and words.
 #[derive(Clone, Debug, Default, PartialEq)]

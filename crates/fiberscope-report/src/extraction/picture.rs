@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{ExtractionSummary, power};
-use crate::graph::ticks;
-use crate::markup::Element;
+use crate::draw::graph::ticks;
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, label, rectangle, segment, shortened, text_width};
 use crate::number::{grouped, significant};
-use crate::svg::{Svg, label, rectangle, segment, shortened, text_width};
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 130.0;

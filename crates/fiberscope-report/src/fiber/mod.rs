@@ -1,11 +1,18 @@
 //! Fibers: text as a mathematician would write it, JSON, LaTeX, and pictures.
 
+mod describe;
 mod formula;
 mod latex;
 mod picture;
+pub mod points;
+mod section;
 mod strip;
 
+pub use describe::{Listing, Subject, membership, summary};
 pub use picture::{FiberSlice, OrientationGraph, OrientationNode};
+#[cfg(test)]
+pub(crate) use section::STATEMENT;
+pub use section::section;
 pub use strip::{StripPanel, TranslationStrip};
 
 use fiberscope_core::{Condition, Matrix, Neuron, Rational};

@@ -3,8 +3,8 @@
 //! Widths `(1,1,1,1)`: the fiber of 1 is the surface `xyz = 1` with four sheets, the fiber of 0 three planes. Widths
 //! `(2,1,1)` and `(1,1,2)`: the fiber of 0 is a plane with a line through it.
 
-use crate::markup::Element;
-use crate::svg::{Svg, circle, label, polyline, segment};
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, circle, label, polyline, segment};
 
 /// A fiber that fits into space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

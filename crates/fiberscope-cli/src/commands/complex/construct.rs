@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use fiberscope::complex::construct_identifiable_until;
 use fiberscope::fiber::{Construction, construct_hiding, construct_nonlocal};
-use fiberscope_answer::folds;
 use fiberscope_io::{Precision, save, write_atomically};
+use fiberscope_report::folds;
 use serde_json::json;
 
 use super::args::{BuildArgs, ConstructArgs, ConstructCommand, IdentifiableArgs};

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
-use fiberscope_answer::picture::mesh;
 use fiberscope_io::write_atomically;
+use fiberscope_report::regions::picture::mesh;
 use serde_json::json;
 
 use super::regions::Job;

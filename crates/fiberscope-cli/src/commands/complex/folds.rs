@@ -8,10 +8,10 @@ use fiberscope::complex::{
     BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Relabelling, Transparency,
     TransparencyLimits, exact_region_bound,
 };
-use fiberscope_answer::folds::{self, FoldAnswer, Matched, relabelling};
 use fiberscope_core::{Network, Rational, decimal};
 use fiberscope_io::write_atomically;
-use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
+use fiberscope_report::folds::{self, FoldAnswer, Matched, relabelling};
+use fiberscope_report::folds::{FoldEdge, FoldNode, FoldPicture};
 
 use super::args::FoldsArgs;
 use crate::Answer;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{bail, ensure};
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
-use fiberscope_answer::picture::{mesh, svg};
 use fiberscope_io::write_atomically;
-use fiberscope_report::complex::space_page;
+use fiberscope_report::regions::picture::{mesh, svg};
+use fiberscope_report::regions::space_page;
 
 use super::args::RegionsArgs;
 use super::regions::Job;

@@ -10,9 +10,9 @@ use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, ComplexError, ComplexLimits, CountOutcome, CountProgress,
     CountState, Method, PolyhedralComplex, count_cells_saving, exact_region_bound, walk_regions,
 };
-use fiberscope_answer::complex::{self, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
 use fiberscope_core::{Domain, decimal};
 use fiberscope_io::write_atomically;
+use fiberscope_report::regions::{self as complex, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
 use serde_json::{Value, json};
 
 use super::args::{RegionsArgs, RegionsMethod};

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use fiberscope::extract::{ExtractError, Extraction, Options, Progress, Verdict, extract};
 use fiberscope::limit::Deadline;
-use fiberscope_answer::extraction::{self, Recorder};
 use fiberscope_core::Network;
 use fiberscope_io::queries::{Log, Run};
 use fiberscope_io::{Precision, check_writable, save};
+use fiberscope_report::extraction::{self, Recorder};
 
 use super::read_model;
 use crate::Answer;

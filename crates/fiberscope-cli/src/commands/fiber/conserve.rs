@@ -3,9 +3,9 @@
 use anyhow::Context;
 use fiberscope::fiber::conserve::{Conservation, FlowOptions, Integrator, follow};
 use fiberscope::train::Loss;
-use fiberscope_answer::conserve::value;
 use fiberscope_io::load_data;
-use fiberscope_report::graph::{Curve, Graph};
+use fiberscope_report::conserve::value;
+use fiberscope_report::draw::graph::{Curve, Graph};
 
 use super::args::{ConserveArgs, FlowLoss};
 use super::read_model;

@@ -10,8 +10,8 @@ use std::io::Write;
 
 use anyhow::Context;
 use fiberscope::fiber::{Ground, Membership};
-use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
 use fiberscope_io::write_atomically;
+use fiberscope_report::fiber::{Listing, Subject, membership, summary};
 use serde_json::json;
 
 use super::read_model;

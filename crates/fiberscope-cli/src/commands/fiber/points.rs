@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use fiberscope::fiber::{FiberPath, FiberSampler, PathError, SamplerError};
 use fiberscope::limit::{Limit, LimitReached};
-use fiberscope_answer::fiber::Subject;
-use fiberscope_answer::points::{self, Comparison};
 use fiberscope_core::Network;
 use fiberscope_io::{Precision, save};
+use fiberscope_report::fiber::Subject;
+use fiberscope_report::fiber::points::{self, Comparison};
 use fiberscope_report::number::significant_upper;
 use serde_json::json;
 

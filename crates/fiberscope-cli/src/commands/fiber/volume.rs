@@ -1,7 +1,7 @@
 //! `fiberscope volume`
 
-use fiberscope_answer::volume::VolumeAnswer;
 use fiberscope_core::{Rational, decimal};
+use fiberscope_report::volume::VolumeAnswer;
 
 use super::args::VolumeArgs;
 use crate::Answer;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use fiberscope::linear::StratumDag;
-use fiberscope_answer::linear::write_json;
 use fiberscope_io::write_atomically;
+use fiberscope_report::linear::write_json;
 use fiberscope_report::linear::{DagEdge, DagNode, DagPicture};
 
 use super::joined;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anyhow::{Context, anyhow};
 use fiberscope::linear::{LinearError, Stratum, compress_block, count_strata};
-use fiberscope_answer::linear::inspect::{InspectQuestion, Inspection, inspect, value};
 use fiberscope_io::{Precision, ReadOptions, save, write_atomically};
+use fiberscope_report::linear::inspect::{InspectQuestion, Inspection, inspect, value};
 use fiberscope_report::linear::{FlowBar, FlowPicture};
 
 use super::args::InspectArgs;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use fiberscope::linear::{FlowBases, Stratum};
-use fiberscope_answer::linear::motion::{StepRequest, common_scale, step};
-use fiberscope_answer::linear::{downs, omega, ups};
 use fiberscope_io::{Precision, save};
+use fiberscope_report::linear::motion::{StepRequest, common_scale, step};
+use fiberscope_report::linear::{downs, omega, ups};
 use serde_json::json;
 
 use super::args::MoveArgs;

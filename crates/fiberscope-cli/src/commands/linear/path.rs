@@ -1,6 +1,6 @@
 //! `fiberscope linear path`
 
-use fiberscope_answer::linear::motion::{along, connect, to_canonical};
+use fiberscope_report::linear::motion::{along, connect, to_canonical};
 use serde_json::json;
 
 use super::args::PathArgs;

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, bail};
 use fiberscope::linear::{Fiber, LinearNetwork, StratumDag};
-use fiberscope_answer::linear::motion::{SampleOver, product_difference, sample};
-use fiberscope_answer::linear::stratum_json;
+use fiberscope_report::linear::motion::{SampleOver, product_difference, sample};
+use fiberscope_report::linear::stratum_json;
 use serde_json::json;
 
 use super::args::SampleArgs;

@@ -48,7 +48,7 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     }
     if global.json {
         let mut bytes = Vec::new();
-        fiberscope_answer::linear::write_json(&dag, &mut bytes)?;
+        fiberscope_report::linear::write_json(&dag, &mut bytes)?;
         output.raw_result(&bytes)?;
     } else {
         output.raw_result(text(&dag).as_bytes())?;

@@ -1,8 +1,8 @@
 //! `fiberscope linear walk`
 
 use anyhow::Context;
-use fiberscope_answer::linear::motion::{Walked, walk};
-use fiberscope_answer::linear::omega;
+use fiberscope_report::linear::motion::{Walked, walk};
+use fiberscope_report::linear::omega;
 use serde_json::json;
 
 use super::args::WalkArgs;

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
 use fiberscope::train::{Event, Record, Run, TrackOptions, TrainState, train};
-use fiberscope_answer::files::write_tables;
 use fiberscope_io::{Precision, save};
-use fiberscope_report::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
+use fiberscope_report::draw::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
+use fiberscope_report::files::write_tables;
 use serde_json::{Value, json};
 
 pub use args::TrainArgs;
