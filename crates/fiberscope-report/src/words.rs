@@ -11,12 +11,11 @@ pub const LISTED: usize = 12;
 
 /// `3-3-2-1`.
 pub fn widths(widths: &[usize]) -> String {
-    let join = |widths: &[usize]| widths.iter().map(usize::to_string).collect::<Vec<_>>().join("-");
     match widths {
         [.., last] if widths.len() > LAYERS => {
-            format!("{}-...-{last} ({} layers)", join(&widths[..LAYERS - 2]), widths.len() - 1)
+            format!("{}-...-{last} ({} layers)", joined(&widths[..LAYERS - 2], "-"), widths.len() - 1)
         }
-        _ => join(widths),
+        _ => joined(widths, "-"),
     }
 }
 
@@ -64,6 +63,11 @@ pub fn enumeration(items: &[String]) -> String {
         }
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// Numbers with something between them.
+pub fn joined(numbers: &[usize], between: &str) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(between)
 }
 
 /// One of two words, by number.

@@ -5,9 +5,10 @@
 mod common;
 
 use common::{hiding_two, hiding_two_anatomy, long_chain, motley, motley_anatomy, translation};
+use fiberscope::anatomy::Anatomy;
 use fiberscope_check::check;
 use fiberscope_core::{
-    Activation, Anatomy, Certificate, Domain, Evidence, Layer, Matrix, MoveChain, Network, Rational,
+    Activation, Certificate, Domain, Evidence, Layer, Matrix, MoveChain, Network, Rational,
 };
 use fiberscope_report::anatomy::diagram;
 use fiberscope_report::draw::graph::{Curve, Graph};

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use fiberscope_core::{Anatomy, Layer, Network, Neuron, Role};
+use fiberscope::anatomy::Anatomy;
+use fiberscope_core::{Layer, Network, Neuron, Role};
 
 use super::words;
 use crate::draw::markup::Element;

@@ -3,7 +3,8 @@
 pub mod diagram;
 mod words;
 
-use fiberscope_core::{Anatomy, Network};
+use fiberscope::anatomy::Anatomy;
+use fiberscope_core::Network;
 use serde_json::{Value, json};
 
 use crate::number::grouped;

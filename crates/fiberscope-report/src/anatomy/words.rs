@@ -1,6 +1,8 @@
 //! The facts of an anatomy in words.
 
-use fiberscope_core::{Anatomy, Identifiability, Role};
+use fiberscope::anatomy::Anatomy;
+use fiberscope::fiber::Identifiability;
+use fiberscope_core::Role;
 
 use crate::number::grouped;
 use crate::words::{LAYERS, enumeration, plural};

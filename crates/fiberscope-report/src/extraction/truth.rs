@@ -2,37 +2,46 @@
 
 use std::time::Duration;
 
-use crate::extraction::Comparison;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
-use fiberscope::extract::{self, Extraction, Options};
+use fiberscope::extract::{self, Comparison, Extraction, Options};
 use fiberscope_core::{Domain, Network, decimal};
 
 use crate::equivalence::name;
+use crate::words::joined;
 
 /// The exact comparison is given up after so long, unless the time is up before.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Aligns the recovered network with the truth and compares the two on the domain.
-pub fn compare(truth: &Network, found: &Network, extraction: &Extraction, options: &Options) -> Comparison {
-    let equiv = on_domain(truth, found, extraction, options);
-    match align(truth, found) {
-        Ok(aligned) => Comparison {
-            max_error: Some(aligned.max_error),
-            not_aligned: None,
-            max_relative_error: Some(aligned.max_relative_error),
-            layer_errors: aligned.layers,
-            equiv,
-        },
-        Err(reason) => Comparison { not_aligned: Some(reason), equiv, ..Comparison::default() },
+/// A recovered network against the true one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// The errors of the parameters after alignment, or why the two cannot be aligned.
+    pub aligned: Result<Comparison, String>,
+    /// The verdict of the exact comparison on the domain, and a certified bound of the difference.
+    pub equiv: Option<(&'static str, Option<f64>)>,
+}
+
+impl Truth {
+    /// The largest error of every layer, output included; empty if the two cannot be aligned.
+    pub(super) fn layer_errors(&self) -> &[f64] {
+        self.aligned.as_ref().map_or(&[], |aligned| &aligned.layers)
     }
 }
 
+/// Aligns the recovered network with the truth and compares the two on the domain.
+pub fn compare(truth: &Network, found: &Network, extraction: &Extraction, options: &Options) -> Truth {
+    Truth { aligned: align(truth, found), equiv: on_domain(truth, found, extraction, options) }
+}
+
 /// The errors of all layers, or why there are none.
-pub fn align(truth: &Network, found: &Network) -> Result<extract::Comparison, String> {
-    let widths =
-        |network: &Network| network.widths().iter().map(usize::to_string).collect::<Vec<_>>().join("-");
-    extract::compare(truth, found)
-        .ok_or_else(|| format!("the truth has widths {}, the network {}", widths(truth), widths(found)))
+pub fn align(truth: &Network, found: &Network) -> Result<Comparison, String> {
+    extract::compare(truth, found).ok_or_else(|| {
+        format!(
+            "the truth has widths {}, the network {}",
+            joined(&truth.widths(), "-"),
+            joined(&found.widths(), "-")
+        )
+    })
 }
 
 /// The verdict of the exact comparison and the bound it proves.
@@ -41,7 +50,7 @@ fn on_domain(
     found: &Network,
     extraction: &Extraction,
     options: &Options,
-) -> Option<(String, Option<f64>)> {
+) -> Option<(&'static str, Option<f64>)> {
     let domain = Domain::from_bounds(&vec![options.domain; truth.input_width()])?;
     // Parameters with the error of many answers are still equal up to rounding.
     let size = options.domain.0.abs().max(options.domain.1.abs());
@@ -59,5 +68,5 @@ fn on_domain(
         Verdict::EquivalentUpToRounding { agreement, .. } => agreement.bound().map(decimal::upper_f64),
         Verdict::Different { .. } | Verdict::Undecided { .. } => None,
     };
-    Some((name(&decision.verdict).into(), bound))
+    Some((name(&decision.verdict), bound))
 }

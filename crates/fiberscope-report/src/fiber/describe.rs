@@ -2,12 +2,13 @@
 
 use super::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
 use fiberscope::dimension::DimensionOptions;
+use fiberscope::fiber::Condition;
 use fiberscope::fiber::{
     Class, Existence, Fiber, FiberComponent, FiberCount, GeneralFiber, Ground, LayerFiber, Membership,
     Orientation, Rest, Symmetry, describe, local_dimension, symmetries,
 };
 use fiberscope::limit::Deadline;
-use fiberscope_core::{Condition, Domain, Network, Neuron};
+use fiberscope_core::{Domain, Network, Neuron};
 use serde_json::{Value, json};
 
 use crate::Say;

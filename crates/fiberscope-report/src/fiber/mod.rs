@@ -15,7 +15,8 @@ pub(crate) use section::STATEMENT;
 pub use section::section;
 pub use strip::{StripPanel, TranslationStrip};
 
-use fiberscope_core::{Condition, Matrix, Neuron, Rational};
+use fiberscope::fiber::Condition;
+use fiberscope_core::{Matrix, Neuron, Rational};
 use serde_json::{Value, json};
 
 use crate::number::grouped;

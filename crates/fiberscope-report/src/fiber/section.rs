@@ -1,6 +1,6 @@
 //! The fiber as a section of a page.
 
-use fiberscope_core::Condition;
+use fiberscope::fiber::Condition;
 
 use super::FiberSummary;
 use crate::number::grouped;
