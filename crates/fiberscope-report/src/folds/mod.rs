@@ -1,15 +1,18 @@
-//! Fold-sets, their dependency graphs, and relabellings read off them.
+//! Fold-sets, their dependency graphs, and relabellings read off them: text, JSON and pictures.
 
 mod graph;
+mod question;
+mod text;
 
 pub use graph::{FoldEdge, FoldNode, FoldPicture};
+pub use question::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds};
 
 use crate::json::upper;
 use anyhow::ensure;
 use fiberscope::complex::{
-    BreakpointComplex, Constructed, DependencyGraph, FoldMatch, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, Transparency, exact_region_bound,
-    find_relabelling, match_folds, near_relabellings, rows_tell,
+    BreakpointComplex, Constructed, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
+    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, find_relabelling, match_folds,
+    near_relabellings, rows_tell,
 };
 use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope_core::{Digest, Network, Rational};
@@ -28,17 +31,7 @@ pub struct FoldAnswer {
 }
 
 impl FoldAnswer {
-    /// Analyses a complex of the network.
-    pub fn new(
-        network: &Network,
-        complex: &PolyhedralComplex,
-        breakpoints: &BreakpointComplex,
-        seed: u64,
-    ) -> Self {
-        FoldAnswer::until(network, complex, breakpoints, seed, &Deadline::NEVER).expect("there is no limit")
-    }
-
-    /// The same, unless the deadline comes first.
+    /// Analyses a complex of the network, unless the deadline comes first.
     pub fn until(
         network: &Network,
         complex: &PolyhedralComplex,
@@ -52,6 +45,16 @@ impl FoldAnswer {
         let certificate =
             IdentifiabilityCertificate::until(network, complex, breakpoints, &genericity, deadline)?;
         Ok(FoldAnswer { folds, graph, genericity, certificate })
+    }
+
+    /// The dependency graph, to be drawn; `name` is that of the network.
+    pub fn picture(&self, name: &str) -> FoldPicture {
+        let node = |(at, piece): (usize, &FoldPiece)| FoldNode { name: at.to_string(), level: piece.level };
+        FoldPicture {
+            title: format!("Dependency graph of the fold-set of {name}"),
+            nodes: (1..).zip(&self.folds.pieces).map(node).collect(),
+            edges: self.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
+        }
     }
 
     /// The facts with the keys of `fiberscope folds --json`.
@@ -96,23 +99,6 @@ fn opaque_at(layer: usize, x: &[Rational]) -> Value {
     let near: Vec<f64> = x.iter().map(Rational::to_f64).collect();
     let exact: Vec<String> = x.iter().map(ToString::to_string).collect();
     json!({"layer": layer + 1, "x": near, "exact": exact})
-}
-
-/// The same keys for a complex that a limit stopped; linear programs may still know whether the network is transparent.
-pub fn stopped(network: &Network, transparency: &Transparency) -> Value {
-    let unknown: Vec<usize> = transparency.unknown().iter().map(|l| l + 1).collect();
-    json!({
-        "order": null,
-        "pieces": null,
-        "edges": null,
-        "transparent": transparency.is_transparent(),
-        "opaque_at": transparency.opaque().map(|(layer, x)| opaque_at(layer, x)),
-        "unknown_layers": unknown,
-        "linear_programs": transparency.programs,
-        "general": null,
-        "certified_identifiable": null,
-        "estimate": upper(&exact_region_bound(network)),
-    })
 }
 
 /// The paths of every layer.
@@ -166,7 +152,7 @@ pub enum Matched {
 }
 
 /// Matches two networks by their folds; where these do not tell, or tell two functions that rounding has made different, by their parameters. The complex is that of the first.
-pub fn relabelling(
+fn relabelling(
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
     [a, b]: [&Network; 2],

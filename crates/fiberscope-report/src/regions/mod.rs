@@ -1,49 +1,59 @@
-//! Linear regions: counts and facets of polyhedral complexes, as pictures, meshes and a section of a page.
+//! Linear regions: counts and facets of polyhedral complexes as text, JSON, pictures, meshes and a section of a page.
 //!
 //! Hidden layers count from 0 here and from 1 in what is shown. Layers are told apart by the colours of Okabe and Ito and by name; what is invisible
 //! is dashed.
 
+mod export;
 mod mesh;
 pub mod picture;
 mod plane;
+mod question;
 pub mod section;
 pub mod slice;
 mod space;
 
+pub use export::export;
 pub use mesh::{Mesh, MeshFacet};
 pub use plane::{Fold, PlanePicture, PlaneRegion};
+pub use question::{Depth, RegionsQuestion, Search, build, regions};
 pub use space::space_page;
 
-use crate::json::upper;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use fiberscope::complex::{
     BreakpointComplex, CellCounts, Method, PolyhedralComplex, Walked, exact_region_bound,
 };
-use fiberscope_core::{Domain, Network};
+use fiberscope_core::{Domain, Network, decimal};
 use serde_json::{Value, json};
 
+use crate::Svg;
+use crate::json::upper;
+
 /// The most regions whose cells are listed for weights unless a picture or an export needs them.
-pub const LISTED: u64 = 100_000;
+pub(crate) const LISTED: u64 = 100_000;
 /// The most regions of a picture or an export.
 pub const DRAWN: u64 = 1_000_000;
 /// The most regions counted without being asked for more.
 pub const COUNTED: u64 = 100_000_000;
 /// The most inputs for which edges are subdivided: a box has `2^d` corners.
-pub const EDGES: usize = 8;
+const EDGES: usize = 8;
 
 /// What a complex is of.
 #[derive(Clone, Debug)]
-pub struct ComplexView<'a> {
+pub struct ComplexView {
     /// The network's name.
-    pub name: &'a str,
+    pub name: String,
     /// The network, or its restriction to a slice.
-    pub network: &'a Network,
+    pub network: Arc<Network>,
     /// The inputs.
     pub domain: Domain,
     /// What the axes of a slice are; `None` if it is none.
     pub axes: Option<[String; 2]>,
 }
 
-impl ComplexView<'_> {
+impl ComplexView {
     /// The domain in words.
     pub fn place(&self) -> &'static str {
         match (self.axes.is_some(), &self.domain) {
@@ -54,8 +64,165 @@ impl ComplexView<'_> {
     }
 }
 
+/// The linear regions that were found.
+pub struct RegionsAnswer {
+    /// What they are of.
+    pub view: ComplexView,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What is known of the regions.
+pub enum Found {
+    /// They were walked through.
+    Walked(Walked),
+    /// The cells were counted.
+    Counted {
+        /// Their numbers.
+        counts: CellCounts,
+        /// How they were found.
+        method: Method,
+        /// Whether weights were asked for, and there are too many regions.
+        weights: bool,
+    },
+    /// The cells were listed.
+    Listed {
+        /// Their numbers.
+        counts: CellCounts,
+        /// The cells.
+        complex: Box<PolyhedralComplex>,
+        /// The weights of the facets.
+        breakpoints: BreakpointComplex,
+    },
+    /// A limit came first.
+    Stopped {
+        /// So many regions were found.
+        regions: u64,
+        /// In this part of the domain.
+        explored: f64,
+        /// Whether all regions were counted, and the limit came while their cells were listed.
+        listing: bool,
+        /// The file with the state of the count.
+        saved: Option<PathBuf>,
+    },
+}
+
+impl RegionsAnswer {
+    /// Whether no limit came first.
+    pub fn is_complete(&self) -> bool {
+        !matches!(self.found, Found::Stopped { .. })
+    }
+
+    /// The facts for a terminal.
+    pub fn to_text(&self) -> String {
+        let place = self.view.place();
+        match &self.found {
+            Found::Walked(walked) => format!(
+                "{} regions ({} bounded), {} facets between them, on {place} (method: walk)\n",
+                walked.regions, walked.bounded, walked.facets,
+            ),
+            Found::Counted { counts, method, weights } => {
+                let mut text = counts_text(&self.view, counts, *method);
+                if *weights {
+                    let _ =
+                        writeln!(text, "  weights              not computed for more than {LISTED} regions");
+                }
+                text
+            }
+            Found::Listed { counts, complex, breakpoints } => {
+                counts_text(&self.view, counts, complex.method()) + &weights_text(complex, breakpoints)
+            }
+            Found::Stopped { regions, explored, saved, .. } => {
+                let bound = decimal::upper(&exact_region_bound(&self.view.network));
+                let mut text = format!(
+                    "stopped at a limit: about {regions} regions so far on {place} ({:.1} % of its volume); there may be up to {bound}\n",
+                    100.0 * explored.max(0.0)
+                );
+                if let Some(path) = saved {
+                    let _ = writeln!(text, "wrote {}; the same command goes on from there", path.display());
+                }
+                text
+            }
+        }
+    }
+
+    /// The facts with the keys of `fiberscope regions --json`.
+    pub fn to_json(&self) -> Value {
+        let view = &self.view;
+        match &self.found {
+            Found::Walked(found) => walked(view, found),
+            Found::Counted { counts, method, .. } => counted(view, counts, *method),
+            Found::Listed { counts, complex, breakpoints } => listed(view, counts, complex, breakpoints),
+            Found::Stopped { regions, explored, .. } => stopped(view, *regions, *explored),
+        }
+    }
+
+    /// The picture of a complex with one or two dimensions whose cells were listed.
+    pub fn draw(&self) -> Option<Svg> {
+        match &self.found {
+            Found::Listed { complex, breakpoints, .. } => picture::svg(&self.view, complex, breakpoints),
+            _ => None,
+        }
+    }
+}
+
+fn counts_text(view: &ComplexView, counts: &CellCounts, method: Method) -> String {
+    let numbers: Vec<String> = counts.all.iter().map(ToString::to_string).collect();
+    let regions = counts.all.last().copied().unwrap_or(0);
+    let bounded = counts.bounded.last().copied().unwrap_or(0);
+    let unbounded = if view.domain == Domain::Space && view.axes.is_none() {
+        format!(" ({bounded} bounded, {} unbounded)", regions - bounded)
+    } else {
+        String::new()
+    };
+    let how = match method {
+        Method::Cells => "subdivision of all cells in exact arithmetic: the complex is not simple",
+        _ => "subdivision of edges, certified in exact arithmetic",
+    };
+    format!(
+        "{regions} regions on {}{unbounded}\n  cells by dimension   {} (alternating sum {})\n  method               {how}\n",
+        view.place(),
+        numbers.join(", "),
+        counts.euler()
+    )
+}
+
+/// What the weights of the facets say.
+fn weights_text(complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> String {
+    let (facets, visible) = (breakpoints.facets.len(), breakpoints.visible_facets());
+    let hidden = breakpoints.hidden_neurons(complex);
+    let mut text = format!("  facets               {facets} between regions, {visible} visible\n");
+    let _ = writeln!(
+        text,
+        "  weights              balanced at {} ridges up to {:.1e}; two formulas agree up to {:.1e}",
+        breakpoints.ridges, breakpoints.imbalance, breakpoints.disagreement
+    );
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    let _ = writeln!(
+        text,
+        "  bending              at {} ridges; honest: {}; cancellation-free: {}",
+        breakpoints.bending_ridges,
+        yes(breakpoints.dishonest_ridges == 0),
+        yes(breakpoints.cancelling_facets == 0)
+    );
+    let layers = match complex.factor_dimension() > 1 {
+        true => {
+            let right = breakpoints.recovered_rightly();
+            format!("recovered from the function alone for {right} of {visible} visible facets")
+        }
+        false => "with one input the function does not tell them".to_owned(),
+    };
+    let _ = writeln!(text, "  layers               {layers}");
+    if !hidden.is_empty() {
+        let names: Vec<String> =
+            hidden.iter().map(|n| format!("{} of layer {}", n.unit + 1, n.layer + 1)).collect();
+        let _ = writeln!(text, "  hidden neurons       {}", names.join(", "));
+    }
+    text
+}
+
 /// Cell counts with the keys of `fiberscope regions --json`.
-pub fn counted(of: &ComplexView, counts: &CellCounts, method: Method) -> Value {
+fn counted(view: &ComplexView, counts: &CellCounts, method: Method) -> Value {
     json!({
         "regions": counts.all.last(),
         "f_vector": counts.all,
@@ -64,19 +231,19 @@ pub fn counted(of: &ComplexView, counts: &CellCounts, method: Method) -> Value {
         "euler": counts.euler(),
         "visible_facets": null,
         "method": method.name(),
-        "domain": of.domain,
-        "widths": of.network.widths(),
+        "domain": view.domain,
+        "widths": view.network.widths(),
     })
 }
 
 /// Cell counts and what the weights of the facets say.
-pub fn listed(
-    of: &ComplexView,
+fn listed(
+    view: &ComplexView,
     counts: &CellCounts,
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
 ) -> Value {
-    let mut value = counted(of, counts, complex.method());
+    let mut value = counted(view, counts, complex.method());
     let visible = breakpoints.visible_facets();
     let hidden: Vec<[usize; 2]> =
         breakpoints.hidden_neurons(complex).iter().map(|n| [n.layer + 1, n.unit + 1]).collect();
@@ -100,7 +267,7 @@ pub fn listed(
 }
 
 /// The same keys for regions that were walked through.
-pub fn walked(of: &ComplexView, walked: &Walked) -> Value {
+fn walked(view: &ComplexView, walked: &Walked) -> Value {
     json!({
         "regions": walked.regions,
         "f_vector": null,
@@ -109,23 +276,23 @@ pub fn walked(of: &ComplexView, walked: &Walked) -> Value {
         "visible_facets": walked.visible_facets,
         "facets": walked.facets,
         "method": Method::Walk.name(),
-        "domain": of.domain,
-        "widths": of.network.widths(),
+        "domain": view.domain,
+        "widths": view.network.widths(),
     })
 }
 
 /// The same keys for a count that a limit stopped after `explored` of the domain.
-pub fn stopped(of: &ComplexView, regions: u64, explored: f64) -> Value {
+fn stopped(view: &ComplexView, regions: u64, explored: f64) -> Value {
     json!({
         "regions": null,
         "partial_regions": regions,
-        "estimate": upper(&exact_region_bound(of.network)),
+        "estimate": upper(&exact_region_bound(&view.network)),
         "explored": explored,
         "f_vector": null,
         "bounded_regions": null,
         "euler": null,
         "visible_facets": null,
-        "domain": of.domain,
-        "widths": of.network.widths(),
+        "domain": view.domain,
+        "widths": view.network.widths(),
     })
 }

@@ -1,17 +1,25 @@
 //! Pictures of complexes.
 
+use std::io::Write;
 use std::path::Path;
 
-use super::{Fold, Mesh, MeshFacet, PlanePicture, PlaneRegion};
-use crate::Svg;
-use crate::draw::graph::{Curve, Graph};
+use anyhow::bail;
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
 use fiberscope_core::Domain;
+use fiberscope_io::write_atomically;
+use serde_json::{Value, json};
 
-use crate::regions::ComplexView;
+use super::{ComplexView, Fold, Mesh, MeshFacet, PlanePicture, PlaneRegion, space_page};
+use crate::Svg;
+use crate::draw::graph::{Curve, Graph};
+use crate::files::write_picture;
 
 /// The picture of a complex with one or two dimensions.
-pub fn svg(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Option<Svg> {
+pub(crate) fn svg(
+    of: &ComplexView,
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+) -> Option<Svg> {
     match complex.factor_dimension() {
         1 => Some(line(of, complex, breakpoints).draw()),
         2 => Some(plane(of, complex, breakpoints).draw()),
@@ -59,7 +67,7 @@ fn view(of: &ComplexView, complex: &PolyhedralComplex) -> Vec<(f64, f64)> {
 }
 
 /// The function of one input with its breakpoints.
-pub fn line(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Graph {
+fn line(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Graph {
     let (low, high) = view(of, complex)[0];
     let value = |x: f64| of.network_value(complex, &[x]);
     let mut xs: Vec<f64> = complex.cells(0).map(|v| complex.point(v.number())[0]).collect();
@@ -93,7 +101,7 @@ pub fn line(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &Breakpo
 }
 
 /// The regions and folds in a plane.
-pub fn plane(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> PlanePicture {
+fn plane(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> PlanePicture {
     let view = view(of, complex);
     let view = [view[0], view[1]];
     let point = |v: u32| {
@@ -126,7 +134,7 @@ pub fn plane(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &Breakp
 }
 
 /// The facets of a complex in space.
-pub fn mesh(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Mesh {
+pub(super) fn mesh(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Mesh {
     let points = complex.cells(0).map(|v| {
         let x = complex.point(v.number());
         [x[0], x[1], x[2]]
@@ -147,6 +155,49 @@ pub fn mesh(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &Breakpo
         facets: facets.collect(),
         regions: complex.regions().len(),
     }
+}
+
+/// Writes the picture in the format that the file's name asks for: a page for a complex in space, else SVG or PNG.
+pub fn write(
+    of: &ComplexView,
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+    path: &Path,
+) -> anyhow::Result<()> {
+    if path.extension().is_some_and(|ending| ending == "html") {
+        let page = space_page(&mesh(of, complex, breakpoints));
+        write_atomically(path, |file| file.write_all(page.as_bytes()))?;
+        return Ok(());
+    }
+    match svg(of, complex, breakpoints) {
+        Some(svg) => write_picture(path, &svg),
+        None => bail!("{}: this complex has {} dimensions", path.display(), complex.factor_dimension()),
+    }
+}
+
+/// What the picture of one or two inputs shows, as a JSON value.
+pub fn value(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Value {
+    if complex.factor_dimension() == 1 {
+        let graph = line(of, complex, breakpoints);
+        let curves = graph.curves.iter().map(
+            |curve| json!({"name": curve.name, "points": curve.points, "breakpoints": curve.breakpoints}),
+        );
+        return json!({"title": graph.title, "curves": curves.collect::<Vec<_>>()});
+    }
+    let plane = plane(of, complex, breakpoints);
+    let regions =
+        plane.regions.iter().map(|region| json!({"corners": region.corners, "value": region.value}));
+    let folds = plane.folds.iter().map(|fold| {
+        json!({"from": fold.from, "to": fold.to, "layer": fold.layer + 1, "weight": fold.weight, "hidden": fold.hidden})
+    });
+    json!({
+        "title": plane.title,
+        "axes": plane.axes,
+        "view": plane.view,
+        "regions": regions.collect::<Vec<_>>(),
+        "folds": folds.collect::<Vec<_>>(),
+        "layers": plane.layers,
+    })
 }
 
 /// The part of a convex polygon inside a rectangle.
@@ -191,7 +242,7 @@ fn clip_segment(from: (f64, f64), to: (f64, f64), view: [(f64, f64); 2]) -> Opti
     (start < end).then(|| (at(start), at(end)))
 }
 
-impl ComplexView<'_> {
+impl ComplexView {
     /// The outputs at a point given in the coordinates of the complex.
     fn network_value(&self, complex: &PolyhedralComplex, x: &[f64]) -> Vec<f64> {
         let mut input = vec![0.0; self.network.input_width()];

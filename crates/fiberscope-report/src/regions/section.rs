@@ -1,5 +1,6 @@
 //! Linear regions as a section of a page: on the domain itself for one or two inputs, else on a plane through it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, Method, PolyhedralComplex, on_plane};
@@ -83,7 +84,8 @@ fn draw(
     sliced: bool,
 ) -> Option<(Svg, String)> {
     let axes = sliced.then(|| ["x1".into(), "x2".into()]);
-    let of = ComplexView { name, network, domain: place.clone(), axes };
+    let (name_of, network) = (name.to_owned(), Arc::new(network.clone()));
+    let of = ComplexView { name: name_of, network, domain: place.clone(), axes };
     let on = if sliced { " on the plane of x1 and x2" } else { "" };
     let caption = if complex.factor_dimension() == 1 {
         format!("The function of {name}. Points are where it bends, coloured by the layer of the neuron.")

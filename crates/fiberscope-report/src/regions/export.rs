@@ -5,35 +5,35 @@ use std::path::Path;
 
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
 use fiberscope_io::write_atomically;
-use fiberscope_report::regions::picture::mesh;
 use serde_json::json;
 
-use super::regions::Job;
+use super::ComplexView;
+use super::picture::mesh;
 
 /// Writes the complex in the format that the file's name asks for.
 pub fn export(
-    job: &Job,
+    view: &ComplexView,
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
     path: &Path,
 ) -> anyhow::Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("obj") => {
-            let text = mesh(&job.view, complex, breakpoints).to_obj();
+            let text = mesh(view, complex, breakpoints).to_obj();
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
         }
         Some("vtk") => {
-            let text = mesh(&job.view, complex, breakpoints).to_vtk();
+            let text = mesh(view, complex, breakpoints).to_vtk();
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
         }
-        _ => write_atomically(path, |file| write_json(job, complex, breakpoints, file))?,
+        _ => write_atomically(path, |file| write_json(view, complex, breakpoints, file))?,
     }
     Ok(())
 }
 
 /// One JSON object, written cell by cell.
 fn write_json(
-    job: &Job,
+    view: &ComplexView,
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
     out: &mut impl Write,
@@ -42,8 +42,8 @@ fn write_json(
     let head = json!({
         "format": "fiberscope-complex",
         "version": 1,
-        "widths": job.view.network.widths(),
-        "domain": job.view.domain,
+        "widths": view.network.widths(),
+        "domain": view.domain,
         "dimension": complex.dimension(),
         "factor_dimension": complex.factor_dimension(),
         "inputs": complex.inputs().iter().map(|i| i + 1).collect::<Vec<_>>(),

@@ -1,17 +1,10 @@
-//! Pictures of complexes in files.
+//! The names of files for pictures and exports of complexes.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{bail, ensure};
-use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
-use fiberscope_io::write_atomically;
-use fiberscope_report::regions::picture::{mesh, svg};
-use fiberscope_report::regions::space_page;
 
 use super::args::RegionsArgs;
-use super::regions::Job;
-use crate::output::write_picture;
 
 fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
@@ -46,22 +39,4 @@ pub fn check(args: &RegionsArgs, inputs: usize) -> anyhow::Result<()> {
         ensure!(ending(path) == "json" || args.domain.is_some(), "{name}: a mesh needs a box (--box LO,HI)");
     }
     Ok(())
-}
-
-/// Draws the complex in the format that the file's name asks for.
-pub fn draw(
-    job: &Job,
-    complex: &PolyhedralComplex,
-    breakpoints: &BreakpointComplex,
-    path: &Path,
-) -> anyhow::Result<()> {
-    if ending(path) == "html" {
-        let page = space_page(&mesh(&job.view, complex, breakpoints));
-        write_atomically(path, |file| file.write_all(page.as_bytes()))?;
-        return Ok(());
-    }
-    match svg(&job.view, complex, breakpoints) {
-        Some(svg) => write_picture(path, &svg),
-        None => bail!("{}: this complex has {} dimensions", path.display(), complex.factor_dimension()),
-    }
 }
