@@ -29,14 +29,11 @@ use crate::work::{Terms, work};
 #[pyfunction]
 pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<(String, String)> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    let precision = net.precision.name();
+    let precision = net.precision;
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let found = examine_until(&network, &domain, &watch.deadline);
-        let mut value = anatomy::value(&found);
-        value["model"] = json!(name);
-        value["precision"] = json!(precision);
-        value["limit"] = json!(watch.deadline.limit().map(|limit| limit.name()));
+        let value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
         Ok((value.to_string(), anatomy::text(&name, &found)))
     })
 }

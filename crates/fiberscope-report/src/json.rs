@@ -1,4 +1,4 @@
-//! Exact numbers as JSON values.
+//! Exact numbers as JSON values, and objects put together.
 
 use fiberscope_core::{Rational, decimal};
 use serde_json::{Value, json};
@@ -22,4 +22,12 @@ pub fn lower(x: &Rational) -> Value {
 /// A number as the nearest double, or as a decimal text where no double is close.
 pub fn number(x: &Rational) -> Value {
     decimal::fits_f64(x).map_or_else(|| json!(decimal::nearest(x, 17)), |x| json!(x))
+}
+
+/// An object with the entries of a second one behind its own.
+pub fn joined(mut first: Value, second: Value) -> Value {
+    if let (Value::Object(entries), Value::Object(more)) = (&mut first, second) {
+        entries.extend(more);
+    }
+    first
 }

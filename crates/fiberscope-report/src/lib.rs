@@ -21,6 +21,8 @@
 pub mod anatomy;
 pub mod certificate;
 pub mod conserve;
+pub mod construct;
+pub mod convert;
 pub mod dimension;
 pub mod draw;
 pub mod equivalence;
@@ -39,9 +41,11 @@ pub mod reproduce;
 pub mod rewrite;
 mod text;
 pub mod tour;
+pub mod training;
 pub mod volume;
 pub mod web;
 mod words;
+pub mod zoo;
 
 pub use draw::Svg;
 

@@ -1,8 +1,10 @@
 //! Rewritten networks: reduced, canonical, aligned. What was written, whether exactly, and what is known where it is not.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::json::upper;
+use crate::words::joined;
 use anyhow::bail;
 use fiberscope::align::Alignment;
 use fiberscope::canonical::Canonical;
@@ -73,7 +75,7 @@ impl Reduced {
     /// The facts in words.
     pub fn text(&self) -> String {
         let DoubleReduction { network, moves, rounding, rational_widths, left } = &self.reduction;
-        let mut text = format!("{} -> {} in ", widths(&self.before), widths(&network.widths()));
+        let mut text = format!("{} -> {} in ", joined(&self.before, "-"), joined(&network.widths(), "-"));
         text += &match moves.moves().len() {
             1 => "1 move".to_owned(),
             n => format!("{n} moves"),
@@ -100,7 +102,7 @@ impl Reduced {
             let _ = writeln!(
                 text,
                 "a reduction to {} has parameters that are no doubles, whatever scales were tried; it was left where that is so",
-                widths(smaller)
+                joined(smaller, "-")
             );
             for each in left.iter().take(SHOWN) {
                 let _ = writeln!(text, "  layer {}: {}", each.layer + 1, left_words(each));
@@ -168,6 +170,19 @@ impl WrittenForm {
         };
         Ok(WrittenForm { network, rounding })
     }
+
+    /// That it was written to a file, and whether it is exact.
+    pub fn written_text(&self, path: &Path) -> String {
+        let mut text = format!("wrote {} ({})\n", path.display(), joined(&self.network.widths(), "-"));
+        if !self.rounding.is_zero() {
+            let _ = writeln!(
+                text,
+                "rounded to doubles, which changed parameters by at most {} of their size: the function of the file is not exactly the same",
+                decimal::upper(&self.rounding)
+            );
+        }
+        text
+    }
 }
 
 /// An alignment with its proof.
@@ -234,9 +249,4 @@ impl Aligned {
         }
         text
     }
-}
-
-/// Widths as `2-3-1`.
-pub fn widths(widths: &[usize]) -> String {
-    widths.iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
 }

@@ -2,7 +2,6 @@
 
 use fiberscope::anatomy::examine_until;
 use fiberscope_report::anatomy;
-use serde_json::json;
 
 use super::{read_domain, read_model};
 use crate::Answer;
@@ -15,10 +14,7 @@ pub fn run(args: &InfoArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
     let found = examine_until(&model.network, &domain, &deadline);
     let stopped = deadline.limit();
-    let mut value = anatomy::value(&found);
-    value["model"] = json!(args.model);
-    value["precision"] = json!(model.precision.name());
-    value["limit"] = json!(stopped.map(|limit| limit.name()));
+    let value = anatomy::model_value(&args.model, model.precision, stopped, &found);
     if let Some(limit) = stopped {
         output.note(&format!("{limit}: ranks and the fiber are not told where they take longer"));
     }

@@ -8,9 +8,9 @@ use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpol
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_core::{Certificate, Domain, decimal};
+use fiberscope_core::{Certificate, Domain};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
-use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, widths};
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
 use serde_json::json;
 
 use super::{read_domain, read_model};
@@ -60,13 +60,7 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
             );
         }
         save(&form.network, path, Precision::F64)?;
-        text += &format!("wrote {} ({})\n", path.display(), widths(&form.network.widths()));
-        if !form.rounding.is_zero() {
-            text += &format!(
-                "rounded to doubles, which changed parameters by at most {} of their size: the function of the file is not exactly the same\n",
-                decimal::upper(&form.rounding)
-            );
-        }
+        text += &form.written_text(path);
         written = Some(form);
     }
     let mut value = canonical_json(&canonical, written.as_ref());

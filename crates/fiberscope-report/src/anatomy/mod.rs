@@ -4,7 +4,9 @@ pub mod diagram;
 mod words;
 
 use fiberscope::anatomy::Anatomy;
+use fiberscope::limit::Limit;
 use fiberscope_core::Network;
+use fiberscope_io::Precision;
 use serde_json::{Value, json};
 
 use crate::number::grouped;
@@ -43,7 +45,16 @@ pub fn text(name: &str, anatomy: &Anatomy) -> String {
     out.finish()
 }
 
-/// The anatomy of a network, with the keys of `fiberscope info --json`. What is not decided is `null`;
+/// The same for a model that was read, with all keys of `fiberscope info --json`: its name, its precision and the limit that was reached.
+pub fn model_value(name: &str, precision: Precision, limit: Option<Limit>, anatomy: &Anatomy) -> Value {
+    let mut value = value(anatomy);
+    value["model"] = json!(name);
+    value["precision"] = json!(precision.name());
+    value["limit"] = json!(limit.map(Limit::name));
+    value
+}
+
+/// The anatomy of a network, with keys of `fiberscope info --json`. What is not decided is `null`;
 /// layers and neurons count from 1; `activations` has one entry per layer, the last layer included.
 pub fn value(anatomy: &Anatomy) -> Value {
     let neurons = anatomy.roles.iter().enumerate().map(|(layer, roles)| {

@@ -63,6 +63,17 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// That the theory does not cover the network, and why, as text.
+    pub fn not_covered_text(&self) -> String {
+        format!(
+            "undecided: the theory of generic fibers does not cover {}\n{}",
+            self.name,
+            self.failing().iter().map(|line| format!("  fails: {line}\n")).collect::<String>()
+        )
+    }
+}
+
 /// What is listed.
 #[derive(Clone, Copy, Debug)]
 pub struct Listing {
@@ -103,6 +114,20 @@ pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<
         summary.classes = classes(subject, count)?;
     }
     Ok(summary)
+}
+
+/// Whether the network `other` lies in the fiber of a subject, as text.
+pub fn membership_text(other: &str, subject: &Subject, found: &Membership) -> String {
+    let name = &subject.name;
+    match found {
+        Membership::Member(piece) => format!("{other} lies in the fiber of {name}, in the piece {piece}\n"),
+        Membership::Elsewhere(violation) => {
+            format!("{other} lies in the fiber of {name}, in none of its pieces\n  {violation}\n")
+        }
+        Membership::Outside(violation) => {
+            format!("{other} does not lie in the generic fiber of {name}\n  {violation}\n")
+        }
+    }
 }
 
 /// Whether a network lies in a fiber: `member`, the `orientation` and the number of `linear` neurons of its piece, or the `reason` why it lies in none.

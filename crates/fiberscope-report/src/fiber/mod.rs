@@ -1,6 +1,7 @@
 //! Fibers: text as a mathematician would write it, JSON, LaTeX, and pictures.
 
 mod describe;
+mod drawing;
 mod formula;
 mod latex;
 mod picture;
@@ -8,7 +9,8 @@ pub mod points;
 mod section;
 mod strip;
 
-pub use describe::{Listing, Subject, membership, summary};
+pub use describe::{Listing, Subject, membership, membership_text, summary};
+pub use drawing::{FiberPictures, draw};
 pub use picture::{FiberSlice, OrientationGraph, OrientationNode};
 #[cfg(test)]
 pub(crate) use section::STATEMENT;

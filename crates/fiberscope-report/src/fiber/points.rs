@@ -6,9 +6,11 @@ use fiberscope::fiber::{Fiber, FiberComponent, FiberPath, FiberPoint, FiberSampl
 use fiberscope_core::{Domain, Network, Rational, decimal};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
 
 use super::Subject;
 use crate::Say;
+use crate::number::significant_upper;
 
 /// How often an exact point is looked for.
 const TRIES: usize = 2000;
@@ -121,6 +123,33 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// How many points compute the function, and how far apart the outputs are, as text.
+    pub fn to_text(&self) -> String {
+        let Comparison { exact, rounded, unproved, largest } = *self;
+        let mut text = format!(
+            "{exact} compute the same function exactly, {rounded} up to rounding (by equiv, certificates checked)\n"
+        );
+        if unproved > 0 {
+            text += &format!("{unproved} were rounded and no bound was proved for them\n");
+        }
+        if rounded + unproved > 0 {
+            text += &format!(
+                "the outputs differ by at most {} for inputs of size at most 1{}\n",
+                significant_upper(largest, 4),
+                if unproved > 0 { " where that was looked at" } else { "" }
+            );
+        }
+        text
+    }
+
+    /// The same with the keys of `fiberscope fiber --sample --json`; `files` are those of the points.
+    pub fn to_json(&self, files: &[String]) -> Value {
+        json!({
+            "files": files, "max_difference": self.largest, "exact": self.exact,
+            "up_to_rounding": self.rounded, "unproved": self.unproved, "connected": true,
+        })
+    }
+
     /// Compares a point with the given network.
     pub fn add(&mut self, subject: &Subject, network: &Network) -> Result<(), EquivalenceError> {
         let options = EquivalenceOptions {

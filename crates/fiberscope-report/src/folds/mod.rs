@@ -10,12 +10,12 @@ pub use question::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds};
 use crate::json::upper;
 use anyhow::ensure;
 use fiberscope::complex::{
-    BreakpointComplex, Constructed, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
+    BreakpointComplex, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
     IdentifiabilityCertificate, PolyhedralComplex, Relabelling, find_relabelling, match_folds,
     near_relabellings, rows_tell,
 };
 use fiberscope::limit::{Deadline, LimitReached};
-use fiberscope_core::{Digest, Network, Rational};
+use fiberscope_core::{Network, Rational};
 use serde_json::{Value, json};
 
 /// What the folds of a network say.
@@ -102,24 +102,9 @@ fn opaque_at(layer: usize, x: &[Rational]) -> Value {
 }
 
 /// The paths of every layer.
-pub fn paths(certificate: &IdentifiabilityCertificate) -> Value {
+pub(crate) fn paths(certificate: &IdentifiabilityCertificate) -> Value {
     let layer = |layer: &fiberscope::complex::LayerPaths| json!({"layer": layer.layer + 1, "wanted": layer.wanted, "length": layer.length, "paths": layer.paths});
     json!(certificate.layers.iter().map(layer).collect::<Vec<_>>())
-}
-
-/// The certificate of a network that was built to be identified by its function.
-pub fn constructed(built: &Constructed, seed: u64) -> Value {
-    json!({
-        "claim": "certified_identifiable",
-        "network": Digest::of(&built.network).to_string(),
-        "widths": built.network.widths(),
-        "domain": built.domain,
-        "general": built.certificate.general,
-        "transparent": built.certificate.transparent,
-        "layers": paths(&built.certificate),
-        "seed": seed,
-        "attempts": built.attempts,
-    })
 }
 
 /// Whether permutations and scalings of neurons turn one network into another.

@@ -1,12 +1,16 @@
 //! Linear networks: strata, moves, paths and walks as JSON; pictures of the stratum dag, of the flow of bases through the layers, and of fibers in space.
 
 mod dag;
+mod export;
 mod flow;
 pub mod inspect;
 pub mod motion;
+pub mod moves;
 mod space;
+pub mod strata;
 
 pub use dag::{DagEdge, DagNode, DagPicture};
+pub use export::export;
 pub use flow::{FlowBar, FlowPicture};
 pub use space::{SpaceFiber, draw_fiber};
 
@@ -16,10 +20,12 @@ use fiberscope::linear::{Bar, Barcode, DownMove, Stratum, StratumDag, UpMove};
 use fiberscope_core::Matrix;
 use serde_json::{Value, json};
 
+use crate::words::joined;
+
 /// One JSON object, written stratum by stratum.
 pub fn write_json(dag: &StratumDag, out: &mut impl Write) -> io::Result<()> {
     let fiber = dag.fiber();
-    writeln!(out, "{{\"widths\":[{}],\"rank\":{},", joined(fiber.widths()), fiber.rank())?;
+    writeln!(out, "{{\"widths\":[{}],\"rank\":{},", joined(fiber.widths(), ","), fiber.rank())?;
     writeln!(
         out,
         "\"parameters\":{},\"bias_dimension\":{},",
@@ -69,7 +75,7 @@ fn stratum(dag: &StratumDag, at: usize) -> Value {
 }
 
 /// The bars as `[start, end, multiplicity]`.
-pub fn omega(barcode: &Barcode) -> Value {
+fn omega(barcode: &Barcode) -> Value {
     json!(barcode.bars().map(|(bar, count)| [bar.start, bar.end, count]).collect::<Vec<_>>())
 }
 
@@ -86,7 +92,7 @@ pub fn stratum_json(stratum: &Stratum) -> Value {
 }
 
 /// `2^exponent` as a number, or as a string if JSON readers would round it.
-pub fn power_of_two(exponent: u32) -> Value {
+fn power_of_two(exponent: u32) -> Value {
     if exponent < 53 {
         json!(1u64 << exponent)
     } else {
@@ -94,7 +100,7 @@ pub fn power_of_two(exponent: u32) -> Value {
     }
 }
 
-pub(crate) fn rows(matrix: &Matrix) -> Value {
+fn rows(matrix: &Matrix) -> Value {
     json!(matrix.iter_rows().collect::<Vec<_>>())
 }
 
@@ -103,13 +109,13 @@ fn bar_pair(bar: Bar) -> [usize; 2] {
 }
 
 /// The moves up of a stratum.
-pub fn ups(stratum: &Stratum) -> Value {
+fn ups(stratum: &Stratum) -> Value {
     let up = |up: UpMove| json!({"kind": up.kind().name(), "bars": [bar_pair(up.source), bar_pair(up.target)], "covering": up.covering});
     stratum.up_moves().into_iter().map(up).collect()
 }
 
 /// The moves down of a stratum.
-pub fn downs(stratum: &Stratum) -> Value {
+fn downs(stratum: &Stratum) -> Value {
     let down = |down: DownMove| match down.inner {
         Some(inner) => {
             json!({"kind": "swap", "bars": [bar_pair(down.outer), bar_pair(inner)], "covering": down.covering})
@@ -119,8 +125,4 @@ pub fn downs(stratum: &Stratum) -> Value {
         }
     };
     stratum.down_moves().into_iter().map(down).collect()
-}
-
-fn joined(numbers: &[usize]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -1,5 +1,7 @@
 //! Moves, paths, samples and walks in the fiber of a linear network.
 
+use std::path::Path;
+
 use anyhow::{Context, bail};
 use fiberscope::limit::Deadline;
 use fiberscope::linear::{
@@ -8,12 +10,15 @@ use fiberscope::linear::{
     sample_integer, sample_over, sample_stratum,
 };
 use fiberscope_core::Matrix;
+use serde_json::{Value, json};
+
+use super::omega;
 
 /// How far the velocity of a walk may be from a tangent, relative to its size.
 const TANGENT: f64 = 1e-8;
 
 /// The tolerance for two networks that may be close to zero: the scale is that of the larger.
-pub fn common_scale(a: &LinearNetwork, b: &LinearNetwork, tolerance: Tolerance) -> Tolerance {
+pub(super) fn common_scale(a: &LinearNetwork, b: &LinearNetwork, tolerance: Tolerance) -> Tolerance {
     let largest = |network: &LinearNetwork| {
         let entries = network.weights().iter().flat_map(Matrix::entries);
         entries.fold(0f64, |largest, x| largest.max(x.abs()))
@@ -22,7 +27,7 @@ pub fn common_scale(a: &LinearNetwork, b: &LinearNetwork, tolerance: Tolerance) 
 }
 
 /// The distance of two lists of matrices of the same shapes.
-pub fn distance(a: &[Matrix], b: &[Matrix]) -> f64 {
+fn distance(a: &[Matrix], b: &[Matrix]) -> f64 {
     let pairs = a.iter().zip(b).flat_map(|(x, y)| x.entries().iter().zip(y.entries()));
     pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
@@ -52,7 +57,11 @@ pub struct Step {
 }
 
 /// Makes a move.
-pub fn step(network: &LinearNetwork, flow: &FlowBases, request: StepRequest) -> Result<Step, LinearError> {
+pub(super) fn step(
+    network: &LinearNetwork,
+    flow: &FlowBases,
+    request: StepRequest,
+) -> Result<Step, LinearError> {
     let barcode = flow.barcode();
     let (end, planned) = match request {
         StepRequest::ToMinimum => {
@@ -82,7 +91,7 @@ pub fn step(network: &LinearNetwork, flow: &FlowBases, request: StepRequest) -> 
 pub type Curve = Box<dyn Fn(f64) -> Result<LinearNetwork, LinearError>>;
 
 /// The path from one network to another in their stratum, or through the minimal stratum of their fiber; or why there is none.
-pub fn connect(
+fn connect(
     a: &LinearNetwork,
     b: &LinearNetwork,
     through_minimum: bool,
@@ -121,7 +130,7 @@ fn curve_or_reason<P>(
 }
 
 /// The path to the canonical point of the stratum, and where it leads.
-pub fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Curve, &'static str), LinearError> {
+fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Curve, &'static str), LinearError> {
     let (path, mirrored) = StratumPath::to_canonical(a, tolerance)?;
     let note = if mirrored {
         "to the mirror image of the canonical point, which lies in another component"
@@ -129,6 +138,25 @@ pub fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Curve, &
         "to the canonical point of the stratum"
     };
     Ok((Box::new(move |t| path.at(t)), note))
+}
+
+/// The path from one network to another, or without one to the canonical point of its stratum, and which it is; or why there is none.
+pub fn path(
+    a: &LinearNetwork,
+    b: Option<&LinearNetwork>,
+    through_minimum: bool,
+    tolerance: Tolerance,
+) -> Result<Result<(Curve, &'static str), String>, LinearError> {
+    let Some(b) = b else { return to_canonical(a, tolerance).map(Ok) };
+    let note = if through_minimum { "through the minimal stratum" } else { "in the stratum" };
+    Ok(connect(a, b, through_minimum, tolerance)?.map(|curve| (curve, note)))
+}
+
+/// Which path was taken through so many points, and how much the product changes along it, as text.
+pub fn path_text(note: &str, points: usize, difference: f64) -> String {
+    format!(
+        "connected by a path {note}\nthe product changes by at most {difference:.1e} on {points} points\n"
+    )
 }
 
 /// The `steps + 1` points of a curve, and how much the product changes along it; the first of them if the deadline comes first.
@@ -176,6 +204,23 @@ pub fn sample(barcode: &Barcode, over: &SampleOver, seed: u64) -> Result<LinearN
     }
 }
 
+/// So many networks of a stratum and its number were written to a folder, and how far their product is from the one asked for.
+pub fn sample_text(
+    count: usize,
+    (at, stratum): (usize, &Stratum),
+    folder: &Path,
+    difference: Option<f64>,
+) -> String {
+    let kept =
+        difference.map_or(String::new(), |difference| format!("; the product is kept to {difference:.1e}"));
+    format!(
+        "wrote {count} networks of stratum {at} ({}, {}) to {}{kept}\n",
+        stratum.short_name(),
+        stratum.barcode(),
+        folder.display(),
+    )
+}
+
 /// The product of the largest entries of the matrices: a scale for rounding errors of the product.
 fn largest(network: &LinearNetwork) -> f64 {
     let entry = |weight: &Matrix| weight.entries().iter().fold(0f64, |m, x| m.max(x.abs()));
@@ -202,6 +247,30 @@ pub struct Walked {
     pub distance: f64,
     /// How much the product changed.
     pub difference: f64,
+}
+
+impl Walked {
+    /// The facts of a walk for this time, for a terminal.
+    pub fn to_text(&self, length: f64) -> String {
+        format!(
+            "walked along the stratum {} for time {length}, speed {:.3e} at the start; the weights moved by {:.3e}\nthe product \
+             changed by at most {:.1e} on {} points; the numerical ranks at the end {}\n",
+            self.bars[0],
+            self.speed,
+            self.distance,
+            self.difference,
+            self.points.len(),
+            if self.bars[0] == self.bars[1] { "are the same" } else { "differ at this tolerance" },
+        )
+    }
+
+    /// The facts of a walk of so many steps for this time, with keys of `fiberscope linear walk --json`.
+    pub fn to_json(&self, length: f64, steps: usize) -> Value {
+        json!({
+            "omega": omega(&self.bars[0]), "numerical": omega(&self.bars[1]), "length": length, "steps": steps,
+            "speed": self.speed, "distance": self.distance, "max_difference": self.difference,
+        })
+    }
 }
 
 /// Walks for a time with a velocity (a network whose weights are the derivatives, its tangent part if `project`; random without one).

@@ -7,13 +7,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::page::Page;
+use crate::training::write_tables;
 use anyhow::{Context, bail};
 use fiberscope::limit::Deadline;
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
 use crate::Say;
-use crate::files::{write_picture, write_tables};
+use crate::files::write_picture;
 use experiment::{NAMES, experiment};
 use outcome::Outcome;
 

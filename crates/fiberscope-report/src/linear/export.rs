@@ -1,4 +1,4 @@
-//! The stratum dag as JSON, DOT and SVG.
+//! The stratum dag as a file: JSON, DOT or SVG.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,10 +6,9 @@ use std::path::Path;
 use anyhow::bail;
 use fiberscope::linear::StratumDag;
 use fiberscope_io::write_atomically;
-use fiberscope_report::linear::write_json;
-use fiberscope_report::linear::{DagEdge, DagNode, DagPicture};
 
-use super::joined;
+use super::{DagEdge, DagNode, DagPicture, write_json};
+use crate::words::joined;
 
 /// The most strata in a drawing that can be read.
 const DRAWABLE: usize = 250;
@@ -59,7 +58,7 @@ fn picture(dag: &StratumDag) -> DagPicture {
     DagPicture {
         title: format!(
             "Strata of widths {}, rank {}: dim / dof / rdof",
-            joined(fiber.widths()),
+            joined(fiber.widths(), ","),
             fiber.rank()
         ),
         nodes: (0..dag.len()).map(node).collect(),

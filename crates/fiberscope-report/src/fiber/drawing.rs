@@ -1,21 +1,31 @@
-//! The pictures of `fiberscope fiber`.
+//! Which pictures a fiber has: its orientations, a slice of a piece, a translation as a strip; and their files.
 
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use fiberscope::fiber::{BottleneckFiber, Fiber, FiberComponent};
 use fiberscope_core::{ExactNetwork, Rational};
-use fiberscope_report::fiber::{FiberSlice, OrientationGraph, OrientationNode, StripPanel, TranslationStrip};
 
-use super::Subject;
-use super::args::FiberArgs;
-use crate::output::write_picture;
+use super::{FiberSlice, OrientationGraph, OrientationNode, StripPanel, Subject, TranslationStrip};
+use crate::files::write_picture;
 
 /// The most components in a graph.
 const NODES: usize = 64;
 
-pub fn draw(subject: &Subject, args: &FiberArgs) -> anyhow::Result<()> {
-    let wanted = [&args.graph, &args.slice, &args.strip].into_iter().flatten().next();
+/// The files that pictures are wanted in (.svg or .png).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FiberPictures<'a> {
+    /// The orientations, neighbours joined.
+    pub graph: Option<&'a Path>,
+    /// A plane through the piece of the given parameter.
+    pub slice: Option<&'a Path>,
+    /// A hidden hyperplane that moves.
+    pub strip: Option<&'a Path>,
+}
+
+/// Writes the pictures that are wanted.
+pub fn draw(subject: &Subject, pictures: &FiberPictures) -> anyhow::Result<()> {
+    let wanted = [pictures.graph, pictures.slice, pictures.strip].into_iter().flatten().next();
     let fiber = match (&subject.fiber, wanted) {
         (_, None) => return Ok(()),
         (Ok(fiber), _) => fiber,
@@ -25,10 +35,10 @@ pub fn draw(subject: &Subject, args: &FiberArgs) -> anyhow::Result<()> {
             subject.name
         ),
     };
-    if let Some(path) = &args.graph {
+    if let Some(path) = pictures.graph {
         graph(subject, fiber, path)?;
     }
-    if let Some(path) = &args.slice {
+    if let Some(path) = pictures.slice {
         let slice = slice(subject, fiber).with_context(|| {
             format!(
                 "{}: {} has no linear neuron, so there is no plane to slice its piece with",
@@ -38,7 +48,7 @@ pub fn draw(subject: &Subject, args: &FiberArgs) -> anyhow::Result<()> {
         })?;
         write_picture(path, &slice.draw())?;
     }
-    if let Some(path) = &args.strip {
+    if let Some(path) = pictures.strip {
         let inner = match fiber {
             Fiber::Bottleneck(inner) if inner.hidden().is_some() => inner,
             _ => bail!("{}: {} hides no hyperplane", path.display(), subject.name),
