@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
+use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::anatomy::examine_until;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
@@ -19,7 +19,6 @@ use fiberscope_report::equivalence;
 use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use serde_json::json;
 
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
@@ -186,10 +185,7 @@ pub fn align(
         let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
         let mut value = aligned.to_json();
         if let Some(points) = points {
-            let height =
-                |b: &Network| interpolation_barrier(&a, b, &points, None, 20).map(|found| found.height);
-            value["barrier_before"] = json!(height(&b)?);
-            value["barrier_after"] = json!(height(&aligned.alignment.network)?);
+            aligned.barrier(&a, &b, &points)?.add_to(&mut value);
         }
         let certificate = aligned.certificate.map(|certificate| certificate.to_json());
         Ok((aligned.alignment.network, value.to_string(), certificate))

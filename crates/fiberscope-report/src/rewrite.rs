@@ -6,11 +6,11 @@ use std::path::Path;
 use crate::json::upper;
 use crate::words::joined;
 use anyhow::bail;
-use fiberscope::align::Alignment;
+use fiberscope::align::{AlignError, Alignment, interpolation_barrier};
 use fiberscope::canonical::Canonical;
 use fiberscope::check::{Outcome, check};
 use fiberscope::reduce::{DoubleReduction, Left, LeftStep};
-use fiberscope_core::{Certificate, Domain, Network, Rational, decimal};
+use fiberscope_core::{Certificate, Domain, Matrix, Network, Rational, decimal};
 use serde_json::{Value, json};
 
 use crate::equivalence::certify;
@@ -185,6 +185,31 @@ impl WrittenForm {
     }
 }
 
+/// Where a straight line between two networks is looked at for its barrier: at so many places.
+const STEPS: usize = 20;
+
+/// The height of the barrier between two networks before and after an alignment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Barriers {
+    /// Before.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+}
+
+impl Barriers {
+    /// The two heights for a terminal.
+    pub fn to_text(self) -> String {
+        format!("interpolation barrier {:.6e} -> {:.6e}\n", self.before, self.after)
+    }
+
+    /// Adds the two heights to the keys of `fiberscope align --json`.
+    pub fn add_to(self, value: &mut Value) {
+        value["barrier_before"] = json!(self.before);
+        value["barrier_after"] = json!(self.after);
+    }
+}
+
 /// An alignment with its proof.
 pub struct Aligned {
     /// The alignment.
@@ -204,6 +229,12 @@ impl Aligned {
             }
         }
         Ok(Aligned { alignment, certificate })
+    }
+
+    /// The barrier of the loss between `a` and `b` before and after the alignment, on the points of a table.
+    pub fn barrier(&self, a: &Network, b: &Network, points: &Matrix) -> Result<Barriers, AlignError> {
+        let height = |b: &Network| interpolation_barrier(a, b, points, None, STEPS).map(|found| found.height);
+        Ok(Barriers { before: height(b)?, after: height(&self.alignment.network)? })
     }
 
     /// The facts with the keys of `fiberscope align --json`.

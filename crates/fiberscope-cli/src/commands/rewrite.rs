@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::bail;
-use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
+use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
@@ -93,11 +93,9 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
     value["output"] = json!(args.output.display().to_string());
     if let (Some(path), None) = (&args.data, stopped) {
         let points = load_data(path)?.points;
-        let before = interpolation_barrier(&a, &b, &points, None, 20)?;
-        let after = interpolation_barrier(&a, &aligned.alignment.network, &points, None, 20)?;
-        text += &format!("interpolation barrier {:.6e} -> {:.6e}\n", before.height, after.height);
-        value["barrier_before"] = json!(before.height);
-        value["barrier_after"] = json!(after.height);
+        let barrier = aligned.barrier(&a, &b, &points)?;
+        text += &barrier.to_text();
+        barrier.add_to(&mut value);
     }
     value["limit"] = json!(stopped.map(|limit| limit.name()));
     text += &format!("wrote {}\n", args.output.display());
