@@ -125,7 +125,6 @@ fn draw_errors(content: &mut Vec<Element>, errors: &[f64], top: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{failed, summary, truth};
-    use super::*;
 
     #[test]
     fn every_step_and_layer_has_its_bar() {
