@@ -3,21 +3,27 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexLimits, CountOutcome, PolyhedralComplex, Transparency,
-    TransparencyLimits, count_cells, walk_regions,
+use fiberscope::complex::ComplexLimits;
+use fiberscope_core::{Domain, Network};
+use fiberscope_report::folds::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds as find_folds};
+use fiberscope_report::regions::{
+    COUNTED, ComplexView, DRAWN, Depth, RegionsQuestion, Search, build, picture, regions as find_regions,
+    slice,
 };
-use fiberscope_answer::complex::{self as answer, COUNTED, ComplexView, DRAWN, EDGES, LISTED};
-use fiberscope_answer::folds::{self as fold_answer, FoldAnswer, relabelling};
-use fiberscope_answer::{picture, slice};
-use fiberscope_core::Network;
-use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
 
 use crate::error::raise;
 use crate::network::{Net, Place, read_domain};
 use crate::work::{Terms, Watch, work};
+
+/// A network on a domain.
+fn view(name: String, network: Arc<Network>, domain: Domain) -> ComplexView {
+    ComplexView { name, network, domain, axes: None }
+}
+
+fn limits(watch: &Watch, regions: u64) -> ComplexLimits {
+    ComplexLimits { deadline: watch.deadline.clone(), regions: Some(regions) }
+}
 
 /// The regions of a network: JSON, and the picture as SVG if there is one.
 #[pyfunction]
@@ -33,71 +39,21 @@ pub fn regions(
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let of = ComplexView { name: &name, network: &network, domain, axes: None };
-        let limits =
-            ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions.unwrap_or(COUNTED)) };
-        let walk = match method.as_deref() {
-            None => network.input_width() > EDGES,
-            Some("walk") => true,
-            Some("edges") => false,
-            Some(other) => anyhow::bail!("method {other:?}: expected \"edges\" or \"walk\""),
+        let question = RegionsQuestion {
+            view: view(name, network, domain),
+            limits: limits(watch, max_regions.unwrap_or(COUNTED)),
+            search: match method.as_deref() {
+                None => None,
+                Some("walk") => Some(Search::Walk),
+                Some("edges") => Some(Search::Edges),
+                Some(other) => anyhow::bail!("method {other:?}: expected \"edges\" or \"walk\""),
+            },
+            depth: if count_only { Depth::Counts } else { Depth::Weights },
+            resume: None,
         };
-        if walk { walked(&of, &limits, watch) } else { counted(&of, &limits, count_only, watch) }
+        let found = find_regions(question, &|text| watch.say(text), &|_| ())?;
+        Ok((found.to_json().to_string(), found.draw().map(|svg| svg.to_document())))
     })
-}
-
-fn walked(
-    of: &ComplexView,
-    limits: &ComplexLimits,
-    watch: &Watch,
-) -> anyhow::Result<(String, Option<String>)> {
-    let walked =
-        walk_regions(of.network, &of.domain, limits, &|regions| watch.say(&format!("{regions} regions")))?;
-    let value = match walked.complete {
-        true => answer::walked(of, &walked),
-        false => answer::stopped(of, walked.regions as u64, 0.0),
-    };
-    Ok((value.to_string(), None))
-}
-
-fn counted(
-    of: &ComplexView,
-    limits: &ComplexLimits,
-    count_only: bool,
-    watch: &Watch,
-) -> anyhow::Result<(String, Option<String>)> {
-    let outcome = count_cells(of.network, &of.domain, limits, None, &|progress| {
-        watch.say(&format!("{:.0} % of the domain, {} regions", 100.0 * progress.explored, progress.regions));
-    })?;
-    let (counts, method) = match outcome {
-        CountOutcome::Complete { counts, method } => (counts, method),
-        CountOutcome::Stopped { regions, explored, .. } => {
-            return Ok((answer::stopped(of, regions, explored).to_string(), None));
-        }
-    };
-    let regions = counts.all.last().copied().unwrap_or(0);
-    if count_only || regions > LISTED {
-        return Ok((answer::counted(of, &counts, method).to_string(), None));
-    }
-    let Some((complex, breakpoints)) = build(of, limits, watch)? else {
-        return Ok((answer::stopped(of, regions, 0.0).to_string(), None));
-    };
-    let value = answer::listed(of, &counts, &complex, &breakpoints);
-    let drawing = picture::svg(of, &complex, &breakpoints).map(|svg| svg.to_document());
-    Ok((value.to_string(), drawing))
-}
-
-fn build(
-    of: &ComplexView,
-    limits: &ComplexLimits,
-    watch: &Watch,
-) -> anyhow::Result<Option<(PolyhedralComplex, BreakpointComplex)>> {
-    let built = PolyhedralComplex::build(of.network, &of.domain, limits, &|progress| {
-        watch.say(&format!("{} regions", progress.regions));
-    })?;
-    let Built::Complete(complex) = built else { return Ok(None) };
-    let breakpoints = BreakpointComplex::new(&complex);
-    Ok(Some((*complex, breakpoints)))
 }
 
 /// What a picture of a network shows, as JSON: regions and folds of two inputs, curves of one.
@@ -111,36 +67,12 @@ pub fn plot(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResu
             "a network with {inputs} inputs cannot be drawn; draw a slice: net.slice(points=...) or net.slice(directions=...)"
         );
         let domain = read_domain(place, inputs)?;
-        let of = ComplexView { name: &name, network: &network, domain, axes: None };
-        let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(DRAWN) };
-        let (complex, breakpoints) = build(&of, &limits, watch)?.ok_or_else(|| {
+        let of = view(name, network, domain);
+        let built = build(&of, &limits(watch, DRAWN), &|text| watch.say(text), &|_| ())?;
+        let (complex, breakpoints) = built.ok_or_else(|| {
             anyhow::anyhow!("a limit stopped the picture: more than {DRAWN} regions, or out of time")
         })?;
-        Ok(shown(&of, &complex, &breakpoints).to_string())
-    })
-}
-
-fn shown(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Value {
-    if complex.factor_dimension() == 1 {
-        let graph = picture::line(of, complex, breakpoints);
-        let curves = graph.curves.iter().map(
-            |curve| json!({"name": curve.name, "points": curve.points, "breakpoints": curve.breakpoints}),
-        );
-        return json!({"title": graph.title, "curves": curves.collect::<Vec<_>>()});
-    }
-    let plane = picture::plane(of, complex, breakpoints);
-    let regions =
-        plane.regions.iter().map(|region| json!({"corners": region.corners, "value": region.value}));
-    let folds = plane.folds.iter().map(|fold| {
-        json!({"from": fold.from, "to": fold.to, "layer": fold.layer + 1, "weight": fold.weight, "hidden": fold.hidden})
-    });
-    json!({
-        "title": plane.title,
-        "axes": plane.axes,
-        "view": plane.view,
-        "regions": regions.collect::<Vec<_>>(),
-        "folds": folds.collect::<Vec<_>>(),
-        "layers": plane.layers,
+        Ok(picture::value(&of, &complex, &breakpoints).to_string())
     })
 }
 
@@ -156,24 +88,14 @@ pub fn folds(
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let of = ComplexView { name: &name, network: &network, domain, axes: None };
-        let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
-        let Some((complex, breakpoints)) = build(&of, &limits, watch)? else {
-            let programs =
-                TransparencyLimits { deadline: watch.deadline.clone(), ..TransparencyLimits::default() };
-            let transparency = Transparency::new(&network, &of.domain, &programs)?;
-            return Ok((fold_answer::stopped(&network, &transparency).to_string(), None));
-        };
-        let found = FoldAnswer::new(&network, &complex, &breakpoints, watch.seed);
-        let picture = FoldPicture {
-            title: format!("Dependency graph of the fold-set of {name}"),
-            nodes: (1..)
-                .zip(&found.folds.pieces)
-                .map(|(at, piece)| FoldNode { name: at.to_string(), level: piece.level })
-                .collect(),
-            edges: found.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
-        };
-        Ok((found.to_json().to_string(), Some(picture.draw().to_document())))
+        let (view, limits) = (view(name.clone(), network, domain), limits(watch, max_regions));
+        let question = FoldsQuestion { view, other: None, limits, seed: watch.seed };
+        match find_folds(&question, &|text| watch.say(text), &|_| ())? {
+            FoldsAnswer::Folds(found) => {
+                Ok((found.to_json().to_string(), Some(found.picture(&name).draw().to_document())))
+            }
+            _ => Ok((StoppedFolds::new(&question)?.to_json().to_string(), None)),
+        }
     })
 }
 
@@ -191,10 +113,12 @@ pub fn match_folds(
     work(py, &terms, move |watch| {
         let [a, b] = networks;
         let domain = read_domain(place, a.input_width())?;
-        let of = ComplexView { name: &name, network: &a, domain, axes: None };
-        let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
-        let Some((complex, breakpoints)) = build(&of, &limits, watch)? else { return Ok(None) };
-        Ok(Some(relabelling(&complex, &breakpoints, [&a, &b], &watch.deadline)?.to_json().to_string()))
+        let (view, limits) = (view(name, a, domain), limits(watch, max_regions));
+        let question = FoldsQuestion { view, other: Some(b), limits, seed: watch.seed };
+        match find_folds(&question, &|text| watch.say(text), &|_| ())? {
+            FoldsAnswer::Matched(found) => Ok(Some(found.to_json().to_string())),
+            _ => Ok(None),
+        }
     })
 }
 

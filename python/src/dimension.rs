@@ -10,7 +10,7 @@ use fiberscope::train::{
     Decay, Event, Initialization, Loss, Optimizer, Run, Task, TrackOptions, TrainOptions,
     train as train_seeds,
 };
-use fiberscope_answer::dimension::{BatchQuestion, RegionQuestion, on_batch, on_regions};
+use fiberscope_report::dimension::{BatchQuestion, RegionQuestion, on_batch, on_regions};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde_json::json;

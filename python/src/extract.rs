@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fiberscope::extract::{ExtractError, Options, Oracle, OracleError, extract as recover};
-use fiberscope_answer::extraction::{Recorder, compare, leak, place, summary};
 use fiberscope_core::Matrix;
 use fiberscope_io::queries::{Log, Run};
+use fiberscope_report::extraction::{ExtractionSummary, Recorder, compare, leak, place};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -86,13 +86,15 @@ pub fn extract(
             let (step, neurons, queries) = (now.step, now.neurons, now.queries);
             watch.say(&format!("{layer}{step}: {neurons} neurons found, {queries} queries"));
         })?;
-        let mut summary = summary(&found, "a Python function".into(), (inputs, outputs), domain);
+        let mut summary =
+            ExtractionSummary::new(found, "a Python function".into(), (inputs, outputs), domain);
         (summary.asked, summary.replayed) = (recorder.asked(), recorder.replayed());
         summary.log = log.map(|path| path.display().to_string());
         summary.truth = truth
-            .zip(found.network.as_ref())
-            .map(|(truth, network)| compare(&truth, network, &found, &options));
-        Ok((found.network, summary.to_json().to_string()))
+            .zip(summary.found.network.as_ref())
+            .map(|(truth, network)| compare(&truth, network, &summary.found, &options));
+        let value = summary.to_json().to_string();
+        Ok((summary.found.network, value))
     });
     let raised = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     let (network, value) = match (done, raised) {

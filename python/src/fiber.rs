@@ -9,11 +9,11 @@ use fiberscope::fiber::{
     Construction, FiberPath, FiberSampler, Ground, SamplerError, construct_hiding, construct_nonlocal,
 };
 use fiberscope::train::Loss;
-use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
-use fiberscope_answer::points::{self, Comparison};
-use fiberscope_answer::volume::VolumeAnswer;
-use fiberscope_answer::{conserve as conserve_answer, folds};
 use fiberscope_core::Network;
+use fiberscope_report::fiber::points::{self, Comparison};
+use fiberscope_report::fiber::{Listing, Subject, membership, summary};
+use fiberscope_report::volume::VolumeAnswer;
+use fiberscope_report::{conserve as conserve_answer, construct as construct_answer};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -170,9 +170,8 @@ pub fn construct(
             "nonlocal" => with_twin(construct_nonlocal(&widths, watch.seed)?),
             _ => {
                 let built = construct_identifiable(&widths, watch.seed)?;
-                let certificate = folds::constructed(&built, watch.seed).to_string();
-                let claim =
-                    format!("general, transparent, and identified by its function on [-1, 1]^{}", widths[0]);
+                let certificate = construct_answer::value(&built, watch.seed).to_string();
+                let claim = construct_answer::identifiable_claim(&built);
                 (built.network, None, certificate, vec![claim])
             }
         })

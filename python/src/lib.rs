@@ -1,7 +1,7 @@
 //! The native part of the Python package: numpy arrays and plain values in, networks and JSON out.
 //!
 //! Everything here is thin. A function takes `Net`s, arrays and the `Terms` of the work, calls the library or
-//! `fiberscope-answer` on another thread without the interpreter's lock, and hands back JSON with the keys of the command's `--json`; the package
+//! `fiberscope-report` on another thread without the interpreter's lock, and hands back JSON with the keys of the command's `--json`; the package
 //! around it (`python/fiberscope`) makes typed results of it.
 #![allow(clippy::too_many_arguments, reason = "functions take what their Python callers pass, one by one")]
 

@@ -7,12 +7,12 @@ use fiberscope::linear::{
     ActiveBlock, Bar, Fiber, FlowBases, LinearError, LinearNetwork, Stratum, StratumDag, StratumLimits,
     Tolerance, compress_block, count_strata,
 };
-use fiberscope_answer::linear::inspect::{InspectQuestion, inspect, value};
-use fiberscope_answer::linear::motion::{
-    SampleOver, StepRequest, along, common_scale, connect, product_difference, sample, step, to_canonical,
-    walk,
+use fiberscope_report::linear::inspect::{InspectQuestion, inspect, value};
+use fiberscope_report::linear::motion::{
+    SampleOver, StepRequest, along, path, product_difference, sample, walk,
 };
-use fiberscope_answer::linear::{downs, omega, stratum_json, ups, write_json};
+use fiberscope_report::linear::moves::{Moved, list_value};
+use fiberscope_report::linear::{stratum_json, write_json};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -122,16 +122,10 @@ pub fn linear_path(
     let (first, second) = (Arc::clone(&a.network), b.map(|b| Arc::clone(&b.network)));
     let (points, value) = work(py, &terms, move |watch| {
         let a = LinearNetwork::from_network(&first).context("the first network")?;
-        let (curve, note) = match &second {
-            None => to_canonical(&a, tolerance(zero))?,
-            Some(b) => {
-                let b = LinearNetwork::from_network(b).context("the second network")?;
-                match connect(&a, &b, through_minimum, tolerance(zero))? {
-                    Ok(curve) if through_minimum => (curve, "through the minimal stratum"),
-                    Ok(curve) => (curve, "in the stratum"),
-                    Err(reason) => return Ok((Vec::new(), json!({"connected": false, "reason": reason}))),
-                }
-            }
+        let b = second.map(|b| LinearNetwork::from_network(&b)).transpose().context("the second network")?;
+        let (curve, note) = match path(&a, b.as_ref(), through_minimum, tolerance(zero))? {
+            Ok(found) => found,
+            Err(reason) => return Ok((Vec::new(), json!({"connected": false, "reason": reason}))),
         };
         let (points, difference) = along(&curve, &a, steps, &watch.deadline)?;
         watch.deadline.check("before all points of the path were known")?;
@@ -155,14 +149,9 @@ pub fn linear_move(
     let (end, value) = work(py, &terms, move |_| {
         let network = LinearNetwork::from_network(&network)?;
         let flow = FlowBases::compute(&network, tolerance(zero))?;
-        let stratum = Stratum::new(flow.barcode().rank_list());
         let bar = |at: usize| Bar { start: numbers[at], end: numbers[at + 1] };
         let request = match (kind.as_deref(), numbers.len()) {
-            (None, _) => {
-                let value =
-                    json!({"omega": omega(stratum.barcode()), "up": ups(&stratum), "down": downs(&stratum)});
-                return Ok((None, value));
-            }
+            (None, _) => return Ok((None, list_value(&Stratum::new(flow.barcode().rank_list())))),
             (Some("up"), 4) => StepRequest::Up(bar(0), bar(2), epsilon),
             (Some("down"), 4) => StepRequest::Down(bar(0), bar(2)),
             (Some("cut"), 3) => StepRequest::Cut(bar(0), numbers[2]),
@@ -171,13 +160,9 @@ pub fn linear_move(
                 "{kind}: expected up=((h, k), (i, l)), down=((h, l), (i, k)), cut=((h, l), k) or to_minimum=True"
             ),
         };
-        let step = step(&network, &flow, request)?;
-        let reached = FlowBases::compute(&step.end, common_scale(&network, &step.end, tolerance(zero)))?;
-        let value = json!({
-            "from": omega(stratum.barcode()), "to": omega(&step.planned), "numerical": omega(reached.barcode()),
-            "max_difference": network.function_difference(&step.end), "distance": step.distance,
-        });
-        Ok((Some(step.end), value))
+        let moved = Moved::new(&network, &flow, request, tolerance(zero))?;
+        let value = moved.to_json();
+        Ok((Some(moved.step.end), value))
     })?;
     let end = end.map(|end| Net::computed(end.to_network(), &format!("{}, moved", net.name)));
     Ok((end, value.to_string()))
@@ -243,10 +228,7 @@ pub fn linear_walk(
         let velocity = velocity.as_ref().map(|velocity| (velocity, project));
         let walked = walk(&network, velocity, (length, steps), tolerance(zero), watch.seed, &watch.deadline)?;
         watch.deadline.check("before the end of the walk")?;
-        let value = json!({
-            "omega": omega(&walked.bars[0]), "numerical": omega(&walked.bars[1]), "length": length, "steps": steps,
-            "speed": walked.speed, "distance": walked.distance, "max_difference": walked.difference,
-        });
+        let value = walked.to_json(length, steps as usize);
         Ok((walked.points, value))
     })?;
     Ok((named(points, &format!("{}, walked", net.name)), value.to_string()))

@@ -9,12 +9,12 @@ use std::thread;
 
 use anyhow::Context;
 use fiberscope::limit::{Deadline, Stop};
-use fiberscope_answer::dimension::BatchQuestion;
-use fiberscope_answer::explore::{Server, page};
-use fiberscope_answer::report::{Named, ReportQuestion, report as make_report};
-use fiberscope_answer::reproduce::{ReproduceQuestion, reproduce as run_again};
-use fiberscope_answer::tour::tour as make_tour;
 use fiberscope_io::write_atomically;
+use fiberscope_report::dimension::BatchQuestion;
+use fiberscope_report::explore::{Server, page};
+use fiberscope_report::report::{Named, ReportQuestion, report as make_report};
+use fiberscope_report::reproduce::{ReproduceQuestion, reproduce as run_again};
+use fiberscope_report::tour::tour as make_tour;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 

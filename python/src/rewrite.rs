@@ -6,20 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
+use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::anatomy::examine_until;
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_answer::check::{answer, parse_claim};
-use fiberscope_answer::equivalence;
-use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use fiberscope_check::Question;
 use fiberscope_core::{Certificate, Domain, Network};
-use fiberscope_report::{json, text};
+use fiberscope_report::anatomy;
+use fiberscope_report::certificate::{answer, parse_claim};
+use fiberscope_report::equivalence;
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use serde_json::json;
 
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
@@ -29,15 +28,12 @@ use crate::work::{Terms, work};
 #[pyfunction]
 pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<(String, String)> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    let precision = net.precision.name();
+    let precision = net.precision;
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let anatomy = examine_until(&network, &domain, &watch.deadline);
-        let mut value = json::anatomy(&anatomy);
-        value["model"] = json!(name);
-        value["precision"] = json!(precision);
-        value["limit"] = json!(watch.deadline.limit().map(|limit| limit.name()));
-        Ok((value.to_string(), text::anatomy(&name, &anatomy)))
+        let found = examine_until(&network, &domain, &watch.deadline);
+        let value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
+        Ok((value.to_string(), anatomy::text(&name, &found)))
     })
 }
 
@@ -189,10 +185,7 @@ pub fn align(
         let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
         let mut value = aligned.to_json();
         if let Some(points) = points {
-            let height =
-                |b: &Network| interpolation_barrier(&a, b, &points, None, 20).map(|found| found.height);
-            value["barrier_before"] = json!(height(&b)?);
-            value["barrier_after"] = json!(height(&aligned.alignment.network)?);
+            aligned.barrier(&a, &b, &points)?.add_to(&mut value);
         }
         let certificate = aligned.certificate.map(|certificate| certificate.to_json());
         Ok((aligned.alignment.network, value.to_string(), certificate))

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use fiberscope::equivalence::{EquivalenceOptions, decide};
 use fiberscope::limit::Deadline;
-use fiberscope_answer::equivalence::{certificate, value};
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Network};
 use fiberscope_io::json;
+use fiberscope_report::equivalence::{certificate, value};
 use rand::RngExt;
 use serde_json::Value;
 

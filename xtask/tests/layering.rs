@@ -13,27 +13,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fiberscope-check", &["fiberscope-core"]),
     ("fiberscope", &["fiberscope-core", "fiberscope-check"]),
     ("fiberscope-io", &["fiberscope-core"]),
-    ("fiberscope-report", &["fiberscope-core", "fiberscope-check"]),
-    (
-        "fiberscope-answer",
-        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
-    ),
+    ("fiberscope-report", &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io"]),
     (
         "fiberscope-cli",
-        &[
-            "fiberscope",
-            "fiberscope-answer",
-            "fiberscope-core",
-            "fiberscope-check",
-            "fiberscope-io",
-            "fiberscope-report",
-        ],
+        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
     ),
     (
         "fiberscope-python",
         &[
             "fiberscope",
-            "fiberscope-answer",
             // For the console script, which is the command; see the test below.
             "fiberscope-cli",
             "fiberscope-core",
@@ -42,17 +30,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "fiberscope-report",
         ],
     ),
-    (
-        "fiberscope-web",
-        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
-    ),
+    ("fiberscope-web", &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io"]),
     (
         "fiberscope-bench",
         &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
     ),
     (
         "fiberscope-soak",
-        &["fiberscope", "fiberscope-answer", "fiberscope-core", "fiberscope-check", "fiberscope-io"],
+        &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io", "fiberscope-report"],
     ),
     ("xtask", &[]),
 ];

@@ -15,7 +15,7 @@ use std::time::Instant;
 use fiberscope::complex::{Built, CellCounts, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells};
 use fiberscope_bench::Peer;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
-use fiberscope_report::graph::{Curve, Graph};
+use fiberscope_report::draw::graph::{Curve, Graph};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::{ThreadPool, ThreadPoolBuilder};

@@ -1,40 +1,14 @@
-//! The command line.
+//! Arguments: those that every command has, and those of the small commands.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use fiberscope::limit::{Deadline, Stop, machine_memory};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
-pub use crate::commands::answer::AnswerArgs;
-pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
-pub use crate::commands::explore::ExploreArgs;
-pub use crate::commands::extract::args::ExtractArgs;
-pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
-pub use crate::commands::funcdim::FuncdimArgs;
-pub use crate::commands::linear::LinearArgs;
-pub use crate::commands::report::ReportArgs;
-pub use crate::commands::reproduce::ReproduceArgs;
-pub use crate::commands::train::TrainArgs;
 use crate::watch::Limits;
-
-/// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
-#[derive(Debug, Parser)]
-#[command(
-    name = "fiberscope",
-    version,
-    propagate_version = true,
-    disable_help_subcommand = true,
-    after_help = "Example:\n  fiberscope tour\n\nExit codes: 0 yes or done, 1 no, 2 error, 3 undecided within the limits."
-)]
-pub struct Cli {
-    #[command(flatten)]
-    pub global: Global,
-    #[command(subcommand)]
-    pub command: Command,
-}
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
@@ -103,35 +77,6 @@ pub fn positive(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a positive number".into()),
     }
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Tour(TourArgs),
-    Info(InfoArgs),
-    Convert(ConvertArgs),
-    Equiv(EquivArgs),
-    Check(CheckArgs),
-    Reduce(ReduceArgs),
-    Canon(CanonArgs),
-    Align(AlignArgs),
-    Regions(RegionsArgs),
-    Folds(FoldsArgs),
-    Construct(ConstructArgs),
-    Fiber(FiberArgs),
-    Volume(VolumeArgs),
-    Conserve(ConserveArgs),
-    Funcdim(FuncdimArgs),
-    Extract(ExtractArgs),
-    Answer(AnswerArgs),
-    Train(TrainArgs),
-    Reproduce(ReproduceArgs),
-    Linear(LinearArgs),
-    Report(ReportArgs),
-    Explore(ExploreArgs),
-    Zoo(ZooArgs),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
 }
 
 /// How model files are read.
@@ -435,25 +380,4 @@ pub struct CompletionsArgs {
 pub struct ManArgs {
     /// A subcommand
     pub command: Option<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn every_command_shows_an_example() {
-        fn check(command: &clap::Command) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.contains("fiberscope "), "{}", command.get_name());
-            command.get_subcommands().for_each(check);
-        }
-        check(&Cli::command());
-    }
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod definition;
 mod oracle;
 mod output;
 mod watch;
@@ -14,7 +15,7 @@ use std::io;
 use clap::{CommandFactory, Parser};
 use fiberscope::limit::LimitReached;
 
-use args::{Cli, Command};
+use definition::{Cli, Command};
 use output::Output;
 use watch::Watch;
 
@@ -118,7 +119,7 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Report(args) => commands::report::run(&args, &global, output),
         Command::Explore(args) => commands::explore::run(&args, &global, output),
         Command::Zoo(args) => commands::zoo::run(&args, output),
-        Command::Completions(args) => commands::completions::run(&args, output),
-        Command::Man(args) => commands::man::run(&args, output),
+        Command::Completions(args) => commands::completions::run(&args, &mut definition(), output),
+        Command::Man(args) => commands::man::run(&args, definition(), output),
     })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use fiberscope::limit::{Limit, LimitReached};
 use serde_json::{Value, json};
 
-pub use fiberscope_answer::files::{check_picture, write_picture};
+pub use fiberscope_report::files::{check_picture, write_picture};
 
 /// Where results, notes and errors go. Clones write to the same places.
 #[derive(Clone)]

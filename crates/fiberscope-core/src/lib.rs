@@ -2,7 +2,6 @@
 //!
 //! There are no files, no search and no printing in this crate.
 
-mod anatomy;
 mod certificate;
 mod content;
 mod cover;
@@ -18,6 +17,7 @@ mod network;
 mod nudge;
 mod product_sum;
 mod range;
+mod rank_bounds;
 mod rational;
 mod region;
 mod relaxation;
@@ -28,7 +28,6 @@ mod strict;
 mod testing;
 mod twofold;
 
-pub use anatomy::{Anatomy, Condition, FiberFacts, Identifiability, RankBounds};
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
 pub use content::content;
 pub use cover::{CoverNode, Operand};
@@ -46,6 +45,7 @@ pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron
 pub use nudge::{Nudge, RoundingStep};
 pub use product_sum::ProductSum;
 pub use range::{Role, preactivation_range};
+pub use rank_bounds::RankBounds;
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
 pub use relaxation::relaxed_bound;

@@ -1,9 +1,14 @@
-//! Reports, made from results and certificates only: text for terminals, JSON, SVG drawings and HTML
-//! pages that are one self-contained file.
+//! What Fiberscope says and draws: results as text for terminals, JSON, SVG and PNG pictures, and HTML pages that are one
+//! self-contained file.
 //!
-//! Everything a page shows is put together from elements whose text is escaped when it enters, so that
-//! names found in files cannot become markup. Nothing here reads a file, prints or evaluates a
-//! network; equal inputs give equal output. Layers and neurons count from 1 in everything that is shown.
+//! One module per question, which the command and the Python package share: it asks the library, and turns what was found
+//! into text, a JSON value with the keys of `--json`, pictures and sections of pages. Below them lie what all of them use:
+//! [`draw`], [`page`], [`number`], [`json`] and the layout of text. Whole pages are [`report`], [`tour`], [`reproduce`] and
+//! [`explore`], with what `cargo xtask web` built in them.
+//!
+//! Everything a page shows is put together from elements whose text is escaped when it enters, so that names found in files
+//! cannot become markup. Nothing here reads a model or prints; equal inputs give equal output. What takes long reports
+//! through a [`Say`]. Layers and neurons count from 1 in everything that is shown.
 //!
 //! ```
 //! use fiberscope_report::page::{Page, Section};
@@ -15,23 +20,34 @@
 
 pub mod anatomy;
 pub mod certificate;
-pub mod complex;
-pub mod diagram;
+pub mod conserve;
+pub mod construct;
+pub mod convert;
 pub mod dimension;
+pub mod draw;
+pub mod equivalence;
+pub mod explore;
 pub mod extraction;
 pub mod fiber;
-pub mod graph;
+pub mod files;
+pub mod folds;
 pub mod json;
 pub mod linear;
-mod markup;
-pub mod moves;
 pub mod number;
 pub mod page;
-pub mod png;
-pub mod sections;
-mod svg;
-pub mod text;
-pub mod trajectory;
+pub mod regions;
+pub mod report;
+pub mod reproduce;
+pub mod rewrite;
+mod text;
+pub mod tour;
+pub mod training;
+pub mod volume;
+pub mod web;
 mod words;
+pub mod zoo;
 
-pub use svg::Svg;
+pub use draw::Svg;
+
+/// Where long work says how far it is, in a few words.
+pub type Say<'a> = &'a (dyn Fn(&str) + Sync);

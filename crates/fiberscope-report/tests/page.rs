@@ -5,13 +5,15 @@
 mod common;
 
 use common::{hiding_two, hiding_two_anatomy, long_chain, motley, motley_anatomy, translation};
+use fiberscope::anatomy::Anatomy;
 use fiberscope_check::check;
 use fiberscope_core::{
-    Activation, Anatomy, Certificate, Domain, Evidence, Layer, Matrix, MoveChain, Network, Rational,
+    Activation, Certificate, Domain, Evidence, Layer, Matrix, MoveChain, Network, Rational,
 };
-use fiberscope_report::graph::{Curve, Graph};
+use fiberscope_report::anatomy::diagram;
+use fiberscope_report::draw::graph::{Curve, Graph};
 use fiberscope_report::page::{Badge, Cell, Figure, Page, Section, Table};
-use fiberscope_report::{anatomy, certificate, diagram};
+use fiberscope_report::{anatomy, certificate};
 
 const HOSTILE: &str = "</script><script>alert(\"1\")</script> & 'x' <!-- ]]> \u{0}\u{1b}";
 

@@ -7,7 +7,7 @@ mod common;
 use common::{certificate, hiding_two, hiding_two_anatomy, long_chain, motley_anatomy, translation};
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Claim, Evidence, MoveChain, Rational};
-use fiberscope_report::{json, text};
+use fiberscope_report::{anatomy, certificate};
 use serde_json::json;
 
 const HIDING: &str = "\
@@ -77,12 +77,12 @@ fn check_text(found: &str, expected: &str) {
 
 #[test]
 fn the_anatomy_of_a_network_that_hides() {
-    check_text(&text::anatomy("zoo:hiding-two", &hiding_two_anatomy()), HIDING);
+    check_text(&anatomy::text("zoo:hiding-two", &hiding_two_anatomy()), HIDING);
 }
 
 #[test]
 fn the_anatomy_of_a_network_with_every_kind_of_neuron() {
-    check_text(&text::anatomy("motley", &motley_anatomy()), MOTLEY);
+    check_text(&anatomy::text("motley", &motley_anatomy()), MOTLEY);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_certificate_that_is_proved() {
     let (a, b) = (hiding_two(0.0), hiding_two(-1.0));
     let certificate = certificate(&a, &b, translation(-1));
     let outcome = check(&certificate, &a, &b);
-    check_text(&text::certificate(("hiding-two", "hiding-two-translated"), &certificate, &outcome), PROVED);
+    check_text(&certificate::text(("hiding-two", "hiding-two-translated"), &certificate, &outcome), PROVED);
 }
 
 #[test]
@@ -100,21 +100,21 @@ fn a_certificate_that_is_refused() {
     let value: Rational = "602879701896397/36028797018963968".parse().unwrap();
     let certificate = certificate(&a, &b, Evidence::Witness { x, a: vec![Rational::ONE], b: vec![value] });
     let outcome = check(&certificate, &a, &b);
-    check_text(&text::certificate(("A.onnx", "B.onnx"), &certificate, &outcome), REFUSED);
+    check_text(&certificate::text(("A.onnx", "B.onnx"), &certificate, &outcome), REFUSED);
 }
 
 #[test]
 fn long_chains_are_cut() {
     let a = hiding_two(0.0);
     let certificate = certificate(&a, &a, Evidence::Moves { a: long_chain(), b: MoveChain::default() });
-    let text = text::certificate(("a", "b"), &certificate, &Outcome::Proved(Claim::Equivalent));
+    let text = certificate::text(("a", "b"), &certificate, &Outcome::Proved(Claim::Equivalent));
     assert!(text.contains("30. scale the neurons of layer 2 by 1\n"), "{text}");
     assert!(text.contains("... and 10 more\n") && !text.contains("31."), "{text}");
 }
 
 #[test]
 fn the_keys_of_info() {
-    let found = json::anatomy(&motley_anatomy());
+    let found = anatomy::value(&motley_anatomy());
     let expected = json!({
         "widths": [2, 3, 4, 2, 1],
         "activations": ["relu", "relu", "identity", "identity"],
@@ -141,7 +141,7 @@ fn the_keys_of_info() {
     });
     assert_eq!(found, expected);
     assert_eq!(found["sha256"], motley_anatomy().digest.to_string());
-    let found = json::anatomy(&hiding_two_anatomy());
+    let found = anatomy::value(&hiding_two_anatomy());
     assert_eq!(found["hides"], json!([{"layer": 1, "neuron": 2}]));
     assert_eq!(found["generic"]["holds"], json!(null));
 }
@@ -150,7 +150,7 @@ fn the_keys_of_info() {
 fn the_keys_of_check() {
     let (a, b) = (hiding_two(0.0), hiding_two(-1.0));
     let moved = certificate(&a, &b, translation(-1));
-    let proved = json::certificate(&moved, &check(&moved, &a, &b));
+    let proved = certificate::value(&moved, &check(&moved, &a, &b));
     let expected = json!({
         "valid": true, "holds": true, "claim": "equivalent", "domain": "space", "bound": null, "kind": "moves",
         "reason": "the networks compute the same function",
@@ -159,7 +159,7 @@ fn the_keys_of_check() {
 
     let too_far = certificate(&a, &b, translation(-2));
     let outcome = check(&too_far, &a, &b);
-    let refused = json::certificate(&too_far, &outcome);
+    let refused = certificate::value(&too_far, &outcome);
     assert_eq!((&refused["valid"], &refused["claim"]), (&json!(false), &json!("equivalent")));
     assert!(refused["reason"].as_str().unwrap().starts_with("move 1 on A (translate, layer 1): "));
 
@@ -168,7 +168,7 @@ fn the_keys_of_check() {
     let evidence = Evidence::Rounding { a, b, bound: bound.clone() };
     let claim = Claim::EquivalentUpToRounding { bound: bound.clone() };
     let rounded =
-        json::certificate(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
+        certificate::value(&fiberscope_core::Certificate { evidence, ..too_far }, &Outcome::Proved(claim));
     assert_eq!(rounded["claim"], "equivalent_up_to_rounding");
     assert_eq!(rounded["bound_exact"], "1/1000000000000");
     assert!(Rational::from_f64(rounded["bound"].as_f64().unwrap()).unwrap() >= bound);

@@ -6,13 +6,40 @@
 //! scalings of the given ones, so the network is not identifiable. The converse holds for generic parameters of one hidden layer and of three
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
-use fiberscope_core::{
-    Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
-};
+use fiberscope_core::{Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Scalar};
 
-use crate::fiber::{Fiber, Ground, describe};
+use crate::fiber::{Condition, Fiber, FiberFacts, Ground, Identifiability, describe};
 use crate::limit::Deadline;
 use crate::rank;
+
+/// The anatomy of a network on a domain: facts, each of them proved, and what follows from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Anatomy {
+    /// The widths `(n_0, ..., n_L)`.
+    pub widths: Vec<usize>,
+    /// The number of parameters.
+    pub parameters: usize,
+    /// The digest of the parameters.
+    pub digest: Digest,
+    /// The inputs the roles are about.
+    pub domain: Domain,
+    /// Whether each hidden layer is a ReLU layer (otherwise it has identity activation).
+    pub relu: Vec<bool>,
+    /// The role of every hidden neuron, layer by layer.
+    pub roles: Vec<Vec<Role>>,
+    /// Whether `n_0 >= n_1` and `W_1` has full row rank; `None` if its rank was not decided.
+    pub bottleneck: Option<bool>,
+    /// The rank of `W_1`, or what is known of it.
+    pub first_rank: RankBounds,
+    /// Genericity conditions, each with whether it holds.
+    pub conditions: Vec<Condition>,
+    /// The neurons whose hyperplane the next layer hides.
+    pub hidden: Vec<Neuron>,
+    /// Whether the parameters are determined by the function up to permutation and scaling.
+    pub identifiability: Identifiability,
+    /// The fiber, where the theory covers the network.
+    pub fiber: Option<FiberFacts>,
+}
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
 pub fn examine(network: &Network, domain: &Domain) -> Anatomy {

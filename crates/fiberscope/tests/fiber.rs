@@ -5,10 +5,11 @@ mod common;
 
 use common::{edit, hiding, random, random_network, rng};
 use fiberscope::core::{
-    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Identifiability, Layer, Network, Rational,
+    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Layer, Network, Rational,
 };
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::fiber::Identifiability;
 use fiberscope::fiber::{
     Existence, Fiber, FiberPath, FiberPoint, FiberSampler, Ground, LayerFiber, Membership, Piece,
     Pointedness, SignVerdict, Symmetry, Violation, construct_nonlocal, describe, local_dimension,

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use common::{edit, hiding, permute, r, random, random_network, rng, scale};
 use fiberscope::anatomy::examine;
-use fiberscope::core::{
-    Activation, Domain, ExactNetwork, Identifiability, Layer, Matrix, Network, Rational, Scalar,
-};
+use fiberscope::core::{Activation, Domain, ExactNetwork, Layer, Matrix, Network, Rational, Scalar};
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::fiber::Identifiability;
 use fiberscope::fiber::{
     Fiber, FiberComponent, FiberPath, FiberSampler, Ground, Membership, Orientation, PathError, Piece,
     SamplerError, describe,

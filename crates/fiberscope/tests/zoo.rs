@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fiberscope::check::{Outcome, check, check_reader};
-use fiberscope::core::{Certificate, Domain, Identifiability, Network, NetworkName, Role};
+use fiberscope::core::{Certificate, Domain, Network, NetworkName, Role};
+use fiberscope::fiber::Identifiability;
 use fiberscope_io::zoo::{self, ZooCertificate};
 
 fn folder() -> PathBuf {

@@ -9,7 +9,8 @@ mod walk;
 use std::path::Path;
 
 use fiberscope::anatomy::examine;
-use fiberscope_core::{Identifiability, Network, Role};
+use fiberscope::fiber::Identifiability;
+use fiberscope_core::{Network, Role};
 use fiberscope_io::{Model, ReadOptions, json, load_bytes};
 use serde_json::{Value, json};
 

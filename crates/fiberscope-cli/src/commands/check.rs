@@ -5,9 +5,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use fiberscope_answer::check::{answer, parse_claim, too_late};
 use fiberscope_check::Question;
 use fiberscope_core::Domain;
+use fiberscope_report::certificate::{answer, parse_claim, too_late};
 
 use super::{read_domain, read_model};
 use crate::Answer;

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use fiberscope::equivalence::EquivalenceOptions;
-use fiberscope_answer::equivalence::{certificate, data_points, holds, search, text, value};
 use fiberscope_io::{load_data, write_atomically};
+use fiberscope_report::equivalence::{certificate, data_points, holds, search, text, value};
 use serde_json::json;
 
 use super::{read_domain, read_model};

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_answer::explore::{Server, page};
 use fiberscope_io::write_atomically;
+use fiberscope_report::explore::{Server, page};
 use serde_json::json;
 
 use super::read_model;

@@ -8,10 +8,10 @@ use clap::Args;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
 use fiberscope::limit::Deadline;
-use fiberscope_answer::dimension::{self, BatchQuestion, RegionQuestion};
 use fiberscope_core::Network;
 use fiberscope_io::{Data, IoError, load_data, npz, write_atomically};
 use fiberscope_report::dimension::DimensionSummary;
+use fiberscope_report::dimension::{self, BatchQuestion, RegionQuestion};
 
 use super::{read_domain, read_model};
 use crate::Answer;

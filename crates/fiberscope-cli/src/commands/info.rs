@@ -1,8 +1,7 @@
 //! `fiberscope info`
 
 use fiberscope::anatomy::examine_until;
-use fiberscope_report::{json, text};
-use serde_json::json;
+use fiberscope_report::anatomy;
 
 use super::{read_domain, read_model};
 use crate::Answer;
@@ -13,15 +12,12 @@ pub fn run(args: &InfoArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let anatomy = examine_until(&model.network, &domain, &deadline);
+    let found = examine_until(&model.network, &domain, &deadline);
     let stopped = deadline.limit();
-    let mut value = json::anatomy(&anatomy);
-    value["model"] = json!(args.model);
-    value["precision"] = json!(model.precision.name());
-    value["limit"] = json!(stopped.map(|limit| limit.name()));
+    let value = anatomy::model_value(&args.model, model.precision, stopped, &found);
     if let Some(limit) = stopped {
         output.note(&format!("{limit}: ranks and the fiber are not told where they take longer"));
     }
-    output.result(&text::anatomy(&args.model, &anatomy), &value)?;
+    output.result(&anatomy::text(&args.model, &found), &value)?;
     Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }

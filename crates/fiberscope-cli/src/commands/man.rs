@@ -1,14 +1,13 @@
 //! `fiberscope man`
 
 use anyhow::{Context, bail};
-use clap::CommandFactory;
 
 use crate::Answer;
-use crate::args::{Cli, ManArgs};
+use crate::args::ManArgs;
 use crate::output::Output;
 
-pub fn run(args: &ManArgs, output: &mut Output) -> anyhow::Result<Answer> {
-    let mut command = Cli::command();
+/// Prints the page of the command or of one of its subcommands; `command` is the definition of the command line.
+pub fn run(args: &ManArgs, mut command: clap::Command, output: &mut Output) -> anyhow::Result<Answer> {
     command.build();
     if let Some(name) = &args.command {
         let Some(subcommand) = command.find_subcommand(name) else {

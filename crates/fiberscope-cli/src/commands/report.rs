@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_answer::dimension::BatchQuestion;
-use fiberscope_answer::report::{Named, ReportQuestion, report};
 use fiberscope_io::{Model, write_atomically};
+use fiberscope_report::dimension::BatchQuestion;
+use fiberscope_report::report::{Named, ReportQuestion, report};
 
 use super::funcdim::read_inputs;
 use super::{read_domain, read_model};

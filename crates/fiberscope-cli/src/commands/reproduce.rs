@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_answer::reproduce::{ReproduceQuestion, reproduce};
+use fiberscope_report::reproduce::{ReproduceQuestion, reproduce};
 
 use crate::Answer;
 use crate::args::Global;

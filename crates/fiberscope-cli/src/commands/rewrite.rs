@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::bail;
-use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolation_barrier};
+use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::canonical::canonicalize_until;
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_answer::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, widths};
-use fiberscope_core::{Certificate, Domain, decimal};
+use fiberscope_core::{Certificate, Domain};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
 use serde_json::json;
 
 use super::{read_domain, read_model};
@@ -60,13 +60,7 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
             );
         }
         save(&form.network, path, Precision::F64)?;
-        text += &format!("wrote {} ({})\n", path.display(), widths(&form.network.widths()));
-        if !form.rounding.is_zero() {
-            text += &format!(
-                "rounded to doubles, which changed parameters by at most {} of their size: the function of the file is not exactly the same\n",
-                decimal::upper(&form.rounding)
-            );
-        }
+        text += &form.written_text(path);
         written = Some(form);
     }
     let mut value = canonical_json(&canonical, written.as_ref());
@@ -99,11 +93,9 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
     value["output"] = json!(args.output.display().to_string());
     if let (Some(path), None) = (&args.data, stopped) {
         let points = load_data(path)?.points;
-        let before = interpolation_barrier(&a, &b, &points, None, 20)?;
-        let after = interpolation_barrier(&a, &aligned.alignment.network, &points, None, 20)?;
-        text += &format!("interpolation barrier {:.6e} -> {:.6e}\n", before.height, after.height);
-        value["barrier_before"] = json!(before.height);
-        value["barrier_after"] = json!(after.height);
+        let barrier = aligned.barrier(&a, &b, &points)?;
+        text += &barrier.to_text();
+        barrier.add_to(&mut value);
     }
     value["limit"] = json!(stopped.map(|limit| limit.name()));
     text += &format!("wrote {}\n", args.output.display());

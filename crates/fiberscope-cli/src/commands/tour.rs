@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use fiberscope_answer::tour::tour;
 use fiberscope_io::write_atomically;
+use fiberscope_report::tour::tour;
 
 use crate::Answer;
 use crate::args::{Global, TourArgs};

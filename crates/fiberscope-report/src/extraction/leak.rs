@@ -1,8 +1,15 @@
-//! What a model leaks, against the precision of its answers.
+//! What a model leaks: the same extraction against answers of lower and lower precision.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fiberscope::extract::{NetworkOracle, Options, Precision, Verdict, extract};
+use fiberscope_core::Network;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::Finding;
+use super::truth::align;
+use super::{name as verdict_name, reason};
+use crate::Say;
 use crate::number::{grouped, significant};
 
 /// One precision of the answers.
@@ -15,9 +22,9 @@ pub struct LeakRow {
     /// The decimals to which the answers are rounded.
     pub decimals: Option<u32>,
     /// What the extraction found.
-    pub finding: Finding,
-    /// Why it is not verified.
-    pub reason: Option<String>,
+    pub verdict: Verdict,
+    /// Why the recovered network cannot be aligned.
+    pub not_aligned: Option<String>,
     /// The queries it took.
     pub queries: u64,
     /// How far the outputs of the recovered network are from the answers, at most, on fresh queries.
@@ -27,6 +34,11 @@ pub struct LeakRow {
 }
 
 impl LeakRow {
+    /// What is missing.
+    fn reason(&self) -> Option<&str> {
+        reason(&self.verdict).or(self.not_aligned.as_deref())
+    }
+
     /// The decimal digits of the parameters that were recovered.
     pub fn digits(&self) -> Option<f64> {
         // A double has 16 digits: errors below half a unit are shown as those.
@@ -65,8 +77,8 @@ impl LeakReport {
             let digits = row.digits().map_or("-".into(), |digits| format!("{digits:.1}"));
             let outputs = row.max_difference.map_or("-".into(), |difference| significant(difference, 2));
             let queries = grouped(row.queries as usize);
-            let verdict = row.finding.name();
-            let reason = row.reason.as_ref().map_or(String::new(), |reason| format!("  {reason}"));
+            let verdict = verdict_name(&row.verdict);
+            let reason = row.reason().map_or(String::new(), |reason| format!("  {reason}"));
             text += &format!(
                 "  {:width$}  {verdict:8}  {queries:>9}  {outputs:>7}  {digits:>6}{reason}\n",
                 row.precision
@@ -83,8 +95,8 @@ impl LeakReport {
                 "precision": row.precision,
                 "single": row.single,
                 "decimals": row.decimals,
-                "verdict": row.finding.name(),
-                "reason": row.reason,
+                "verdict": verdict_name(&row.verdict),
+                "reason": row.reason(),
                 "queries": row.queries,
                 "max_difference": row.max_difference,
                 "max_relative_error": row.max_relative_error,
@@ -100,6 +112,63 @@ impl LeakReport {
     }
 }
 
+/// What an exposed model may answer with, from the most precise to the least.
+const PRECISIONS: [(&str, Precision); 8] = [
+    ("double", Precision { single: false, decimals: None }),
+    ("12 decimals", Precision { single: false, decimals: Some(12) }),
+    ("10 decimals", Precision { single: false, decimals: Some(10) }),
+    ("8 decimals", Precision { single: false, decimals: Some(8) }),
+    ("float32", Precision { single: true, decimals: None }),
+    ("6 decimals", Precision { single: false, decimals: Some(6) }),
+    ("4 decimals", Precision { single: false, decimals: Some(4) }),
+    ("3 decimals", Precision { single: false, decimals: Some(3) }),
+];
+
+/// Extracts a network from answers of every precision, on several threads. `name` is that of the network.
+pub fn leak(name: &str, network: &Network, options: &Options, say: Say) -> LeakReport {
+    let done = AtomicUsize::new(0);
+    let rows = PRECISIONS
+        .par_iter()
+        .map(|&(precision, answers)| {
+            let row = row(precision, answers, network, options);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            say(&format!("{done} of {} precisions", PRECISIONS.len()));
+            row
+        })
+        .collect();
+    let (parameters, domain) = (network.parameter_count(), options.domain);
+    LeakReport { name: name.into(), parameters, domain, rows }
+}
+
+/// An extraction from answers of this precision. That nothing can be recovered is what the owner hopes for.
+fn row(name: &str, precision: Precision, network: &Network, options: &Options) -> LeakRow {
+    let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
+    let mut row = LeakRow {
+        precision: name.into(),
+        single: precision.single,
+        decimals: precision.decimals,
+        verdict: Verdict::Failed { reason: String::new() },
+        not_aligned: None,
+        queries: 0,
+        max_difference: None,
+        max_relative_error: None,
+    };
+    match extract(&mut oracle, options, &mut |_| {}) {
+        Err(error) => row.verdict = Verdict::Failed { reason: error.to_string() },
+        Ok(found) => {
+            row.queries = found.queries;
+            row.max_difference = found.fidelity.as_ref().map(|fidelity| fidelity.max_difference);
+            match found.network.as_ref().map(|found| align(network, found)) {
+                Some(Ok(aligned)) => row.max_relative_error = Some(aligned.max_relative_error),
+                Some(Err(reason)) => row.not_aligned = Some(reason),
+                None => {}
+            }
+            row.verdict = found.verdict;
+        }
+    }
+    row
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,8 +179,11 @@ mod tests {
             precision: precision.into(),
             single: false,
             decimals: None,
-            finding: if error.is_some() { Finding::Verified } else { Finding::Failed },
-            reason: reason.map(str::to_owned),
+            verdict: match reason {
+                Some(reason) => Verdict::Failed { reason: reason.into() },
+                None => Verdict::Verified,
+            },
+            not_aligned: None,
             queries: 1500,
             max_difference: error.map(|error| 2.0 * error),
             max_relative_error: error,

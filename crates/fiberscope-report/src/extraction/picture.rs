@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{ExtractionSummary, power};
-use crate::graph::ticks;
-use crate::markup::Element;
+use super::{ExtractionSummary, Truth, power};
+use crate::draw::graph::ticks;
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, label, rectangle, segment, shortened, text_width};
 use crate::number::{grouped, significant};
-use crate::svg::{Svg, label, rectangle, segment, shortened, text_width};
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 130.0;
@@ -19,11 +19,12 @@ const LAYERS: [&str; 6] = ["part-0", "part-2", "part-3", "part-5", "part-4", "pa
 impl ExtractionSummary {
     /// Draws the queries of every step, stacked by layer, and with the truth the error of every layer.
     pub fn draw(&self) -> Svg {
-        let title = format!("{} queries to {}", grouped(self.queries as usize), shortened(&self.name, 44));
+        let title =
+            format!("{} queries to {}", grouped(self.found.queries as usize), shortened(&self.name, 44));
         let mut content = vec![label("head", (16.0, 22.0), &title)];
         let mut y = self.legend(&mut content);
         y = self.draw_steps(&mut content, y);
-        let errors = self.truth.as_ref().map_or(&[] as &[f64], |truth| &truth.layer_errors);
+        let errors = self.truth.as_ref().map_or(&[] as &[f64], Truth::layer_errors);
         if !errors.is_empty() {
             y = draw_errors(&mut content, errors, y + 24.0);
         }
@@ -44,8 +45,8 @@ impl ExtractionSummary {
 
     fn legend(&self, content: &mut Vec<Element>) -> f64 {
         let (mut x, mut y) = (LEFT, 46.0);
-        let spent = self.spent.iter().filter(|(.., queries)| *queries > 0);
-        let layers: BTreeSet<Option<usize>> = spent.map(|(layer, ..)| *layer).collect();
+        let spent = self.spent().filter(|(.., queries)| *queries > 0);
+        let layers: BTreeSet<Option<usize>> = spent.map(|(layer, ..)| layer).collect();
         for layer in layers {
             let name = layer.map_or("whole network".into(), |layer| format!("layer {}", layer + 1));
             let width = 22.0 + text_width(&name) + 18.0;
@@ -72,7 +73,7 @@ impl ExtractionSummary {
         }
         for (index, (step, layers)) in steps.iter().enumerate() {
             let y = top + ROW * index as f64;
-            content.push(label("end", (LEFT - 8.0, y + 17.0), step));
+            content.push(label("end", (LEFT - 8.0, y + 17.0), step.name()));
             let mut x = LEFT;
             for &(layer, queries) in layers {
                 let width = queries as f64 * scale;
@@ -123,8 +124,7 @@ fn draw_errors(content: &mut Vec<Element>, errors: &[f64], top: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::summary;
-    use super::*;
+    use super::super::tests::{failed, summary, truth};
 
     #[test]
     fn every_step_and_layer_has_its_bar() {
@@ -139,12 +139,9 @@ mod tests {
 
     #[test]
     fn nothing_spent_and_hopeless_errors_are_drawn() {
-        let mut summary = ExtractionSummary::default();
+        let mut summary = failed("nothing");
         assert!(!summary.draw().to_document().contains("NaN"));
-        summary.truth = Some(super::super::Comparison {
-            layer_errors: vec![3.0, f64::INFINITY, 0.0],
-            ..Default::default()
-        });
+        summary.truth = Some(truth(vec![3.0, f64::INFINITY, 0.0]));
         let svg = summary.draw().to_document();
         assert!(!svg.contains("NaN") && !svg.contains("width=\"-"), "{svg}");
     }

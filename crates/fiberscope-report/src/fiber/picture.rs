@@ -1,8 +1,8 @@
 //! The orientation graph of the components, and a two-dimensional slice of a component.
 
-use crate::graph::{Frame, HEIGHT, WIDTH};
-use crate::markup::Element;
-use crate::svg::{Svg, circle, label, polyline, segment, shortened};
+use crate::draw::graph::{Frame, HEIGHT, WIDTH};
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, circle, label, polyline, segment, shortened};
 
 /// A component in the orientation graph.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl FiberSlice {
             content.push(Element::new("path").class("track-2").attr("d", polyline(&placed)));
         }
         content.push(circle("fiber-point", frame.place(self.point), 5.0));
-        for (k, (at, name)) in crate::graph::legend_places(&names).into_iter().enumerate() {
+        for (k, (at, name)) in crate::draw::graph::legend_places(&names).into_iter().enumerate() {
             let line = (at.0, at.1 - 4.0);
             content.push(match k {
                 0 => segment("track-1", line, (at.0 + 30.0, at.1 - 4.0)),

@@ -1,7 +1,7 @@
 //! The half-line of a hidden translation: the function along a line of inputs, panel by panel, does not change.
 
-use crate::markup::Element;
-use crate::svg::{Svg, label, polyline, segment};
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, label, polyline, segment};
 
 /// The function at one translation.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,8 +6,8 @@
 
 use std::fmt::Write;
 
-use crate::markup::Element;
-use crate::svg::{Svg, coordinate, label, polyline, segment, text_width};
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, coordinate, label, polyline, segment, text_width};
 
 /// A stratum.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,8 @@
 //! The basis-flow diagram: one strip per kind of bar, from the layer where it is born to the layer where it
 //! is last seen, as thick as there are copies.
 
-use crate::markup::Element;
-use crate::svg::{Svg, label, rectangle, segment, text_width};
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, label, rectangle, segment, text_width};
 
 /// `count` bars from layer `start` to layer `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 //! Widths `(1,1,1,1)`: the fiber of 1 is the surface `xyz = 1` with four sheets, the fiber of 0 three planes. Widths
 //! `(2,1,1)` and `(1,1,2)`: the fiber of 0 is a plane with a line through it.
 
-use crate::markup::Element;
-use crate::svg::{Svg, circle, label, polyline, segment};
+use fiberscope::linear::Fiber;
+
+use crate::draw::markup::Element;
+use crate::draw::svg::{Svg, circle, label, polyline, segment};
 
 /// A fiber that fits into space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,19 @@ pub enum SpaceFiber {
     RowZero,
     /// `W_2 W_1 = 0` for a number `W_1` and a column `W_2` of two numbers.
     ColumnZero,
+}
+
+impl SpaceFiber {
+    /// The drawing of a fiber, if there is one.
+    pub fn of(fiber: &Fiber) -> Option<Self> {
+        match (fiber.widths(), fiber.rank()) {
+            ([1, 1, 1, 1], 1) => Some(SpaceFiber::ThreeNumbersOne),
+            ([1, 1, 1, 1], 0) => Some(SpaceFiber::ThreeNumbersZero),
+            ([2, 1, 1], 0) => Some(SpaceFiber::RowZero),
+            ([1, 1, 2], 0) => Some(SpaceFiber::ColumnZero),
+            _ => None,
+        }
+    }
 }
 
 type Point = [f64; 3];

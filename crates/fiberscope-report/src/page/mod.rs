@@ -6,7 +6,7 @@
 //! everything else. Data, such as certificates and networks, stand in blocks of JSON with an `id`.
 //!
 //! ```
-//! use fiberscope_report::page::{Badge, Cell, Page, Section, Table};
+//! use crate::page::{Badge, Cell, Page, Section, Table};
 //!
 //! let table = Table::new(["network", "parameters"]).row([Cell::text("deep"), Cell::number("37")]);
 //! let section = Section::new("Networks").badge(Badge::good("checked: equivalent")).table(table);
@@ -22,8 +22,8 @@ use std::collections::BTreeSet;
 pub use section::{Badge, Figure, Section};
 pub use table::{Cell, Table};
 
-use crate::markup::Element;
-use crate::svg;
+use crate::draw::markup::Element;
+use crate::draw::svg;
 
 const STYLE: &str = include_str!("page.css");
 /// Nothing is loaded and nothing runs.

@@ -5,9 +5,9 @@ use fiberscope_core::Certificate;
 use serde_json::Value;
 
 use super::{Ids, Table};
-use crate::markup::Element;
+use crate::draw::markup::Element;
+use crate::draw::svg::Svg;
 use crate::number::grouped;
-use crate::svg::Svg;
 
 /// Of a longer list so many entries are shown; the others can be opened.
 const LISTED: usize = 30;

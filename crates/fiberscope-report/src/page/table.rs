@@ -1,7 +1,7 @@
 //! Tables.
 
 use super::Badge;
-use crate::markup::Element;
+use crate::draw::markup::Element;
 
 /// A table; the first cell of every row is the row's heading.
 #[derive(Clone, Debug)]

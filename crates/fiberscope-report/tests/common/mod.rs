@@ -2,9 +2,11 @@
 
 #![allow(dead_code)]
 
+use fiberscope::anatomy::Anatomy;
+use fiberscope::fiber::{Condition, Identifiability};
 use fiberscope_core::{
-    Activation, Anatomy, Certificate, Condition, Digest, Domain, Evidence, Identifiability, Layer, Matrix,
-    Move, MoveChain, Network, NetworkName, Neuron, RankBounds, Rational,
+    Activation, Certificate, Digest, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network, NetworkName,
+    Neuron, RankBounds, Rational,
 };
 
 /// The weight, row by row, the bias and the activation of a layer.

@@ -10,12 +10,13 @@
 //!
 //! Both are found from `g`, not by counting the given neurons: a parameter whose linear neurons undo what turned neurons do has the fiber of the function.
 
-use fiberscope_core::{Activation, Condition, ExactNetwork, Layer, Matrix, Network, Neuron, Rational};
+use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Network, Neuron, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::component::{Orientation, Piece};
 use super::coordinates::Coordinates;
+use super::facts::Condition;
 use super::layer::{Ground, LayerFiber, OrientedHyperplane, factor_on};
 use super::membership::Violation;
 use crate::rank::rank_at_most;

@@ -6,10 +6,11 @@
 //! biases `b_3` so large that the third hidden layer is positive on that box. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identifiable, but in the whole network layer 3 acts
 //! linearly: `W_3 -> G W_3, b_3 -> G b_3, W_4 -> W_4 G^-1` keeps the function.
 
+use super::facts::Identifiability;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{
-    Activation, Certificate, Domain, Evidence, ExactNetwork, Identifiability, Layer, LinearChange, Matrix,
-    Move, MoveChain, Network, NetworkName, PlacedNeuron, Rational,
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain,
+    Network, NetworkName, PlacedNeuron, Rational,
 };
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -20,6 +20,7 @@ mod construct;
 mod coordinates;
 mod exactly;
 mod factor;
+mod facts;
 mod general;
 mod hidden;
 mod identifiable;
@@ -42,6 +43,7 @@ pub use bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
 pub use component::{Existence, FiberComponent, Orientation, Piece};
 pub use construct::{Construction, ConstructionError, construct_hiding, construct_nonlocal};
 pub use factor::Factors;
+pub use facts::{Condition, FiberFacts, Identifiability};
 pub use general::{Class, GeneralFiber, TooMuchWork};
 pub use identifiable::{FiberCount, SignVerdict, by_signs};
 pub use layer::{Ground, LayerFiber, OrientedHyperplane};
@@ -56,7 +58,7 @@ pub use sample::{LayerPoint, Sampler};
 pub use symmetry::{KnownSymmetries, Symmetry, symmetries};
 pub use volume::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
 
-use fiberscope_core::{Condition, ExactNetwork};
+use fiberscope_core::ExactNetwork;
 
 /// The fiber of a network that the theory covers.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use fiberscope::complex::construct_identifiable_until;
 use fiberscope::fiber::{Construction, construct_hiding, construct_nonlocal};
-use fiberscope_answer::folds;
 use fiberscope_io::{Precision, save, write_atomically};
+use fiberscope_report::construct;
 use serde_json::json;
 
 use super::args::{BuildArgs, ConstructArgs, ConstructCommand, IdentifiableArgs};
@@ -38,11 +38,8 @@ fn with_twin(built: &Construction, kind: &str, args: &BuildArgs, output: &Output
     let json = built.certificate.to_json();
     write_atomically(&certificate, |file| file.write_all(json.as_bytes()))?;
     let files = [&args.output, &twin, &certificate].map(|path| path.display().to_string());
-    let mut text = format!("wrote {}, its twin {} and the certificate {}\n", files[0], files[1], files[2]);
-    built.claims.iter().for_each(|claim| text += &format!("  proved: {claim}\n"));
-    text += "  proved: network and twin compute the same function (certificate checked)\n";
     let value = json!({"kind": kind, "widths": args.widths, "claims": built.claims, "files": files});
-    output.result(&text, &value)?;
+    output.result(&construct::twin_text(built, &files), &value)?;
     Ok(Answer::Yes)
 }
 
@@ -57,17 +54,11 @@ fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> an
     let certificate =
         args.certificate.clone().unwrap_or_else(|| args.output.with_extension("certificate.json"));
     save(&built.network, &args.output, Precision::F64)?;
-    let mut value = folds::constructed(&built, global.seed);
+    let mut value = construct::value(&built, global.seed);
     value["files"] = json!([args.output.display().to_string(), certificate.display().to_string()]);
     let json = format!("{value:#}\n");
     write_atomically(&certificate, |file| file.write_all(json.as_bytes()))?;
-    let text = format!(
-        "wrote {}: general, transparent, and identified by its function on [-1, 1]^{} (attempt {})\nwrote {}: the paths of every layer\n",
-        args.output.display(),
-        args.widths[0],
-        built.attempts,
-        certificate.display()
-    );
+    let text = construct::identifiable_text(&built, &args.output, &certificate);
     output.result(&text, &value)?;
     Ok(Answer::Yes)
 }

@@ -2,8 +2,7 @@
 
 pub mod args;
 pub mod construct;
-mod export;
+mod endings;
 pub mod folds;
-pub mod picture;
 pub mod regions;
 mod slice;

@@ -1,8 +1,8 @@
 //! The slices that flags ask for.
 
 use anyhow::{Context, bail, ensure};
-use fiberscope_answer::slice::{Slice, along, through};
 use fiberscope_core::Network;
+use fiberscope_report::regions::slice::{Slice, along, through};
 
 use super::args::RegionsArgs;
 

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use fiberscope::limit::Deadline;
-use fiberscope_answer::extraction;
+use fiberscope_report::extraction;
 
 use super::args::ExtractArgs;
 use super::open::is_endpoint;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use fiberscope::extract::{ExtractError, Extraction, Options, Progress, Verdict, extract};
 use fiberscope::limit::Deadline;
-use fiberscope_answer::extraction::{self, Recorder};
 use fiberscope_core::Network;
 use fiberscope_io::queries::{Log, Run};
 use fiberscope_io::{Precision, check_writable, save};
+use fiberscope_report::extraction::{self, ExtractionSummary, Recorder};
 
 use super::read_model;
 use crate::Answer;
@@ -52,21 +52,22 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         Ok(found) => found,
         Err(error) => return stopped(error, log.keep_if(asked > 0), &deadline, output),
     };
-    let mut summary = extraction::summary(&found, opened.name, sizes, args.domain);
+    let mut summary = ExtractionSummary::new(found, opened.name, sizes, args.domain);
     (summary.asked, summary.replayed) = (asked, replayed);
+    let found = &summary.found;
     if let Some(network) = &found.network {
         save(network, out, Precision::F64)?;
+        summary.truth = truth.map(|truth| extraction::compare(&truth, network, found, &options));
         summary.output = Some(out.display().to_string());
-        summary.truth = truth.map(|truth| extraction::compare(&truth, network, &found, &options));
     }
     // Only now: where the network could not be written, its queries are not lost.
-    let kept = log.keep_if(found.verdict != Verdict::Verified);
+    let kept = log.keep_if(summary.found.verdict != Verdict::Verified);
     summary.log = kept.map(|path| path.display().to_string());
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
     }
     output.result(&summary.to_text(), &summary.to_json())?;
-    Ok(answer(&found, &options))
+    Ok(answer(&summary.found, &options))
 }
 
 /// What the verdict is as an exit code: widths that are refuted, and a failure within the limits, are a "no".

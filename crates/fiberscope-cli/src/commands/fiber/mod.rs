@@ -2,7 +2,6 @@
 
 pub mod args;
 pub mod conserve;
-mod picture;
 mod points;
 pub mod volume;
 
@@ -10,8 +9,8 @@ use std::io::Write;
 
 use anyhow::Context;
 use fiberscope::fiber::{Ground, Membership};
-use fiberscope_answer::fiber::{Listing, Subject, membership, summary};
 use fiberscope_io::write_atomically;
+use fiberscope_report::fiber::{FiberPictures, Listing, Subject, draw, membership, membership_text, summary};
 use serde_json::json;
 
 use super::read_model;
@@ -39,7 +38,12 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let listing = Listing { components: args.components, classes: args.classes };
     let summary = summary(&subject, listing, &|text| output.progress(text))?;
     output.end_progress();
-    picture::draw(&subject, args)?;
+    let pictures = FiberPictures {
+        graph: args.graph.as_deref(),
+        slice: args.slice.as_deref(),
+        strip: args.strip.as_deref(),
+    };
+    draw(&subject, &pictures)?;
     if let Some(path) = &args.latex {
         let latex = summary.to_latex();
         write_atomically(path, |file| file.write_all(latex.as_bytes()))?;
@@ -50,13 +54,8 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
 
 /// The sentence for a network that the theory does not cover.
 fn not_covered(subject: &Subject, output: &Output) -> anyhow::Result<Answer> {
-    let failing = subject.failing();
-    let text = format!(
-        "undecided: the theory of generic fibers does not cover {}\n{}",
-        subject.name,
-        failing.iter().map(|line| format!("  fails: {line}\n")).collect::<String>()
-    );
-    output.result(&text, &json!({"undecided": failing, "files": [], "max_difference": null}))?;
+    let value = json!({"undecided": subject.failing(), "files": [], "max_difference": null});
+    output.result(&subject.not_covered_text(), &value)?;
     Ok(Answer::Undecided)
 }
 
@@ -64,19 +63,9 @@ fn member(subject: &Subject, other: &str, args: &FiberArgs, output: &Output) -> 
     let found = read_model(other, &args.read.options(), output)?.network;
     let Ok(fiber) = &subject.fiber else { return not_covered(subject, output) };
     let found = fiber.contains(&found.to_exact());
-    let (text, answer) = match &found {
-        Membership::Member(piece) => {
-            (format!("{other} lies in the fiber of {}, in the piece {piece}\n", subject.name), Answer::Yes)
-        }
-        Membership::Elsewhere(violation) => (
-            format!("{other} lies in the fiber of {}, in none of its pieces\n  {violation}\n", subject.name),
-            Answer::Yes,
-        ),
-        Membership::Outside(violation) => (
-            format!("{other} does not lie in the generic fiber of {}\n  {violation}\n", subject.name),
-            Answer::No,
-        ),
-    };
-    output.result(&text, &membership(&found))?;
-    Ok(answer)
+    output.result(&membership_text(other, subject, &found), &membership(&found))?;
+    Ok(match found {
+        Membership::Member(_) | Membership::Elsewhere(_) => Answer::Yes,
+        Membership::Outside(_) => Answer::No,
+    })
 }

@@ -5,11 +5,10 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use fiberscope::fiber::{FiberPath, FiberSampler, PathError, SamplerError};
 use fiberscope::limit::{Limit, LimitReached};
-use fiberscope_answer::fiber::Subject;
-use fiberscope_answer::points::{self, Comparison};
 use fiberscope_core::Network;
 use fiberscope_io::{Precision, save};
-use fiberscope_report::number::significant_upper;
+use fiberscope_report::fiber::Subject;
+use fiberscope_report::fiber::points::{self, Comparison};
 use serde_json::json;
 
 use super::args::FiberArgs;
@@ -92,26 +91,10 @@ impl<'a> Written<'a> {
             return Err(LimitReached { limit, when: "before the first point".into() }.into());
         }
         let count = self.files.len();
-        let Comparison { exact, rounded, unproved, largest } = self.compared;
-        let mut text = format!("wrote {count} points {what} to {}\n", self.folder.display());
-        text += &format!(
-            "{exact} compute the same function exactly, {rounded} up to rounding (by equiv, certificates checked)\n"
-        );
-        if unproved > 0 {
-            text += &format!("{unproved} were rounded and no bound was proved for them\n");
-        }
-        if rounded + unproved > 0 {
-            text += &format!(
-                "the outputs differ by at most {} for inputs of size at most 1{}\n",
-                significant_upper(largest, 4),
-                if unproved > 0 { " where that was looked at" } else { "" }
-            );
-        }
-        let value = json!({
-            "files": self.files, "max_difference": largest, "exact": exact,
-            "up_to_rounding": rounded, "unproved": unproved, "connected": true,
-        });
+        let text =
+            format!("wrote {count} points {what} to {}\n", self.folder.display()) + &self.compared.to_text();
+        let value = self.compared.to_json(&self.files);
         output.result(&text, &value)?;
-        Ok(if count == wanted && unproved == 0 { Answer::Yes } else { Answer::Undecided })
+        Ok(if count == wanted && self.compared.unproved == 0 { Answer::Yes } else { Answer::Undecided })
     }
 }

@@ -1,7 +1,6 @@
 //! `fiberscope linear`
 
 mod args;
-mod export;
 mod inspect;
 mod moves;
 mod path;
@@ -69,8 +68,4 @@ fn all_or_undecided(found: usize, wanted: usize, deadline: &Deadline, output: &O
 
 fn file_names(files: &[PathBuf]) -> Vec<String> {
     files.iter().map(|file| file.display().to_string()).collect()
-}
-
-fn joined(numbers: &[usize]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

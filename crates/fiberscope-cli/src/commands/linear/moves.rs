@@ -1,12 +1,11 @@
 //! `fiberscope linear move`
 
-use std::fmt::Write;
-
 use anyhow::Context;
 use fiberscope::linear::{FlowBases, Stratum};
-use fiberscope_answer::linear::motion::{StepRequest, common_scale, step};
-use fiberscope_answer::linear::{downs, omega, ups};
 use fiberscope_io::{Precision, save};
+use fiberscope_report::json::joined;
+use fiberscope_report::linear::motion::StepRequest;
+use fiberscope_report::linear::moves::{Moved, list_text, list_value};
 use serde_json::json;
 
 use super::args::MoveArgs;
@@ -17,41 +16,20 @@ use crate::output::Output;
 pub fn run(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Answer> {
     let network = read_linear(&args.model, output)?;
     let flow = FlowBases::compute(&network, args.tolerance.get())?;
-    let stratum = Stratum::new(flow.barcode().rank_list());
     let Some(request) = request(args) else {
-        let value = json!({"model": args.model, "omega": omega(stratum.barcode()), "up": ups(&stratum), "down": downs(&stratum)});
-        output.result(&list(&args.model, &stratum), &value)?;
+        let stratum = Stratum::new(flow.barcode().rank_list());
+        let value = joined(json!({"model": args.model}), list_value(&stratum));
+        output.result(&list_text(&args.model, &stratum), &value)?;
         return Ok(Answer::Yes);
     };
-    let step = step(&network, &flow, request).with_context(|| args.model.clone())?;
-    let tolerance = common_scale(&network, &step.end, args.tolerance.get());
-    let reached = FlowBases::compute(&step.end, tolerance)?;
-    let difference = network.function_difference(&step.end);
+    let moved = Moved::new(&network, &flow, request, args.tolerance.get());
+    let moved = moved.with_context(|| args.model.clone())?;
     if let Some(path) = &args.output {
-        save(&step.end.to_network(), path, Precision::F64)?;
+        save(&moved.step.end.to_network(), path, Precision::F64)?;
     }
-    let as_planned = reached.barcode() == &step.planned;
-    let text = format!(
-        "from {}\nto   {}{}\nthe product changed by at most {difference:.1e}; the weights moved by {:.3e}\n",
-        stratum.barcode(),
-        step.planned,
-        if as_planned {
-            ""
-        } else {
-            "\nat this tolerance the numerical ranks say otherwise; try a larger --epsilon or a smaller --tolerance"
-        },
-        step.distance,
-    );
-    let value = json!({
-        "model": args.model,
-        "output": args.output.as_ref().map(|path| path.display().to_string()),
-        "from": omega(stratum.barcode()),
-        "to": omega(&step.planned),
-        "numerical": omega(reached.barcode()),
-        "max_difference": difference,
-        "distance": step.distance,
-    });
-    output.result(&text, &value)?;
+    let written = args.output.as_ref().map(|path| path.display().to_string());
+    let value = joined(json!({"model": args.model, "output": written}), moved.to_json());
+    output.result(&moved.to_text(), &value)?;
     Ok(Answer::Yes)
 }
 
@@ -63,39 +41,4 @@ fn request(args: &MoveArgs) -> Option<StepRequest> {
         (_, _, Some((outer, after))) => Some(StepRequest::Cut(outer, after)),
         _ => args.to_minimum.then_some(StepRequest::ToMinimum),
     }
-}
-
-fn list(model: &str, stratum: &Stratum) -> String {
-    let mut text = format!("{model}: {}\n", stratum.barcode());
-    for up in stratum.up_moves() {
-        let (f, e) = (up.source, up.target);
-        let note = if up.covering { "" } else { "   (passes other strata)" };
-        let _ = writeln!(
-            text,
-            "up    {:8} --up {}-{},{}-{}{note}",
-            up.kind().name(),
-            f.start,
-            f.end,
-            e.start,
-            e.end
-        );
-    }
-    for down in stratum.down_moves() {
-        let outer = down.outer;
-        let note = if down.covering { "" } else { "   (passes other strata)" };
-        let _ = match down.inner {
-            Some(inner) => {
-                writeln!(
-                    text,
-                    "down  swap     --down {}-{},{}-{}{note}",
-                    outer.start, outer.end, inner.start, inner.end
-                )
-            }
-            None => writeln!(text, "down  cut      --cut {}-{},{}{note}", outer.start, outer.end, down.after),
-        };
-    }
-    if stratum.up_moves().is_empty() && stratum.down_moves().is_empty() {
-        text.push_str("no moves: the fiber has one stratum\n");
-    }
-    text
 }

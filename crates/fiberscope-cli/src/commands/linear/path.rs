@@ -1,6 +1,6 @@
 //! `fiberscope linear path`
 
-use fiberscope_answer::linear::motion::{along, connect, to_canonical};
+use fiberscope_report::linear::motion::{along, path, path_text};
 use serde_json::json;
 
 use super::args::PathArgs;
@@ -11,16 +11,10 @@ use crate::output::Output;
 
 pub fn run(args: &PathArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let a = read_linear(&args.a, output)?;
-    let (curve, note) = match &args.b {
-        None => to_canonical(&a, args.tolerance.get())?,
-        Some(argument) => {
-            let b = read_linear(argument, output)?;
-            match connect(&a, &b, args.through_minimum, args.tolerance.get())? {
-                Ok(curve) if args.through_minimum => (curve, "through the minimal stratum"),
-                Ok(curve) => (curve, "in the stratum"),
-                Err(reason) => return refuse(args, &reason, output),
-            }
-        }
+    let b = args.b.as_ref().map(|argument| read_linear(argument, output)).transpose()?;
+    let (curve, note) = match path(&a, b.as_ref(), args.through_minimum, args.tolerance.get())? {
+        Ok(found) => found,
+        Err(reason) => return refuse(args, &reason, output),
     };
     let deadline = global.deadline();
     let (points, difference) = along(&curve, &a, args.steps, &deadline)?;
@@ -32,10 +26,7 @@ pub fn run(args: &PathArgs, global: &Global, output: &mut Output) -> anyhow::Res
         .output
         .as_ref()
         .map_or(String::new(), |folder| format!("wrote {} points to {}\n", files.len(), folder.display()));
-    let text = format!(
-        "connected by a path {note}\nthe product changes by at most {difference:.1e} on {} points\n{written}",
-        points.len()
-    );
+    let text = path_text(note, points.len(), difference) + &written;
     let value = json!({"connected": true, "path": note, "steps": args.steps, "max_difference": difference, "files": file_names(&files)});
     output.result(&text, &value)?;
     Ok(all_or_undecided(points.len(), args.steps as usize + 1, &deadline, output))

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, bail};
 use fiberscope::linear::{Fiber, LinearNetwork, StratumDag};
-use fiberscope_answer::linear::motion::{SampleOver, product_difference, sample};
-use fiberscope_answer::linear::stratum_json;
+use fiberscope_report::linear::motion::{SampleOver, product_difference, sample, sample_text};
+use fiberscope_report::linear::stratum_json;
 use serde_json::json;
 
 use super::args::SampleArgs;
@@ -41,15 +41,7 @@ pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::R
         .as_ref()
         .map(|model| points.iter().map(|point| product_difference(point, model)).fold(0.0, f64::max));
     let files = write_points(&args.output, &points)?;
-    let kept =
-        difference.map_or(String::new(), |difference| format!("; the product is kept to {difference:.1e}"));
-    let text = format!(
-        "wrote {} networks of stratum {at} ({}, {}) to {}{kept}\n",
-        files.len(),
-        stratum.short_name(),
-        stratum.barcode(),
-        args.output.display(),
-    );
+    let text = sample_text(files.len(), (at, &stratum), &args.output, difference);
     let value = json!({"files": file_names(&files), "stratum": stratum_json(&stratum), "number": at, "max_difference": difference});
     output.result(&text, &value)?;
     Ok(all_or_undecided(files.len(), args.count, &deadline, output))

@@ -1,8 +1,8 @@
 //! `fiberscope linear walk`
 
 use anyhow::Context;
-use fiberscope_answer::linear::motion::{Walked, walk};
-use fiberscope_answer::linear::omega;
+use fiberscope_report::json::joined;
+use fiberscope_report::linear::motion::walk;
 use serde_json::json;
 
 use super::args::WalkArgs;
@@ -18,33 +18,21 @@ pub fn run(args: &WalkArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let time = (args.length, args.steps);
     let deadline = global.deadline();
     let walked = walk(&network, velocity, time, args.tolerance.get(), global.seed, &deadline);
-    let Walked { points, bars, speed, distance, difference } = walked.with_context(|| args.model.clone())?;
-    let steps = points.len().saturating_sub(1);
+    let walked = walked.with_context(|| args.model.clone())?;
+    let steps = walked.points.len().saturating_sub(1);
     let complete = steps == args.steps as usize;
     let length = if complete { args.length } else { args.length * steps as f64 / f64::from(args.steps) };
     let files = match &args.output {
-        Some(folder) => write_points(folder, &points)?,
+        Some(folder) => write_points(folder, &walked.points)?,
         None => Vec::new(),
     };
-    let text = format!(
-        "walked along the stratum {} for time {}, speed {:.3e} at the start; the weights moved by {distance:.3e}\nthe product \
-         changed by at most {difference:.1e} on {} points; the numerical ranks at the end {}\n{}",
-        bars[0],
-        length,
-        speed,
-        points.len(),
-        if bars[0] == bars[1] { "are the same" } else { "differ at this tolerance" },
-        args.output.as_ref().map_or(String::new(), |folder| format!(
-            "wrote {} points to {}\n",
-            files.len(),
-            folder.display()
-        )),
-    );
-    let value = json!({
-        "model": args.model, "omega": omega(&bars[0]), "numerical": omega(&bars[1]), "length": length,
-        "steps": steps, "speed": speed, "distance": distance, "max_difference": difference,
-        "files": file_names(&files),
-    });
+    let written = args
+        .output
+        .as_ref()
+        .map_or(String::new(), |folder| format!("wrote {} points to {}\n", files.len(), folder.display()));
+    let text = walked.to_text(length) + &written;
+    let mut value = joined(json!({"model": args.model}), walked.to_json(length, steps));
+    value["files"] = json!(file_names(&files));
     output.result(&text, &value)?;
-    Ok(all_or_undecided(points.len(), args.steps as usize + 1, &deadline, output))
+    Ok(all_or_undecided(walked.points.len(), args.steps as usize + 1, &deadline, output))
 }

@@ -6,18 +6,16 @@ mod files;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
-use fiberscope::train::{Event, Record, Run, TrackOptions, TrainState, train};
-use fiberscope_answer::files::write_tables;
-use fiberscope_io::{Precision, save};
-use fiberscope_report::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
-use serde_json::{Value, json};
+use fiberscope::train::{Event, Run, TrackOptions, TrainState, train};
+use fiberscope_io::Precision;
+use fiberscope_report::training::{text, value, write_results};
 
 pub use args::TrainArgs;
 use args::{PrecisionName, Settings};
 
 use crate::Answer;
 use crate::args::Global;
-use crate::output::{Output, write_picture};
+use crate::output::Output;
 
 pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let file = args.config.as_deref().map(Settings::read).transpose()?.unwrap_or_default();
@@ -71,8 +69,11 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     // What was trained is written before an error of one seed is reported.
     let (runs, errors): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
     let runs: Vec<Run> = runs.into_iter().flatten().collect();
-    let written =
-        if runs.is_empty() { Vec::new() } else { write_results(&folder, &runs, precision, track.dimension)? };
+    let written = if runs.is_empty() {
+        Vec::new()
+    } else {
+        write_results(&args.output, &runs, precision, track.dimension)?
+    };
     if let Some(error) = errors.into_iter().find_map(Result::err) {
         return Err(error);
     }
@@ -83,82 +84,6 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
         () if runs.iter().all(|run| run.state.diverged.is_some()) => Answer::No,
         () => Answer::Yes,
     })
-}
-
-fn write_results(
-    folder: &files::Folder,
-    runs: &[Run],
-    precision: Precision,
-    dimension: bool,
-) -> anyhow::Result<Vec<String>> {
-    let mut written = Vec::new();
-    for run in runs {
-        let path = folder.path(&format!("seed-{:04}.safetensors", run.state.seed));
-        save(&run.network, &path, precision)?;
-        written.push(path.display().to_string());
-    }
-    let records: Vec<Record> = runs.iter().flat_map(|run| run.state.records.clone()).collect();
-    written.extend(write_tables(&folder.path("trajectory"), &records)?);
-    let mut charts = vec![("loss", chart(runs, "Training loss", "log10 of the loss", |r| r.loss.log10()))];
-    if dimension {
-        let title = "Functional dimension during training";
-        charts.push(("dimension", chart(runs, title, "functional dimension", |r| r.rank as f64)));
-        charts.push(("regions", chart(runs, "Regions sampled", "regions", |r| r.regions as f64)));
-    }
-    for (name, drawing) in charts
-        .iter()
-        .map(|(name, chart)| (*name, chart.draw()))
-        .chain(dimension.then(|| ("correlation", scatter(&records).draw())))
-    {
-        for ending in ["svg", "png"] {
-            let path = folder.path(&format!("{name}.{ending}"));
-            write_picture(&path, &drawing)?;
-            written.push(path.display().to_string());
-        }
-    }
-    Ok(written)
-}
-
-fn chart(runs: &[Run], title: &str, y_label: &str, value: impl Fn(&Record) -> f64) -> TrajectoryChart {
-    let line = |run: &Run| run.state.records.iter().map(|r| (r.epoch as f64, value(r))).collect();
-    let name = format!("mean of {} seed(s), band of one standard error", runs.len());
-    TrajectoryChart {
-        title: title.into(),
-        x_label: "epoch".into(),
-        y_label: y_label.into(),
-        trajectories: vec![Trajectory::of_runs(name, runs.iter().map(line).collect())],
-    }
-}
-
-fn scatter(records: &[Record]) -> ScatterChart {
-    let points: Vec<(f64, f64)> = records.iter().map(|r| (r.regions as f64, r.rank as f64)).collect();
-    ScatterChart {
-        title: "Functional dimension and regions".into(),
-        x_label: "regions sampled".into(),
-        y_label: "functional dimension".into(),
-        groups: vec![("one point per record".into(), points)],
-    }
-}
-
-fn text(runs: &[Run], written: &[String], dimension: bool) -> String {
-    let mut text = "  seed  epochs        loss     score  dimension  float32  regions\n".to_owned();
-    for run in runs {
-        let Some(last) = run.state.records.last() else { continue };
-        text += &format!("{:6}  {:6}  {:10.3e}  {:8.4}", last.seed, last.epoch, last.loss, last.score);
-        if dimension {
-            text += &format!("  {:9}  {:7}  {:7}", last.rank, last.rank_float32, last.regions);
-        }
-        if let Some(epoch) = run.state.diverged {
-            text += &format!("  diverged in epoch {epoch}");
-        }
-        text.push('\n');
-    }
-    text + &format!("wrote {} files: {} ...\n", written.len(), written.first().map_or("none", String::as_str))
-}
-
-fn value(runs: &[Run], written: &[String]) -> Value {
-    let run = |run: &Run| json!({"seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged, "last": run.state.records.last()});
-    json!({"files": written, "runs": runs.iter().map(run).collect::<Vec<_>>()})
 }
 
 /// Reads the settings of a resumed training and complains if they are of another one.

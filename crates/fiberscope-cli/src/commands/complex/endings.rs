@@ -1,0 +1,42 @@
+//! The names of files for pictures and exports of complexes.
+
+use std::path::Path;
+
+use anyhow::{bail, ensure};
+
+use super::args::RegionsArgs;
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
+}
+
+/// Refuses what cannot be drawn before anything is computed.
+pub fn check(args: &RegionsArgs, inputs: usize) -> anyhow::Result<()> {
+    for path in &args.plot {
+        let name = path.display();
+        match (ending(path), inputs) {
+            ("svg" | "png", 1 | 2) | ("html", 3) => {}
+            ("svg" | "png", 3) => bail!(
+                "{name}: a complex with 3 inputs is drawn as .html; for .svg and .png draw a slice (--slice, --directions)"
+            ),
+            ("html", 1 | 2) => bail!("{name}: a complex with {inputs} inputs is drawn as .svg or .png"),
+            ("svg" | "png" | "html", _) => bail!(
+                "{name}: a complex with {inputs} inputs cannot be drawn; draw a slice (--slice with three points, or --directions with two vectors)"
+            ),
+            _ => bail!("{name}: expected a file name ending in .svg, .png or .html"),
+        }
+        ensure!(inputs != 3 || args.domain.is_some(), "{name}: a picture in space needs a box (--box LO,HI)");
+    }
+    for path in &args.export {
+        let name = path.display();
+        match (ending(path), inputs) {
+            ("json", _) | ("obj" | "vtk", 3) => {}
+            ("obj" | "vtk", _) => {
+                bail!("{name}: .obj and .vtk hold complexes with 3 inputs; this one has {inputs}")
+            }
+            _ => bail!("{name}: expected a file name ending in .json, .obj or .vtk"),
+        }
+        ensure!(ending(path) == "json" || args.domain.is_some(), "{name}: a mesh needs a box (--box LO,HI)");
+    }
+    Ok(())
+}

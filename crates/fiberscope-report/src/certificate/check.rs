@@ -1,0 +1,132 @@
+//! What a certificate proves, and whether that is what was asked.
+
+use std::io::Read;
+
+use anyhow::{Context, bail, ensure};
+use fiberscope::limit::Deadline;
+use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader};
+use fiberscope_core::{Network, Rational};
+use serde_json::Value;
+
+use super::{checked_text, checked_value};
+
+/// The answer to a question about a certificate.
+pub struct Answer {
+    /// Whether the certificate proves what was asked; `None` if it was not checked in time.
+    pub proved: Option<bool>,
+    /// The answer in words.
+    pub text: String,
+    /// The keys of `fiberscope check --json`.
+    pub value: Value,
+    /// Whether the certificate names the two networks in the other order.
+    pub swapped: bool,
+}
+
+/// Checks a certificate while it is read, and whether it answers the question.
+pub fn answer(
+    certificate: impl Read,
+    names: (&str, &str),
+    (a, b): (&Network, &Network),
+    question: &Question,
+    deadline: &Deadline,
+) -> anyhow::Result<Answer> {
+    if let Some(domain) = &question.domain {
+        domain.check(a.input_width())?;
+    }
+    let checked = check_reader(certificate, a, b, &|| deadline.is_past())?;
+    Ok(told(&checked, names, (a, b), question))
+}
+
+/// The answer when the time is up before anything is known.
+pub fn too_late(names: (&str, &str), question: &Question) -> Answer {
+    let checked = Checked { head: None, listed: 0, outcome: Outcome::Stopped };
+    let (text, value) = (checked_text(names, &checked, question), checked_value(&checked, question));
+    Answer { proved: None, text, value, swapped: false }
+}
+
+fn told(checked: &Checked, names: (&str, &str), (a, b): (&Network, &Network), question: &Question) -> Answer {
+    use fiberscope_core::NetworkName;
+    let proved = match (&checked.outcome, &checked.head) {
+        (Outcome::Proved(_), Some(head)) => Some(question.shortfall(head).is_none()),
+        (Outcome::Stopped, _) => None,
+        _ => Some(false),
+    };
+    let refused = matches!(checked.outcome, Outcome::Refused(_));
+    let swapped = refused
+        && checked.head.as_ref().is_some_and(|head| {
+            head.a != head.b && head.a == NetworkName::of(b) && head.b == NetworkName::of(a)
+        });
+    let (text, value) = (checked_text(names, checked, question), checked_value(checked, question));
+    Answer { proved, text, value, swapped }
+}
+
+/// Reads `equivalent`, `different` or `within=EPS` with an exact decimal EPS.
+pub fn parse_claim(text: &str) -> anyhow::Result<AskedClaim> {
+    match text.split_once('=') {
+        None if text == "equivalent" => Ok(AskedClaim::Equivalent),
+        None if text == "different" => Ok(AskedClaim::Different),
+        Some(("within", eps)) => {
+            let eps = parse_decimal(eps).with_context(|| format!("claim {:?}", cut(text)))?;
+            ensure!(!eps.is_negative(), "claim {:?}: expected a bound that is not negative", cut(text));
+            Ok(AskedClaim::Within(eps))
+        }
+        _ => bail!("expected a claim equivalent, different or within=EPS, found {:?}", cut(text)),
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+/// The largest exponent of ten that is read.
+const MAX_EXPONENT: i64 = 5000;
+
+/// The exact value of a decimal number such as `0.001` or `1e-6`.
+fn parse_decimal(text: &str) -> anyhow::Result<Rational> {
+    let wrong = || format!("expected a decimal number such as 0.001 or 1e-6, found {:?}", cut(text));
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().with_context(wrong)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{}{fraction}", whole.strip_prefix('+').unwrap_or(whole));
+    let plain = digits.strip_prefix('-').unwrap_or(&digits);
+    let is_number = !plain.is_empty() && plain.bytes().all(|c| c.is_ascii_digit());
+    ensure!(is_number && plain.len() <= MAX_EXPONENT as usize && exponent.abs() <= MAX_EXPONENT, wrong());
+    let digits: Rational = digits.parse().with_context(wrong)?;
+    let power = exponent - fraction.len() as i64;
+    let ten = Rational::from(10);
+    let size = (0..power.unsigned_abs()).fold(Rational::ONE, |product, _| &product * &ten);
+    Ok(if power >= 0 { &digits * &size } else { &digits / &size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, value) in [
+            ("0.1", "1/10"),
+            ("1e-6", "1/1000000"),
+            ("2.5E+1", "25"),
+            ("0", "0"),
+            ("-0.25", "-1/4"),
+            (".5", "1/2"),
+            ("3.", "3"),
+        ] {
+            assert_eq!(parse_decimal(text).unwrap(), value.parse().unwrap(), "{text}");
+        }
+        for text in ["", "-", ".", "1e", "1e99999999999", "1e6000", "inf", "1/2", "0x1", "1_0", "--1", "1.-5"]
+        {
+            assert!(parse_decimal(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn claims_are_read() {
+        assert_eq!(parse_claim("equivalent").unwrap(), AskedClaim::Equivalent);
+        assert_eq!(parse_claim("within=0.5").unwrap(), AskedClaim::Within("1/2".parse().unwrap()));
+        for text in ["", "same", "within", "within=", "within=-1", "equivalent=1", "Different"] {
+            assert!(parse_claim(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a certificate claims and brings, and what the checker said, in words.
+
+use fiberscope_check::{AskedClaim, Outcome, Question, Shortfall};
+use fiberscope_core::{Certificate, Claim, Domain, Evidence, MoveChain, Rational, RoundingStep, decimal};
+
+use crate::number::{grouped, precise, short};
+use crate::words::{domain, plural};
+
+/// What a certificate says, with the domain.
+pub fn claim(certificate: &Certificate) -> String {
+    let inputs = certificate.a.widths.first().copied().unwrap_or(0);
+    format!("on {}, {}", domain(&certificate.domain, inputs), certificate.claim())
+}
+
+/// What a certificate brings, in words that are true whether it holds or not.
+pub fn evidence(evidence: &Evidence) -> String {
+    let listed = match evidence {
+        Evidence::Regions { tree, .. } => tree.len(),
+        Evidence::Line { breakpoints, .. } => breakpoints.len(),
+        _ => 0,
+    };
+    evidence_with(evidence, Some(listed))
+}
+
+/// The same, where its tree or its breakpoints are not kept; `listed` is their number, if they were all read.
+pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
+    match evidence {
+        Evidence::Moves { a, b } => format!("{}, to make the same network of both", chains(a, b)),
+        Evidence::Rounding { a, b, bound } => {
+            format!(
+                "{}, to align the networks; {} as a bound for what is left",
+                chains(a, b),
+                decimal::upper(bound)
+            )
+        }
+        Evidence::Nudged { a, b, bound } => {
+            let nudges = a.iter().chain(b).filter(|step| matches!(step, RoundingStep::Nudge(_))).count();
+            format!(
+                "moves and {} of parameters to nearby values, to align the networks; {} as a bound for all of it",
+                format_args!("{nudges} {}", plural(nudges, "change", "changes")),
+                decimal::upper(bound)
+            )
+        }
+        Evidence::Close { a, b, relative } => format!(
+            "{}, to align the networks; {} as the largest relative difference of two parameters",
+            chains(a, b),
+            decimal::upper(relative)
+        ),
+        Evidence::Hyperplanes { a, b, prefix } => format!(
+            "{}, to make the first {prefix} layers equal; then hyperplane representations",
+            chains(a, b)
+        ),
+        Evidence::Regions { a, b, .. } => format!(
+            "{}; a tree{} that divides the domain into cells",
+            chains(a, b),
+            listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes")))
+        ),
+        Evidence::Line { a, b, .. } => format!(
+            "{}; {} of functions of one variable",
+            chains(a, b),
+            listed.map_or("breakpoints".into(), |n| format!(
+                "{} {}",
+                grouped(n),
+                plural(n, "breakpoint", "breakpoints")
+            ))
+        ),
+        Evidence::Witness { x, .. } => format!("a point with {}, and the values there", coordinates(x)),
+        _ => "of a kind that this version does not know".into(),
+    }
+}
+
+fn chains(a: &MoveChain, b: &MoveChain) -> String {
+    let count = |chain: &MoveChain| match chain.moves().len() {
+        0 => "no moves".into(),
+        n => format!("{} {}", grouped(n), plural(n, "move", "moves")),
+    };
+    format!("{} on A and {} on B", count(a), count(b))
+}
+
+fn coordinates(x: &[Rational]) -> String {
+    format!("{} {}", x.len(), plural(x.len(), "coordinate", "coordinates"))
+}
+
+/// The chains of moves of a certificate, with the name of the network they are for.
+pub fn move_chains(evidence: &Evidence) -> Vec<(&'static str, &MoveChain)> {
+    match evidence {
+        Evidence::Moves { a, b }
+        | Evidence::Rounding { a, b, .. }
+        | Evidence::Close { a, b, .. }
+        | Evidence::Hyperplanes { a, b, .. }
+        | Evidence::Line { a, b, .. } => vec![("A", a), ("B", b)],
+        _ => Vec::new(),
+    }
+}
+
+/// The point and the values of a witness, each cut after a few entries.
+pub fn witness(evidence: &Evidence) -> Option<[(&'static str, String); 3]> {
+    let Evidence::Witness { x, a, b } = evidence else { return None };
+    Some([("x", vector(x)), ("A(x)", vector(a)), ("B(x)", vector(b))])
+}
+
+fn vector(entries: &[Rational]) -> String {
+    const ENTRIES: usize = 8;
+    let shown: Vec<_> = entries.iter().take(ENTRIES).map(precise).collect();
+    match entries.len() {
+        1 => shown[0].clone(),
+        n if n > ENTRIES => format!("({}, ...) with {n} entries", shown.join(", ")),
+        _ => format!("({})", shown.join(", ")),
+    }
+}
+
+/// What the checker said, in a sentence.
+pub fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Proved(claim) => format!("proved: {claim}"),
+        Outcome::Refused(refusal) => format!("refused at {refusal}"),
+        Outcome::Stopped => STOPPED.into(),
+    }
+}
+
+/// What is said of a certificate whose check was stopped.
+pub const STOPPED: &str = "not checked within the time limit";
+
+/// Why a certificate that holds does not answer the question.
+pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shortfall) -> String {
+    let inputs = certificate.a.widths.first().copied().unwrap_or(0);
+    let place = |asked: &Domain| domain(asked, inputs);
+    let asked_place = question.domain.as_ref().unwrap_or(&certificate.domain);
+    let asked = match (&question.claim, certificate.claim()) {
+        (Some(AskedClaim::Equivalent), _) | (None, Claim::Equivalent) => {
+            "whether the networks compute the same function".into()
+        }
+        (Some(AskedClaim::Different), _) | (None, Claim::Different) => {
+            "whether the networks compute different functions".into()
+        }
+        (Some(AskedClaim::Within(eps)), _) => {
+            format!("whether the outputs differ by at most {}", short(eps))
+        }
+        (None, _) => "the same".into(),
+    };
+    let why = match shortfall {
+        Shortfall::Claim => "that is another claim",
+        Shortfall::Bound => "the bound is larger",
+        Shortfall::Domain => "the domain asked for is not inside the certificate's",
+        Shortfall::Point => "the point where they differ lies outside the domain asked for",
+    };
+    format!(
+        "the certificate proves that {}; asked was, on {}, {asked}: {why}",
+        claim(certificate),
+        place(asked_place)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn witnesses_of_many_entries_are_cut() {
+        assert_eq!(vector(&[Rational::ONE]), "1");
+        assert_eq!(vector(&[]), "()");
+        assert_eq!(vector(&vec![Rational::ONE; 9]), "(1, 1, 1, 1, 1, 1, 1, 1, ...) with 9 entries");
+    }
+}

@@ -1,0 +1,137 @@
+//! An extraction as text.
+
+use fiberscope::extract::{Disagreement, Fidelity, Verdict};
+
+use super::{ExtractionSummary, Truth, disagreements, name, power, reason};
+use crate::number::{grouped, significant, significant_upper};
+use crate::text::Lines;
+use crate::words;
+
+impl ExtractionSummary {
+    /// The facts for a terminal.
+    pub fn to_text(&self) -> String {
+        let (inputs, _) = self.sizes;
+        let (lo, hi) = (significant(self.domain.0, 6), significant(self.domain.1, 6));
+        let mut out = Lines::titled(&format!("{} on [{lo}, {hi}]^{inputs}", self.name));
+        out.fact("verdict", &self.verdict());
+        if let Some(network) = &self.found.network {
+            let place = self.output.as_ref().map_or(String::new(), |file| format!(", written to {file}"));
+            out.fact("network", &format!("{}{place}", words::widths(&network.widths())));
+        } else {
+            out.fact("network", "none");
+        }
+        for (at, layer) in self.found.layers.iter().enumerate() {
+            let linear = match layer.always_active {
+                0 => String::new(),
+                n => format!(", {n} of them never seen to switch"),
+            };
+            out.fact(&format!("layer {}", at + 1), &format!("{} neurons{linear}", grouped(layer.neurons)));
+        }
+        let replayed = match self.replayed {
+            0 => String::new(),
+            n => format!(", {} of them answered by the log", grouped(n as usize)),
+        };
+        out.fact(
+            "queries",
+            &format!(
+                "{} (2^{:.2}){replayed}",
+                grouped(self.found.queries as usize),
+                log2(self.found.queries)
+            ),
+        );
+        for (step, queries) in self.steps() {
+            let parts: Vec<_> = queries.iter().map(|&(layer, n)| part(layer, n)).collect();
+            out.fact("", &format!("{step} {}", parts.join(", ")));
+        }
+        out.fact("noise", &format!("{} of an answer at inputs of size 1", significant(self.found.noise, 2)));
+        if let Some(fidelity) = &self.found.fidelity {
+            out.fact("fidelity", &fidelity_text(fidelity));
+        }
+        if let Some(truth) = &self.truth {
+            truth.add_to(&mut out);
+        }
+        for remark in &self.found.remarks {
+            out.fact("remark", remark);
+        }
+        let disagreements = disagreements(&self.found.verdict);
+        for Disagreement { x, oracle, recovered } in disagreements.iter().take(5) {
+            let text = format!("at {}: oracle {}, network {}", vector(x), vector(oracle), vector(recovered));
+            out.fact("disagreement", &text);
+        }
+        if let Some(more) = disagreements.len().checked_sub(5).filter(|more| *more > 0) {
+            out.fact("", &format!("and {more} more (--json lists them)"));
+        }
+        if let Some(log) = &self.log {
+            out.fact("query log", log);
+        }
+        out.finish()
+    }
+
+    fn verdict(&self) -> String {
+        match (&self.found.verdict, &self.found.fidelity) {
+            (Verdict::Verified, Some(fidelity)) => format!(
+                "verified on this domain: with 95 % confidence differences above {} have at most {} % of it",
+                significant(fidelity.epsilon, 2),
+                significant(100.0 * fidelity.delta, 2)
+            ),
+            (verdict, _) => {
+                let reason = reason(verdict).map_or(String::new(), |reason| format!(": {reason}"));
+                format!("{}{reason}", name(verdict))
+            }
+        }
+    }
+}
+
+fn fidelity_text(found: &Fidelity) -> String {
+    format!(
+        "{} fresh points differ by at most {}; {} kinks on {} fresh lines",
+        grouped(found.points),
+        significant(found.max_difference, 2),
+        grouped(found.kinks),
+        grouped(found.lines)
+    )
+}
+
+impl Truth {
+    fn add_to(&self, out: &mut Lines) {
+        let said = match &self.aligned {
+            Ok(aligned) => {
+                let layers: Vec<_> = aligned.layers.iter().map(|&error| power(error)).collect();
+                let layers = if layers.is_empty() {
+                    String::new()
+                } else {
+                    format!("; by layer {}", layers.join(", "))
+                };
+                format!(
+                    "largest error of a parameter {}, relative to its layer {}{layers}",
+                    power(aligned.max_error),
+                    power(aligned.max_relative_error)
+                )
+            }
+            Err(reason) => format!("not aligned: {reason}"),
+        };
+        out.fact("truth", &said);
+        if let Some((verdict, bound)) = &self.equiv {
+            let bound = bound.map_or(String::new(), |bound| {
+                format!(", the outputs differ by at most {}", significant_upper(bound, 3))
+            });
+            out.fact("equiv", &format!("{}{bound}", verdict.replace('_', " ")));
+        }
+    }
+}
+
+fn log2(count: u64) -> f64 {
+    (count.max(1) as f64).log2()
+}
+
+fn part(layer: Option<usize>, queries: u64) -> String {
+    let queries = grouped(queries as usize);
+    layer.map_or(queries.clone(), |layer| format!("{queries} (layer {})", layer + 1))
+}
+
+/// The first entries of a vector.
+fn vector(x: &[f64]) -> String {
+    let shown: Vec<_> = x.iter().take(4).map(|value| significant(*value, 6)).collect();
+    let more = if x.len() > 4 { ", ..." } else { "" };
+    format!("({}{more})", shown.join(", "))
+}

@@ -1,0 +1,72 @@
+//! A recovered network against the true one.
+
+use std::time::Duration;
+
+use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::extract::{self, Comparison, Extraction, Options};
+use fiberscope_core::{Domain, Network, decimal};
+
+use crate::equivalence::name;
+use crate::words::joined;
+
+/// The exact comparison is given up after so long, unless the time is up before.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A recovered network against the true one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// The errors of the parameters after alignment, or why the two cannot be aligned.
+    pub aligned: Result<Comparison, String>,
+    /// The verdict of the exact comparison on the domain, and a certified bound of the difference.
+    pub equiv: Option<(&'static str, Option<f64>)>,
+}
+
+impl Truth {
+    /// The largest error of every layer, output included; empty if the two cannot be aligned.
+    pub(super) fn layer_errors(&self) -> &[f64] {
+        self.aligned.as_ref().map_or(&[], |aligned| &aligned.layers)
+    }
+}
+
+/// Aligns the recovered network with the truth and compares the two on the domain.
+pub fn compare(truth: &Network, found: &Network, extraction: &Extraction, options: &Options) -> Truth {
+    Truth { aligned: align(truth, found), equiv: on_domain(truth, found, extraction, options) }
+}
+
+/// The errors of all layers, or why there are none.
+pub fn align(truth: &Network, found: &Network) -> Result<Comparison, String> {
+    extract::compare(truth, found).ok_or_else(|| {
+        format!(
+            "the truth has widths {}, the network {}",
+            joined(&truth.widths(), "-"),
+            joined(&found.widths(), "-")
+        )
+    })
+}
+
+/// The verdict of the exact comparison and the bound it proves.
+fn on_domain(
+    truth: &Network,
+    found: &Network,
+    extraction: &Extraction,
+    options: &Options,
+) -> Option<(&'static str, Option<f64>)> {
+    let domain = Domain::from_bounds(&vec![options.domain; truth.input_width()])?;
+    // Parameters with the error of many answers are still equal up to rounding.
+    let size = options.domain.0.abs().max(options.domain.1.abs());
+    let tolerance = 1e-6f64.max(1e6 * extraction.noise * (1.0 + size));
+    let asked = EquivalenceOptions {
+        tolerance: Some(tolerance),
+        precision: f64::EPSILON,
+        deadline: options.deadline.at_most(LONGEST),
+        seed: options.seed,
+        ..EquivalenceOptions::default()
+    };
+    let decision = decide(truth, found, &domain, &asked, &|_| {}).ok()?;
+    let bound = match &decision.verdict {
+        Verdict::Equivalent { .. } => Some(0.0),
+        Verdict::EquivalentUpToRounding { agreement, .. } => agreement.bound().map(decimal::upper_f64),
+        Verdict::Different { .. } | Verdict::Undecided { .. } => None,
+    };
+    Some((name(&decision.verdict), bound))
+}

@@ -1,0 +1,29 @@
+//! Files that pictures are written to.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::Svg;
+use anyhow::Context;
+use fiberscope_io::write_atomically;
+
+/// Whether [`write_picture`] knows the ending of this file: to be asked before long work.
+pub fn check_picture(path: &Path) -> anyhow::Result<()> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
+    match ending.as_deref() {
+        Some("svg" | "png") => Ok(()),
+        _ => anyhow::bail!("{}: expected a file name ending in .svg or .png", path.display()),
+    }
+}
+
+/// Writes a drawing as SVG or PNG, as the file's name asks for.
+pub fn write_picture(path: &Path, drawing: &Svg) -> anyhow::Result<()> {
+    check_picture(path)?;
+    let bytes = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png")) {
+        drawing.to_png(2.0).with_context(|| path.display().to_string())?
+    } else {
+        drawing.to_document().into_bytes()
+    };
+    write_atomically(path, |file| file.write_all(&bytes))?;
+    Ok(())
+}

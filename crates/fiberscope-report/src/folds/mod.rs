@@ -1,0 +1,208 @@
+//! Fold-sets, their dependency graphs, and relabellings read off them: text, JSON and pictures.
+
+mod graph;
+mod question;
+mod text;
+
+pub use graph::{FoldEdge, FoldNode, FoldPicture};
+pub use question::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds};
+
+use crate::json::upper;
+use anyhow::ensure;
+use fiberscope::complex::{
+    BreakpointComplex, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
+    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, find_relabelling, match_folds,
+    near_relabellings, rows_tell,
+};
+use fiberscope::limit::{Deadline, LimitReached};
+use fiberscope_core::{Network, Rational};
+use serde_json::{Value, json};
+
+/// What the folds of a network say.
+pub struct FoldAnswer {
+    /// The fold-set.
+    pub folds: FoldSet,
+    /// Which pieces depend on which.
+    pub graph: DependencyGraph,
+    /// Whether the network is general and transparent.
+    pub genericity: Genericity,
+    /// Whether its function identifies it.
+    pub certificate: IdentifiabilityCertificate,
+}
+
+impl FoldAnswer {
+    /// Analyses a complex of the network, unless the deadline comes first.
+    pub fn until(
+        network: &Network,
+        complex: &PolyhedralComplex,
+        breakpoints: &BreakpointComplex,
+        seed: u64,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitReached> {
+        let folds = FoldSet::until(complex, &breakpoints.facets, 0, deadline)?;
+        let graph = folds.dependencies(complex, &breakpoints.facets, 0);
+        let genericity = Genericity::until(complex, seed, deadline)?;
+        let certificate =
+            IdentifiabilityCertificate::until(network, complex, breakpoints, &genericity, deadline)?;
+        Ok(FoldAnswer { folds, graph, genericity, certificate })
+    }
+
+    /// The dependency graph, to be drawn; `name` is that of the network.
+    pub fn picture(&self, name: &str) -> FoldPicture {
+        let node = |(at, piece): (usize, &FoldPiece)| FoldNode { name: at.to_string(), level: piece.level };
+        FoldPicture {
+            title: format!("Dependency graph of the fold-set of {name}"),
+            nodes: (1..).zip(&self.folds.pieces).map(node).collect(),
+            edges: self.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
+        }
+    }
+
+    /// The facts with the keys of `fiberscope folds --json`.
+    pub fn to_json(&self) -> Value {
+        let FoldAnswer { folds, graph, genericity, certificate } = self;
+        let pieces: Vec<Value> = folds
+            .pieces
+            .iter()
+            .map(|piece| {
+                json!({
+                    "level": piece.level,
+                    "facets": piece.facets.len(),
+                    "layers": piece.layers.iter().map(|l| l + 1).collect::<Vec<_>>(),
+                    "normal": piece.normal.iter().map(|x| x.to_f64()).collect::<Vec<_>>(),
+                    "offset": piece.offset.to_f64(),
+                })
+            })
+            .collect();
+        let neuron = |n: &fiberscope_core::Neuron| [n.layer + 1, n.unit + 1];
+        json!({
+            "order": folds.order(),
+            "pieces": pieces,
+            "edges": graph.edges.iter().map(|&(a, b)| [a, b]).collect::<Vec<_>>(),
+            "left_over": folds.left_over,
+            "transparent": genericity.is_transparent(),
+            "opaque_at": genericity.opaque.as_ref().map(|(layer, x)| opaque_at(*layer, x)),
+            "linear_programs": genericity.programs,
+            "general": genericity.is_general(),
+            "supertransversal": genericity.is_supertransversal(),
+            "masks": {"checked": genericity.masks_checked, "complete": genericity.masks_complete, "deficient": genericity.rank_violations},
+            "zero_optima": genericity.zero_optima.iter().map(neuron).collect::<Vec<_>>(),
+            "proportional": genericity.proportional.iter().map(|(a, b)| [neuron(a), neuron(b)]).collect::<Vec<_>>(),
+            "certified_identifiable": certificate.holds(),
+            "reason": certificate.reason(),
+            "paths": paths(certificate),
+        })
+    }
+}
+
+/// A layer (from 0) that is off at a point: the point in doubles, and exactly.
+fn opaque_at(layer: usize, x: &[Rational]) -> Value {
+    let near: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+    let exact: Vec<String> = x.iter().map(ToString::to_string).collect();
+    json!({"layer": layer + 1, "x": near, "exact": exact})
+}
+
+/// The paths of every layer.
+pub(crate) fn paths(certificate: &IdentifiabilityCertificate) -> Value {
+    let layer = |layer: &fiberscope::complex::LayerPaths| json!({"layer": layer.layer + 1, "wanted": layer.wanted, "length": layer.length, "paths": layer.paths});
+    json!(certificate.layers.iter().map(layer).collect::<Vec<_>>())
+}
+
+/// Whether permutations and scalings of neurons turn one network into another.
+pub enum Matched {
+    /// They do.
+    Relabelled {
+        /// One per hidden layer.
+        layers: Vec<Relabelling>,
+        /// Why the folds did not tell and the parameters were compared.
+        open: Option<String>,
+    },
+    /// They do up to rounding.
+    Nearly {
+        /// One per hidden layer.
+        layers: Vec<Relabelling>,
+        /// The largest difference of corresponding parameters after the relabelling, relative to the larger one; not zero.
+        relative: Rational,
+        /// Where the first function bends and the second is affine, so that the functions are not the same.
+        bends_at: Option<Vec<f64>>,
+    },
+    /// The functions differ: near this point the first bends and the second is affine.
+    Different(Vec<f64>),
+    /// Neither folds nor parameters match.
+    Unmatched {
+        /// What the folds left open.
+        reason: String,
+        /// Whether the search for a relabelling is complete: no neuron is zero or a multiple of another.
+        certain: bool,
+    },
+}
+
+/// Matches two networks by their folds; where these do not tell, or tell two functions that rounding has made different, by their parameters. The complex is that of the first.
+fn relabelling(
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+    [a, b]: [&Network; 2],
+    deadline: &Deadline,
+) -> anyhow::Result<Matched> {
+    let (from, to) = (a.input_width(), b.input_width());
+    ensure!(from == to, "the networks have {from} and {to} inputs; expected the same number");
+    Ok(match match_folds(complex, breakpoints, a, b) {
+        FoldMatch::Relabelled(layers) => Matched::Relabelled { layers, open: None },
+        FoldMatch::Different(x) => {
+            let x: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+            nearly(a, b, Some(&x), deadline).unwrap_or(Matched::Different(x))
+        }
+        FoldMatch::Open(reason) => match find_relabelling(a, b) {
+            Some(layers) => Matched::Relabelled { layers, open: Some(reason) },
+            None => nearly(a, b, None, deadline).unwrap_or_else(|| Matched::Unmatched {
+                reason,
+                certain: a.widths() != b.widths() || rows_tell(a),
+            }),
+        },
+    })
+}
+
+/// A relabelling up to rounding.
+fn nearly(a: &Network, b: &Network, bends_at: Option<&[f64]>, deadline: &Deadline) -> Option<Matched> {
+    let (layers, relative) = near_relabellings(a, b, deadline)?;
+    let bends_at = bends_at.map(<[f64]>::to_vec);
+    Some(if relative.is_zero() && bends_at.is_none() {
+        Matched::Relabelled { layers, open: Some("the folds do not tell".into()) }
+    } else {
+        Matched::Nearly { layers, relative, bends_at }
+    })
+}
+
+impl Matched {
+    /// The facts with the keys of `fiberscope folds --match --json`.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Matched::Relabelled { layers, open } => {
+                let method = if open.is_none() { "folds" } else { "parameters" };
+                json!({"matched": true, "exact": true, "relative": 0.0, "method": method, "layers": layers_json(layers)})
+            }
+            Matched::Nearly { layers, relative, bends_at } => {
+                json!({
+                    "matched": true, "exact": false, "relative": upper(relative), "method": "parameters",
+                    "bends_at": bends_at, "layers": layers_json(layers),
+                })
+            }
+            Matched::Different(x) => {
+                json!({"matched": false, "method": "folds", "reason": "the functions differ", "bends_at": x, "layers": null})
+            }
+            Matched::Unmatched { reason, certain } => {
+                let matched = if *certain { json!(false) } else { Value::Null };
+                json!({"matched": matched, "method": "parameters", "reason": reason, "layers": null})
+            }
+        }
+    }
+}
+
+/// The relabellings of the hidden layers.
+fn layers_json(layers: &[Relabelling]) -> Value {
+    let layer = |layer: &Relabelling| {
+        let order: Vec<usize> = layer.order.iter().map(|i| i + 1).collect();
+        let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
+        json!({"permutation": order, "scales": scales})
+    };
+    layers.iter().map(layer).collect()
+}

@@ -1,0 +1,68 @@
+//! The stratum dag as a file: JSON, DOT or SVG.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::bail;
+use fiberscope::linear::StratumDag;
+use fiberscope_io::write_atomically;
+
+use super::{DagEdge, DagNode, DagPicture, write_json};
+use crate::words::joined;
+
+/// The most strata in a drawing that can be read.
+const DRAWABLE: usize = 250;
+
+/// Writes the dag in the format that the file's name asks for.
+pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
+    let name = path.display();
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => write_atomically(path, |out| write_json(dag, out))?,
+        Some("dot") => write_atomically(path, |out| out.write_all(picture(dag).to_dot().as_bytes()))?,
+        Some("svg") if dag.len() > DRAWABLE => {
+            bail!(
+                "{name}: a drawing of {} strata cannot be read (at most {DRAWABLE}); write .dot or .json",
+                dag.len()
+            )
+        }
+        Some("svg") => {
+            write_atomically(path, |out| out.write_all(picture(dag).draw().to_document().as_bytes()))?
+        }
+        _ => bail!("{name}: expected a file name ending in .svg, .dot or .json"),
+    }
+    Ok(())
+}
+
+fn picture(dag: &StratumDag) -> DagPicture {
+    let fiber = dag.fiber();
+    let levels = dag.levels();
+    let two = fiber.depth() == 2;
+    let node = |at: usize| {
+        let stratum = dag.stratum(at);
+        let ranks = stratum.ranks();
+        DagNode {
+            name: if two { stratum.short_name() } else { format!("{} #{at}", stratum.short_name()) },
+            numbers: format!("{} / {} / {}", dag.dim(at), dag.dof(at), dag.rdof(at)),
+            level: levels[at] as usize,
+            cell: two.then(|| (ranks.get(1, 0), ranks.get(2, 1))),
+            maximal: dag.is_maximal(at),
+            smooth: dag.is_smooth(at),
+        }
+    };
+    let edge = |edge: fiberscope::linear::Edge| DagEdge {
+        from: edge.from,
+        to: edge.to,
+        swap: edge.kind() == fiberscope::linear::MoveKind::Swap,
+        bars: format!("{} {}", edge.source, edge.target),
+    };
+    DagPicture {
+        title: format!(
+            "Strata of widths {}, rank {}: dim / dof / rdof",
+            joined(fiber.widths(), ","),
+            fiber.rank()
+        ),
+        nodes: (0..dag.len()).map(node).collect(),
+        edges: dag.edges().map(edge).collect(),
+        axes: two.then(|| ("rk W1".to_owned(), "rk W2".to_owned())),
+    }
+}

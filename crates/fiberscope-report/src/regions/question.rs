@@ -1,0 +1,165 @@
+//! The search for the linear regions, as the command and the Python package ask for it.
+//!
+//! Cells are counted first, which keeps none of them in memory; where they are few enough, and more than counts is wanted,
+//! they are then listed with the weights of their facets. For many inputs the regions are walked through instead.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, ensure};
+use fiberscope::complex::{
+    BreakpointComplex, Built, ComplexError, ComplexLimits, CountOutcome, CountProgress, CountState,
+    PolyhedralComplex, count_cells_saving, walk_regions,
+};
+use fiberscope_io::write_atomically;
+
+use super::{ComplexView, DRAWN, EDGES, Found, LISTED, RegionsAnswer};
+use crate::Say;
+
+/// How often the state of a count is saved.
+const SAVED: Duration = Duration::from_secs(5);
+
+/// How regions are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Vertices and edges are subdivided layer by layer.
+    Edges,
+    /// From region to region across facets.
+    Walk,
+}
+
+/// How much is wanted of the cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Their numbers.
+    Counts,
+    /// Also the weights of their facets, if there are at most [`LISTED`] regions.
+    Weights,
+    /// All of them, for a picture or an export: at most [`DRAWN`] regions.
+    Cells,
+}
+
+/// What is asked of the linear regions.
+#[derive(Clone, Debug)]
+pub struct RegionsQuestion {
+    /// What they are of.
+    pub view: ComplexView,
+    /// When to stop.
+    pub limits: ComplexLimits,
+    /// How they are found; without it, the faster way for the dimension.
+    pub search: Option<Search>,
+    /// How much is wanted.
+    pub depth: Depth,
+    /// The file with the state of a count that a limit stopped: read if it exists, and written.
+    pub resume: Option<PathBuf>,
+}
+
+impl RegionsQuestion {
+    /// How the regions are found.
+    pub fn search(&self) -> Search {
+        let many = self.view.network.input_width() > EDGES;
+        self.search.unwrap_or(if many { Search::Walk } else { Search::Edges })
+    }
+}
+
+/// Finds the regions. Sentences that are true whatever happens next go to `know`.
+pub fn regions(question: RegionsQuestion, say: Say, know: Say) -> anyhow::Result<RegionsAnswer> {
+    let found = match question.search() {
+        Search::Walk => walk(&question, say)?,
+        Search::Edges => edges(&question, say, know)?,
+    };
+    Ok(RegionsAnswer { view: question.view, found })
+}
+
+fn walk(RegionsQuestion { view, limits, .. }: &RegionsQuestion, say: Say) -> anyhow::Result<Found> {
+    let walked = walk_regions(&view.network, &view.domain, limits, &|regions| {
+        say(&format!("{regions} regions"));
+    })?;
+    Ok(match walked.complete {
+        true => Found::Walked(walked),
+        false => {
+            let regions = walked.regions as u64;
+            Found::Stopped { regions, explored: 0.0, listing: false, saved: None }
+        }
+    })
+}
+
+fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Found> {
+    let RegionsQuestion { view, limits, depth, resume, .. } = question;
+    let (counts, method) = match count(question, say)? {
+        CountOutcome::Complete { counts, method } => (counts, method),
+        CountOutcome::Stopped { regions, explored, state } => {
+            let saved = match (resume, state) {
+                (Some(path), Some(state)) => {
+                    write_state(path, &state)?;
+                    Some(path.clone())
+                }
+                _ => None,
+            };
+            return Ok(Found::Stopped { regions, explored, listing: false, saved });
+        }
+    };
+    let regions = counts.all.last().copied().unwrap_or(0);
+    know(&format!("there are {regions} regions on {}", view.place()));
+    if *depth == Depth::Counts || *depth == Depth::Weights && regions > LISTED {
+        return Ok(Found::Counted { counts, method, weights: *depth != Depth::Counts });
+    }
+    ensure!(regions <= DRAWN, "{regions} regions are too many for a picture or an export (at most {DRAWN})");
+    Ok(match build(view, limits, &|_| (), &|_| ())? {
+        Some((complex, breakpoints)) => Found::Listed { counts, complex, breakpoints },
+        None => Found::Stopped { regions, explored: 0.0, listing: true, saved: None },
+    })
+}
+
+/// Counts the cells, and saves the state of the count every few seconds if there is a file for it.
+fn count(question: &RegionsQuestion, say: Say) -> anyhow::Result<CountOutcome> {
+    let RegionsQuestion { view, limits, resume: file, .. } = question;
+    let resume = file.as_deref().filter(|path| path.exists()).map(read_state).transpose()?;
+    let mut saved = Instant::now();
+    let mut failure = None;
+    let mut save = |state: &CountState| {
+        if let Some(path) = file
+            && (state.is_complete() || saved.elapsed() > SAVED)
+        {
+            saved = Instant::now();
+            failure = write_state(path, state).err();
+        }
+    };
+    let progress = |progress: CountProgress| {
+        say(&format!("{:.0} % of the domain, {} regions", 100.0 * progress.explored, progress.regions));
+    };
+    let outcome = count_cells_saving(&view.network, &view.domain, limits, resume, &progress, &mut save);
+    let outcome = outcome.map_err(|error| match (&error, file) {
+        (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
+        _ => error.into(),
+    })?;
+    failure.map_or(Ok(outcome), Err)
+}
+
+/// All cells and the weights of the facets; `None` if a limit came before the last cell.
+pub fn build(
+    view: &ComplexView,
+    limits: &ComplexLimits,
+    say: Say,
+    know: Say,
+) -> anyhow::Result<Option<(Box<PolyhedralComplex>, BreakpointComplex)>> {
+    let built = PolyhedralComplex::build(&view.network, &view.domain, limits, &|progress| {
+        say(&format!("{} regions", progress.regions));
+    })?;
+    let Built::Complete(complex) = built else { return Ok(None) };
+    know(&format!("the complex has {} regions", complex.regions().len()));
+    let breakpoints = BreakpointComplex::until(&complex, &limits.deadline)?;
+    Ok(Some((complex, breakpoints)))
+}
+
+fn write_state(path: &Path, state: &CountState) -> anyhow::Result<()> {
+    let json = serde_json::to_vec(state)?;
+    write_atomically(path, |file| file.write_all(&json))?;
+    Ok(())
+}
+
+fn read_state(path: &Path) -> anyhow::Result<CountState> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    serde_json::from_slice(&bytes).with_context(|| format!("{}: not the state of a count", path.display()))
+}

@@ -1,0 +1,281 @@
+//! A report on a network, or on two: one page on which every claim stands with the statement that it rests on, and every certificate with the networks that it is about.
+
+mod proofs;
+
+use std::path::Path;
+
+use crate::page::{Cell, Page, Section, Table};
+use fiberscope::anatomy::examine_until;
+use fiberscope::dimension::DimensionOptions;
+use fiberscope::equivalence::{EquivalenceOptions, decide};
+use fiberscope::fiber::Ground;
+use fiberscope::limit::{Deadline, LimitReached};
+use fiberscope_core::{Domain, Network};
+use fiberscope_io::{Precision, json as network_json};
+use serde_json::{Value, json};
+
+use crate::Say;
+use crate::dimension::{BatchQuestion, on_batch};
+use crate::fiber::{Listing, Subject};
+use crate::web::CHECKER;
+use crate::{anatomy, dimension, equivalence, fiber, regions};
+use proofs::Proofs;
+
+/// At most so many components are listed.
+const COMPONENTS: usize = 16;
+
+/// A network with its name and the precision in which it was stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The network.
+    pub network: &'a Network,
+    /// The precision.
+    pub precision: Precision,
+}
+
+/// What a report is asked for.
+pub struct ReportQuestion<'a> {
+    /// The network.
+    pub a: Named<'a>,
+    /// A second one to compare with.
+    pub b: Option<Named<'a>>,
+    /// Where they are judged and compared.
+    pub domain: &'a Domain,
+    /// Inputs for the functional dimension.
+    pub batch: Option<BatchQuestion<'a>>,
+    /// The seed.
+    pub seed: u64,
+    /// When to stop; what is not known by then is said so.
+    pub deadline: Deadline,
+}
+
+/// A finished report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The page.
+    pub html: String,
+    /// The verdict on two networks, as `fiberscope equiv` names it.
+    pub verdict: Option<&'static str>,
+    title: String,
+    notes: String,
+    claims: Vec<Value>,
+}
+
+impl Report {
+    /// What the page has in it, which was written to a file.
+    pub fn to_text(&self, path: &Path) -> String {
+        format!("{}\n{}wrote {}: open it in a browser\n", self.title, self.notes, path.display())
+    }
+
+    /// The same with the keys of `fiberscope report --json`.
+    pub fn to_json(&self, path: &Path) -> Value {
+        json!({
+            "report": path.display().to_string(),
+            "claims": self.claims,
+            "verdict": self.verdict,
+            "checker": CHECKER.is_some(),
+        })
+    }
+}
+
+/// Writes a report.
+pub fn report(question: &ReportQuestion, say: Say) -> anyhow::Result<Report> {
+    let title = match &question.b {
+        Some(b) => format!("Report on {} and {}", question.a.name, b.name),
+        None => format!("Report on {}", question.a.name),
+    };
+    let page = Page::new(&title).introduce(
+        "What this network is, which other parameters compute its function, and why. Numbers are those of the file, taken exactly; \
+         what was not decided says so.",
+    );
+    let mut draft = Draft { question, say, page, claims: Vec::new(), notes: String::new() };
+    // The verdict comes first: a report on two networks is read for it.
+    let verdict = question.b.map(|b| draft.compare(b)).transpose()?;
+    draft.describe(question.a);
+    question.b.into_iter().for_each(|b| draft.describe(b));
+    draft.fiber()?;
+    draft.regions()?;
+    draft.dimension()?;
+    draft.prove()?;
+    draft.change(|page| page.section(references()));
+    if let Some(checker) = CHECKER {
+        draft.change(|page| page.checker(checker));
+    }
+    let Draft { page, claims, notes, .. } = draft;
+    Ok(Report { html: page.to_html(), verdict, title, notes, claims })
+}
+
+struct Draft<'a> {
+    question: &'a ReportQuestion<'a>,
+    say: Say<'a>,
+    page: Page,
+    claims: Vec<Value>,
+    notes: String,
+}
+
+impl Draft<'_> {
+    fn change(&mut self, work: impl FnOnce(Page) -> Page) {
+        let page = std::mem::replace(&mut self.page, Page::new(""));
+        self.page = work(page);
+    }
+
+    fn note(&mut self, line: &str) {
+        self.notes += &format!("  {line}\n");
+    }
+
+    fn describe(&mut self, Named { name, network, .. }: Named) {
+        let facts = examine_until(network, self.question.domain, &self.question.deadline);
+        let section = anatomy::section(name, network, &facts).statement(anatomy::STATEMENT);
+        self.change(|page| page.section(section));
+        self.claims.push(json!({"about": name, "claim": "anatomy"}));
+        self.note(&format!("what {name} is"));
+    }
+
+    fn fiber(&mut self) -> anyhow::Result<()> {
+        let Named { name, network, .. } = self.question.a;
+        let (deadline, seed) = (self.question.deadline.clone(), self.question.seed);
+        let subject = Subject::new(name.into(), network.clone(), Ground::Space, deadline, seed);
+        let listing = Listing { components: COMPONENTS, classes: None };
+        let summary = fiber::summary(&subject, listing, self.say)?;
+        self.change(|page| page.section(fiber::section(&summary)));
+        self.claims.push(json!({"about": name, "claim": "fiber"}));
+        self.note("symmetries and fiber");
+        Ok(())
+    }
+
+    fn regions(&mut self) -> anyhow::Result<()> {
+        let Named { name, network, .. } = self.question.a;
+        let section = regions::section::section(
+            name,
+            network,
+            self.question.domain,
+            &self.question.deadline,
+            self.say,
+        )?;
+        self.change(|page| page.section(section));
+        self.claims.push(json!({"about": name, "claim": "regions"}));
+        self.note("linear regions");
+        Ok(())
+    }
+
+    fn dimension(&mut self) -> anyhow::Result<()> {
+        let Some(batch) = &self.question.batch else { return Ok(()) };
+        let Named { name, network, .. } = self.question.a;
+        let (deadline, seed) = (self.question.deadline.clone(), self.question.seed);
+        let options = DimensionOptions { seed, deadline, ..DimensionOptions::default() };
+        let summary = match on_batch(name, network, batch, &options, self.say) {
+            Err(error) if error.chain().any(|cause| cause.is::<LimitReached>()) => {
+                self.note(&format!("functional dimension on {}: undecided, {error}", batch.place));
+                return Ok(());
+            }
+            summary => summary?,
+        };
+        self.change(|page| page.section(dimension::section(&summary)));
+        self.claims.push(json!({"about": name, "claim": "functional_dimension", "rank": summary.rank}));
+        self.note(&format!("functional dimension on {}", batch.place));
+        Ok(())
+    }
+
+    fn prove(&mut self) -> anyhow::Result<()> {
+        let Named { name, network, .. } = self.question.a;
+        let ReportQuestion { domain, seed, deadline, .. } = self.question;
+        for proof in Proofs::of(name, network, domain, *seed, deadline)? {
+            self.claims.push(json!({"a": name, "b": proof.name, "claim": "equivalent", "valid": true}));
+            self.note(&format!("certificate: {name} and {}", proof.name));
+            let (own, other) = (network_text(network)?, network_text(&proof.network)?);
+            self.change(|page| page.section(proof.section).network(name, own).network(&proof.name, other));
+        }
+        Ok(())
+    }
+
+    /// The verdict on two networks with its certificate.
+    fn compare(&mut self, b: Named) -> anyhow::Result<&'static str> {
+        let a = self.question.a;
+        let (domain, say, names) = (self.question.domain, self.say, (a.name, b.name));
+        let options = EquivalenceOptions {
+            precision: a.precision.min(b.precision).epsilon(),
+            deadline: self.question.deadline.clone(),
+            seed: self.question.seed,
+            ..EquivalenceOptions::default()
+        };
+        let decision = decide(a.network, b.network, domain, &options, &|progress| {
+            say(&format!("searched {:.2} % of the joint regions", 100.0 * progress.explored));
+        })?;
+        let verdict = equivalence::name(&decision.verdict);
+        self.note(&format!("verdict on {} and {}: {}", names.0, names.1, verdict.replace('_', " ")));
+        self.change(|page| page.section(equivalence::section(&decision, domain)));
+        if let Some(certificate) = equivalence::certificate(&decision.verdict) {
+            let section = proofs::checked(names, certificate, a.network, b.network)?;
+            let (text_a, text_b) = (network_text(a.network)?, network_text(b.network)?);
+            self.change(|page| page.section(section).network(names.0, text_a).network(names.1, text_b));
+            self.claims.push(
+                json!({"a": names.0, "b": names.1, "claim": certificate.claim().name(), "valid": true}),
+            );
+        }
+        Ok(verdict)
+    }
+}
+
+/// A network as the text of a file, for the data of a page.
+pub fn network_text(network: &Network) -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    network_json::write(network, &mut text)?;
+    Ok(String::from_utf8(text)?)
+}
+
+/// What the names in square brackets are.
+pub fn references() -> Section {
+    Section::new("References").table(
+        Table::facts()
+            .fact("threelayer2026", Cell::text("The Symmetries of Three-Layer ReLU Networks. Preprint, 2026"))
+            .fact("rolnick2020reverse", Cell::text("Rolnick, Kording: Reverse-engineering deep ReLU networks. ICML 2020"))
+            .fact("grigsby2022functional", Cell::text("Grigsby, Lindsey, Meyerhoff, Wu: Functional dimension of feedforward ReLU neural networks. arXiv:2209.04036, 2022")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dimension::DimensionSummary;
+    use crate::fiber::FiberSummary;
+    use crate::regions::section::{self as region_section, RegionFacts};
+
+    fn html(section: Section) -> String {
+        Page::new("x").section(section).to_html()
+    }
+
+    #[test]
+    fn every_section_says_what_it_rests_on() {
+        let summary =
+            FiberSummary { name: "n".into(), symmetries: vec!["<s>".into()], ..FiberSummary::default() };
+        let facts = RegionFacts {
+            cells: vec![1, 4, 4],
+            bounded: Some(0),
+            facets: (4, 2),
+            unseen: vec!["neuron 1".into()],
+            ..RegionFacts::default()
+        };
+        let dimension_summary =
+            DimensionSummary { interval: (3, 3), rank: Some(3), ..DimensionSummary::default() };
+        let sections = [
+            fiber::section(&summary),
+            region_section::found(&facts, None),
+            dimension::section(&dimension_summary),
+        ];
+        for section in sections {
+            assert!(html(section).contains("Rests on:"));
+        }
+        assert!(
+            html(fiber::section(&summary)).contains("&lt;s&gt;")
+                && html(fiber::section(&summary)).contains("a part of it is known")
+        );
+        assert!(html(region_section::found(&facts, None)).contains("4, 0 of them bounded"));
+        assert!(html(dimension::section(&dimension_summary)).contains("3, proved"));
+        for text in [anatomy::STATEMENT, fiber::STATEMENT, region_section::STATEMENT, dimension::STATEMENT] {
+            let key = text.split('[').nth(1).and_then(|rest| rest.split([',', ']']).next()).unwrap();
+            assert!(html(references()).contains(key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What an experiment found beside what the paper says.
+
+use crate::Svg;
+use crate::draw::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
+use crate::page::{Badge, Cell, Section, Table};
+use fiberscope::train::{Estimate, Record, correlation};
+use serde_json::{Value, json};
+
+use super::experiment::{Experiment, Kind, SUCCESS};
+
+/// A difference of means that is so many standard errors large counts as seen.
+const SEEN: f64 = 2.0;
+
+/// A number of a record.
+type Reading = fn(&Record) -> f64;
+
+/// The results of an experiment.
+pub struct Outcome {
+    pub experiment: Experiment,
+    /// Records by group and seed.
+    pub runs: Vec<Vec<Vec<Record>>>,
+    rows: Vec<Row>,
+    comparisons: Vec<Comparison>,
+    pub verdict: Verdict,
+}
+
+struct Row {
+    label: &'static str,
+    paper: Option<f64>,
+    counted: usize,
+    runs: usize,
+    /// Float32 rank, exact rank, regions, correlation.
+    estimates: [Estimate; 4],
+}
+
+struct Comparison {
+    what: String,
+    /// Of the exact and of the float32 ranks.
+    differences: [Estimate; 2],
+}
+
+/// Whether the paper's claim holds in these runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Holds,
+    /// The means are as claimed, but no further apart than chance makes them.
+    NotSignificant,
+    /// The means are not as claimed, but no further away from it than chance makes them.
+    Open,
+    Fails,
+}
+
+impl Verdict {
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Holds => "the claim holds here",
+            Verdict::NotSignificant => "as claimed on average, but within the errors",
+            Verdict::Open => "not as claimed on average, but within the errors",
+            Verdict::Fails => "the claim does not hold here",
+        }
+    }
+}
+
+impl Outcome {
+    pub fn new(experiment: Experiment, runs: Vec<Vec<Vec<Record>>>) -> Self {
+        let rows: Vec<Row> = experiment
+            .groups
+            .iter()
+            .zip(&runs)
+            .map(|(group, runs)| {
+                let counted: Vec<&Vec<Record>> = runs.iter().filter(|run| experiment.counts(run)).collect();
+                let last = |f: &dyn Fn(&Record) -> f64| {
+                    Estimate::of(counted.iter().filter_map(|run| run.last()).map(f))
+                };
+                let correlations =
+                    counted.iter().map(|run| correlation(&pairs(run))).filter(|r| r.is_finite());
+                Row {
+                    label: group.label,
+                    paper: group.paper,
+                    counted: counted.len(),
+                    runs: runs.len(),
+                    estimates: [
+                        last(&|r| r.rank_float32 as f64),
+                        last(&|r| r.rank as f64),
+                        last(&|r| r.regions as f64),
+                        Estimate::of(correlations.collect::<Vec<_>>()),
+                    ],
+                }
+            })
+            .collect();
+        let comparisons = compare(&experiment, &runs);
+        let verdict = judge(&experiment, &rows, &comparisons);
+        Outcome { experiment, runs, rows, comparisons, verdict }
+    }
+
+    pub fn text(&self) -> String {
+        let experiment = &self.experiment;
+        let mut text =
+            format!("{}: {}\n  the paper: {}\n", experiment.name, experiment.title, experiment.claim);
+        text += &format!(
+            "  {:18} {:>9}  {:>15}  {:>15}  {:>15}  {:>13}  {:>6}\n",
+            "", "paper", "float32 rank", "exact rank", "regions", "correlation", "runs"
+        );
+        for row in &self.rows {
+            let paper = row.paper.map_or(String::new(), |bound| format!("< {bound}"));
+            let [float, exact, regions, r] = row.estimates.map(|e| show(&e));
+            let counted = format!("{}/{}", row.counted, row.runs);
+            text += &format!(
+                "  {:18} {paper:>9}  {float:>15}  {exact:>15}  {regions:>15}  {r:>13}  {counted:>6}\n",
+                row.label
+            );
+        }
+        for comparison in &self.comparisons {
+            let [exact, float] = comparison.differences;
+            text += &format!(
+                "  {}: {} exact (paired t = {}), {} float32 (t = {})\n",
+                comparison.what,
+                show(&exact),
+                t_value(&exact),
+                show(&float),
+                t_value(&float)
+            );
+        }
+        text + &format!("  verdict: {}\n", self.verdict.words())
+    }
+
+    pub fn json(&self) -> Value {
+        let estimate = |e: &Estimate| json!({"mean": e.mean, "standard_error": e.error, "runs": e.count});
+        let row = |row: &Row| {
+            json!({
+                "group": row.label, "paper_below": row.paper, "counted": row.counted, "runs": row.runs,
+                "rank_float32": estimate(&row.estimates[0]), "rank": estimate(&row.estimates[1]),
+                "regions": estimate(&row.estimates[2]), "correlation": estimate(&row.estimates[3]),
+            })
+        };
+        let comparison = |c: &Comparison| {
+            json!({
+                "difference": c.what, "rank": estimate(&c.differences[0]), "t": c.differences[0].t(),
+                "rank_float32": estimate(&c.differences[1]), "t_float32": c.differences[1].t(),
+            })
+        };
+        json!({
+            "name": self.experiment.name, "claim": self.experiment.claim, "verdict": self.verdict.words(),
+            "holds": self.verdict == Verdict::Holds,
+            "epochs": self.experiment.epochs,
+            "groups": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "comparisons": self.comparisons.iter().map(comparison).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The figures, with file names.
+    pub fn figures(&self) -> Vec<(String, String, Svg)> {
+        let name = self.experiment.name;
+        let mut figures = Vec::new();
+        if self.experiment.kind == Kind::Below {
+            return vec![(
+                name.to_owned(),
+                "One point per seed, at initialisation.".into(),
+                self.scatter().draw(),
+            )];
+        }
+        if self.experiment.kind == Kind::Correlated {
+            for (group, runs) in self.experiment.groups.iter().zip(&self.runs) {
+                let Some(run) = runs.iter().find(|run| self.experiment.counts(run)).or(runs.first()) else {
+                    continue;
+                };
+                let chart = single_run(group.label, run);
+                let file = format!("{name}-{}", group.label);
+                figures.push((
+                    file,
+                    format!("One run on {}: seed {}.", group.label, run[0].seed),
+                    chart.draw(),
+                ));
+            }
+            figures.push((
+                format!("{name}-scatter"),
+                "All records of all runs.".into(),
+                self.scatter().draw(),
+            ));
+            return figures;
+        }
+        let kinds: [(&str, &str, Reading); 2] = [
+            ("float32", "rank with the float32 threshold, as in the paper", |r| r.rank_float32 as f64),
+            ("exact", "functional dimension, exact", |r| r.rank as f64),
+        ];
+        for (suffix, label, value) in kinds {
+            let caption = format!("{}: means over the runs that count, bands of one standard error.", label);
+            figures.push((format!("{name}-{suffix}"), caption, self.trajectories(label, value).draw()));
+        }
+        figures
+    }
+
+    fn trajectories(&self, label: &str, value: Reading) -> TrajectoryChart {
+        let groups = self.experiment.groups.iter().zip(&self.runs);
+        let trajectories = groups.map(|(group, runs)| {
+            let counted = runs.iter().filter(|run| self.experiment.counts(run));
+            let line = |run: &Vec<Record>| run.iter().map(|r| (r.epoch as f64, value(r))).collect();
+            Trajectory::of_runs(group.label, counted.map(line).collect())
+        });
+        TrajectoryChart {
+            title: self.experiment.title.into(),
+            x_label: "epoch".into(),
+            y_label: label.split(',').next().unwrap_or(label).into(),
+            trajectories: trajectories.collect(),
+        }
+    }
+
+    fn scatter(&self) -> ScatterChart {
+        let groups = self.experiment.groups.iter().zip(&self.runs);
+        let points = |runs: &Vec<Vec<Record>>| runs.iter().flat_map(|run| pairs(run)).collect();
+        ScatterChart {
+            title: self.experiment.title.into(),
+            x_label: "regions sampled".into(),
+            y_label: "functional dimension, exact".into(),
+            groups: groups.map(|(group, runs)| (group.label.to_owned(), points(runs))).collect(),
+        }
+    }
+
+    /// The section of the page.
+    pub fn section(&self) -> Section {
+        let experiment = &self.experiment;
+        let badge = match self.verdict {
+            Verdict::Holds => Badge::good(self.verdict.words()),
+            Verdict::NotSignificant | Verdict::Open => Badge::open(self.verdict.words()),
+            Verdict::Fails => Badge::bad(self.verdict.words()),
+        };
+        let header = ["", "paper", "float32 rank", "exact rank", "regions", "correlation", "runs"];
+        let mut table = Table::new(header).caption("Means and standard errors");
+        for row in &self.rows {
+            let paper = row.paper.map_or(String::new(), |bound| format!("< {bound}"));
+            let numbers = row.estimates.iter().map(|e| Cell::number(show(e)));
+            let counted = Cell::number(format!("{} of {}", row.counted, row.runs));
+            table = table.row(
+                [Cell::text(row.label), Cell::number(paper)].into_iter().chain(numbers).chain([counted]),
+            );
+        }
+        let mut section = Section::new(experiment.title)
+            .badge(badge)
+            .paragraph(format!("The paper: {}.", experiment.claim))
+            .table(table);
+        if !self.comparisons.is_empty() {
+            let mut table = Table::new(["difference", "exact", "paired t", "float32", "paired t"]);
+            for c in &self.comparisons {
+                let [exact, float] = c.differences;
+                let t = |e: Estimate| Cell::number(t_value(&e));
+                table = table.row([
+                    Cell::text(&c.what),
+                    Cell::number(show(&exact)),
+                    t(exact),
+                    Cell::number(show(&float)),
+                    t(float),
+                ]);
+            }
+            section = section.table(table);
+        }
+        for (_, caption, drawing) in self.figures() {
+            section = section.figure(drawing, caption);
+        }
+        let how = if experiment.epochs == 0 {
+            "Networks as initialised: weights and biases normal with variance 2 / inputs. Architecture (inputs, 10, 10, 10, 10, 1).".to_owned()
+        } else {
+            format!(
+                "{} epochs; a run counts if r^2 > {SUCCESS} at the end. Architecture (inputs, 10, 10, 10, 10, 1); Adam, rate 0.01, weight decay 1e-4 unless named, batches of 16, float32. Energy data: columns of mean 0 and deviation 1 unless named.",
+                experiment.epochs
+            )
+        };
+        section.paragraph(how).data(experiment.name, &self.json())
+    }
+}
+
+fn pairs(run: &[Record]) -> Vec<(f64, f64)> {
+    run.iter().map(|r| (r.regions as f64, r.rank as f64)).collect()
+}
+
+fn single_run(label: &str, run: &[Record]) -> TrajectoryChart {
+    let line = |name: &str, value: Reading| {
+        Trajectory::of_runs(name, vec![run.iter().map(|r| (r.epoch as f64, value(r))).collect()])
+    };
+    TrajectoryChart {
+        title: format!("Functional dimension and regions: {label}"),
+        x_label: "epoch".into(),
+        y_label: "count".into(),
+        trajectories: vec![
+            line("functional dimension", |r| r.rank as f64),
+            line("regions sampled", |r| r.regions as f64),
+        ],
+    }
+}
+
+/// `12.3 ± 0.4`.
+fn show(estimate: &Estimate) -> String {
+    let digits = if estimate.mean.abs() < 10.0 { 2 } else { 1 };
+    match (estimate.count, estimate.error.is_nan()) {
+        (0, _) => "-".into(),
+        (_, true) => format!("{:.digits$}", estimate.mean),
+        _ => format!("{:.digits$} ± {:.digits$}", estimate.mean, estimate.error),
+    }
+}
+
+/// The paired t-value; a dash if there is one pair only.
+fn t_value(difference: &Estimate) -> String {
+    let t = difference.t();
+    if t.is_nan() { "-".into() } else { format!("{t:.2}") }
+}
+
+/// Differences of neighbouring groups, and of the last and the first, by seeds that count in both.
+fn compare(experiment: &Experiment, runs: &[Vec<Vec<Record>>]) -> Vec<Comparison> {
+    if !matches!(experiment.kind, Kind::Rising | Kind::Falling) {
+        return Vec::new();
+    }
+    let compared = |flag: bool| (0..runs.len()).filter(move |&g| experiment.groups[g].compared == flag);
+    let mut pairs = Vec::new();
+    for list in [compared(true).collect::<Vec<_>>(), compared(false).collect()] {
+        pairs.extend(list.windows(2).map(|pair| (pair[0], pair[1])));
+        if list.len() > 2 {
+            pairs.push((list[0], list[list.len() - 1]));
+        }
+    }
+    let difference = |(a, b): (usize, usize)| {
+        let both: Vec<_> = runs[a]
+            .iter()
+            .zip(&runs[b])
+            .filter(|(x, y)| experiment.counts(x) && experiment.counts(y))
+            .filter_map(|(x, y)| x.last().zip(y.last()))
+            .collect();
+        let of = |f: fn(&Record) -> usize| Estimate::of(both.iter().map(|(x, y)| f(y) as f64 - f(x) as f64));
+        Comparison {
+            what: format!("{} minus {}", experiment.groups[b].label, experiment.groups[a].label),
+            differences: [of(|r| r.rank), of(|r| r.rank_float32)],
+        }
+    };
+    pairs.into_iter().map(difference).collect()
+}
+
+/// Holds if the claim is clearly seen, fails if its contrary is.
+fn judge(experiment: &Experiment, rows: &[Row], comparisons: &[Comparison]) -> Verdict {
+    let decide = |average: bool, clear: bool, contrary: bool| match (average, clear, contrary) {
+        (true, true, _) => Verdict::Holds,
+        (true, false, _) => Verdict::NotSignificant,
+        (false, _, false) => Verdict::Open,
+        (false, _, true) => Verdict::Fails,
+    };
+    match experiment.kind {
+        Kind::Below => {
+            // The paper's numbers are float32 ranks.
+            let below = |row: &Row, k: f64| {
+                let [float, ..] = row.estimates;
+                row.paper.is_none_or(|bound| float.mean + k * float.error.max(0.0) < bound)
+            };
+            let all = |k: f64| rows.iter().all(|row| below(row, k));
+            decide(all(0.0), all(SEEN), !all(-SEEN))
+        }
+        Kind::Correlated => {
+            let above = |r: f64| rows.iter().all(|row| row.estimates[3].mean > r);
+            decide(above(0.5), above(0.7), !above(0.5))
+        }
+        Kind::Rising | Kind::Falling => {
+            let sign = if experiment.kind == Kind::Rising { 1.0 } else { -1.0 };
+            let count = experiment.groups.iter().filter(|group| group.compared).count();
+            let steps = &comparisons[..count - 1];
+            let ends = &comparisons[if count > 2 { count - 1 } else { 0 }];
+            let right = steps.iter().all(|c| sign * c.differences[0].mean > 0.0);
+            let contrary =
+                comparisons[..count - 1].iter().chain([ends]).any(|c| sign * c.differences[0].t() < -SEEN);
+            decide(right, sign * ends.differences[0].t() > SEEN, contrary)
+        }
+    }
+}

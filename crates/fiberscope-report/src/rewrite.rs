@@ -1,0 +1,283 @@
+//! Rewritten networks: reduced, canonical, aligned. What was written, whether exactly, and what is known where it is not.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::json::upper;
+use crate::words::joined;
+use anyhow::bail;
+use fiberscope::align::{AlignError, Alignment, interpolation_barrier};
+use fiberscope::canonical::Canonical;
+use fiberscope::check::{Outcome, check};
+use fiberscope::reduce::{DoubleReduction, Left, LeftStep};
+use fiberscope_core::{Certificate, Domain, Matrix, Network, Rational, decimal};
+use serde_json::{Value, json};
+
+use crate::equivalence::certify;
+
+/// The steps that are left out of a text after so many.
+const SHOWN: usize = 8;
+
+/// A reduction with its proof.
+pub struct Reduced {
+    /// The reduction.
+    pub reduction: DoubleReduction,
+    /// Equality of the given and the reduced network, or a bound for their difference, checked; `None` if the parameters were rounded and
+    /// the domain is not bounded.
+    pub certificate: Option<Certificate>,
+    before: Vec<usize>,
+    on_box: bool,
+    /// Whether no limit ended the reduction.
+    complete: bool,
+}
+
+impl Reduced {
+    /// Checks the certificate of a reduction of `given`; a refusal is an error that names a bug.
+    pub fn new(
+        reduction: DoubleReduction,
+        given: &Network,
+        domain: &Domain,
+        complete: bool,
+    ) -> anyhow::Result<Self> {
+        let certificate = reduction.certificate(given, domain);
+        if let Some(certificate) = &certificate
+            && let Outcome::Refused(refusal) = check(certificate, given, &reduction.network)
+        {
+            bail!("the checker refuses the proof of the reduction, which is a bug: {refusal}");
+        }
+        let on_box = *domain != Domain::Space;
+        Ok(Reduced { certificate, before: given.widths(), on_box, complete, reduction })
+    }
+
+    /// The facts with the keys of `fiberscope reduce --json`.
+    pub fn to_json(&self) -> Value {
+        let DoubleReduction { network, moves, rounding, rational_widths, .. } = &self.reduction;
+        let bound = rounding.as_ref().map_or(Some(&Rational::ZERO), |rounded| rounded.bound.as_ref());
+        let relative = rounding.as_ref().map_or(&Rational::ZERO, |rounded| &rounded.relative);
+        let left = |each: &Left| {
+            let neurons: Vec<usize> = each.units.iter().map(|unit| unit + 1).collect();
+            json!({"layer": each.layer + 1, "neurons": neurons, "step": each.step.name()})
+        };
+        json!({
+            "widths_before": self.before,
+            "widths_after": network.widths(),
+            "moves": moves,
+            "exact": rounding.is_none(),
+            "bound": bound.map(upper),
+            "relative": upper(relative),
+            "certified": self.certificate.is_some(),
+            "complete": self.complete,
+            "rational_widths": rational_widths,
+            "left": self.reduction.left.iter().map(left).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The facts in words.
+    pub fn text(&self) -> String {
+        let DoubleReduction { network, moves, rounding, rational_widths, left } = &self.reduction;
+        let mut text = format!("{} -> {} in ", joined(&self.before, "-"), joined(&network.widths(), "-"));
+        text += &match moves.moves().len() {
+            1 => "1 move".to_owned(),
+            n => format!("{n} moves"),
+        };
+        match rounding {
+            None => text += ", exactly (certificate checked)\n",
+            Some(rounded) => {
+                let relative = decimal::upper(&rounded.relative);
+                let _ = writeln!(text, ", then rounded to doubles: the function is not kept exactly");
+                let _ = writeln!(text, "rounding changed parameters by at most {relative} of their size");
+                match &rounded.bound {
+                    Some(bound) => {
+                        let _ = writeln!(
+                            text,
+                            "the outputs differ by at most {} on the box (certificate checked)",
+                            decimal::upper(bound)
+                        );
+                    }
+                    None => text += "no bound for the outputs: the domain is not bounded\n",
+                }
+            }
+        }
+        if let (None, Some(smaller)) = (rounding, rational_widths) {
+            let _ = writeln!(
+                text,
+                "a reduction to {} has parameters that are no doubles, whatever scales were tried; it was left where that is so",
+                joined(smaller, "-")
+            );
+            for each in left.iter().take(SHOWN) {
+                let _ = writeln!(text, "  layer {}: {}", each.layer + 1, left_words(each));
+            }
+            if left.len() > SHOWN {
+                let _ = writeln!(text, "  and {} more", left.len() - SHOWN);
+            }
+            let bound = if self.on_box { ", with a bound" } else { "" };
+            let _ = writeln!(text, "--round takes these steps too and rounds the parameters{bound}");
+        }
+        text
+    }
+}
+
+fn left_words(left: &Left) -> String {
+    let units: Vec<String> = left.units.iter().take(SHOWN).map(|unit| (unit + 1).to_string()).collect();
+    let more = if left.units.len() > SHOWN { ", ..." } else { "" };
+    let units = units.join(", ") + more;
+    match left.step {
+        LeftStep::Merge => format!("neurons {units} are multiples of each other and were not merged"),
+        LeftStep::Fold => "its neurons are linear and were not multiplied into the next layer".into(),
+        _ => format!("the linear or cancelling neurons among {units} could be fewer"),
+    }
+}
+
+/// A canonical form with the keys of `fiberscope canon --json`; `written` is what was written or is handed over, if anything.
+pub fn canonical_json(canonical: &Canonical, written: Option<&WrittenForm>) -> Value {
+    let mut value = json!({
+        "fingerprint": canonical.fingerprint,
+        "class": canonical.class.name(),
+        "complete": canonical.class.is_complete(),
+        "meaning": canonical.class.meaning(),
+        "moves": canonical.moves,
+        "widths": canonical.network.widths(),
+    });
+    if let Some(written) = written {
+        value["exact"] = json!(written.rounding.is_zero());
+        value["relative"] = upper(&written.rounding);
+    }
+    value
+}
+
+/// A canonical form in words, without what was written.
+pub fn canonical_text(canonical: &Canonical) -> String {
+    let class = canonical.class;
+    format!("fingerprint {}\nclass {}: {}\n", canonical.fingerprint, class.name(), class.meaning())
+}
+
+/// A canonical representative in doubles.
+pub struct WrittenForm {
+    /// The network.
+    pub network: Network,
+    /// By how much rounding changed parameters, relative to their size: zero if they are exact.
+    pub rounding: Rational,
+}
+
+impl WrittenForm {
+    /// Rounds the representative where that is needed. Fails if a parameter is beyond the doubles.
+    pub fn new(canonical: &Canonical) -> anyhow::Result<Self> {
+        let (network, exact) = canonical.network.to_f64()?;
+        let rounding = if exact {
+            Rational::ZERO
+        } else {
+            fiberscope::align::relative_difference(&canonical.network, &network.to_exact())
+        };
+        Ok(WrittenForm { network, rounding })
+    }
+
+    /// That it was written to a file, and whether it is exact.
+    pub fn written_text(&self, path: &Path) -> String {
+        let mut text = format!("wrote {} ({})\n", path.display(), joined(&self.network.widths(), "-"));
+        if !self.rounding.is_zero() {
+            let _ = writeln!(
+                text,
+                "rounded to doubles, which changed parameters by at most {} of their size: the function of the file is not exactly the same",
+                decimal::upper(&self.rounding)
+            );
+        }
+        text
+    }
+}
+
+/// Where a straight line between two networks is looked at for its barrier: at so many places.
+const STEPS: usize = 20;
+
+/// The height of the barrier between two networks before and after an alignment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Barriers {
+    /// Before.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+}
+
+impl Barriers {
+    /// The two heights for a terminal.
+    pub fn to_text(self) -> String {
+        format!("interpolation barrier {:.6e} -> {:.6e}\n", self.before, self.after)
+    }
+
+    /// Adds the two heights to the keys of `fiberscope align --json`.
+    pub fn add_to(self, value: &mut Value) {
+        value["barrier_before"] = json!(self.before);
+        value["barrier_after"] = json!(self.after);
+    }
+}
+
+/// An alignment with its proof.
+pub struct Aligned {
+    /// The alignment.
+    pub alignment: Alignment,
+    /// That the result computes the function of `B`, checked; `None` if it was rounded.
+    pub certificate: Option<Certificate>,
+}
+
+impl Aligned {
+    /// Checks that the result is what the moves make of `b`, if it says so; a refusal is an error that names a bug.
+    pub fn new(alignment: Alignment, b: &Network) -> anyhow::Result<Self> {
+        let mut certificate = None;
+        if alignment.exact {
+            certificate = certify(b, &alignment.network, &alignment.moves, &Domain::Space);
+            if certificate.is_none() {
+                bail!("the checker refuses the proof of the alignment, which is a bug");
+            }
+        }
+        Ok(Aligned { alignment, certificate })
+    }
+
+    /// The barrier of the loss between `a` and `b` before and after the alignment, on the points of a table.
+    pub fn barrier(&self, a: &Network, b: &Network, points: &Matrix) -> Result<Barriers, AlignError> {
+        let height = |b: &Network| interpolation_barrier(a, b, points, None, STEPS).map(|found| found.height);
+        Ok(Barriers { before: height(b)?, after: height(&self.alignment.network)? })
+    }
+
+    /// The facts with the keys of `fiberscope align --json`.
+    pub fn to_json(&self) -> Value {
+        let Alignment { moves, distance_before, distance_after, exact, rounded, relative, .. } =
+            &self.alignment;
+        json!({
+            "distance_before": distance_before,
+            "distance_after": distance_after,
+            "moves": moves,
+            "exact": exact,
+            "rounded": upper(rounded),
+            "relative": relative.as_ref().map(upper),
+            "certified": self.certificate.is_some(),
+        })
+    }
+
+    /// The facts in words.
+    pub fn text(&self) -> String {
+        let Alignment { distance_before, distance_after, exact, rounded, relative, .. } = &self.alignment;
+        let mut text = format!("distance {distance_before:.6e} -> {distance_after:.6e}\n");
+        match relative {
+            Some(relative) if relative.is_zero() => {
+                text += "B is A with neurons permuted and scaled, exactly\n";
+            }
+            Some(relative) => {
+                let _ = writeln!(
+                    text,
+                    "B is A with neurons permuted and scaled, up to a relative difference of {} of the parameters",
+                    decimal::upper(relative)
+                );
+            }
+            None => {}
+        }
+        if *exact {
+            text += "the result computes the function of B exactly (certificate checked)\n";
+        } else {
+            let _ = writeln!(
+                text,
+                "the result is B rewritten and rounded to doubles, which changed parameters by at most {} of their size",
+                decimal::upper(rounded)
+            );
+        }
+        text
+    }
+}
