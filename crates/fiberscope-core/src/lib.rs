@@ -11,6 +11,7 @@ mod digest;
 mod domain;
 mod evaluate;
 mod exact;
+mod hiding;
 mod hyperplane;
 mod matrix;
 mod moves;
@@ -36,6 +37,7 @@ pub use digest::Digest;
 pub use domain::{Domain, DomainError, Interval};
 pub use evaluate::InputError;
 pub use exact::ExactEvaluator;
+pub use hiding::{Sight, Strictness, hidden_unit, least_translation};
 pub use hyperplane::{HyperplaneRepresentation, WeightedHyperplane};
 pub use matrix::Matrix;
 pub use moves::{

@@ -8,6 +8,7 @@
 
 use fiberscope_core::{
     Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
+    Strictness,
 };
 
 use crate::fiber::{Fiber, Ground, describe};
@@ -80,33 +81,12 @@ fn largest_ranks(fiber: &Fiber) -> Option<Condition> {
     Some(Condition { statement, holds: detail.is_none(), detail })
 }
 
-/// The neurons that the next layer hides: after leaving out its dead neurons (row and bias `<= 0`),
-/// each of its neurons `j` has `W[j,k] > 0`, `W[j,i] <= 0` for `i != k` and `b[j] <= 0`. (The paper asks for strict
-/// signs, which generic parameters have; the translation needs no more than this.)
+/// The neurons that the next layer hides. (The paper asks for strict signs, which generic parameters have; the translation needs no
+/// more than this.)
 fn hidden_neurons(network: &Network) -> Vec<Neuron> {
-    let relu = |layer: &Layer| layer.activation() == Activation::Relu;
-    let pairs = network.hidden_layers().windows(2).enumerate();
-    let hidden_in = |(layer, pair): (usize, &[Layer])| {
-        let unit = (relu(&pair[0]) && relu(&pair[1])).then(|| hidden_unit(&pair[1])).flatten()?;
-        Some(Neuron { layer, unit })
-    };
-    pairs.filter_map(hidden_in).collect()
-}
-
-fn hidden_unit(next: &Layer) -> Option<usize> {
-    let dead = |j: usize| next.bias()[j] <= 0.0 && next.weight().row(j).iter().all(|&w| w <= 0.0);
-    let mut candidate = None;
-    for j in (0..next.width()).filter(|&j| !dead(j)) {
-        let row = next.weight().row(j);
-        let mut positive = (0..row.len()).filter(|&i| row[i] > 0.0);
-        let (unit, others) = (positive.next()?, positive.next());
-        let hides = others.is_none() && next.bias()[j] <= 0.0;
-        if !hides || candidate.is_some_and(|other| other != unit) {
-            return None;
-        }
-        candidate = Some(unit);
-    }
-    candidate
+    let hidden_in =
+        |layer: usize| network.hidden_unit(layer, Strictness::Weak).map(|unit| Neuron { layer, unit });
+    (0..network.hidden_depth()).filter_map(hidden_in).collect()
 }
 
 /// The conditions of genericity that can be checked layer by layer.

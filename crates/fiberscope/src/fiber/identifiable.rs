@@ -3,7 +3,7 @@
 //! It is *not* iff (1) some row of `[W_2 | b_2]` is all negative (a dead neuron), or (2) some row is all positive (a linear neuron), or (3) for some `k` every row is positive in column `k` of `W_2` and
 //! negative elsewhere, bias included (a hidden hyperplane) [threelayer2026, Section 6].
 
-use fiberscope_core::{FiberFacts, Identifiability, Matrix, Neuron, Rational};
+use fiberscope_core::{FiberFacts, Identifiability, Matrix, Neuron, Rational, Sight};
 
 use super::layer::LayerFiber;
 use super::{BottleneckFiber, Fiber};
@@ -35,17 +35,13 @@ pub enum SignVerdict {
 pub fn by_signs<'a>(rows: impl Iterator<Item = &'a [bool]>) -> SignVerdict {
     let mut hidden: Option<Option<usize>> = None;
     for (row, signs) in rows.enumerate() {
-        let count = signs.iter().filter(|positive| **positive).count();
-        if count == 0 {
-            return SignVerdict::Dead { row };
-        }
-        if count == signs.len() {
-            return SignVerdict::Linear { row };
-        }
-        let only = if count == 1 {
-            signs.iter().position(|positive| *positive).filter(|&k| k + 1 < signs.len())
-        } else {
-            None
+        let sign = |positive: &bool| if *positive { 1 } else { -1 };
+        let Some((bias, weights)) = signs.split_last() else { continue };
+        let only = match Sight::of_signs(weights.iter().map(sign), sign(bias)) {
+            Sight::Dead => return SignVerdict::Dead { row },
+            Sight::Sees if signs.iter().all(|positive| *positive) => return SignVerdict::Linear { row },
+            Sight::Hides(unit) => Some(unit),
+            Sight::Sees => None,
         };
         hidden = match hidden {
             None => Some(only),
