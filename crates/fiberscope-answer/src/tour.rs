@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use fiberscope::anatomy::examine;
-use fiberscope::symmetry::relabel;
+use fiberscope::orbit::relabel;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Claim, Domain, Network};
 use fiberscope_io::zoo;

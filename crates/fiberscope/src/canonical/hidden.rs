@@ -7,7 +7,7 @@
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Move, Rational, Strictness, least_translation};
 
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 
 /// The moves that bring the hyperplane of a neuron of this layer, if the next layer hides one, into
 /// normal form.

@@ -10,7 +10,7 @@ use fiberscope_core::{
 };
 
 use crate::limit::Deadline;
-use crate::lines::ratio_of;
+use crate::orbit::lines::ratio_of;
 
 /// Functions with more pieces (after any layer) are not followed.
 const PIECES: usize = 1 << 12;

@@ -14,7 +14,7 @@ use super::layer::Ground;
 use super::membership::{Membership, Violation};
 use super::segment::between;
 use crate::equivalence::solve::Preimage;
-use crate::lines::{entries, ratio_of};
+use crate::orbit::lines::{entries, ratio_of};
 
 /// A dead neuron: its row with the bias, and its outgoing weights.
 type Dead = (Vec<Rational>, Vec<Rational>);

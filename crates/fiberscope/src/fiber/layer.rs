@@ -28,7 +28,7 @@ use super::coordinates::Coordinates;
 use super::membership::Violation;
 use super::pieces::{Cached, Components};
 use super::pointed::{dot, pointedness};
-use crate::lines::{self, entries, ratio_of};
+use crate::orbit::lines::{self, entries, ratio_of};
 use crate::rank::rank_at_most;
 
 /// Where a map with one hidden layer is considered.

@@ -13,7 +13,7 @@ use fiberscope_core::{
 };
 
 use super::span::{Direction, independent_scalings, kernel, rank};
-use crate::lines;
+use crate::orbit::lines;
 
 /// A symmetry of a network's parameters that can be checked on the numbers. Layers and neurons count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]

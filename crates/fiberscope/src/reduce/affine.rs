@@ -20,7 +20,7 @@ use fiberscope_core::{
 use super::factor::{Allowed, allowed_factorization, coordinates};
 use super::roles;
 use crate::limit::Deadline;
-use crate::lines::{self, ratio_of};
+use crate::orbit::lines::{self, ratio_of};
 use crate::rank::independent_rows;
 
 /// The most sets of pairs that are tried, and the most multiplications for one of them.

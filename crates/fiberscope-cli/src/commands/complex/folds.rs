@@ -5,9 +5,10 @@ use std::io::Write;
 
 use anyhow::bail;
 use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Relabelling, Transparency,
-    TransparencyLimits, exact_region_bound,
+    BreakpointComplex, Built, ComplexLimits, PolyhedralComplex, Transparency, TransparencyLimits,
+    exact_region_bound,
 };
+use fiberscope::orbit::LayerRelabelling;
 use fiberscope_answer::folds::{self, FoldAnswer, Matched, relabelling};
 use fiberscope_core::{Network, Rational, decimal};
 use fiberscope_io::write_atomically;
@@ -209,11 +210,11 @@ fn matched(found: &Matched, output: &Output) -> anyhow::Result<Answer> {
 }
 
 /// One line per hidden layer.
-fn relabellings(layers: &[Relabelling]) -> String {
+fn relabellings(layers: &[LayerRelabelling]) -> String {
     let mut text = String::new();
     for (l, layer) in layers.iter().enumerate() {
         let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
-        let scales: Vec<String> = layer.scales.iter().map(shown).collect();
+        let scales: Vec<String> = layer.scales().iter().map(shown).collect();
         let _ = writeln!(
             text,
             "  layer {}   neurons go to {}; scaled by {}",

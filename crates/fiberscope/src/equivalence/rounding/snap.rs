@@ -16,10 +16,10 @@ use fiberscope_core::{
     preactivation_range,
 };
 
-use super::near::{Directions, rows};
 use crate::canonical::hidden;
 use crate::limit::Deadline;
-use crate::lines::ratio;
+use crate::orbit::directions::{Directions, rows};
+use crate::orbit::lines::ratio;
 use crate::reduce::{FOLD_WORK, ReduceOptions, reduce_until, vanishing_pairs};
 
 /// A network with fewer neurons and nearly the same function.

@@ -1,4 +1,4 @@
-//! Neurons on the same hyperplane: rows `(w, b)` that are multiples of each other.
+//! Rows `(w, b)` on one line: multiples of each other. Neurons with such rows share their hyperplane.
 //!
 //! Modulo the prime `p = 2^61 - 1`, a fixed linear form of a row divided by the row's first nonzero
 //! entry is the same for all multiples of the row. Rows are sorted by this number, which costs one
@@ -20,11 +20,12 @@ pub struct Multiple {
 /// The groups of two and more neurons whose rows `(w, b)` are multiples of each other and not zero: sorted
 /// by their first neuron, each in increasing order.
 pub fn groups(layer: &Layer<Rational>) -> Vec<Vec<Multiple>> {
-    let mut keys: Vec<((usize, u64), usize)> =
-        (0..layer.width()).filter_map(|unit| Some((direction(layer, unit)?, unit))).collect();
+    let known = |unit: usize| line(layer, unit).filter(|line| line.residue.is_some());
+    let mut keys: Vec<(Line, usize)> =
+        (0..layer.width()).filter_map(|unit| Some((known(unit)?, unit))).collect();
     keys.sort_unstable();
     let runs = keys.chunk_by(|x, y| x.0 == y.0).filter(|run| run.len() > 1);
-    let exact = |run: &[((usize, u64), usize)]| -> Vec<Multiple> {
+    let exact = |run: &[(Line, usize)]| -> Vec<Multiple> {
         let multiple =
             |&(_, unit): &(_, usize)| Some(Multiple { unit, factor: ratio(layer, run[0].1, unit)? });
         run.iter().filter_map(multiple).collect()
@@ -34,19 +35,31 @@ pub fn groups(layer: &Layer<Rational>) -> Vec<Vec<Multiple>> {
     groups
 }
 
-/// The place of the first nonzero entry of the row and a number that depends only on the row's line;
-/// `None` for a row of zeros. (A row with an entry that has no residue gets a number of its own.)
-pub fn direction(layer: &Layer<Rational>, unit: usize) -> Option<(usize, u64)> {
+/// What multiples of a row have in common.
+///
+/// Rows on one line have the same `Line` unless one of them has an entry without residue or a first entry with residue 0, whose numerator or denominator
+/// is a multiple of the prime. In networks of doubles, and in what scaling by quotients of their entries makes of them, there are none: the prime is larger than all mantissas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line {
+    /// The place of the first entry that is not zero.
+    pub lead: usize,
+    /// A number that depends only on the line; `None` if it has none modulo the prime.
+    pub residue: Option<u64>,
+}
+
+/// The line of a row; `None` for a row of zeros.
+pub fn line(layer: &Layer<Rational>, unit: usize) -> Option<Line> {
     const BASE: u64 = 0x0123_4567_89ab_cdef % PRIME;
     let lead = entries(layer, unit).position(|x| !x.is_zero())?;
     let mut sum = 0;
     let mut leading = None;
     for x in entries(layer, unit).skip(lead) {
-        let Some(residue) = x.residue() else { return Some((lead, unit as u64)) };
+        let Some(residue) = x.residue() else { return Some(Line { lead, residue: None }) };
         leading.get_or_insert(residue);
         sum = reduce(u128::from(sum) * u128::from(BASE) + u128::from(residue));
     }
-    Some((lead, multiply(sum, inverse(leading?))))
+    let residue = leading.filter(|&leading| leading != 0).map(|leading| multiply(sum, inverse(leading)));
+    Some(Line { lead, residue })
 }
 
 /// The `c` with `(w_other, b_other) = c (w_base, b_base)`, if there is one and row `base` is not zero.
