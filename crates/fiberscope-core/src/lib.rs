@@ -31,7 +31,7 @@ mod twofold;
 
 pub use anatomy::{Anatomy, Condition, FiberFacts, Identifiability, RankBounds};
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
-pub use content::content;
+pub use content::{content, ratio_of};
 pub use cover::{CoverNode, Operand};
 pub use digest::Digest;
 pub use domain::{Domain, DomainError, Interval};

@@ -35,6 +35,11 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
     /// -1, 0 or 1.
     fn sign(&self) -> i8;
 
+    /// The residue modulo [`residue::PRIME`](crate::residue::PRIME) of a finite number; `None` if its denominator is a multiple of the prime.
+    fn residue(&self) -> Option<u64> {
+        self.to_rational().residue()
+    }
+
     /// `self + other`, rounded for doubles.
     fn plus(&self, other: &Self) -> Self;
 
@@ -90,6 +95,10 @@ impl Scalar for Rational {
 
     fn sign(&self) -> i8 {
         self.signum()
+    }
+
+    fn residue(&self) -> Option<u64> {
+        Rational::residue(self)
     }
 
     fn plus(&self, other: &Self) -> Self {

@@ -7,12 +7,12 @@
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
 use fiberscope_core::{
-    Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
-    Strictness,
+    Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Strictness,
 };
 
 use crate::fiber::{Fiber, Ground, describe};
 use crate::limit::Deadline;
+use crate::orbit::lines;
 use crate::rank;
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
@@ -129,38 +129,16 @@ fn zero_column(network: &Network, layer: usize) -> Option<String> {
 }
 
 /// The first pair of rows `(w, b)` that are multiples of each other by a factor of the given sign.
-///
-/// Floats propose: dividing each row by its largest entry gives multiples the same direction up to
-/// rounding errors far below the threshold. Exact cross-multiplication disposes.
 fn multiple_neurons(layer: &Layer, sign: i8) -> Option<(usize, usize)> {
-    const CLOSE: f64 = 1e-9;
-    let row = |i: usize| layer.weight().row(i).iter().copied().chain([layer.bias()[i]]);
-    let direction = |i: usize| -> Option<Vec<f64>> {
-        let largest = row(i).fold(0.0f64, |m, x| if x.abs() > m.abs() { x } else { m });
-        (largest != 0.0).then(|| row(i).map(|x| x / largest).collect())
-    };
-    let mut rows: Vec<(usize, Vec<f64>)> =
-        (0..layer.width()).filter_map(|i| Some((i, direction(i)?))).collect();
-    rows.sort_by(|(_, x), (_, y)| x[0].total_cmp(&y[0]));
-    let mut found: Option<(usize, usize)> = None;
-    for (at, (i, x)) in rows.iter().enumerate() {
-        for (j, y) in rows[at + 1..].iter().take_while(|(_, y)| y[0] - x[0] <= CLOSE) {
-            let close = x.iter().zip(y).all(|(a, b)| (a - b).abs() <= CLOSE);
-            if close && multiple_sign(layer, *i, *j) == Some(sign) {
-                let pair = (*i.min(j), *i.max(j));
-                found = Some(found.map_or(pair, |other| other.min(pair)));
-            }
-        }
-    }
-    found
-}
-
-/// The sign of the `c != 0` with row `j` = `c` times row `i`, if there is one.
-fn multiple_sign(layer: &Layer, i: usize, j: usize) -> Option<i8> {
-    let row = |i: usize| layer.weight().row(i).iter().chain([&layer.bias()[i]]).map(Scalar::to_rational);
-    let (x, y) = row(i).zip(row(j)).find(|(x, _)| !x.is_zero())?;
-    let multiple = !y.is_zero() && row(i).zip(row(j)).all(|(a, b)| &a * &y == &b * &x);
-    multiple.then(|| x.signum() * y.signum())
+    let pairs = lines::groups(layer).into_iter().flat_map(|group| {
+        let of_sign = |i: usize, j: usize| group[i].factor.signum() * group[j].factor.signum() == sign;
+        let pair = |i: usize| {
+            let j = (i + 1..group.len()).find(|&j| of_sign(i, j))?;
+            Some((group[i].unit, group[j].unit))
+        };
+        (0..group.len()).filter_map(pair).min()
+    });
+    pairs.min()
 }
 
 fn identifiability(roles: &[Vec<Role>], hidden: &[Neuron], conditions: &[Condition]) -> Identifiability {

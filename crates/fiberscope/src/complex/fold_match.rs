@@ -8,9 +8,8 @@
 //! Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are all with the same
 //! function.
 
-use fiberscope_core::{Network, Rational, Sign};
+use fiberscope_core::{Network, Rational, Sign, ratio_of};
 
-use crate::orbit::lines::ratio_of;
 use crate::orbit::{LayerRelabelling, Relabelling};
 
 use super::breakpoints::BreakpointComplex;

@@ -20,7 +20,7 @@
 //! of the fiber is given. Of the given parameter only numbers are taken, the rows of its neurons as representatives `(u_i, t_i)`: no roots, no divisions.
 
 use fiberscope_core::{
-    Activation, Condition, HyperplaneRepresentation, Interval, Layer, Matrix, Neuron, Rational,
+    Activation, Condition, HyperplaneRepresentation, Interval, Layer, Matrix, Neuron, Rational, ratio_of,
 };
 
 use super::component::{Counts, FiberComponent, Orientation, Piece};
@@ -28,7 +28,7 @@ use super::coordinates::Coordinates;
 use super::membership::Violation;
 use super::pieces::{Cached, Components};
 use super::pointed::{dot, pointedness};
-use crate::orbit::lines::{self, entries, ratio_of};
+use crate::orbit::lines::{self, entries};
 use crate::rank::rank_at_most;
 
 /// Where a map with one hidden layer is considered.

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use fiberscope_core::{ExactNetwork, Layer, MoveChain, Network, Rational};
+use fiberscope_core::{ExactNetwork, Layer, MoveChain, Network, Rational, ratio_of};
 
-use super::lines::{Line, entries, line, ratio_of};
+use super::lines::{Line, entries, line};
 use super::{LayerRelabelling, Relabelling};
 use crate::limit::Deadline;
 

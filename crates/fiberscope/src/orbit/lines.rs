@@ -6,7 +6,7 @@
 //! exactly.
 
 use fiberscope_core::residue::{PRIME, inverse, multiply, reduce};
-use fiberscope_core::{Layer, Rational};
+use fiberscope_core::{Layer, Rational, Scalar, ratio_of};
 
 /// A row that is `factor` times the first row of its group.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,18 +19,29 @@ pub struct Multiple {
 
 /// The groups of two and more neurons whose rows `(w, b)` are multiples of each other and not zero: sorted
 /// by their first neuron, each in increasing order.
-pub fn groups(layer: &Layer<Rational>) -> Vec<Vec<Multiple>> {
+pub fn groups<S: Scalar>(layer: &Layer<S>) -> Vec<Vec<Multiple>> {
     let known = |unit: usize| line(layer, unit).filter(|line| line.residue.is_some());
     let mut keys: Vec<(Line, usize)> =
         (0..layer.width()).filter_map(|unit| Some((known(unit)?, unit))).collect();
     keys.sort_unstable();
-    let runs = keys.chunk_by(|x, y| x.0 == y.0).filter(|run| run.len() > 1);
-    let exact = |run: &[(Line, usize)]| -> Vec<Multiple> {
-        let multiple =
-            |&(_, unit): &(_, usize)| Some(Multiple { unit, factor: ratio(layer, run[0].1, unit)? });
-        run.iter().filter_map(multiple).collect()
-    };
-    let mut groups: Vec<_> = runs.map(exact).filter(|group| group.len() > 1).collect();
+    let mut groups: Vec<Vec<Multiple>> = Vec::new();
+    for run in keys.chunk_by(|x, y| x.0 == y.0).filter(|run| run.len() > 1) {
+        // Rows with the same number are on one line, but for accidents.
+        let first = groups.len();
+        for &(_, unit) in run {
+            let place = |group: &mut Vec<Multiple>| match neuron_ratio(layer, group[0].unit, unit) {
+                Some(factor) => {
+                    group.push(Multiple { unit, factor });
+                    true
+                }
+                None => false,
+            };
+            if !groups[first..].iter_mut().any(place) {
+                groups.push(vec![Multiple { unit, factor: Rational::ONE }]);
+            }
+        }
+    }
+    groups.retain(|group| group.len() > 1);
     groups.sort_by_key(|group| group[0].unit);
     groups
 }
@@ -48,9 +59,9 @@ pub struct Line {
 }
 
 /// The line of a row; `None` for a row of zeros.
-pub fn line(layer: &Layer<Rational>, unit: usize) -> Option<Line> {
+pub fn line<S: Scalar>(layer: &Layer<S>, unit: usize) -> Option<Line> {
     const BASE: u64 = 0x0123_4567_89ab_cdef % PRIME;
-    let lead = entries(layer, unit).position(|x| !x.is_zero())?;
+    let lead = entries(layer, unit).position(|x| x.sign() != 0)?;
     let mut sum = 0;
     let mut leading = None;
     for x in entries(layer, unit).skip(lead) {
@@ -63,22 +74,13 @@ pub fn line(layer: &Layer<Rational>, unit: usize) -> Option<Line> {
 }
 
 /// The `c` with `(w_other, b_other) = c (w_base, b_base)`, if there is one and row `base` is not zero.
-pub fn ratio(layer: &Layer<Rational>, base: usize, other: usize) -> Option<Rational> {
-    ratio_of(entries(layer, base), entries(layer, other))
-}
-
-/// The `c` with `other = c base`, entry by entry, if there is one and `base` is not zero.
-pub fn ratio_of<'a>(
-    base: impl Iterator<Item = &'a Rational> + Clone,
-    other: impl Iterator<Item = &'a Rational> + Clone,
-) -> Option<Rational> {
-    let (x, y) = base.clone().zip(other.clone()).find(|(x, _)| !x.is_zero())?;
-    let factor = y / x;
-    base.zip(other).all(|(x, y)| &(x * &factor) == y).then_some(factor)
+pub fn neuron_ratio<S: Scalar>(layer: &Layer<S>, base: usize, other: usize) -> Option<Rational> {
+    let row = |unit: usize| entries(layer, unit).map(Scalar::to_rational).collect::<Vec<_>>();
+    ratio_of(row(base).iter(), row(other).iter())
 }
 
 /// The row of a neuron followed by its bias.
-pub fn entries(layer: &Layer<Rational>, unit: usize) -> impl Iterator<Item = &Rational> + Clone {
+pub fn entries<S: Scalar>(layer: &Layer<S>, unit: usize) -> impl Iterator<Item = &S> + Clone {
     layer.weight().row(unit).iter().chain(std::iter::once(&layer.bias()[unit]))
 }
 

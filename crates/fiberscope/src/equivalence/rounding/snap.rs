@@ -19,7 +19,7 @@ use fiberscope_core::{
 use crate::canonical::hidden;
 use crate::limit::Deadline;
 use crate::orbit::directions::{Directions, rows};
-use crate::orbit::lines::ratio;
+use crate::orbit::lines::neuron_ratio;
 use crate::reduce::{FOLD_WORK, ReduceOptions, reduce_until, vanishing_pairs};
 
 /// A network with fewer neurons and nearly the same function.
@@ -189,7 +189,7 @@ fn near_multiples(network: &ExactNetwork, layer: usize, closeness: f64, precisio
             if inverse < 0.0 && !cancels {
                 continue;
             }
-            let exact = ratio(of, i, j);
+            let exact = neuron_ratio(of, i, j);
             let Some(factor) = exact.clone().or_else(|| short(1.0 / inverse, precision)) else { continue };
             taken[j] = true;
             if exact.is_none() {
