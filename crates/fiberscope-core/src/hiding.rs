@@ -1,27 +1,32 @@
 //! Hidden hyperplanes: what the next layer can see of a layer.
 //!
-//! Let layers `l` and `l+1` be ReLU layers. Neuron `j` of layer `l+1`, with weights `w` and bias `b`, reads activations
-//! `a >= 0`. It *sees* neuron `k` of layer `l` if it is active for some `a >= 0` with `a_k = 0`.
+//! Let layers `l` and `l+1` be ReLU layers. Neuron `j` of layer `l+1`, with weights `w` and bias `b`, reads
+//! activations `a >= 0`. It *sees* neuron `k` of layer `l` if it is active for some `a >= 0` with `a_k = 0`.
 //!
-//! **Lemma** [threelayer2026, Section 5]. It does not see `k` iff `b <= 0` and `w[i] <= 0` for all `i != k`. So there are three
-//! kinds of neurons ([`Sight`]): without a positive entry in `(w, b)` it is *dead* and sees nothing; if `w[k]` is the only
-//! positive one, it *hides* `k` and sees every other neuron; else it sees all of them.
-//! *Proof.* If the signs are as stated, `w a + b <= w[k] a_k = 0` where `a_k = 0`. If `b > 0`, it is active at `a = 0`, and if
-//! `w[i] > 0`, at a large multiple of the unit vector `e_i`; both have `a_k = 0`. QED.
+//! **Lemma** [threelayer2026, Section 5]. It does not see `k` iff `b <= 0` and `w[i] <= 0` for all `i != k`.
+//! So there are three kinds of neurons ([`Sight`]): without a positive entry in `(w, b)` it is *dead* and
+//! sees nothing; if `w[k]` is the only positive one, it *hides* `k` and sees every other neuron; else it sees
+//! all of them. *Proof.* If the signs are as stated, `w a + b <= w[k] a_k = 0` where `a_k = 0`. If `b > 0`,
+//! it is active at `a = 0`, and if `w[i] > 0`, at a large multiple of the unit vector `e_i`; both have
+//! `a_k = 0`. QED.
 //!
-//! Layer `l+1` *hides* `k` if each of its neurons is dead or hides `k`, and not all are dead. A neuron that hides `k` is active
-//! only where `z_k > 0`, where `relu(z_k)` is `z_k`: the bend of neuron `k` is never seen. Hence, with the same function,
+//! Layer `l+1` *hides* `k` if each of its neurons is dead or hides `k`, and not all are dead. A neuron that
+//! hides `k` is active only where `z_k > 0`, where `relu(z_k)` is `z_k`: the bend of neuron `k` is never
+//! seen. Hence, with the same function,
 //!
-//! - *translation*: `b_l[k] += t`, `b_{l+1}[j] -= t w_j[k]` for every `t >= t_min = max_j b_{l+1}[j] / w_j[k]`, the maximum over the
-//!   neurons that hide `k` ([`least_translation`]); these still hide it, as their biases stay `<= 0`. Neurons with `w_j[k] = 0` are
+//! - *translation*: `b_l[k] += t`, `b_{l+1}[j] -= t w_j[k]` for every
+//!   `t >= t_min = max_j b_{l+1}[j] / w_j[k]`, the maximum over the neurons that hide `k`
+//!   ([`least_translation`]); these still hide it, as their biases stay `<= 0`. Neurons with `w_j[k] = 0` are
 //!   not concerned and may see what they like.
-//! - *flip* of any `i != k`, if one neuron `j` is not dead: `relu(z_i) = z_i + relu(-z_i)`, and `z_k` takes `w_j[i] z_i / w_j[k]` over.
+//! - *flip* of any `i != k`, if one neuron `j` is not dead: `relu(z_i) = z_i + relu(-z_i)`, and `z_k` takes
+//!   `w_j[i] z_i / w_j[k]` over.
 //!
-//! **Converse.** Where layer `l` maps onto the orthant, a neuron `j` that sees `k` and is connected to it changes under the
-//! translation by any `t > 0`: take `a >= 0` with `a_k = 0` at which it is active and `z_k` far below zero; only its bias moves.
-//! The same point shows that flips change it.
+//! **Converse.** Where layer `l` maps onto the orthant, a neuron `j` that sees `k` and is connected to it
+//! changes under the translation by any `t > 0`: take `a >= 0` with `a_k = 0` at which it is active and `z_k`
+//! far below zero; only its bias moves. Flips of neurons that it is connected to change it likewise.
 //!
-//! How much is asked beyond that is a [`Strictness`]: the paper's definition has strict signs, which generic parameters have.
+//! How much is asked beyond that is a [`Strictness`]: the paper's definition has strict signs, which generic
+//! parameters have.
 
 use crate::{Activation, Layer, Network, Rational, Scalar};
 
@@ -69,10 +74,11 @@ impl Sight {
 pub enum Strictness {
     /// Each is dead or hides the neuron, and not all are dead: the hyperplane can be translated.
     Weak,
-    /// Each hides the neuron, none is dead: what is left of [`Strictness::Weak`] when dead neurons are dropped.
+    /// Each hides the neuron, none is dead: what is left of [`Strictness::Weak`] when dead neurons are
+    /// dropped.
     Alive,
-    /// Each hides the neuron and has no zero among its weights and its bias: the paper's definition, which parameters nearby
-    /// satisfy, too.
+    /// Each hides the neuron and has no zero among its weights and its bias: the paper's definition, which
+    /// parameters nearby satisfy, too.
     Strict,
 }
 
@@ -120,7 +126,8 @@ impl<S: Scalar> Network<S> {
     }
 }
 
-/// `t_min = max_j b[j] / w_j[k]`, from the biases of the neurons that hide `k` and their weights on it; `None` if there are none.
+/// `t_min = max_j b[j] / w_j[k]`, from the biases of the neurons that hide `k` and their weights on it;
+/// `None` if there are none.
 pub fn least_translation<'a>(
     neurons: impl Iterator<Item = (&'a Rational, &'a Rational)>,
 ) -> Option<Rational> {

@@ -35,7 +35,8 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
     /// -1, 0 or 1.
     fn sign(&self) -> i8;
 
-    /// The residue modulo [`residue::PRIME`](crate::residue::PRIME) of a finite number; `None` if its denominator is a multiple of the prime.
+    /// The residue modulo [`residue::PRIME`](crate::residue::PRIME) of a finite number; `None` if its
+    /// denominator is a multiple of the prime.
     fn residue(&self) -> Option<u64> {
         self.to_rational().residue()
     }

@@ -9,8 +9,8 @@ use rand_chacha::ChaCha8Rng;
 
 const WIDTH: usize = 3;
 
-/// Three inputs, the identity as first layer (so that it maps onto the orthant), a layer of small integers (mostly negative, so
-/// that all kinds of neurons are frequent), and its neurons as outputs.
+/// Three inputs, the identity as first layer (so that it maps onto the orthant), a layer of small integers
+/// (mostly negative, so that all kinds of neurons are frequent), and its neurons as outputs.
 fn network(rng: &mut ChaCha8Rng, neurons: usize) -> ExactNetwork {
     let unit = |i: usize, j: usize| Rational::from(i64::from(i == j));
     let positive = rng.random_range(0..WIDTH);
@@ -130,7 +130,8 @@ fn a_translation_keeps_the_function_iff_no_connected_neuron_sees_it() {
     assert!(counts.iter().all(|&count| count > 50), "{counts:?}");
 }
 
-/// Law: behind one neuron that is connected to both, flipping `i` across `k` keeps the function iff the neuron hides `k`.
+/// Law: behind one neuron that is connected to both, flipping `i` across `k` keeps the function iff the
+/// neuron hides `k`.
 #[test]
 fn a_flip_keeps_the_function_iff_the_neuron_is_hidden() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);

@@ -81,8 +81,8 @@ fn largest_ranks(fiber: &Fiber) -> Option<Condition> {
     Some(Condition { statement, holds: detail.is_none(), detail })
 }
 
-/// The neurons that the next layer hides. (The paper asks for strict signs, which generic parameters have; the translation needs no
-/// more than this.)
+/// The neurons that the next layer hides. (The paper asks for strict signs, which generic parameters have;
+/// the translation needs no more than this.)
 fn hidden_neurons(network: &Network) -> Vec<Neuron> {
     let hidden_in =
         |layer: usize| network.hidden_unit(layer, Strictness::Weak).map(|unit| Neuron { layer, unit });

@@ -1,4 +1,5 @@
-//! Laws of the orbit of permutations and positive scalings: the matchers agree with each other and with trying everything.
+//! Laws of the orbit of permutations and positive scalings: the matchers agree with each other and with
+//! trying everything.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -22,7 +23,7 @@ fn the_matchers_agree_on_twins() {
         assert!(rows_tell(&a));
         let found = find(&exact_a, &exact_b).unwrap();
         assert!(found.turns(&exact_b, &exact_a));
-        assert_eq!(propose(&a, &twin.network).unwrap(), found.moves());
+        assert_eq!(propose(&a, &twin.network).unwrap(), found);
         let near = find_near(&a, &twin.network, &Deadline::NEVER).unwrap();
         assert_eq!((near.relabelling, near.relative), (found.clone(), Rational::ZERO));
         let matching = match_layers(&exact_a, &exact_b, &Deadline::NEVER).unwrap();
@@ -46,7 +47,8 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     }
 }
 
-/// A layer of small integers, where rows on one ray, on one line and of zeros are frequent, as one hidden layer.
+/// A layer of small integers, where rows on one ray, on one line and of zeros are frequent, as one hidden
+/// layer.
 fn small(rng: &mut impl rand::Rng) -> ExactNetwork {
     let mut number = || Rational::from(rng.random_range(-1..=1i64));
     let weight = Matrix::from_fn(3, 1, |_, _| number());
@@ -56,7 +58,8 @@ fn small(rng: &mut impl rand::Rng) -> ExactNetwork {
     Network::new(vec![Layer::new(weight, bias, Activation::Relu), output]).unwrap()
 }
 
-/// The rows of one layer: a matching is found iff some permutation makes every row a positive multiple of its partner.
+/// The rows of one layer: a matching is found iff some permutation makes every row a positive multiple of its
+/// partner.
 #[test]
 fn rows_are_matched_iff_a_permutation_matches_them() {
     let mut rng = rng(31);

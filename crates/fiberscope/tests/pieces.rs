@@ -296,9 +296,9 @@ fn the_list_is_that_of_brute_force() {
     );
 }
 
-/// Law: the ranks of products without the linear neurons count, too. Two visible neurons are given parallel hyperplanes, or
-/// outgoing weights that are multiples of each other, or (last) parallel hyperplanes and opposite outgoing weights, which cancel
-/// for one output where both neurons are turned or none is.
+/// Law: the ranks of products without the linear neurons count, too. Two visible neurons are given parallel
+/// hyperplanes, or outgoing weights that are multiples of each other, or (last) parallel hyperplanes and
+/// opposite outgoing weights, which cancel for one output where both neurons are turned or none is.
 #[test]
 fn visible_neurons_alone_have_masked_products_too() {
     let mut rng = rng(29);
@@ -333,7 +333,8 @@ fn visible_neurons_alone_have_masked_products_too() {
                 _ => x,
             });
             let fiber = covered(&changed);
-            // Where both neurons turned round cancel, the function may be that of networks that hide a hyperplane.
+            // Where both neurons turned round cancel, the function may be that of networks that hide a
+            // hyperplane.
             if fiber.layer().is_none() {
                 continue;
             }

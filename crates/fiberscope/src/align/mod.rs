@@ -12,7 +12,8 @@
 //! layer; the layers are improved in turn until none changes. The distance never grows, but the result
 //! is a local minimum: several starts are made and the best is kept. If `A` and `B` are related by
 //! permutation and scaling exactly, the relation is found first and the distance is zero; if they are up to the
-//! rounding of their parameters, the real factors are found next ([`find_near`]), and the result says how far apart the parameters are.
+//! rounding of their parameters, the real factors are found next ([`find_near`]), and the result says how far
+//! apart the parameters are.
 //!
 //! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
 

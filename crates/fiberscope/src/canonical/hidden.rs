@@ -1,9 +1,10 @@
 //! Hidden hyperplanes in normal form.
 //!
-//! If layer `l+1` hides neuron `k` of layer `l` and none of its neurons is dead, neuron `k` may be translated by any
-//! `t >= t_min`, and if layer `l+1` has one neuron only, the other neurons of layer `l` may be flipped
-//! ([`fiberscope_core::Strictness`], [threelayer2026, Section 5]). The normal form has `t_min = 0` and, of each neuron and its
-//! flip, the one that is dead by signs or else the one whose first nonzero entry is positive.
+//! If layer `l+1` hides neuron `k` of layer `l` and none of its neurons is dead, neuron `k` may be translated
+//! by any `t >= t_min`, and if layer `l+1` has one neuron only, the other neurons of layer `l` may be flipped
+//! ([`fiberscope_core::Strictness`], [threelayer2026, Section 5]). The normal form has `t_min = 0` and, of
+//! each neuron and its flip, the one that is dead by signs or else the one whose first nonzero entry is
+//! positive.
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Move, Rational, Strictness, least_translation};
 

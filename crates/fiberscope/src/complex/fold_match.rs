@@ -1,12 +1,12 @@
 //! The relabelling between two networks with the same function, read off where they bend.
 //!
-//! Where neuron `h` of the first network is the only one that is zero and the function bends, a general network with the same
-//! function has one neuron `g` that is zero, too. The affine functions of `h` and `g` there are multiples of each other, and the
-//! factor is the scale. What is found is checked exactly ([`Relabelling::turns`]). Where the second network is smooth, the
-//! functions differ.
+//! Where neuron `h` of the first network is the only one that is zero and the function bends, a general
+//! network with the same function has one neuron `g` that is zero, too. The affine functions of `h` and `g`
+//! there are multiples of each other, and the factor is the scale. What is found is checked exactly
+//! ([`Relabelling::turns`]). Where the second network is smooth, the functions differ.
 //!
-//! Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are all with the same
-//! function.
+//! Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are
+//! all with the same function.
 
 use fiberscope_core::{Network, Rational, Sign, ratio_of};
 
@@ -30,7 +30,8 @@ pub enum FoldMatch {
     Open(String),
 }
 
-/// Matches the neurons of two networks by where their functions bend; the complex is that of the first network.
+/// Matches the neurons of two networks by where their functions bend; the complex is that of the first
+/// network.
 pub fn match_folds(
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
@@ -101,7 +102,8 @@ enum Hit {
 }
 
 impl Other {
-    /// The neuron that is zero on a facet of the first network, and the factor that makes the first network's neuron of it.
+    /// The neuron that is zero on a facet of the first network, and the factor that makes the first network's
+    /// neuron of it.
     fn neuron_on(&self, complex: &PolyhedralComplex, facet: &WeightedFacet) -> Hit {
         let d = complex.factor_dimension();
         let signs = &complex.cells[d - 1][facet.facet].signs;

@@ -66,7 +66,8 @@ pub struct FiberCount {
     pub generic: Option<u64>,
     /// The largest dimension of a piece; `None` if all are empty.
     pub dimension: Option<usize>,
-    /// The largest dimension of a generic piece; `None` if all of these are empty, or it is not known which they are.
+    /// The largest dimension of a generic piece; `None` if all of these are empty, or it is not known which
+    /// they are.
     pub generic_dimension: Option<usize>,
 }
 

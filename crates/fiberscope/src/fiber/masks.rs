@@ -6,9 +6,10 @@
 //! P_{S,T} = sum_{i in T} s_i a_i u_i^T,      s_i = 1 if i is in S, else -1,
 //! ```
 //!
-//! and a generic parameter has `rank P_{S,T} = min(m, d, |T|)` for all `T`. Up to `min(m, d)` neurons that asks for independent
-//! weights `a_i` and independent normals `u_i`, whatever the signs: two visible hyperplanes that are parallel are enough to break
-//! it. The products of more neurons depend on the signs, as terms may cancel.
+//! and a generic parameter has `rank P_{S,T} = min(m, d, |T|)` for all `T`. Up to `min(m, d)` neurons that
+//! asks for independent weights `a_i` and independent normals `u_i`, whatever the signs: two visible
+//! hyperplanes that are parallel are enough to break it. The products of more neurons depend on the signs, as
+//! terms may cancel.
 
 use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
@@ -61,7 +62,8 @@ pub(super) struct Products<'a> {
 }
 
 impl Products<'_> {
-    /// The masks whose product has too small a rank, with the signs of one orientation or with all signs; `None` if there are too many.
+    /// The masks whose product has too small a rank, with the signs of one orientation or with all signs;
+    /// `None` if there are too many.
     pub fn deficient(&self, orientation: Option<&Orientation>) -> Option<Vec<Mask>> {
         let mut found = Vec::new();
         let zero = vec![0; self.shape.0 * self.shape.1];
@@ -69,7 +71,8 @@ impl Products<'_> {
         Some(found)
     }
 
-    /// Goes through the masks that continue one whose first `at` neurons are chosen; `sum` is the residue of its product.
+    /// Goes through the masks that continue one whose first `at` neurons are chosen; `sum` is the residue of
+    /// its product.
     fn walk(
         &self,
         at: usize,

@@ -1,10 +1,11 @@
 //! The list of pieces of a fiber, and which of them are generic.
 //!
-//! **Which pieces are generic.** In a generic parameter every product `V_D W_D` of the two layers has the largest possible rank,
-//! `min(m, d, |D|)`, for every set `D` of neurons that a mask keeps (masks of inputs and outputs are not looked at). Take a point
-//! of piece `(S, l')` and a mask that keeps the visible neurons in a set `T`. If it keeps all linear neurons, the product is
-//! `M_{S'}` for the orientation `S' = S xor T` (turning the neurons of `T` round moves what they contribute into the affine
-//! part); if it keeps none of them, it is `P_{S,T}` (module `masks`). So all generic parameters lie in the pieces with
+//! **Which pieces are generic.** In a generic parameter every product `V_D W_D` of the two layers has the
+//! largest possible rank, `min(m, d, |D|)`, for every set `D` of neurons that a mask keeps (masks of inputs
+//! and outputs are not looked at). Take a point of piece `(S, l')` and a mask that keeps the visible neurons
+//! in a set `T`. If it keeps all linear neurons, the product is `M_{S'}` for the orientation `S' = S xor T`
+//! (turning the neurons of `T` round moves what they contribute into the affine part); if it keeps none of
+//! them, it is `P_{S,T}` (module `masks`). So all generic parameters lie in the pieces with
 //!
 //! ```text
 //! (1)  rank M_{S'}  = min(m, d, |S xor S'| + l')   for every orientation S',
@@ -13,20 +14,23 @@
 //!
 //! and these are called generic.
 //!
-//! **Lemma.** Then the product has the largest rank for every mask at a general point of the piece. *Proof.* A dead neuron adds a
-//! general matrix of rank one. Let the mask keep `T` and `q` of the `l'` linear neurons, `0 < q < l'`, and let `l' = rho`: with
-//! `M_S = B C`, `B` injective and `C` onto, `V_Lin W_Lin = (B G^-1)(G C)`, and the product is `X = B Q C + P_{S,T}` for a general
-//! idempotent `Q` of rank `q`. If `q + |T| <= k`: by (1) the columns of `B` and the weights of `T` span at least `q + |T|`
-//! dimensions, by (2) the weights of `T` are independent, so `q` general vectors in the image of `B` are independent of them; the
-//! same holds for the rows. If `|T| >= k`: restricted to `k` general inputs and outputs `P` is invertible by (2), and
-//! `det X = det P det(1 + y Z x)` with `Q = x y`, `Z = C P^-1 B`; `1 + Z` is invertible as `P + M_S` is by (1), so that its
-//! compression `y (1 + Z) x` to general `q` dimensions is. If `|T| < k < q + |T|`, take `k - |T|` of the linear neurons to `P`.
-//! For `l' > rho = k` let the others have no weights. QED.
+//! **Lemma.** Then the product has the largest rank for every mask at a general point of the piece. *Proof.*
+//! A dead neuron adds a general matrix of rank one. Let the mask keep `T` and `q` of the `l'` linear neurons,
+//! `0 < q < l'`, and let `l' = rho`: with `M_S = B C`, `B` injective and `C` onto,
+//! `V_Lin W_Lin = (B G^-1)(G C)`, and the product is `X = B Q C + P_{S,T}` for a general idempotent `Q` of
+//! rank `q`. If `q + |T| <= k`: by (1) the columns of `B` and the weights of `T` span at least `q + |T|`
+//! dimensions, by (2) the weights of `T` are independent, so `q` general vectors in the image of `B` are
+//! independent of them; the same holds for the rows. If `|T| >= k`: restricted to `k` general inputs and
+//! outputs `P` is invertible by (2), and `det X = det P det(1 + y Z x)` with `Q = x y`, `Z = C P^-1 B`;
+//! `1 + Z` is invertible as `P + M_S` is by (1), so that its compression `y (1 + Z) x` to general `q`
+//! dimensions is. If `|T| < k < q + |T|`, take `k - |T|` of the linear neurons to `P`. For `l' > rho = k` let
+//! the others have no weights. QED.
 //!
-//! Let `S_0` be the orientation with the smallest rank `rho_0` and `k = min(m, d)`. If `rho_0 = k`, (1) holds in all pieces. If
-//! `rho_0 < k`, the equation for `S' = S_0` asks for `|S xor S_0| + l' = rho_0 <= rank M_S <= l'`, so that no piece but
-//! `(S_0, rho_0)` can be generic; (1) holds there if the orientations of smaller rank than `k` are those at distances
-//! `j < k - rho_0` of `S_0`, with the ranks `rho_0 + j`. Without linear neurons (1) contains (2).
+//! Let `S_0` be the orientation with the smallest rank `rho_0` and `k = min(m, d)`. If `rho_0 = k`, (1) holds
+//! in all pieces. If `rho_0 < k`, the equation for `S' = S_0` asks for
+//! `|S xor S_0| + l' = rho_0 <= rank M_S <= l'`, so that no piece but `(S_0, rho_0)` can be generic; (1)
+//! holds there if the orientations of smaller rank than `k` are those at distances `j < k - rho_0` of `S_0`,
+//! with the ranks `rho_0 + j`. Without linear neurons (1) contains (2).
 
 use std::sync::OnceLock;
 

@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use fiberscope_core::{Layer, Matrix, MoveChain, Network, Rational};
+use fiberscope_core::{Layer, Matrix, Network, Rational};
 use rayon::prelude::*;
 
-use super::LayerRelabelling;
+use super::{LayerRelabelling, Relabelling};
 
 /// The relabelling of a layer, for the columns of the next one.
 #[derive(Default)]
@@ -20,22 +20,22 @@ struct Labels {
     shrink: Vec<f64>,
 }
 
-/// Permutations and scalings of `B` that may make it equal to `A`.
-pub fn propose(a: &Network, b: &Network) -> Option<MoveChain> {
+/// The relabelling that may turn `B` into `A`.
+pub fn propose(a: &Network, b: &Network) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;
     }
-    let mut moves = MoveChain::default();
+    let mut found = Relabelling::default();
     let mut before: Option<Labels> = None;
-    for (layer, (rows_a, rows_b)) in a.hidden_layers().iter().zip(b.hidden_layers()).enumerate() {
+    for (rows_a, rows_b) in a.hidden_layers().iter().zip(b.hidden_layers()) {
         if rows_a.activation() != rows_b.activation() {
             return None;
         }
         let labels = match_rows(rows_a, rows_b, before.as_ref())?;
-        moves = moves.compose(labels.relabelling.moves(layer));
+        found.layers.push(labels.relabelling.clone());
         before = Some(labels);
     }
-    Some(moves)
+    Some(found)
 }
 
 fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
@@ -156,7 +156,7 @@ mod tests {
             let a = network(&[[3, 8, 5, 2], [5, 1, 9, 1], [1, 20, 20, 3]][seed as usize % 3], seed);
             let b = relabel(&a, seed).network;
             let mut found = b.to_exact();
-            propose(&a, &b).unwrap().apply(&mut found, &Domain::Space).unwrap();
+            propose(&a, &b).unwrap().moves().apply(&mut found, &Domain::Space).unwrap();
             assert_eq!(found, a.to_exact());
         }
     }
@@ -169,7 +169,7 @@ mod tests {
         Move::Scale { layer: 0, factors }.apply(&mut scaled, &Domain::Space).unwrap();
         let (b, _) = scaled.to_f64().unwrap();
         // Rounding makes B another network, but the proposal names the right partners.
-        let moves = propose(&a, &b).unwrap();
+        let moves = propose(&a, &b).unwrap().moves();
         let Move::Scale { factors, .. } = &moves.moves()[0] else { panic!("{moves:?}") };
         assert!((factors[3].to_f64() - 1.0 / 7.0).abs() < 1e-12);
     }
@@ -181,6 +181,6 @@ mod tests {
         assert!(propose(&a, &network(&[3, 5, 2], 1)).is_none());
         let zeros = a.map(|_| 0.0).unwrap();
         assert!(propose(&a, &zeros).is_none());
-        assert!(propose(&zeros, &zeros).unwrap().is_empty());
+        assert!(propose(&zeros, &zeros).unwrap().moves().is_empty());
     }
 }

@@ -1,8 +1,9 @@
 //! Rows matched exactly, up to permutation and positive scaling.
 //!
-//! Row `j` of `B` is a partner of row `i` of `A` iff `c (w_j, b_j) = (w_i, b_i)` for a rational `c > 0` (1 for rows of zeros).
-//! Lines modulo a prime propose, exact arithmetic disposes. Each row of `A`, in order, takes its first partner that is still
-//! free: partners of one row are partners of each other's rows, so that this finds a matching of the layer if there is one.
+//! Row `j` of `B` is a partner of row `i` of `A` iff `c (w_j, b_j) = (w_i, b_i)` for a rational `c > 0` (1
+//! for rows of zeros). Lines modulo a prime propose, exact arithmetic disposes. Each row of `A`, in order,
+//! takes its first partner that is still free: partners of one row are partners of each other's rows, so that
+//! this finds a matching of the layer if there is one.
 
 use std::collections::HashMap;
 
@@ -12,8 +13,8 @@ use super::lines::{Line, entries, line};
 use super::{LayerRelabelling, Relabelling};
 use crate::limit::Deadline;
 
-/// The relabelling that turns `B` into `A`. Where several rows of a layer lie on one ray, only one order of them is tried; if
-/// the rows tell the neurons apart ([`rows_tell`]), none is missed.
+/// The relabelling that turns `B` into `A`. Where several rows of a layer lie on one ray, only one order of
+/// them is tried; if the rows tell the neurons apart ([`rows_tell`]), none is missed.
 pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;
@@ -27,7 +28,8 @@ pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
     (network == *a).then_some(found)
 }
 
-/// Whether the rows of every hidden layer tell its neurons apart: none is zero, none a positive multiple of another.
+/// Whether the rows of every hidden layer tell its neurons apart: none is zero, none a positive multiple of
+/// another.
 pub fn rows_tell(network: &Network) -> bool {
     network.to_exact().hidden_layers().iter().all(|layer| {
         let alone = partners(layer, layer).iter().all(|partners| partners.len() == 1);
@@ -45,7 +47,8 @@ pub struct Matching {
     pub prefix: usize,
 }
 
-/// Permutes and scales the hidden layers of `B`, first to last, until one does not match `A`'s. `None` if the deadline comes first.
+/// Permutes and scales the hidden layers of `B`, first to last, until one does not match `A`'s. `None` if the
+/// deadline comes first.
 pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> Option<Matching> {
     let mut matching = Matching { network: b.clone(), moves: MoveChain::default(), prefix: 0 };
     let hidden = a.hidden_depth().min(b.hidden_depth());

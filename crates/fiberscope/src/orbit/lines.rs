@@ -48,8 +48,10 @@ pub fn groups<S: Scalar>(layer: &Layer<S>) -> Vec<Vec<Multiple>> {
 
 /// What multiples of a row have in common.
 ///
-/// Rows on one line have the same `Line` unless one of them has an entry without residue or a first entry with residue 0, whose numerator or denominator
-/// is a multiple of the prime. In networks of doubles, and in what scaling by quotients of their entries makes of them, there are none: the prime is larger than all mantissas.
+/// Rows on one line have the same `Line` unless one of them has an entry without residue or a first entry
+/// with residue 0, whose numerator or denominator is a multiple of the prime. In networks of doubles, and in
+/// what scaling by quotients of their entries makes of them, there are none: the prime is larger than all
+/// mantissas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line {
     /// The place of the first entry that is not zero.

@@ -1,17 +1,19 @@
 //! The orbit of a network under permutations and positive scalings of its hidden neurons.
 //!
-//! Let `g = D P` with a permutation matrix `P` and a diagonal matrix `D > 0`. Replacing `(W_l, b_l, W_{l+1})` by
-//! `(g W_l, g b_l, W_{l+1} g^{-1})` keeps the function if layer `l` is a ReLU layer (and, for every invertible `D`, if it has
-//! identity activation) [rolnick2020reverse, Lemma 1]. The products of these groups over the hidden layers act on the
-//! parameters; an element is a *relabelling*, the parameters that relabellings make of `theta` are its *orbit*. For some networks
-//! of every non-increasing architecture the orbit is the whole fiber [phuong2020functional, Theorem 1].
+//! Let `g = D P` with a permutation matrix `P` and a diagonal matrix `D > 0`. Replacing `(W_l, b_l, W_{l+1})`
+//! by `(g W_l, g b_l, W_{l+1} g^{-1})` keeps the function if layer `l` is a ReLU layer (and, for every
+//! invertible `D`, if it has identity activation) [rolnick2020reverse, Lemma 1]. The products of these groups
+//! over the hidden layers act on the parameters; an element is a *relabelling*, the parameters that
+//! relabellings make of `theta` are its *orbit*. For some networks of every non-increasing architecture the
+//! orbit is the whole fiber [phuong2020functional, Theorem 1].
 //!
-//! Is `A` in the orbit of `B`? Layer by layer from the first: with the columns ordered and scaled as the layer before demands,
-//! each row `(w, b)` of `A` must be a positive multiple of one of `B`, its *partner*, each of these once. Where no two rows of
-//! a layer lie on one ray there is at most one relabelling, and this finds it. The algorithms differ in what they compare:
+//! Is `A` in the orbit of `B`? Layer by layer from the first: with the columns ordered and scaled as the
+//! layer before demands, each row `(w, b)` of `A` must be a positive multiple of one of `B`, its *partner*,
+//! each of these once. Where no two rows of a layer lie on one ray there is at most one relabelling, and this
+//! finds it. The algorithms differ in what they compare:
 //!
-//! - [`find`] (all layers), [`match_layers`] (as many as match), [`match_rows`], [`partners`]: rationals, exactly. Rows with the same
-//!   line modulo a prime ([`lines`]) are compared.
+//! - [`find`] (all layers), [`match_layers`] (as many as match), [`match_rows`], [`partners`]: rationals,
+//!   exactly. Rows with the same line modulo a prime ([`lines`]) are compared.
 //! - [`propose`]: doubles, as they are; fast for large networks. What it proposes must be checked.
 //! - [`find_near`]: doubles up to rounding, with the factors that were meant.
 //! - [`crate::align`]: the nearest element of the orbit, whether or not it is near.
@@ -33,7 +35,8 @@ pub use exact::{Matching, factor, find, match_layers, match_rows, partners, rows
 pub use near::{NearRelabelling, find_near, relative_difference};
 pub use random::{Twin, relabel};
 
-/// A relabelling of one hidden layer of `B`: the new neuron `i` is neuron `order[i]` of `B` times `factors[i]`.
+/// A relabelling of one hidden layer of `B`: the new neuron `i` is neuron `order[i]` of `B` times
+/// `factors[i]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerRelabelling<S = Rational> {
     /// For every new neuron its partner in `B`.

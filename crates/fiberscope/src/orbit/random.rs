@@ -1,6 +1,7 @@
 //! A random element of the orbit.
 //!
-//! With powers of two for factors the new parameters are doubles again, so that the twin is exactly the same function.
+//! With powers of two for factors the new parameters are doubles again, so that the twin is exactly the same
+//! function.
 
 use fiberscope_core::{Activation, Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
 use rand::{Rng, RngExt, SeedableRng};
@@ -39,7 +40,8 @@ fn shuffle(rng: &mut impl Rng, n: usize) -> Vec<usize> {
     order
 }
 
-/// Relabels in exact arithmetic. Should scaling have left the doubles (by underflow or overflow), the scalings are left out.
+/// Relabels in exact arithmetic. Should scaling have left the doubles (by underflow or overflow), the
+/// scalings are left out.
 fn twin(network: &Network, mut relabelling: Relabelling) -> Twin {
     let apply = |chain: &MoveChain| {
         let mut exact = network.to_exact();
