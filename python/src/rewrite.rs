@@ -201,6 +201,6 @@ pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
         return Err(raise(py, &anyhow::anyhow!("the network has no parameters")));
     }
     let network = Arc::clone(&net.network);
-    let twin = work(py, &terms, move |watch| Ok(fiberscope::symmetry::relabel(&network, watch.seed)))?;
+    let twin = work(py, &terms, move |watch| Ok(fiberscope::orbit::relabel(&network, watch.seed)))?;
     Ok((Net::computed(twin.network, &format!("{}, relabelled", net.name)), twin.certificate.to_json()))
 }

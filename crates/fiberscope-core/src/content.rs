@@ -1,4 +1,4 @@
-//! The content of a vector of rationals: one representative on every ray.
+//! Multiples of a vector of rationals: the factor between two of them, and one representative on every ray.
 //!
 //! A vector `x` other than zero is `g 2^k` times a vector `y` of dyadic numbers whose odd parts have no common divisor, with `g > 0`
 //! a fraction of odd integers, and `k` such that the largest entry of `y` has absolute value in `[1, 2)`. Both are unique,
@@ -45,6 +45,24 @@ pub fn content<'a>(numbers: impl Iterator<Item = &'a Rational> + Clone) -> Optio
     let odd = Rational::from_big_parts(IBig::from(common?), denominator, 0);
     let (n, d, e) = (&largest?.1.abs() / &odd).to_big_parts();
     Some(&odd * &Rational::dyadic(1, floor_log2(&n.unsigned_abs(), &d, e)))
+}
+
+/// The `c` with `other = c base`, entry by entry, if there is one and `base` is not zero.
+///
+/// ```
+/// use fiberscope_core::{Rational, ratio_of};
+///
+/// let [row, double, other] = [[1, -3], [2, -6], [2, 6]].map(|row| row.map(Rational::from));
+/// assert_eq!(ratio_of(row.iter(), double.iter()), Some(Rational::from(2)));
+/// assert_eq!(ratio_of(row.iter(), other.iter()), None);
+/// ```
+pub fn ratio_of<'a>(
+    base: impl Iterator<Item = &'a Rational> + Clone,
+    other: impl Iterator<Item = &'a Rational> + Clone,
+) -> Option<Rational> {
+    let (x, y) = base.clone().zip(other.clone()).find(|(x, _)| !x.is_zero())?;
+    let factor = y / x;
+    base.zip(other).all(|(x, y)| &(x * &factor) == y).then_some(factor)
 }
 
 /// The exponent of the largest power of two that is at most `n 2^e / d`.

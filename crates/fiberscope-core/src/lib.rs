@@ -10,6 +10,7 @@ mod digest;
 mod domain;
 mod evaluate;
 mod exact;
+mod hiding;
 mod hyperplane;
 mod matrix;
 mod moves;
@@ -29,12 +30,13 @@ mod testing;
 mod twofold;
 
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
-pub use content::content;
+pub use content::{content, ratio_of};
 pub use cover::{CoverNode, Operand};
 pub use digest::Digest;
 pub use domain::{Domain, DomainError, Interval};
 pub use evaluate::InputError;
 pub use exact::ExactEvaluator;
+pub use hiding::{Sight, Strictness, hidden_unit, least_translation};
 pub use hyperplane::{HyperplaneRepresentation, WeightedHyperplane};
 pub use matrix::Matrix;
 pub use moves::{

@@ -32,6 +32,15 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
     /// The exact value of a finite number.
     fn to_rational(&self) -> Rational;
 
+    /// -1, 0 or 1.
+    fn sign(&self) -> i8;
+
+    /// The residue modulo [`residue::PRIME`](crate::residue::PRIME) of a finite number; `None` if its
+    /// denominator is a multiple of the prime.
+    fn residue(&self) -> Option<u64> {
+        self.to_rational().residue()
+    }
+
     /// `self + other`, rounded for doubles.
     fn plus(&self, other: &Self) -> Self;
 
@@ -63,6 +72,10 @@ impl Scalar for f64 {
         Rational::from_f64(*self).expect("only finite numbers have an exact value")
     }
 
+    fn sign(&self) -> i8 {
+        i8::from(*self > 0.0) - i8::from(*self < 0.0)
+    }
+
     fn plus(&self, other: &Self) -> Self {
         self + other
     }
@@ -79,6 +92,14 @@ impl Scalar for Rational {
 
     fn to_rational(&self) -> Rational {
         self.clone()
+    }
+
+    fn sign(&self) -> i8 {
+        self.signum()
+    }
+
+    fn residue(&self) -> Option<u64> {
+        Rational::residue(self)
     }
 
     fn plus(&self, other: &Self) -> Self {

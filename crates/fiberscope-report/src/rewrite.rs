@@ -166,7 +166,7 @@ impl WrittenForm {
         let rounding = if exact {
             Rational::ZERO
         } else {
-            fiberscope::align::relative_difference(&canonical.network, &network.to_exact())
+            fiberscope::orbit::relative_difference(&canonical.network, &network.to_exact())
         };
         Ok(WrittenForm { network, rounding })
     }

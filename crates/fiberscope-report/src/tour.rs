@@ -7,7 +7,7 @@ use crate::page::{Page, Section};
 use crate::{Svg, anatomy, certificate};
 use anyhow::Context;
 use fiberscope::anatomy::examine;
-use fiberscope::symmetry::relabel;
+use fiberscope::orbit::relabel;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Claim, Domain, Network};
 use fiberscope_io::zoo;

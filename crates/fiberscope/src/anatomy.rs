@@ -6,10 +6,13 @@
 //! scalings of the given ones, so the network is not identifiable. The converse holds for generic parameters of one hidden layer and of three
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
-use fiberscope_core::{Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Scalar};
+use fiberscope_core::{
+    Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Strictness,
+};
 
 use crate::fiber::{Condition, Fiber, FiberFacts, Ground, Identifiability, describe};
 use crate::limit::Deadline;
+use crate::orbit::lines;
 use crate::rank;
 
 /// The anatomy of a network on a domain: facts, each of them proved, and what follows from them.
@@ -107,33 +110,12 @@ fn largest_ranks(fiber: &Fiber) -> Option<Condition> {
     Some(Condition { statement, holds: detail.is_none(), detail })
 }
 
-/// The neurons that the next layer hides: after leaving out its dead neurons (row and bias `<= 0`),
-/// each of its neurons `j` has `W[j,k] > 0`, `W[j,i] <= 0` for `i != k` and `b[j] <= 0`. (The paper asks for strict
-/// signs, which generic parameters have; the translation needs no more than this.)
+/// The neurons that the next layer hides. (The paper asks for strict signs, which generic parameters have;
+/// the translation needs no more than this.)
 fn hidden_neurons(network: &Network) -> Vec<Neuron> {
-    let relu = |layer: &Layer| layer.activation() == Activation::Relu;
-    let pairs = network.hidden_layers().windows(2).enumerate();
-    let hidden_in = |(layer, pair): (usize, &[Layer])| {
-        let unit = (relu(&pair[0]) && relu(&pair[1])).then(|| hidden_unit(&pair[1])).flatten()?;
-        Some(Neuron { layer, unit })
-    };
-    pairs.filter_map(hidden_in).collect()
-}
-
-fn hidden_unit(next: &Layer) -> Option<usize> {
-    let dead = |j: usize| next.bias()[j] <= 0.0 && next.weight().row(j).iter().all(|&w| w <= 0.0);
-    let mut candidate = None;
-    for j in (0..next.width()).filter(|&j| !dead(j)) {
-        let row = next.weight().row(j);
-        let mut positive = (0..row.len()).filter(|&i| row[i] > 0.0);
-        let (unit, others) = (positive.next()?, positive.next());
-        let hides = others.is_none() && next.bias()[j] <= 0.0;
-        if !hides || candidate.is_some_and(|other| other != unit) {
-            return None;
-        }
-        candidate = Some(unit);
-    }
-    candidate
+    let hidden_in =
+        |layer: usize| network.hidden_unit(layer, Strictness::Weak).map(|unit| Neuron { layer, unit });
+    (0..network.hidden_depth()).filter_map(hidden_in).collect()
 }
 
 /// The conditions of genericity that can be checked layer by layer.
@@ -176,38 +158,16 @@ fn zero_column(network: &Network, layer: usize) -> Option<String> {
 }
 
 /// The first pair of rows `(w, b)` that are multiples of each other by a factor of the given sign.
-///
-/// Floats propose: dividing each row by its largest entry gives multiples the same direction up to
-/// rounding errors far below the threshold. Exact cross-multiplication disposes.
 fn multiple_neurons(layer: &Layer, sign: i8) -> Option<(usize, usize)> {
-    const CLOSE: f64 = 1e-9;
-    let row = |i: usize| layer.weight().row(i).iter().copied().chain([layer.bias()[i]]);
-    let direction = |i: usize| -> Option<Vec<f64>> {
-        let largest = row(i).fold(0.0f64, |m, x| if x.abs() > m.abs() { x } else { m });
-        (largest != 0.0).then(|| row(i).map(|x| x / largest).collect())
-    };
-    let mut rows: Vec<(usize, Vec<f64>)> =
-        (0..layer.width()).filter_map(|i| Some((i, direction(i)?))).collect();
-    rows.sort_by(|(_, x), (_, y)| x[0].total_cmp(&y[0]));
-    let mut found: Option<(usize, usize)> = None;
-    for (at, (i, x)) in rows.iter().enumerate() {
-        for (j, y) in rows[at + 1..].iter().take_while(|(_, y)| y[0] - x[0] <= CLOSE) {
-            let close = x.iter().zip(y).all(|(a, b)| (a - b).abs() <= CLOSE);
-            if close && multiple_sign(layer, *i, *j) == Some(sign) {
-                let pair = (*i.min(j), *i.max(j));
-                found = Some(found.map_or(pair, |other| other.min(pair)));
-            }
-        }
-    }
-    found
-}
-
-/// The sign of the `c != 0` with row `j` = `c` times row `i`, if there is one.
-fn multiple_sign(layer: &Layer, i: usize, j: usize) -> Option<i8> {
-    let row = |i: usize| layer.weight().row(i).iter().chain([&layer.bias()[i]]).map(Scalar::to_rational);
-    let (x, y) = row(i).zip(row(j)).find(|(x, _)| !x.is_zero())?;
-    let multiple = !y.is_zero() && row(i).zip(row(j)).all(|(a, b)| &a * &y == &b * &x);
-    multiple.then(|| x.signum() * y.signum())
+    let pairs = lines::groups(layer).into_iter().flat_map(|group| {
+        let of_sign = |i: usize, j: usize| group[i].factor.signum() * group[j].factor.signum() == sign;
+        let pair = |i: usize| {
+            let j = (i + 1..group.len()).find(|&j| of_sign(i, j))?;
+            Some((group[i].unit, group[j].unit))
+        };
+        (0..group.len()).filter_map(pair).min()
+    });
+    pairs.min()
 }
 
 fn identifiability(roles: &[Vec<Role>], hidden: &[Neuron], conditions: &[Condition]) -> Identifiability {

@@ -17,7 +17,7 @@
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
 //!   paths.
 //! - [`train`]: training of dense networks, with the functional dimension tracked.
-//! - [`symmetry`]: other parameters with the same function, by random moves.
+//! - [`orbit`]: permutations and positive scalings of neurons; whether they relate two networks; random ones.
 //!
 //! The nouns (networks, moves, certificates) are those of [`fiberscope_core`], re-exported here; the
 //! checker is [`fiberscope_check`].
@@ -30,7 +30,7 @@
 //! let absolute_value = Network::new(vec![hidden, output]).unwrap();
 //!
 //! // Another parameter with the same function, and the certificate that says so.
-//! let twin = fiberscope::symmetry::relabel(&absolute_value, 0);
+//! let twin = fiberscope::orbit::relabel(&absolute_value, 0);
 //! let outcome = fiberscope::check::check(&twin.certificate, &absolute_value, &twin.network);
 //! assert!(matches!(outcome, fiberscope::check::Outcome::Proved(_)));
 //!
@@ -61,9 +61,8 @@ pub mod fiber;
 pub mod limit;
 #[cfg(feature = "dense")]
 pub mod linear;
-mod lines;
+pub mod orbit;
 pub mod rank;
 pub mod reduce;
-pub mod symmetry;
 #[cfg(feature = "dense")]
 pub mod train;

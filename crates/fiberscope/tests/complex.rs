@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldMatch, FoldSet, Genericity,
     IdentifiabilityCertificate, Method, PolyhedralComplex, construct_identifiable, count_cells,
-    count_cells_saving, find_relabelling, match_folds, unseen_neurons, walk_regions, weigh_by_paths,
+    count_cells_saving, match_folds, unseen_neurons, walk_regions, weigh_by_paths,
 };
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
 use fiberscope_io::load;
@@ -397,12 +397,12 @@ fn constructed_networks_are_certified_and_recovered() {
         let genericity = Genericity::new(&complex, 1);
         let again = IdentifiabilityCertificate::new(&built.network, &complex, &breakpoints, &genericity);
         assert!(again.holds(), "{widths:?}: {:?}", again.reason());
-        let twin = fiberscope::symmetry::relabel(&built.network, 7).network;
-        let found = find_relabelling(&built.network, &twin).unwrap();
-        assert_eq!(found.len(), widths.len() - 2);
+        let twin = fiberscope::orbit::relabel(&built.network, 7).network;
+        let found = fiberscope::orbit::find(&built.network.to_exact(), &twin.to_exact()).unwrap();
+        assert_eq!(found.layers.len(), widths.len() - 2);
         assert_eq!(match_folds(&complex, &breakpoints, &built.network, &twin), FoldMatch::Relabelled(found));
         let other = random(widths, 1);
-        assert!(find_relabelling(&built.network, &other).is_none());
+        assert!(fiberscope::orbit::find(&built.network.to_exact(), &other.to_exact()).is_none());
         let FoldMatch::Different(x) = match_folds(&complex, &breakpoints, &built.network, &other) else {
             panic!("{widths:?}: the functions differ")
         };

@@ -18,7 +18,7 @@ use fiberscope::equivalence::regions::{
     SearchError, SearchLimits, SearchOutcome, SearchState, resume, search,
 };
 use fiberscope::limit::Deadline;
-use fiberscope::symmetry::relabel;
+use fiberscope::orbit::relabel;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{check_same, rng, shuffled};
-use fiberscope::align::{AlignOptions, align, near_relabelling};
+use fiberscope::align::{AlignOptions, align};
 use fiberscope::canonical::{CoveredClass, canonicalize};
 use fiberscope::check::{Outcome, check};
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Move, Network, Rational};
@@ -307,7 +307,7 @@ fn exact_factors_are_recovered_exactly() {
         let found = align(&a, &b, &AlignOptions::default()).unwrap();
         assert!(found.exact && found.relative.unwrap().is_zero(), "seed {seed}");
         assert_eq!(found.network, a);
-        assert!(near_relabelling(&a, &b, &Deadline::NEVER).unwrap().relative.is_zero());
+        assert!(fiberscope::orbit::find_near(&a, &b, &Deadline::NEVER).unwrap().relative.is_zero());
     }
 }
 
@@ -317,7 +317,7 @@ fn strangers_and_noise_are_no_relabellings() {
         let mut rng = rng(seed);
         let a = dense(&mut rng, &[3, 6, 5, 2], Numbers::Double);
         let b = dense(&mut rng, &[3, 6, 5, 2], Numbers::Double);
-        assert!(near_relabelling(&a, &b, &Deadline::NEVER).is_none());
+        assert!(fiberscope::orbit::find_near(&a, &b, &Deadline::NEVER).is_none());
         let noisy = a.map(|&w| w + rng.random_range(-0.01..0.01)).unwrap();
         let shaken = rescaled(&mut rng, &noisy, &[0.5, 2.0, 4.0]);
         let found = align(&a, &shaken, &AlignOptions::default()).unwrap();
@@ -330,6 +330,6 @@ fn strangers_and_noise_are_no_relabellings() {
             Matrix::from_fn(6, 3, |i, j| weight[(i, j)] * if (i, j) == (2, 1) { 1.01 } else { 1.0 });
         layers.insert(0, Layer::new(changed, bias, activation));
         let changed = Network::new(layers).unwrap();
-        assert!(near_relabelling(&a, &changed, &Deadline::NEVER).is_none());
+        assert!(fiberscope::orbit::find_near(&a, &changed, &Deadline::NEVER).is_none());
     }
 }

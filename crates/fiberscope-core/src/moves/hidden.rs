@@ -1,14 +1,11 @@
-//! Hyperplanes that the next layer hides: translation and flips.
+//! The moves of a hidden hyperplane: translation and flips.
 //!
-//! Layer `l+1` *hides* neuron `k` of layer `l` if each of its neurons `j` that is not dead has
-//! `W[j,k] > 0`, `W[j,i] <= 0` for `i != k`, and `b[j] <= 0`: neuron `j` can then be active only where
-//! `z_k > 0`, so that the bend of neuron `k` is never seen [threelayer2026, Section 5]. For a translation, neurons with
-//! `W[j,k] = 0` do not matter: they see nothing of neuron `k`. Proofs that the two
-//! moves keep the function stand in `docs/formats/certificate-v1.md`.
+//! The definition and the lemma stand in the module `hiding`; the rules and proofs of the two moves in
+//! `docs/formats/certificate-v1.md`.
 
 use super::surgery::check_units;
 use super::{MoveError, Rule};
-use crate::{Activation, ExactNetwork, Layer, Rational};
+use crate::{Activation, ExactNetwork, Rational, Sight};
 
 pub fn translate(
     network: &mut ExactNetwork,
@@ -75,23 +72,16 @@ fn live_neurons(network: &ExactNetwork, layer: usize, unit: usize) -> Result<Vec
         Rule::ReluLayer.require(relu, || format!("layer {} has identity activation", l + 1))?;
     }
     let next = &network.layers()[layer + 1];
-    Ok((0..next.width()).filter(|&j| !dead_by_signs(next, j)).collect())
+    Ok((0..next.width()).filter(|&j| Sight::of(next, j) != Sight::Dead).collect())
 }
 
 /// Checks that these neurons of the next layer hide neuron `unit`.
 fn require_hidden(network: &ExactNetwork, layer: usize, unit: usize, by: &[usize]) -> Result<(), MoveError> {
     let next = &network.layers()[layer + 1];
     for &j in by {
-        let row = next.weight().row(j);
-        let others = row.iter().enumerate().all(|(i, w)| i == unit || !w.is_positive());
-        let hides = row[unit].is_positive() && others && !next.bias()[j].is_positive();
-        Rule::Hides.require(hides, || {
+        Rule::Hides.require(Sight::of(next, j) == Sight::Hides(unit), || {
             format!("neuron {} of layer {} sees neuron {} of layer {}", j + 1, layer + 2, unit + 1, layer + 1)
         })?;
     }
     Ok(())
-}
-
-fn dead_by_signs(layer: &Layer<Rational>, unit: usize) -> bool {
-    !layer.bias()[unit].is_positive() && layer.weight().row(unit).iter().all(|w| !w.is_positive())
 }

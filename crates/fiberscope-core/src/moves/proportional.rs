@@ -4,7 +4,7 @@ use super::linear::{Absorption, inverse_change};
 use super::relabel::check_factor;
 use super::surgery::{check_units, column, extract, interleave, layout, rebuild};
 use super::{LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule};
-use crate::{Activation, Domain, ExactNetwork, Layer, Rational};
+use crate::{Activation, Domain, ExactNetwork, Layer, Rational, ratio_of};
 
 pub fn merge(network: &mut ExactNetwork, layer: usize, pairs: &[(usize, usize)]) -> Result<(), MoveError> {
     let factors = merge_factors(network, layer, pairs)?;
@@ -37,7 +37,8 @@ fn merge_factors(
         check_units(network, layer, &[keep])?;
         Rule::Distinct.require(!removed[keep], || format!("neuron {} both stays and goes", keep + 1))?;
         let rows = &network.layers()[layer];
-        let factor = ratio(rows, keep, drop).ok_or_else(|| not_multiples(Rule::Proportional, keep, drop))?;
+        let factor =
+            neuron_ratio(rows, keep, drop).ok_or_else(|| not_multiples(Rule::Proportional, keep, drop))?;
         let fits = factor.is_positive() || rows.activation() == Activation::Identity;
         if fits { Ok(factor) } else { Err(not_multiples(Rule::Proportional, keep, drop)) }
     };
@@ -45,11 +46,9 @@ fn merge_factors(
 }
 
 /// The `c` with `(w_drop, b_drop) = c (w_keep, b_keep)`, if there is one and row `keep` is not zero.
-fn ratio(layer: &Layer<Rational>, keep: usize, drop: usize) -> Option<Rational> {
+fn neuron_ratio(layer: &Layer<Rational>, keep: usize, drop: usize) -> Option<Rational> {
     let row = |unit: usize| layer.weight().row(unit).iter().chain(std::iter::once(&layer.bias()[unit]));
-    let (base, other) = row(keep).zip(row(drop)).find(|(base, _)| !base.is_zero())?;
-    let factor = other / base;
-    row(keep).zip(row(drop)).all(|(base, other)| &(base * &factor) == other).then_some(factor)
+    ratio_of(row(keep), row(drop))
 }
 
 fn not_multiples(rule: Rule, keep: usize, drop: usize) -> MoveError {
@@ -131,7 +130,7 @@ pub fn opposite_factor(
     let rows = &network.layers()[layer];
     let relu = rows.activation() == Activation::Relu;
     Rule::ReluLayer.require(relu, || format!("layer {} has identity activation", layer + 1))?;
-    let factor = ratio(rows, keep, drop).filter(Rational::is_negative);
+    let factor = neuron_ratio(rows, keep, drop).filter(Rational::is_negative);
     factor.map(|c| -c).ok_or_else(|| not_multiples(Rule::Opposite, keep, drop))
 }
 

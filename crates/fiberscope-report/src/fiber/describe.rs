@@ -165,7 +165,7 @@ fn covered(subject: &Subject, fiber: &Fiber, listed: usize, say: Say, summary: &
     summary.generic_dimension = facts.generic_dimension;
     summary.nonempty = facts.components;
     summary.pieces = count.map(|count| count.pieces);
-    summary.generic = count.map(|count| count.generic);
+    summary.generic = count.and_then(|count| count.generic);
     summary.case = Some(case(fiber, count));
     if let Fiber::Bottleneck(inner) = fiber
         && let Some(hidden) = inner.hidden()
@@ -199,12 +199,12 @@ fn equations(layer: &LayerFiber) -> Equations {
 
 fn case(fiber: &Fiber, count: Option<FiberCount>) -> String {
     let which = match count {
-        Some(count) if count.nonempty > 0 && count.generic == 0 => {
+        Some(count) if count.nonempty > 0 && count.generic == Some(0) => {
             "parameters that are not generic (no generic one has the function)"
         }
-        Some(count) if count.generic == count.nonempty => "all generic parameters",
-        Some(_) => "all generic parameters, and others that are not generic",
-        None => "all generic parameters, perhaps with others",
+        Some(count) if count.generic == Some(count.nonempty) => "all generic parameters",
+        Some(count) if count.generic.is_some() => "all generic parameters, and others that are not generic",
+        _ => "all generic parameters, perhaps with others",
     };
     let roles = |layer: &LayerFiber| {
         let visible = match layer.hyperplanes().len() {
@@ -242,7 +242,7 @@ fn case(fiber: &Fiber, count: Option<FiberCount>) -> String {
                 // Parameters with the first layer of one of these and more linear neurons are not listed.
                 format!(
                     "{}: {hides} neuron {} of layer 1; the translations{flips} (half-lines){dead}",
-                    if count.is_some_and(|count| count.generic == 0) {
+                    if count.is_some_and(|count| count.generic == Some(0)) {
                         which
                     } else {
                         "all generic parameters"

@@ -11,10 +11,10 @@ use crate::json::upper;
 use anyhow::ensure;
 use fiberscope::complex::{
     BreakpointComplex, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, Relabelling, find_relabelling, match_folds,
-    near_relabellings, rows_tell,
+    IdentifiabilityCertificate, PolyhedralComplex, match_folds,
 };
 use fiberscope::limit::{Deadline, LimitReached};
+use fiberscope::orbit::{self, LayerRelabelling, NearRelabelling, Relabelling};
 use fiberscope_core::{Network, Rational};
 use serde_json::{Value, json};
 
@@ -111,15 +111,15 @@ pub(crate) fn paths(certificate: &IdentifiabilityCertificate) -> Value {
 pub enum Matched {
     /// They do.
     Relabelled {
-        /// One per hidden layer.
-        layers: Vec<Relabelling>,
+        /// What turns the second into the first, one per hidden layer.
+        layers: Vec<LayerRelabelling>,
         /// Why the folds did not tell and the parameters were compared.
         open: Option<String>,
     },
     /// They do up to rounding.
     Nearly {
-        /// One per hidden layer.
-        layers: Vec<Relabelling>,
+        /// What turns the second into the first, one per hidden layer.
+        layers: Vec<LayerRelabelling>,
         /// The largest difference of corresponding parameters after the relabelling, relative to the larger one; not zero.
         relative: Rational,
         /// Where the first function bends and the second is affine, so that the functions are not the same.
@@ -146,16 +146,16 @@ fn relabelling(
     let (from, to) = (a.input_width(), b.input_width());
     ensure!(from == to, "the networks have {from} and {to} inputs; expected the same number");
     Ok(match match_folds(complex, breakpoints, a, b) {
-        FoldMatch::Relabelled(layers) => Matched::Relabelled { layers, open: None },
+        FoldMatch::Relabelled(found) => Matched::Relabelled { layers: found.layers, open: None },
         FoldMatch::Different(x) => {
             let x: Vec<f64> = x.iter().map(Rational::to_f64).collect();
             nearly(a, b, Some(&x), deadline).unwrap_or(Matched::Different(x))
         }
-        FoldMatch::Open(reason) => match find_relabelling(a, b) {
-            Some(layers) => Matched::Relabelled { layers, open: Some(reason) },
+        FoldMatch::Open(reason) => match orbit::find(&a.to_exact(), &b.to_exact()) {
+            Some(found) => Matched::Relabelled { layers: found.layers, open: Some(reason) },
             None => nearly(a, b, None, deadline).unwrap_or_else(|| Matched::Unmatched {
                 reason,
-                certain: a.widths() != b.widths() || rows_tell(a),
+                certain: a.widths() != b.widths() || orbit::rows_tell(a),
             }),
         },
     })
@@ -163,7 +163,7 @@ fn relabelling(
 
 /// A relabelling up to rounding.
 fn nearly(a: &Network, b: &Network, bends_at: Option<&[f64]>, deadline: &Deadline) -> Option<Matched> {
-    let (layers, relative) = near_relabellings(a, b, deadline)?;
+    let NearRelabelling { relabelling: Relabelling { layers }, relative } = orbit::find_near(a, b, deadline)?;
     let bends_at = bends_at.map(<[f64]>::to_vec);
     Some(if relative.is_zero() && bends_at.is_none() {
         Matched::Relabelled { layers, open: Some("the folds do not tell".into()) }
@@ -198,10 +198,10 @@ impl Matched {
 }
 
 /// The relabellings of the hidden layers.
-fn layers_json(layers: &[Relabelling]) -> Value {
-    let layer = |layer: &Relabelling| {
+fn layers_json(layers: &[LayerRelabelling]) -> Value {
+    let layer = |layer: &LayerRelabelling| {
         let order: Vec<usize> = layer.order.iter().map(|i| i + 1).collect();
-        let scales: Vec<String> = layer.scales.iter().map(ToString::to_string).collect();
+        let scales: Vec<String> = layer.scales().iter().map(ToString::to_string).collect();
         json!({"permutation": order, "scales": scales})
     };
     layers.iter().map(layer).collect()

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use fiberscope::complex::{Relabelling, exact_region_bound};
+use fiberscope::complex::exact_region_bound;
+use fiberscope::orbit::LayerRelabelling;
 use fiberscope_core::{Rational, decimal};
 
 use super::{FoldAnswer, Matched, StoppedFolds};
@@ -154,11 +155,11 @@ impl Matched {
 }
 
 /// One line per hidden layer.
-fn relabellings(layers: &[Relabelling]) -> String {
+fn relabellings(layers: &[LayerRelabelling]) -> String {
     let mut text = String::new();
     for (l, layer) in layers.iter().enumerate() {
         let order: Vec<String> = layer.order.iter().map(|i| (i + 1).to_string()).collect();
-        let scales: Vec<String> = layer.scales.iter().map(shown).collect();
+        let scales: Vec<String> = layer.scales().iter().map(shown).collect();
         let _ = writeln!(
             text,
             "  layer {}   neurons go to {}; scaled by {}",

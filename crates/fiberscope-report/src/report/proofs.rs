@@ -5,8 +5,8 @@ use crate::page::Section;
 use anyhow::bail;
 use fiberscope::fiber::{Symmetry, symmetries};
 use fiberscope::limit::Deadline;
+use fiberscope::orbit::relabel;
 use fiberscope::reduce::{ReduceOptions, reduce_until};
-use fiberscope::symmetry::relabel;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Move, MoveChain, Network};
 

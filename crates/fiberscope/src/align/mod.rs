@@ -12,18 +12,16 @@
 //! layer; the layers are improved in turn until none changes. The distance never grows, but the result
 //! is a local minimum: several starts are made and the best is kept. If `A` and `B` are related by
 //! permutation and scaling exactly, the relation is found first and the distance is zero; if they are up to the
-//! rounding of their parameters, the real factors are found next ([`near_relabelling`]), and the result says how far apart the parameters are.
+//! rounding of their parameters, the real factors are found next ([`find_near`]), and the result says how far
+//! apart the parameters are.
 //!
 //! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
 
 pub(crate) mod assignment;
 mod barrier;
-mod near;
-mod orbit;
 
 pub use assignment::assign;
 pub use barrier::{Barrier, interpolation_barrier};
-pub use near::{NearRelabelling, near_relabelling, relative_difference};
 
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational};
 use rand::{RngExt, SeedableRng};
@@ -32,6 +30,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::limit::Deadline;
+use crate::orbit::{self, LayerRelabelling, Relabelling, find_near, relative_difference};
 
 /// Which positive scalings may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,10 +111,10 @@ const BLOCK: usize = 16;
 pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignment, AlignError> {
     same_shape(a, b)?;
     let distance_before = distance(a, b);
-    if let Some(moves) = orbit::relabelling(&a.to_exact(), &b.to_exact()) {
+    if let Some(found) = orbit::find(&a.to_exact(), &b.to_exact()) {
         return Ok(Alignment {
             network: a.clone(),
-            moves,
+            moves: every_move(found),
             distance_before,
             distance_after: 0.0,
             exact: true,
@@ -124,8 +123,8 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         });
     }
     if options.scaling == Scaling::Auto
-        && let Some(found) = near_relabelling(a, b, &options.deadline)
-        && let Some(alignment) = moved(a, b, found.moves(), distance_before)
+        && let Some(found) = find_near(a, b, &options.deadline)
+        && let Some(alignment) = moved(a, b, found.relabelling.moves(), distance_before)
     {
         return Ok(Alignment { relative: Some(found.relative), ..alignment });
     }
@@ -146,6 +145,15 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         }
     }
     Ok(best.finish(a, b, options, distance_before))
+}
+
+/// A permutation and a scaling of every layer, also where they change nothing: the record has one shape.
+fn every_move(relabelling: Relabelling) -> MoveChain {
+    let layers = relabelling.layers.into_iter().enumerate();
+    let moves = layers.flat_map(|(layer, LayerRelabelling { order, factors })| {
+        [Move::Permute { layer, order }, Move::Scale { layer, factors }]
+    });
+    MoveChain::from(moves.collect::<Vec<_>>())
 }
 
 /// `B` after the moves, in doubles.
@@ -188,32 +196,27 @@ fn distance(a: &Network, b: &Network) -> f64 {
     largest * gaps().map(|gap| (gap / largest) * (gap / largest)).sum::<f64>().sqrt()
 }
 
-/// A network of `B`'s orbit: neuron `i` of a layer is neuron `order[i]` of `B` times `factors[i]`.
+/// A network of `B`'s orbit, with the relabelling that makes it of `B`, in doubles.
 #[derive(Clone)]
 struct Rewriting {
     network: Network,
-    orders: Vec<Vec<usize>>,
-    factors: Vec<Vec<f64>>,
+    layers: Vec<LayerRelabelling<f64>>,
 }
 
 impl Rewriting {
     fn new(b: &Network) -> Self {
-        let widths = || b.hidden_layers().iter().map(Layer::width);
-        Rewriting {
-            network: b.clone(),
-            orders: widths().map(|n| (0..n).collect()).collect(),
-            factors: widths().map(|n| vec![1.0; n]).collect(),
-        }
+        let layers = b.hidden_layers().iter().map(|layer| LayerRelabelling::identity(layer.width(), 1.0));
+        Rewriting { network: b.clone(), layers: layers.collect() }
     }
 
     fn shuffle(&mut self, rng: &mut ChaCha8Rng) {
-        for layer in 0..self.orders.len() {
-            let n = self.orders[layer].len();
-            let mut order: Vec<usize> = (0..n).collect();
+        for layer in 0..self.layers.len() {
+            let n = self.layers[layer].order.len();
+            let mut shuffled = LayerRelabelling::identity(n, 1.0);
             for i in (1..n).rev() {
-                order.swap(i, rng.random_range(0..=i));
+                shuffled.order.swap(i, rng.random_range(0..=i));
             }
-            self.rewrite(layer, &order, &vec![1.0; n]);
+            self.rewrite(layer, &shuffled);
         }
     }
 
@@ -234,7 +237,7 @@ impl Rewriting {
 
     /// Improves every layer once, as long as there is time.
     fn improve_all(&mut self, a: &Network, options: &AlignOptions, both: bool) {
-        for layer in (0..self.orders.len()).take_while(|_| !options.deadline.is_past()) {
+        for layer in (0..self.layers.len()).take_while(|_| !options.deadline.is_past()) {
             self.improve(a, layer, options.scaling, both);
         }
     }
@@ -276,12 +279,13 @@ impl Rewriting {
             return;
         }
         let order = assign(&cost);
-        let factors: Vec<f64> = order.iter().enumerate().map(|(i, &j)| table[i * n + j].1).collect();
-        self.rewrite(layer, &order, &factors);
+        let factors = order.iter().enumerate().map(|(i, &j)| table[i * n + j].1).collect();
+        self.rewrite(layer, &LayerRelabelling { order, factors });
     }
 
     /// Applies a permutation and a scaling to one layer.
-    fn rewrite(&mut self, layer: usize, order: &[usize], factors: &[f64]) {
+    fn rewrite(&mut self, layer: usize, relabelling: &LayerRelabelling<f64>) {
+        let LayerRelabelling { order, factors } = relabelling;
         let mut layers = self.network.layers().to_vec();
         let (rows, next) = (&layers[layer], &layers[layer + 1]);
         let weight = Matrix::from_fn(rows.width(), rows.input_width(), |i, j| {
@@ -297,9 +301,11 @@ impl Rewriting {
         // Scaling may leave the doubles; then this layer stays as it is.
         let Ok(network) = Network::new(layers) else { return };
         self.network = network;
-        self.factors[layer] =
-            order.iter().zip(factors).map(|(&unit, c)| self.factors[layer][unit] * c).collect();
-        self.orders[layer] = order.iter().map(|&unit| self.orders[layer][unit]).collect();
+        let before = &self.layers[layer];
+        self.layers[layer] = LayerRelabelling {
+            order: order.iter().map(|&unit| before.order[unit]).collect(),
+            factors: order.iter().zip(factors).map(|(&unit, c)| before.factors[unit] * c).collect(),
+        };
     }
 
     /// Applies the moves to `B` exactly. If scaling by powers of two has left the doubles (by
@@ -324,17 +330,15 @@ impl Rewriting {
 
     /// The moves from `B` to this network, with or without the scalings.
     fn moves(&self, scalings: bool) -> MoveChain {
-        let mut moves = MoveChain::default();
-        for (layer, (order, factors)) in self.orders.iter().zip(&self.factors).enumerate() {
-            if order.iter().enumerate().any(|(place, &unit)| place != unit) {
-                moves.push(Move::Permute { layer, order: order.clone() });
+        let exact = |layer: &LayerRelabelling<f64>| {
+            let factor =
+                |&c: &f64| if scalings { Rational::from_f64(c) } else { None }.unwrap_or(Rational::ONE);
+            LayerRelabelling {
+                order: layer.order.clone(),
+                factors: layer.factors.iter().map(factor).collect(),
             }
-            if scalings && factors.iter().any(|&c| c != 1.0) {
-                let factors = factors.iter().map(|&c| Rational::from_f64(c).unwrap_or(Rational::ONE));
-                moves.push(Move::Scale { layer, factors: factors.collect() });
-            }
-        }
-        moves
+        };
+        Relabelling { layers: self.layers.iter().map(exact).collect() }.moves()
     }
 }
 

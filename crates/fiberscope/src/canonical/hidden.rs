@@ -1,22 +1,22 @@
 //! Hidden hyperplanes in normal form.
 //!
-//! If every neuron `j` of layer `l+1` has `W[j,k] > 0`, `W[j,i] <= 0` for `i != k` and `b[j] <= 0`,
-//! neuron `k` of layer `l` may be translated by any `t >= t_min = max_j b[j] / W[j,k]`, and if layer
-//! `l+1` has one neuron only, the other neurons of layer `l` may be flipped [threelayer2026, Section
-//! 5]. The normal form has `t_min = 0` and, of each neuron and its flip, the one that is dead by signs
-//! or else the one whose first nonzero entry is positive.
+//! If layer `l+1` hides neuron `k` of layer `l` and none of its neurons is dead, neuron `k` may be translated
+//! by any `t >= t_min`, and if layer `l+1` has one neuron only, the other neurons of layer `l` may be flipped
+//! ([`fiberscope_core::Strictness`], [threelayer2026, Section 5]). The normal form has `t_min = 0` and, of
+//! each neuron and its flip, the one that is dead by signs or else the one whose first nonzero entry is
+//! positive.
 
-use fiberscope_core::{Activation, ExactNetwork, Layer, Move, Rational};
+use fiberscope_core::{Activation, ExactNetwork, Layer, Move, Rational, Strictness, least_translation};
 
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 
 /// The moves that bring the hyperplane of a neuron of this layer, if the next layer hides one, into
 /// normal form.
 pub fn normalize(network: &ExactNetwork, layer: usize) -> Vec<Move> {
     let [rows, next] = [layer, layer + 1].map(|l| &network.layers()[l]);
-    let Some(unit) = hidden_unit(rows, next) else { return Vec::new() };
+    let Some(unit) = network.hidden_unit(layer, Strictness::Alive) else { return Vec::new() };
     let mut moves = Vec::new();
-    let least = (0..next.width()).map(|j| &next.bias()[j] / &next.weight()[(j, unit)]).max();
+    let least = least_translation(next.bias().iter().zip(next.weight().column(unit)));
     if let Some(amount) = least.filter(|amount| !amount.is_zero()) {
         moves.push(Move::Translate { layer, unit, amount });
     }
@@ -38,22 +38,4 @@ fn wrong_sign(layer: &Layer<Rational>, unit: usize, nonnegative_inputs: bool) ->
         return has(1);
     }
     entries(layer, unit).find(|x| !x.is_zero()).is_some_and(Rational::is_negative)
-}
-
-/// The neuron that the next layer hides, none of whose neurons is dead.
-fn hidden_unit(layer: &Layer<Rational>, next: &Layer<Rational>) -> Option<usize> {
-    if [layer, next].iter().any(|each| each.activation() != Activation::Relu) {
-        return None;
-    }
-    let mut hidden = None;
-    for j in 0..next.width() {
-        let mut positive = (0..next.input_width()).filter(|&i| next.weight()[(j, i)].is_positive());
-        let unit = positive.next()?;
-        let same = hidden.is_none_or(|other| other == unit);
-        if !same || positive.next().is_some() || next.bias()[j].is_positive() {
-            return None;
-        }
-        hidden = Some(unit);
-    }
-    hidden
 }

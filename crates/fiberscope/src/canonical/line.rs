@@ -7,10 +7,10 @@
 
 use fiberscope_core::{
     Activation, HyperplaneRepresentation, Interval, Layer, Matrix, Rational, WeightedHyperplane, content,
+    ratio_of,
 };
 
 use crate::limit::Deadline;
-use crate::lines::ratio_of;
 
 /// Functions with more pieces (after any layer) are not followed.
 const PIECES: usize = 1 << 12;

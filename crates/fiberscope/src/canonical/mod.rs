@@ -16,7 +16,7 @@ mod line;
 use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational, content};
 
 use crate::limit::Deadline;
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 use crate::reduce::{Folding, ReduceOptions, Reduction, reduce_until};
 
 /// What a fingerprint says about networks with another one.
@@ -90,7 +90,7 @@ pub struct Canonical {
 /// # let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
 /// # let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
 /// # let network = Network::new(vec![hidden, output]).unwrap();
-/// let twin = fiberscope::symmetry::relabel(&network, 1).network;
+/// let twin = fiberscope::orbit::relabel(&network, 1).network;
 /// let canonical = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
 /// assert_eq!(canonicalize(&twin.to_exact(), &Domain::Space).unwrap().fingerprint, canonical.fingerprint);
 /// ```

@@ -19,6 +19,7 @@ mod count;
 mod faces;
 mod filter;
 mod flat;
+mod fold_match;
 mod folds;
 mod frame;
 mod genericity;
@@ -29,7 +30,6 @@ mod lp;
 mod newton;
 mod oracle;
 mod polyhedral;
-mod relabelling;
 mod relaxed;
 mod rows;
 mod settle;
@@ -48,11 +48,11 @@ use thiserror::Error;
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
 pub use construct::{ConstructError, Constructed, construct_identifiable, construct_identifiable_until};
 pub use count::CellCounts;
+pub use fold_match::{FoldMatch, match_folds};
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
-pub use relabelling::{FoldMatch, Relabelling, find_relabelling, match_folds, near_relabellings, rows_tell};
 pub use slice::on_plane;
 pub use stream::{
     ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,

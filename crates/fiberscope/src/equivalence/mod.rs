@@ -2,9 +2,9 @@
 //!
 //! Cheap proofs come first, then attempts to refute, then the complete search:
 //!
-//! 0. Networks that differ by the order and the scales of their neurons are recognised as they are (module `relabelling`).
+//! 0. Networks that differ by the order and the scales of their neurons are recognised as they are ([`crate::orbit`]).
 //! 1. Both are evaluated at a few points: of the caller's data, corners of the box, random ones (module `first`).
-//! 2. Both networks are reduced; their layers are matched up to permutation and scaling (module `matching`).
+//! 2. Both networks are reduced; their layers are matched up to permutation and scaling ([`crate::orbit`]).
 //! 3. If one hidden layer is left behind the matched ones, hyperplane representations are compared
 //!    (module `tail`); without matched layers this decides.
 //! 4. Functions of one variable are decided by a walk over their breakpoints ([`fiberscope_check::compare_on_line`]).
@@ -26,10 +26,8 @@
 mod bottleneck;
 pub mod falsify;
 mod first;
-pub(crate) mod matching;
 mod polynomial;
 pub mod regions;
-mod relabelling;
 mod residues;
 mod rounding;
 pub(crate) mod solve;
@@ -245,7 +243,7 @@ impl<'a> Question<'a> {
 
     /// The networks differ by the order and the scales of their neurons.
     fn relabelled(&self) -> Option<Answer> {
-        let moves = relabelling::propose(self.a, self.b)?;
+        let moves = crate::orbit::propose(self.a, self.b)?.moves();
         self.equal(Evidence::Moves { a: MoveChain::default(), b: moves }, Method::Moves)
     }
 

@@ -6,9 +6,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::bottleneck::{self, Finding};
-use super::matching::match_layers;
 use super::tail::{Tail, difference_points, inside};
 use super::{Difference, EquivalenceError, Method, Question, Verdict};
+use crate::orbit::match_layers;
 use crate::rank;
 use crate::reduce::{ReduceOptions, Reduction, reduce_until};
 

@@ -10,7 +10,9 @@
 //!
 //! Both are found from `g`, not by counting the given neurons: a parameter whose linear neurons undo what turned neurons do has the fiber of the function.
 
-use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Network, Neuron, Rational};
+use fiberscope_core::{
+    Activation, ExactNetwork, Layer, Matrix, Network, Neuron, Rational, Sight, least_translation,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -105,7 +107,8 @@ impl BottleneckFiber {
     fn hide(&mut self, unit: usize, orientation: Orientation) {
         let Rest::Layerwise(layer) = &self.rest else { return };
         let live = oriented(layer, &orientation);
-        let least = live.iter().map(|(row, offset)| offset / &row[unit]).max().unwrap_or(Rational::ZERO);
+        let least = least_translation(live.iter().map(|(row, offset)| (offset, &row[unit])));
+        let least = least.unwrap_or(Rational::ZERO);
         let piece = Piece { orientation, linear: 0 };
         let hidden = HiddenHyperplane {
             unit,
@@ -216,16 +219,16 @@ fn oriented(layer: &LayerFiber, orientation: &Orientation) -> Vec<(Vec<Rational>
 
 /// The neuron of layer 1 that the map hides, where zeros count as negative, and the orientation in which its visible neurons do.
 fn hidden_by(layer: &LayerFiber) -> Option<(usize, Orientation)> {
-    // The neuron whose weight alone is positive, if the neuron on the hyperplane has this sign.
-    let only = |each: &OrientedHyperplane, sign: i8| -> Option<usize> {
-        let mut positive = (0..each.normal.len()).filter(|&i| each.normal[i].signum() == sign);
-        let unit = positive.next()?;
-        (positive.next().is_none() && each.offset.signum() != sign).then_some(unit)
+    // What the neuron on the hyperplane sees with this sign.
+    let sight = |each: &OrientedHyperplane, sign: i8| {
+        Sight::of_signs(each.normal.iter().map(|u| sign * u.signum()), sign * each.offset.signum())
     };
     let first = layer.hyperplanes().first()?;
-    [1, -1].into_iter().filter_map(|sign| only(first, sign)).find_map(|unit| {
-        let active =
-            |each| [1, -1].into_iter().find(|&sign| only(each, sign) == Some(unit)).map(|sign| sign > 0);
+    [1, -1].into_iter().find_map(|sign| {
+        let Sight::Hides(unit) = sight(first, sign) else { return None };
+        let active = |each| {
+            [1, -1].into_iter().find(|&sign| sight(each, sign) == Sight::Hides(unit)).map(|sign| sign > 0)
+        };
         let orientation = Orientation::new(layer.hyperplanes().iter().map(active).collect::<Option<_>>()?);
         let (matrix, _) = layer.affine_rest(&orientation);
         matrix.entries().iter().all(Rational::is_zero).then_some((unit, orientation))

@@ -86,7 +86,8 @@ pub struct FiberComponent {
     pub linear: usize,
     /// The number of dead neurons; `None` if there are fewer neurons than the linear ones that are needed.
     pub dead: Option<usize>,
-    /// Whether the masked products of its layers that keep all linear neurons have the largest possible ranks, as those of generic parameters have; `None` if that was too much work.
+    /// Whether the products of its two layers have the largest possible ranks for all masks of the neurons
+    /// between them, as those of generic parameters have; `None` if that was too much work.
     pub generic: Option<bool>,
     /// Whether it has points, and why.
     pub existence: Existence,

@@ -13,7 +13,7 @@
 //! `db_1 - W db_2` is a contact form, which no factor makes a differential: there is no function whose level sets are orthogonal to `X`, and none is conserved. The run shows what the potential of `X` at
 //! fixed weights, `b_1[k] - sum_j W_2[j,k] b_2[j]`, does: its change does not go to zero with the step.
 
-use fiberscope_core::{Activation, Matrix, Network, Neuron};
+use fiberscope_core::{Activation, Matrix, Network, Neuron, Strictness};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -280,21 +280,8 @@ impl Trace {
 
 /// The first neuron that the next layer hides, strictly.
 fn hidden_neuron(network: &Network) -> Option<Neuron> {
-    network.hidden_layers().windows(2).enumerate().find_map(|(layer, pair)| {
-        let next = &pair[1];
-        let unit = (0..next.input_width()).find(|&k| {
-            (0..next.width()).all(|j| {
-                let signs = next
-                    .weight()
-                    .row(j)
-                    .iter()
-                    .enumerate()
-                    .all(|(i, &w)| if i == k { w > 0.0 } else { w < 0.0 });
-                signs && next.bias()[j] < 0.0
-            })
-        })?;
-        Some(Neuron { layer, unit })
-    })
+    (0..network.hidden_depth())
+        .find_map(|layer| network.hidden_unit(layer, Strictness::Strict).map(|unit| Neuron { layer, unit }))
 }
 
 fn potential(network: &Network, neuron: Neuron) -> f64 {

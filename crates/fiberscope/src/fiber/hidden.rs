@@ -4,7 +4,7 @@
 //! [threelayer2026, Section 5]. Decoding a parameter checks every equation of this description exactly.
 
 use fiberscope_core::{
-    Domain, ExactNetwork, HyperplaneRepresentation, Layer, Matrix, Move, Network, Rational, content,
+    Domain, ExactNetwork, HyperplaneRepresentation, Layer, Matrix, Move, Network, Rational, content, ratio_of,
 };
 use rand::{Rng, RngExt};
 
@@ -14,7 +14,7 @@ use super::layer::Ground;
 use super::membership::{Membership, Violation};
 use super::segment::between;
 use crate::equivalence::solve::Preimage;
-use crate::lines::{entries, ratio_of};
+use crate::orbit::lines::entries;
 
 /// A dead neuron: its row with the bias, and its outgoing weights.
 type Dead = (Vec<Rational>, Vec<Rational>);

@@ -4,7 +4,7 @@
 //! negative elsewhere, bias included (a hidden hyperplane) [threelayer2026, Section 6].
 
 use super::facts::{FiberFacts, Identifiability};
-use fiberscope_core::{Matrix, Neuron, Rational};
+use fiberscope_core::{Matrix, Neuron, Rational, Sight};
 
 use super::layer::LayerFiber;
 use super::{BottleneckFiber, Fiber};
@@ -36,17 +36,13 @@ pub enum SignVerdict {
 pub fn by_signs<'a>(rows: impl Iterator<Item = &'a [bool]>) -> SignVerdict {
     let mut hidden: Option<Option<usize>> = None;
     for (row, signs) in rows.enumerate() {
-        let count = signs.iter().filter(|positive| **positive).count();
-        if count == 0 {
-            return SignVerdict::Dead { row };
-        }
-        if count == signs.len() {
-            return SignVerdict::Linear { row };
-        }
-        let only = if count == 1 {
-            signs.iter().position(|positive| *positive).filter(|&k| k + 1 < signs.len())
-        } else {
-            None
+        let sign = |positive: &bool| if *positive { 1 } else { -1 };
+        let Some((bias, weights)) = signs.split_last() else { continue };
+        let only = match Sight::of_signs(weights.iter().map(sign), sign(bias)) {
+            Sight::Dead => return SignVerdict::Dead { row },
+            Sight::Sees if signs.iter().all(|positive| *positive) => return SignVerdict::Linear { row },
+            Sight::Hides(unit) => Some(unit),
+            Sight::Sees => None,
         };
         hidden = match hidden {
             None => Some(only),
@@ -61,29 +57,34 @@ pub fn by_signs<'a>(rows: impl Iterator<Item = &'a [bool]>) -> SignVerdict {
 }
 
 /// What the list of pieces has. Dimensions are modulo permutation and scaling.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiberCount {
     /// The pieces.
     pub pieces: u64,
     /// Those that have points.
     pub nonempty: u64,
-    /// Those that have points and are generic.
-    pub generic: u64,
+    /// Those that have points and are generic; `None` if that is too much work.
+    pub generic: Option<u64>,
     /// The largest dimension of a piece; `None` if all are empty.
     pub dimension: Option<usize>,
-    /// The largest dimension of a generic piece; `None` if all of these are empty.
+    /// The largest dimension of a generic piece; `None` if all of these are empty, or it is not known which
+    /// they are.
     pub generic_dimension: Option<usize>,
 }
 
 impl FiberCount {
+    /// No pieces.
+    pub const EMPTY: Self =
+        FiberCount { pieces: 0, nonempty: 0, generic: Some(0), dimension: None, generic_dimension: None };
+
     /// Counts one more piece.
     pub fn add(&mut self, component: &super::FiberComponent) {
-        let generic = component.generic == Some(true) && !component.is_empty();
+        let generic = component.generic.map(|generic| generic && !component.is_empty());
         self.pieces += 1;
         self.nonempty += u64::from(!component.is_empty());
-        self.generic += u64::from(generic);
+        self.generic = self.generic.zip(generic).map(|(count, generic)| count + u64::from(generic));
         self.dimension = self.dimension.max(component.dimension);
-        if generic {
+        if generic == Some(true) {
             self.generic_dimension = self.generic_dimension.max(component.dimension);
         }
     }
@@ -95,16 +96,21 @@ impl Fiber {
         match self.layer() {
             Some(layer) => {
                 layer.survey()?;
-                let mut count = FiberCount::default();
+                let mut count = FiberCount::EMPTY;
                 layer.components().for_each(|component| count.add(&component));
                 Some(count)
             }
             // The pieces of a hidden hyperplane are all alike.
             None => {
-                let mut count = FiberCount::default();
+                let mut count = FiberCount::EMPTY;
                 count.add(&self.components().next()?);
                 let pieces = 1u64.checked_shl(self.component_exponent() as u32)?;
-                Some(FiberCount { pieces, nonempty: pieces, generic: count.generic * pieces, ..count })
+                Some(FiberCount {
+                    pieces,
+                    nonempty: pieces,
+                    generic: count.generic.map(|generic| generic * pieces),
+                    ..count
+                })
             }
         }
     }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::component::{Orientation, Piece};
 use super::layer::{Ground, LayerFiber, factor_on};
 use super::pointed::dot;
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 use crate::rank::rank_at_most;
 
 /// The answer.

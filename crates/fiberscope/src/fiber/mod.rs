@@ -27,6 +27,7 @@ mod identifiable;
 mod layer;
 #[cfg(feature = "dense")]
 mod local;
+mod masks;
 mod membership;
 mod path;
 mod pieces;

@@ -14,7 +14,7 @@ use super::layer::{LayerFiber, factor_on};
 use super::membership::{Membership, Violation};
 use super::segment::{Pair, Segment, between, join};
 use super::{BottleneckFiber, Fiber};
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 
 /// Why there is no path.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -264,8 +264,9 @@ impl LayerWay {
 
 /// For each row of the given first layer, its place in another one and the factor there.
 fn first_rows(own: &Layer<Rational>, other: &Layer<Rational>) -> Option<Vec<(usize, Rational)>> {
-    let (order, factors) = crate::equivalence::matching::match_rows(own, other)?;
-    order.into_iter().zip(factors).map(|(place, factor)| Some((place, factor.recip()?))).collect()
+    let matched = crate::orbit::match_rows(own, other)?;
+    let scales = matched.scales();
+    Some(matched.order.into_iter().zip(scales).collect())
 }
 
 /// The rest of a network in the coordinates of the given first layer.

@@ -1,14 +1,36 @@
 //! The list of pieces of a fiber, and which of them are generic.
 //!
-//! **Which pieces are generic.** A generic parameter has masked products of the largest possible ranks. Take a point of piece `(S, l')` and the mask that keeps all its linear neurons and the visible ones in a set `T`: the product of the masked layers is
-//! `M_{S'}` for the orientation `S' = S xor T` (turning the neurons of `T` round moves what they contribute into the affine part). So all generic parameters lie in the pieces with
+//! **Which pieces are generic.** In a generic parameter every product `V_D W_D` of the two layers has the
+//! largest possible rank, `min(m, d, |D|)`, for every set `D` of neurons that a mask keeps (masks of inputs
+//! and outputs are not looked at). Take a point of piece `(S, l')` and a mask that keeps the visible neurons
+//! in a set `T`. If it keeps all linear neurons, the product is `M_{S'}` for the orientation `S' = S xor T`
+//! (turning the neurons of `T` round moves what they contribute into the affine part); if it keeps none of
+//! them, it is `P_{S,T}` (module `masks`). So all generic parameters lie in the pieces with
 //!
 //! ```text
-//! rank M_{S'} = min(m, d, |S xor S'| + l')      for every orientation S',
+//! (1)  rank M_{S'}  = min(m, d, |S xor S'| + l')   for every orientation S',
+//! (2)  rank P_{S,T} = min(m, d, |T|)               for every set T of visible neurons,
 //! ```
 //!
-//! and these are called generic. Let `S_0` be the orientation with the smallest rank `rho_0` and `k = min(m, d)`. If `rho_0 = k`, all pieces are generic. If `rho_0 < k`, the equation for `S' = S_0` asks for
-//! `|S xor S_0| + l' = rho_0 <= rank M_S <= l'`, so that no piece but `(S_0, rho_0)` can be generic; it is, if the orientations of smaller rank than `k` are those at distances `j < k - rho_0` of `S_0`, with the ranks `rho_0 + j`.
+//! and these are called generic.
+//!
+//! **Lemma.** Then the product has the largest rank for every mask at a general point of the piece. *Proof.*
+//! A dead neuron adds a general matrix of rank one. Let the mask keep `T` and `q` of the `l'` linear neurons,
+//! `0 < q < l'`, and let `l' = rho`: with `M_S = B C`, `B` injective and `C` onto,
+//! `V_Lin W_Lin = (B G^-1)(G C)`, and the product is `X = B Q C + P_{S,T}` for a general idempotent `Q` of
+//! rank `q`. If `q + |T| <= k`: by (1) the columns of `B` and the weights of `T` span at least `q + |T|`
+//! dimensions, by (2) the weights of `T` are independent, so `q` general vectors in the image of `B` are
+//! independent of them; the same holds for the rows. If `|T| >= k`: restricted to `k` general inputs and
+//! outputs `P` is invertible by (2), and `det X = det P det(1 + y Z x)` with `Q = x y`, `Z = C P^-1 B`;
+//! `1 + Z` is invertible as `P + M_S` is by (1), so that its compression `y (1 + Z) x` to general `q`
+//! dimensions is. If `|T| < k < q + |T|`, take `k - |T|` of the linear neurons to `P`. For `l' > rho = k` let
+//! the others have no weights. QED.
+//!
+//! Let `S_0` be the orientation with the smallest rank `rho_0` and `k = min(m, d)`. If `rho_0 = k`, (1) holds
+//! in all pieces. If `rho_0 < k`, the equation for `S' = S_0` asks for
+//! `|S xor S_0| + l' = rho_0 <= rank M_S <= l'`, so that no piece but `(S_0, rho_0)` can be generic; (1)
+//! holds there if the orientations of smaller rank than `k` are those at distances `j < k - rho_0` of `S_0`,
+//! with the ranks `rho_0 + j`. Without linear neurons (1) contains (2).
 
 use std::sync::OnceLock;
 
@@ -17,6 +39,7 @@ use fiberscope_core::{Matrix, Rational};
 
 use super::component::{FiberComponent, Orientation, Piece};
 use super::layer::{LayerFiber, OrientedHyperplane};
+use super::masks::{Mask, Products};
 use super::pointed::pointedness;
 use crate::rank::{rank_at_most, residue_rank};
 
@@ -24,6 +47,8 @@ use crate::rank::{rank_at_most, residue_rank};
 const SURVEYED: usize = 16;
 /// The most multiplications for the ranks of all orientations.
 const WORK: u128 = 1 << 30;
+/// What one product costs at least, in multiplications.
+const PRODUCT: u128 = 256;
 
 /// What the ranks of all `M_S` say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,9 +60,14 @@ pub(super) struct Survey {
 /// Which pieces are generic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Generic {
-    All,
+    /// Those with none of these masks, whose products have too small a rank.
+    Unless(Vec<Mask>),
+    /// One.
     Only(Piece),
+    /// None.
     None,
+    /// That is too much work.
+    Unknown,
 }
 
 /// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not count when fibers are compared.
@@ -76,23 +106,45 @@ impl LayerFiber {
             }
         }
         let Some((least, rank)) = small.iter().min_by_key(|(_, rank)| *rank).cloned() else {
-            return Survey { generic: Generic::All };
+            return Survey { generic: self.without_linear(&ranks.products()) };
         };
         // As many as there are at distances below k - rho_0, each with its rank.
         let expected: u128 = (0..full - rank).map(|j| binomial(self.hyperplanes().len(), j)).sum();
         let right = |(other, found): &(Orientation, usize)| *found == rank + least.distance(other);
-        let generic = expected == small.len() as u128 && small.iter().all(right);
-        let only = Piece { orientation: least, linear: rank };
+        let largest = expected == small.len() as u128 && small.iter().all(right);
+        let visible =
+            || rank == 0 || ranks.products().deficient(Some(&least)).is_some_and(|found| found.is_empty());
+        let generic = largest && visible();
+        let only = Piece { orientation: least.clone(), linear: rank };
         Survey { generic: if generic { Generic::Only(only) } else { Generic::None } }
     }
 
-    /// Whether a piece of the list is generic; `None` if there are too many orientations to go through.
+    /// Where (1) holds in all pieces: those in which (2) holds.
+    fn without_linear(&self, products: &Products<'_>) -> Generic {
+        let (r, full) = (self.hyperplanes().len(), self.counts().full());
+        let one = Orientation::new(vec![true; r]);
+        let Some(found) = products.deficient(Some(&one)) else { return Generic::Unknown };
+        // Products of few neurons have the same rank for all signs.
+        if found.iter().any(|mask| mask.len() <= full) {
+            return Generic::None;
+        }
+        if r <= full {
+            return Generic::Unless(Vec::new());
+        }
+        let cost = PRODUCT.max((self.outputs() * self.inputs() * full) as u128);
+        let affordable = cost * 3u128.pow(r as u32) <= WORK;
+        let found = affordable.then(|| products.deficient(None)).flatten();
+        found.map_or(Generic::Unknown, Generic::Unless)
+    }
+
+    /// Whether a piece of the list is generic; `None` if that is too much work.
     pub(super) fn is_generic(&self, piece: &Piece) -> Option<bool> {
-        self.survey().map(|survey| match &survey.generic {
-            Generic::All => true,
-            Generic::Only(only) => only == piece,
-            Generic::None => false,
-        })
+        match &self.survey()?.generic {
+            Generic::Unless(masks) => Some(!masks.iter().any(|mask| mask.agrees(&piece.orientation))),
+            Generic::Only(only) => Some(only == piece),
+            Generic::None => Some(false),
+            Generic::Unknown => None,
+        }
     }
 }
 
@@ -133,6 +185,11 @@ impl Ranks {
         let residues = residues(&matrix).zip(terms.iter().map(residues).collect::<Option<Vec<_>>>());
         let exact = (orientation.clone(), matrix);
         Ranks { shape, most: most(fiber, &exact.1), orientation, exact, terms, residues, step: 0 }
+    }
+
+    fn products(&self) -> Products<'_> {
+        let residues = self.residues.as_ref().map(|(_, terms)| terms.as_slice());
+        Products { terms: &self.terms, residues, shape: self.shape }
     }
 
     fn rank(&mut self) -> usize {

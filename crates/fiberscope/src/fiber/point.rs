@@ -9,7 +9,7 @@ use super::component::{FiberComponent, Orientation, Piece};
 use super::membership::{Membership, Violation};
 use super::sample::{Sampler, shuffled};
 use super::{Fiber, LayerFiber};
-use crate::equivalence::matching::match_rows;
+use crate::orbit::match_rows;
 
 /// A point of the fiber.
 #[derive(Clone, Debug, PartialEq)]
@@ -266,21 +266,17 @@ impl BottleneckFiber {
 
     /// The second layer of another parameter in the coordinates of the given first layer; `None` if the first layers differ by more than permutation and scaling.
     pub(super) fn behind_the_first_layer(&self, other: &ExactNetwork) -> Option<Layer<Rational>> {
-        // Row i of the given first layer is factors[i] times their row order[i].
-        let (order, factors) = match_rows(&self.network().layers()[0], &other.layers()[0])?;
+        let matched = match_rows(&self.network().layers()[0], &other.layers()[0])?;
+        let (order, scales) = (&matched.order, matched.scales());
         let second = &other.layers()[1];
-        let inverse: Vec<Rational> = factors.iter().map(Rational::recip).collect::<Option<_>>()?;
-        let weight = Matrix::from_fn(second.width(), order.len(), |j, i| {
-            &second.weight()[(j, order[i])] * &inverse[i]
-        });
+        let weight =
+            Matrix::from_fn(second.width(), order.len(), |j, i| &second.weight()[(j, order[i])] * &scales[i]);
         Some(Layer::new(weight, second.bias().to_vec(), second.activation()))
     }
 }
 
 fn unmatched(own: &Layer<Rational>, other: &Layer<Rational>) -> String {
-    let partner = |i: usize| {
-        (0..other.width()).any(|j| crate::equivalence::matching::factor(own, i, other, j).is_some())
-    };
+    let partner = |i: usize| (0..other.width()).any(|j| crate::orbit::factor(own, i, other, j).is_some());
     match (0..own.width()).find(|&i| !partner(i)) {
         Some(i) => format!("no row is a positive multiple of row {} of the function's first layer", i + 1),
         None => "its rows are no permutation of positive multiples of the function's first layer".into(),

@@ -8,11 +8,12 @@
 //! "Stays" needs strict inequalities: a neuron counts as linear (dead) here if interval arithmetic bounds its pre-activation away from zero and its weights on unbounded inputs are not zero.
 
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Interval, Layer, Neuron, Rational, preactivation_range,
+    Activation, Domain, ExactNetwork, Interval, Layer, Neuron, Rational, Strictness, least_translation,
+    preactivation_range,
 };
 
 use super::span::{Direction, independent_scalings, kernel, rank};
-use crate::lines;
+use crate::orbit::lines;
 
 /// A symmetry of a network's parameters that can be checked on the numbers. Layers and neurons count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -313,26 +314,8 @@ impl LayerSymmetries {
 
 /// The neuron that the next layer hides, strictly, with `t_min` and whether one neuron is alive there.
 fn hidden(network: &ExactNetwork, layer: usize) -> Option<(usize, Rational, bool)> {
-    let (rows, next) = (&network.layers()[layer], network.layers().get(layer + 1)?);
-    let relu = |layer: &Layer<Rational>| layer.activation() == Activation::Relu;
-    if !relu(rows) || !relu(next) {
-        return None;
-    }
-    let mut found = None;
-    let mut least: Option<Rational> = None;
-    for j in 0..next.width() {
-        let row = next.weight().row(j);
-        if !next.bias()[j].is_negative() || row.iter().any(Rational::is_zero) {
-            return None;
-        }
-        let mut positive = (0..row.len()).filter(|&i| row[i].is_positive());
-        let unit = positive.next()?;
-        if positive.next().is_some() || found.is_some_and(|other| other != unit) {
-            return None;
-        }
-        found = Some(unit);
-        let here = &next.bias()[j] / &row[unit];
-        least = Some(least.map_or(here.clone(), |other| other.max(here)));
-    }
-    Some((found?, least?, next.width() == 1))
+    let unit = network.hidden_unit(layer, Strictness::Strict)?;
+    let next = &network.layers()[layer + 1];
+    let least = least_translation(next.bias().iter().zip(next.weight().column(unit)))?;
+    Some((unit, least, next.width() == 1))
 }

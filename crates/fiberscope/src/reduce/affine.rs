@@ -15,12 +15,13 @@
 
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, Interval, LinearChange, Matrix, Move, PlacedNeuron, Rational, Role,
+    ratio_of,
 };
 
 use super::factor::{Allowed, allowed_factorization, coordinates};
 use super::roles;
 use crate::limit::Deadline;
-use crate::lines::{self, ratio_of};
+use crate::orbit::lines;
 use crate::rank::independent_rows;
 
 /// The most sets of pairs that are tried, and the most multiplications for one of them.

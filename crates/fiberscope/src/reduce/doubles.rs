@@ -12,8 +12,8 @@ use fiberscope_core::{
 use thiserror::Error;
 
 use super::{ReduceOptions, State, reduce_until, scales_to_doubles};
-use crate::align::relative_difference;
 use crate::limit::Deadline;
+use crate::orbit::relative_difference;
 
 /// Why a network was not reduced.
 #[derive(Debug, Error)]

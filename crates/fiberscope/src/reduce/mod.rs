@@ -30,7 +30,7 @@ use fiberscope_core::{
 };
 
 use crate::limit::Deadline;
-use crate::lines;
+use crate::orbit::lines;
 pub(crate) use affine::vanishing_pairs;
 pub use doubles::{DoubleReduction, Left, LeftStep, ReduceError, reduce_in_doubles};
 pub(crate) use factor::{coordinates, inverse};

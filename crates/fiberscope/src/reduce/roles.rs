@@ -8,7 +8,7 @@ use fiberscope_core::{
     Activation, Domain, ExactNetwork, Interval, Layer, Rational, Role, preactivation_range,
 };
 
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 
 /// The roles of the neurons of hidden layer `layer`, as the rules of moves know them.
 pub fn of_layer(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Role> {

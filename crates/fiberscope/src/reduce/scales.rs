@@ -19,7 +19,7 @@ use dashu_int::ops::{BitTest, Gcd, UnsignedAbs};
 use dashu_int::{IBig, UBig};
 use fiberscope_core::{Domain, ExactNetwork, Layer, Move, MoveChain, Rational};
 
-use crate::lines::entries;
+use crate::orbit::lines::entries;
 
 /// How often the layers are gone through to shorten numbers.
 const SWEEPS: usize = 3;

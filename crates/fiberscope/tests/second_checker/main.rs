@@ -219,7 +219,7 @@ fn trees_of_regions() {
             (a, b, box_of(-2.0, 1.0, inputs))
         } else {
             let a = tampered::network(rng, &[inputs, 3, 2, 1]);
-            let b = fiberscope::symmetry::relabel(&a, seed).network;
+            let b = fiberscope::orbit::relabel(&a, seed).network;
             (a, b, random_domain(rng, inputs))
         };
         let found = search(&a.to_exact(), &b.to_exact(), &domain, &SearchLimits::default(), &|_| ()).unwrap();

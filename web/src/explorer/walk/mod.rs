@@ -9,7 +9,7 @@ mod step;
 use fiberscope::fiber::{
     Fiber, FiberSampler, Ground, Orientation, Piece, describe, symmetries as find_symmetries,
 };
-use fiberscope::symmetry::relabel;
+use fiberscope::orbit::relabel;
 use fiberscope_core::{Move, MoveChain, Network};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -10,11 +10,11 @@ mod witness;
 
 use fiberscope_core::{Domain, ExactNetwork, Interval, MoveChain, Rational};
 
-use super::matching::match_rows;
 use super::solve::Preimage;
 use super::tail::{Tail, difference_points};
 use crate::canonical::hidden;
 use crate::limit::Deadline;
+use crate::orbit::match_rows;
 
 /// What the procedure found.
 pub enum Finding {
@@ -38,11 +38,10 @@ pub fn compare(a: &ExactNetwork, b: &ExactNetwork, seed: u64, deadline: &Deadlin
     let (mut a, mut b) = (a.clone(), b.clone());
     let moves_a = fix_hidden(&mut a);
     let mut moves_b = fix_hidden(&mut b);
-    let Some((order, factors)) = match_rows(&a.layers()[0], &b.layers()[0]) else {
+    let Some(matched) = match_rows(&a.layers()[0], &b.layers()[0]) else {
         return witness::find(&a, &b, deadline).map_or(Finding::Nothing, Finding::Different);
     };
-    let relabel = super::matching::relabel_layer(&mut b, 0, order, factors);
-    moves_b = moves_b.compose(relabel);
+    moves_b = moves_b.compose(matched.apply(&mut b, 0));
     let orthant = vec![Interval { lower: Some(Rational::ZERO), upper: None }; a.layers()[0].width()];
     match difference_points(&Tail::of(&a), &Tail::of(&b), &orthant, seed) {
         None => Finding::Equal { a: moves_a, b: moves_b },

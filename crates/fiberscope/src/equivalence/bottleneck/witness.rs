@@ -18,9 +18,9 @@
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Network, Rational, Sign, SignVector};
 
-use super::super::matching::partners;
 use super::super::solve::Preimage;
 use crate::limit::Deadline;
+use crate::orbit::partners;
 
 /// The most points of each kind per network.
 const POINTS: usize = 200;

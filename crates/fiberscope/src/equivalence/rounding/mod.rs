@@ -11,7 +11,6 @@
 //! keep the functions on that domain (module `close`).
 
 mod close;
-mod near;
 mod snap;
 
 use fiberscope_check::rounding_bound;
@@ -20,7 +19,8 @@ use fiberscope_core::{
 };
 
 use crate::limit::Deadline;
-use near::{Directions, rows};
+use crate::orbit::LayerRelabelling;
+use crate::orbit::directions::{Directions, rows};
 use snap::{Snapped, snap};
 
 pub use close::parameters_agree;
@@ -155,8 +155,8 @@ fn relabel_closely(
         if deadline.is_past() {
             return None;
         }
-        let (order, factors) = close_rows(&a.layers()[layer], &aligned.layers()[layer], closeness)?;
-        moves = moves.compose(super::matching::relabel_layer(&mut aligned, layer, order, factors));
+        let close = close_rows(&a.layers()[layer], &aligned.layers()[layer], closeness)?;
+        moves = moves.compose(close.apply(&mut aligned, layer));
     }
     Some((moves, aligned))
 }
@@ -173,32 +173,27 @@ fn close_outputs(a: &ExactNetwork, b: &ExactNetwork, closeness: f64) -> bool {
 }
 
 /// For every row of `A` the row of `B` with nearly the same direction, and the factor between them.
-fn close_rows(
-    a: &Layer<Rational>,
-    b: &Layer<Rational>,
-    closeness: f64,
-) -> Option<(Vec<usize>, Vec<Rational>)> {
+fn close_rows(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> Option<LayerRelabelling> {
     if a.activation() != b.activation() || a.activation() != Activation::Relu {
         return None;
     }
     let directions = Directions::new(rows(b));
     let mut taken = vec![false; b.width()];
-    let (mut order, mut factors) = (Vec::new(), Vec::new());
+    let mut close = LayerRelabelling::default();
     for (i, row) in rows(a).iter().enumerate() {
         let near = directions.near(row, closeness);
         let (j, _) = near.into_iter().find(|&(j, factor)| !taken[j] && factor > 0.0)?;
         taken[j] = true;
-        order.push(j);
-        factors.push(factor(a, i, b, j));
+        close.push(j, factor(a, i, b, j));
     }
-    Some((order, factors))
+    Some(close)
 }
 
 /// The factor between two rows that are nearly multiples: 1 or the quotient of the largest entries if that makes them equal, otherwise the
 /// middle of the quotients of their entries, as a double. (The quotient of one entry would hand the error of that entry on to all others, and from
 /// layer to layer.)
 fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Rational {
-    let entries = || crate::lines::entries(a, i).zip(crate::lines::entries(b, j));
+    let entries = || crate::orbit::lines::entries(a, i).zip(crate::orbit::lines::entries(b, j));
     let Some(largest) = entries().max_by_key(|(x, _)| x.abs()) else { return Rational::ONE };
     let Some(quotient) = largest.1.recip().map(|inverse| largest.0 * &inverse) else { return Rational::ONE };
     if entries().all(|(x, y)| *x == y * &quotient) {

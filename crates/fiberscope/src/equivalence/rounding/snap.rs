@@ -12,14 +12,14 @@
 
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Nudge, Rational, Role, RoundingStep,
+    Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Nudge, Rational, Role, RoundingStep, Sight,
     preactivation_range,
 };
 
-use super::near::{Directions, rows};
 use crate::canonical::hidden;
 use crate::limit::Deadline;
-use crate::lines::ratio;
+use crate::orbit::directions::{Directions, rows};
+use crate::orbit::lines::neuron_ratio;
 use crate::reduce::{FOLD_WORK, ReduceOptions, reduce_until, vanishing_pairs};
 
 /// A network with fewer neurons and nearly the same function.
@@ -160,13 +160,10 @@ impl Snapped {
     }
 }
 
-/// Whether the neurons that see this one are active only where it is: `relu(c relu(z) - ...)` with `c > 0`.
+/// Whether the neurons that are connected to this one hide it: `relu(c relu(z) - ...)` with `c > 0`.
 fn is_passed_on(next: &Layer<Rational>, unit: usize) -> bool {
-    let rows = next.weight().iter_rows().zip(next.bias()).filter(|(row, _)| !row[unit].is_zero());
-    rows.into_iter().all(|(row, bias)| {
-        let others = row.iter().enumerate().all(|(i, w)| i == unit || !w.is_positive());
-        row[unit].is_positive() && others && !bias.is_positive()
-    })
+    let mut connected = (0..next.width()).filter(|&j| !next.weight()[(j, unit)].is_zero());
+    connected.all(|j| Sight::of(next, j) == Sight::Hides(unit))
 }
 
 /// The nudges that make multiples of what is almost one in a layer: of its rows, and of the columns
@@ -192,7 +189,7 @@ fn near_multiples(network: &ExactNetwork, layer: usize, closeness: f64, precisio
             if inverse < 0.0 && !cancels {
                 continue;
             }
-            let exact = ratio(of, i, j);
+            let exact = neuron_ratio(of, i, j);
             let Some(factor) = exact.clone().or_else(|| short(1.0 / inverse, precision)) else { continue };
             taken[j] = true;
             if exact.is_none() {

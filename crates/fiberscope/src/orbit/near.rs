@@ -6,40 +6,28 @@
 //! (3, 1/3, 37/100) where rounding has not moved every entry away from it. Floats choose partners; factors and differences are exact.
 
 use dashu_int::{IBig, UBig};
-use fiberscope_core::{Domain, ExactNetwork, Layer, MoveChain, Network, Rational};
+use fiberscope_core::{Domain, ExactNetwork, Layer, Network, Rational};
 
-use crate::equivalence::matching::relabelling_moves;
+use super::{LayerRelabelling, Relabelling};
 use crate::limit::Deadline;
 
 /// Corresponding parameters may differ by this, relative to the larger one.
 pub const CLOSE: f64 = 1.0 / 1024.0;
 
-/// Permutations and scalings that nearly lead from one network to another.
+/// A relabelling that nearly leads from one network to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearRelabelling {
-    /// For every hidden layer and neuron of `A` its partner in `B`.
-    pub orders: Vec<Vec<usize>>,
-    /// For every hidden layer and neuron of `A` the positive factor of the partner's row.
-    pub factors: Vec<Vec<Rational>>,
+    /// The relabelling of `B`.
+    pub relabelling: Relabelling,
     /// The largest difference of corresponding parameters of `A` and of `B` after the moves, relative to the larger one, exactly: `B` is
     /// `A` permuted and scaled iff it is 0.
     pub relative: Rational,
 }
 
-impl NearRelabelling {
-    /// The moves on `B`.
-    pub fn moves(&self) -> MoveChain {
-        let layers = self.orders.iter().zip(&self.factors).enumerate();
-        layers.fold(MoveChain::default(), |chain, (layer, (order, factors))| {
-            chain.compose(relabelling_moves(layer, order.clone(), factors.clone()))
-        })
-    }
-}
-
 /// Permutations and scalings of `B` after which all parameters agree with those of `A` to 1/1024, relatively and one by one; `None` if none were found in time.
 ///
 /// ```
-/// use fiberscope::align::near_relabelling;
+/// use fiberscope::orbit::find_near;
 /// use fiberscope::core::{Activation, Layer, Matrix, Network};
 /// use fiberscope::limit::Deadline;
 ///
@@ -51,27 +39,25 @@ impl NearRelabelling {
 /// let a = network([[1.0, 0.3], [0.7, -1.1]], vec![0.2, 0.9], [1.0, 2.0]);
 /// // Neuron 1 times 0.37, neuron 2 over 3, in doubles.
 /// let b = network([[0.37, 0.3 * 0.37], [0.7 / 3.0, -1.1 / 3.0]], vec![0.2 * 0.37, 0.3], [1.0 / 0.37, 6.0]);
-/// let found = near_relabelling(&a, &b, &Deadline::NEVER).unwrap();
-/// let factors: Vec<String> = found.factors[0].iter().map(ToString::to_string).collect();
+/// let found = find_near(&a, &b, &Deadline::NEVER).unwrap();
+/// let factors: Vec<String> = found.relabelling.layers[0].factors.iter().map(ToString::to_string).collect();
 /// assert_eq!(factors, ["100/37", "3"]);
 /// assert!(found.relative.to_f64() < 4e-16);
 /// ```
-pub fn near_relabelling(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRelabelling> {
+pub fn find_near(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRelabelling> {
     let activations = |network: &Network| network.layers().iter().map(Layer::activation).collect::<Vec<_>>();
     if a.widths() != b.widths() || activations(a) != activations(b) {
         return None;
     }
-    let mut before =
-        Labels { order: (0..a.input_width()).collect(), factors: vec![Rational::ONE; a.input_width()] };
-    let (mut orders, mut factors) = (Vec::new(), Vec::new());
+    let mut before = LayerRelabelling::identity(a.input_width(), Rational::ONE);
+    let mut relabelling = Relabelling::default();
     for (rows_a, rows_b) in a.hidden_layers().iter().zip(b.hidden_layers()) {
         before = match_rows(rows_a, rows_b, &before, deadline)?;
-        orders.push(before.order.clone());
-        factors.push(before.factors.clone());
+        relabelling.layers.push(before.clone());
     }
-    let mut found = NearRelabelling { orders, factors, relative: Rational::ZERO };
     let mut moved = b.to_exact();
-    found.moves().apply(&mut moved, &Domain::Space).ok()?;
+    relabelling.moves().apply(&mut moved, &Domain::Space).ok()?;
+    let mut found = NearRelabelling { relabelling, relative: Rational::ZERO };
     found.relative = relative_difference(&a.to_exact(), &moved);
     (found.relative <= Rational::from_f64(CLOSE)?).then_some(found)
 }
@@ -79,7 +65,7 @@ pub fn near_relabelling(a: &Network, b: &Network, deadline: &Deadline) -> Option
 /// The largest difference of corresponding parameters of two networks of the same widths, relative to the larger of the two, exactly.
 ///
 /// ```
-/// # use fiberscope::align::relative_difference;
+/// # use fiberscope::orbit::relative_difference;
 /// # use fiberscope::core::{Activation, Layer, Matrix, Network};
 /// let network = |w: f64| {
 ///     let layer = Layer::new(Matrix::from_rows(&[[w, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
@@ -103,14 +89,13 @@ pub fn relative_difference(a: &ExactNetwork, b: &ExactNetwork) -> Rational {
     differing.map(relative).max().unwrap_or(Rational::ZERO)
 }
 
-/// The order and the factors of a layer's neurons.
-struct Labels {
-    order: Vec<usize>,
-    factors: Vec<Rational>,
-}
-
 /// Partners for all rows of `A`, the best one first.
-fn match_rows(a: &Layer, b: &Layer, before: &Labels, deadline: &Deadline) -> Option<Labels> {
+fn match_rows(
+    a: &Layer,
+    b: &Layer,
+    before: &LayerRelabelling,
+    deadline: &Deadline,
+) -> Option<LayerRelabelling> {
     let shrink: Vec<f64> = before.factors.iter().map(|c| c.to_f64().recip()).collect();
     let row_of_a =
         |i: usize| -> Vec<f64> { a.weight().row(i).iter().chain([&a.bias()[i]]).copied().collect() };
@@ -120,7 +105,7 @@ fn match_rows(a: &Layer, b: &Layer, before: &Labels, deadline: &Deadline) -> Opt
     };
     let rows_b: Vec<Vec<f64>> = (0..b.width()).map(row_of_b).collect();
     let mut taken = vec![false; b.width()];
-    let mut labels = Labels { order: Vec::new(), factors: Vec::new() };
+    let mut matched = LayerRelabelling::default();
     for i in 0..a.width() {
         if deadline.is_past() {
             return None;
@@ -130,10 +115,9 @@ fn match_rows(a: &Layer, b: &Layer, before: &Labels, deadline: &Deadline) -> Opt
         let spreads = free.filter_map(|j| Some((spread(&row, &rows_b[j])?, j)));
         let (_, partner) = spreads.min_by(|x, y| x.0.total_cmp(&y.0))?;
         taken[partner] = true;
-        labels.factors.push(factor(a, i, b, partner, before)?);
-        labels.order.push(partner);
+        matched.push(partner, factor(a, i, b, partner, before)?);
     }
-    Some(labels)
+    Some(matched)
 }
 
 /// By how much the quotients of corresponding entries differ, relatively; `None` if by more than [`CLOSE`], or if they are not positive.
@@ -154,7 +138,7 @@ fn spread(x: &[f64], y: &[f64]) -> Option<f64> {
 }
 
 /// The simplest fraction between the exact quotients of corresponding entries; 1 for rows of zeros.
-fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: &Labels) -> Option<Rational> {
+fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: &LayerRelabelling) -> Option<Rational> {
     let exact = |x: f64| Rational::from_f64(x);
     let mut ends: Option<(Rational, Rational)> = None;
     let columns = (0..a.input_width())

@@ -2,7 +2,7 @@
 
 use fiberscope_core::{Layer, Rational};
 
-use crate::lines::entries;
+use super::lines::entries;
 
 /// The rows `(w, b)` of a layer in doubles.
 pub fn rows(layer: &Layer<Rational>) -> Vec<Vec<f64>> {

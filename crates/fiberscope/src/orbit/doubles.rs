@@ -7,48 +7,47 @@
 
 use std::collections::HashMap;
 
-use fiberscope_core::{Layer, Matrix, MoveChain, Network, Rational};
+use fiberscope_core::{Layer, Matrix, Network, Rational};
 use rayon::prelude::*;
 
-use super::matching::{Directions, cell, near_cells, relabelling_moves};
+use super::{LayerRelabelling, Relabelling};
 
-/// The order and the scales of a hidden layer's neurons.
+/// The relabelling of a layer, for the columns of the next one.
+#[derive(Default)]
 struct Labels {
-    order: Vec<usize>,
-    factors: Vec<Rational>,
+    relabelling: LayerRelabelling,
     /// The reciprocals of the factors, rounded.
     shrink: Vec<f64>,
 }
 
-/// Permutations and scalings of `B` that may make it equal to `A`.
-pub fn propose(a: &Network, b: &Network) -> Option<MoveChain> {
+/// The relabelling that may turn `B` into `A`.
+pub fn propose(a: &Network, b: &Network) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;
     }
-    let mut moves = MoveChain::default();
+    let mut found = Relabelling::default();
     let mut before: Option<Labels> = None;
-    for (layer, (rows_a, rows_b)) in a.hidden_layers().iter().zip(b.hidden_layers()).enumerate() {
+    for (rows_a, rows_b) in a.hidden_layers().iter().zip(b.hidden_layers()) {
         if rows_a.activation() != rows_b.activation() {
             return None;
         }
         let labels = match_rows(rows_a, rows_b, before.as_ref())?;
-        let Labels { order, factors, .. } = &labels;
-        moves = moves.compose(relabelling_moves(layer, order.clone(), factors.clone()));
+        found.layers.push(labels.relabelling.clone());
         before = Some(labels);
     }
-    Some(moves)
+    Some(found)
 }
 
 fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
-    let directions = Directions::new(a.input_width() + 1);
+    let projection = Projection::new(a.input_width() + 1);
     let cell_of = |layer: &Layer, unit: usize, relabelled: Option<&Labels>| {
         let row = layer.weight().row(unit);
         let bias = layer.bias()[unit];
         match relabelled {
-            None => cell(directions.of(row.iter().copied().chain([bias]))),
-            Some(Labels { order, shrink, .. }) => {
+            None => cell(projection.of(row.iter().copied().chain([bias]))),
+            Some(Labels { relabelling: LayerRelabelling { order, .. }, shrink }) => {
                 let column = |(&unit, shrink): (&usize, &f64)| row[unit] * shrink;
-                cell(directions.of(order.iter().zip(shrink).map(column).chain([bias])))
+                cell(projection.of(order.iter().zip(shrink).map(column).chain([bias])))
             }
         }
     };
@@ -60,14 +59,13 @@ fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
     for (unit, cell) in cells_b.into_iter().enumerate().rev() {
         units.entry(cell).or_default().push(unit);
     }
-    let mut labels = Labels { order: Vec::new(), factors: Vec::new(), shrink: Vec::new() };
+    let mut labels = Labels::default();
     for (unit, at) in cells_a.into_iter().enumerate() {
         let near = near_cells(at).find(|cell| units.get(cell).is_some_and(|left| !left.is_empty()))?;
         let partner = units.get_mut(&near)?.pop()?;
         let factor = factor(a, unit, b, partner, before)?;
         labels.shrink.push(factor.to_f64().recip());
-        labels.factors.push(factor);
-        labels.order.push(partner);
+        labels.relabelling.push(partner, factor);
     }
     Some(labels)
 }
@@ -81,7 +79,9 @@ fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: Option<&Labels>) -> 
         x = entry(a.weight(), i, at)?;
         y = match before {
             None => entry(b.weight(), j, at)?,
-            Some(labels) => &entry(b.weight(), j, labels.order[at])? / &labels.factors[at],
+            Some(Labels { relabelling: LayerRelabelling { order, factors }, .. }) => {
+                &entry(b.weight(), j, order[at])? / &factors[at]
+            }
         };
     }
     match (x.is_zero(), y.is_zero()) {
@@ -91,6 +91,43 @@ fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: Option<&Labels>) -> 
     }
 }
 
+/// Two coordinates of a row's direction that multiples of it share up to rounding errors.
+struct Projection {
+    /// Without simple relations, so that different directions rarely agree in both sums.
+    weights: Vec<(f64, f64)>,
+}
+
+impl Projection {
+    /// For rows of this length.
+    fn new(length: usize) -> Self {
+        const STEPS: (f64, f64) = (0.618_033_988_749_894_9, 0.414_213_562_373_095_1);
+        let weight = |k: usize| ((0.5 + k as f64 * STEPS.0).fract(), (0.5 + k as f64 * STEPS.1).fract());
+        Projection { weights: (1..=length).map(weight).collect() }
+    }
+
+    /// The coordinates of a row; zero for rows that have no direction.
+    fn of(&self, row: impl Iterator<Item = f64>) -> (f64, f64) {
+        let (mut largest, mut sums) = (0.0f64, (0.0, 0.0));
+        for (x, weight) in row.zip(&self.weights) {
+            largest = largest.max(x.abs());
+            sums = (sums.0 + weight.0 * x, sums.1 + weight.1 * x);
+        }
+        let scaled = (sums.0 / largest, sums.1 / largest);
+        if scaled.0.is_finite() && scaled.1.is_finite() { scaled } else { (0.0, 0.0) }
+    }
+}
+
+/// The cell of a grid much coarser than rounding errors and much finer than typical differences.
+fn cell((x, y): (f64, f64)) -> (i64, i64) {
+    const GRID: f64 = (1u64 << 30) as f64;
+    ((x * GRID).floor() as i64, (y * GRID).floor() as i64)
+}
+
+/// A cell and those around it, itself first.
+fn near_cells((x, y): (i64, i64)) -> impl Iterator<Item = (i64, i64)> {
+    [0, -1, 1].into_iter().flat_map(move |dx| [0, -1, 1].map(|dy| (x + dx, y + dy)))
+}
+
 #[cfg(test)]
 mod tests {
     use fiberscope_core::{Activation, Domain, Move};
@@ -98,7 +135,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::symmetry::relabel;
+    use crate::orbit::relabel;
 
     fn network(widths: &[usize], seed: u64) -> Network {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -119,7 +156,7 @@ mod tests {
             let a = network(&[[3, 8, 5, 2], [5, 1, 9, 1], [1, 20, 20, 3]][seed as usize % 3], seed);
             let b = relabel(&a, seed).network;
             let mut found = b.to_exact();
-            propose(&a, &b).unwrap().apply(&mut found, &Domain::Space).unwrap();
+            propose(&a, &b).unwrap().moves().apply(&mut found, &Domain::Space).unwrap();
             assert_eq!(found, a.to_exact());
         }
     }
@@ -132,7 +169,7 @@ mod tests {
         Move::Scale { layer: 0, factors }.apply(&mut scaled, &Domain::Space).unwrap();
         let (b, _) = scaled.to_f64().unwrap();
         // Rounding makes B another network, but the proposal names the right partners.
-        let moves = propose(&a, &b).unwrap();
+        let moves = propose(&a, &b).unwrap().moves();
         let Move::Scale { factors, .. } = &moves.moves()[0] else { panic!("{moves:?}") };
         assert!((factors[3].to_f64() - 1.0 / 7.0).abs() < 1e-12);
     }
@@ -144,6 +181,6 @@ mod tests {
         assert!(propose(&a, &network(&[3, 5, 2], 1)).is_none());
         let zeros = a.map(|_| 0.0).unwrap();
         assert!(propose(&a, &zeros).is_none());
-        assert!(propose(&zeros, &zeros).unwrap().is_empty());
+        assert!(propose(&zeros, &zeros).unwrap().moves().is_empty());
     }
 }

@@ -1,14 +1,13 @@
-//! Other parameters with the same function, by random moves.
+//! A random element of the orbit.
 //!
-//! Permutation and positive scaling act on every network [rolnick2020reverse, Lemma 1], and for some networks of
-//! every non-increasing architecture they are all there is [phuong2020functional, Theorem 1]. With powers of two
-//! for factors the new parameters are doubles again, so the twin is exactly the same function.
+//! With powers of two for factors the new parameters are doubles again, so that the twin is exactly the same
+//! function.
 
-use fiberscope_core::{
-    Activation, Certificate, Domain, Evidence, Move, MoveChain, Network, NetworkName, Rational,
-};
+use fiberscope_core::{Activation, Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use super::{LayerRelabelling, Relabelling};
 
 /// A network, and the certificate that it computes the same function as the one it was made from.
 #[derive(Clone, Debug)]
@@ -23,29 +22,14 @@ pub struct Twin {
 /// `1/4` to `4`. Equal seeds give equal twins.
 pub fn relabel(network: &Network, seed: u64) -> Twin {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let chain: Vec<Move> = network
-        .hidden_layers()
-        .iter()
-        .enumerate()
-        .flat_map(|(layer, of)| {
-            let order = shuffle(&mut rng, of.width());
-            let scalable = of.activation() == Activation::Relu;
-            let mut factor = || if scalable { rng.random_range(-2..=2) } else { 0 };
-            let factors = (0..of.width()).map(|_| Rational::dyadic(1, factor())).collect();
-            [Move::Permute { layer, order }, Move::Scale { layer, factors }]
-        })
-        .filter(|each| !is_trivial(each))
-        .collect();
-    twin(network, MoveChain::from(chain))
-}
-
-/// Whether a permutation or a scaling leaves every network as it is.
-fn is_trivial(each: &Move) -> bool {
-    match each {
-        Move::Permute { order, .. } => order.iter().enumerate().all(|(new, &old)| new == old),
-        Move::Scale { factors, .. } => factors.iter().all(|factor| *factor == Rational::ONE),
-        _ => false,
-    }
+    let relabelling = network.hidden_layers().iter().map(|of| {
+        let order = shuffle(&mut rng, of.width());
+        let scalable = of.activation() == Activation::Relu;
+        let mut factor = || if scalable { rng.random_range(-2..=2) } else { 0 };
+        let factors = (0..of.width()).map(|_| Rational::dyadic(1, factor())).collect();
+        LayerRelabelling { order, factors }
+    });
+    twin(network, Relabelling { layers: relabelling.collect() })
 }
 
 fn shuffle(rng: &mut impl Rng, n: usize) -> Vec<usize> {
@@ -56,19 +40,20 @@ fn shuffle(rng: &mut impl Rng, n: usize) -> Vec<usize> {
     order
 }
 
-/// Applies the moves in exact arithmetic. Should scaling have left the doubles (by underflow or
-/// overflow), the scalings are left out.
-fn twin(network: &Network, chain: MoveChain) -> Twin {
+/// Relabels in exact arithmetic. Should scaling have left the doubles (by underflow or overflow), the
+/// scalings are left out.
+fn twin(network: &Network, mut relabelling: Relabelling) -> Twin {
     let apply = |chain: &MoveChain| {
         let mut exact = network.to_exact();
         chain.apply(&mut exact, &Domain::Space).expect("permutations and positive scalings apply");
         exact.to_f64().ok().filter(|(_, lossless)| *lossless).map(|(network, _)| network)
     };
+    let chain = relabelling.moves();
     let (network_b, chain) = match apply(&chain) {
         Some(rewritten) => (rewritten, chain),
         None => {
-            let permutations = chain.moves().iter().filter(|each| matches!(each, Move::Permute { .. }));
-            let chain = MoveChain::from(permutations.cloned().collect::<Vec<_>>());
+            relabelling.layers.iter_mut().for_each(|layer| layer.factors.fill(Rational::ONE));
+            let chain = relabelling.moves();
             (apply(&chain).expect("permuted doubles are doubles"), chain)
         }
     };
