@@ -9,6 +9,7 @@
 
 use faer::{Accum, Par};
 use faer_ext::IntoFaer;
+use fiberscope_core::mantissa_and_exponent;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -86,12 +87,9 @@ impl Field {
 
     /// The residue of a finite double, which is an integer times a power of two.
     pub fn residue(&self, x: f64) -> f64 {
-        let bits = x.to_bits();
-        let (biased, fraction) = ((bits >> 52 & 0x7ff) as usize, (bits & ((1 << 52) - 1)) as i64);
-        let (magnitude, place) = if biased == 0 { (fraction, 0) } else { (fraction | 1 << 52, biased - 1) };
-        let size = self.reduce((magnitude % self.prime as i64) as f64);
-        let value = self.reduce(size * self.powers[place]);
-        if x < 0.0 { -value } else { value }
+        let (mantissa, exponent) = mantissa_and_exponent(x);
+        let size = self.reduce((mantissa % self.prime as i64) as f64);
+        self.reduce(size * self.powers[(exponent + 1074) as usize])
     }
 
     /// The residues of finite doubles.
