@@ -20,7 +20,7 @@
 //! - [`symmetry`]: other parameters with the same function, by random moves.
 //!
 //! The nouns (networks, moves, certificates) are those of [`fiberscope_core`], re-exported here; the
-//! checker is [`fiberscope_check`].
+//! checker is [`fiberscope_check`], the linear algebra that questions share [`fiberscope_algebra`].
 //!
 //! ```
 //! use fiberscope::{Activation, Domain, Layer, Matrix, Network};
@@ -38,6 +38,7 @@
 //! assert_eq!(anatomy.widths, [1, 2, 1]);
 //! ```
 
+pub use fiberscope_algebra as algebra;
 pub use fiberscope_check as check;
 pub use fiberscope_core as core;
 
