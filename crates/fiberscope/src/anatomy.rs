@@ -6,13 +6,13 @@
 //! scalings of the given ones, so the network is not identifiable. The converse holds for generic parameters of one hidden layer and of three
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
+use fiberscope_algebra::rank;
 use fiberscope_core::{
     Activation, Anatomy, Condition, Digest, Domain, Identifiability, Layer, Network, Neuron, Role, Scalar,
 };
 
 use crate::fiber::{Fiber, Ground, describe};
 use crate::limit::Deadline;
-use crate::rank;
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
 pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
@@ -23,7 +23,7 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
 pub fn examine_until(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
     let roles = network.roles(domain);
     let first = &network.layers()[0];
-    let first_rank = rank::rank_until(first.weight(), deadline);
+    let first_rank = rank::rank(first.weight(), &|| deadline.is_past());
     let rows = first.width();
     let bottleneck = if network.hidden_depth() == 0 || first.input_width() < rows || first_rank.upper < rows {
         Some(false)

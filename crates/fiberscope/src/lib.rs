@@ -63,7 +63,6 @@ pub mod limit;
 #[cfg(feature = "dense")]
 pub mod linear;
 mod lines;
-pub mod rank;
 pub mod reduce;
 pub mod symmetry;
 #[cfg(feature = "dense")]

@@ -5,9 +5,9 @@
 //! repairs violated rows; the last basis is solved in rational numbers and checked. If rounding led astray, the method runs once more in rational
 //! numbers with Bland's rule, which ends.
 
+use fiberscope_algebra::elimination;
 use fiberscope_core::Rational;
 
-use super::oracle::solve;
 use crate::limit::Deadline;
 
 /// What the cone says about a row.
@@ -181,6 +181,15 @@ impl Cone {
             basis[leaving] = entering;
         }
     }
+}
+
+/// The solution of `row x + constant = 0` for all rows, as many as unknowns.
+fn solve(rows: Vec<(Vec<Rational>, Rational)>) -> Option<Vec<Rational>> {
+    let equation = |(mut row, constant): (Vec<Rational>, Rational)| {
+        row.push(-constant);
+        row
+    };
+    elimination::solve(rows.into_iter().map(equation).collect())
 }
 
 /// `m` with `c = sum_k m_k row_k`.

@@ -11,13 +11,11 @@
 //!   for a large enough row `g`. So the nonnegative column rank is `r` or `r + 1` [threelayer2026,
 //!   Section 4].
 
-use fiberscope_core::{Interval, Matrix, Rational, Scalar};
+use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::rational::{coordinates, dot};
+use fiberscope_core::{Interval, Matrix, Rational};
 
 use crate::limit::Deadline;
-use crate::rank::independent_rows;
-
-/// What an exact solution may cost: multiplications times the growth of the numbers.
-const WORK: usize = 1 << 22;
 
 /// The length of the shifts that make rows allowed.
 const SHIFT_BITS: u32 = 8;
@@ -71,7 +69,7 @@ pub fn allowed_factorization(
 ) -> Option<Factorization> {
     let basis = independent_rows(matrix);
     let rows = matrix.select_rows(&basis);
-    let coefficients = coordinates(&rows, matrix, deadline)?;
+    let coefficients = coordinates(&rows, matrix, &|| deadline.is_past())?;
     let free = |j: usize| allowed[j] != Allowed::Zero || matrix.column(j).all(Rational::is_zero);
     if !(0..matrix.cols()).all(free) {
         return None;
@@ -205,70 +203,6 @@ fn power_of_two_above(x: &Rational) -> Rational {
 
 fn add(sum: &mut [f64], column: &[f64]) {
     sum.iter_mut().zip(column).for_each(|(s, x)| *s += x);
-}
-
-fn dot<'a>(x: &[Rational], y: impl Iterator<Item = &'a Rational>) -> Rational {
-    x.iter().zip(y).filter(|(x, _)| !x.is_zero()).map(|(x, y)| x * y).sum()
-}
-
-/// The matrix `X` with `X basis = rows`, where the rows of `basis` are independent; `None` if there is
-/// none, or if finding it would be too much work or take too long.
-pub fn coordinates(
-    basis: &Matrix<Rational>,
-    rows: &Matrix<Rational>,
-    deadline: &Deadline,
-) -> Option<Matrix<Rational>> {
-    let r = basis.rows();
-    // The numbers of the inverse grow in length with r, too.
-    if r.saturating_mul(r).saturating_mul(r).saturating_mul(r + rows.rows()) > WORK {
-        return None;
-    }
-    let pivots = independent_rows(&basis.transpose());
-    if pivots.len() != r {
-        return None;
-    }
-    let inverse = inverse(basis.select_columns(&pivots), deadline)?;
-    let at_pivots = rows.select_columns(&pivots);
-    let solution = Scalar::product(&at_pivots, &inverse)?;
-    (!deadline.is_past() && Scalar::product(&solution, basis)? == *rows).then_some(solution)
-}
-
-/// The inverse of a square matrix, by elimination, if it is finished in time.
-pub fn inverse(mut matrix: Matrix<Rational>, deadline: &Deadline) -> Option<Matrix<Rational>> {
-    let n = matrix.rows();
-    let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
-    let mut inverse = Matrix::from_fn(n, n, unit);
-    for col in 0..n {
-        if deadline.is_past() {
-            return None;
-        }
-        let pivot = (col..n).find(|&i| !matrix[(i, col)].is_zero())?;
-        let scale = matrix[(pivot, col)].recip()?;
-        for side in [&mut matrix, &mut inverse] {
-            swap_rows(side, pivot, col);
-            side.row_mut(col).iter_mut().filter(|x| !x.is_zero()).for_each(|x| *x *= &scale);
-        }
-        for i in (0..n).filter(|&i| i != col) {
-            let factor = matrix[(i, col)].clone();
-            if factor.is_zero() {
-                continue;
-            }
-            for side in [&mut matrix, &mut inverse] {
-                let pivot_row = side.row(col).to_vec();
-                let terms = side.row_mut(i).iter_mut().zip(&pivot_row).filter(|(_, p)| !p.is_zero());
-                terms.for_each(|(x, p)| *x -= &(&factor * p));
-            }
-        }
-    }
-    Some(inverse)
-}
-
-fn swap_rows(matrix: &mut Matrix<Rational>, i: usize, j: usize) {
-    if i != j {
-        let (row_i, row_j) = (matrix.row(i).to_vec(), matrix.row(j).to_vec());
-        matrix.row_mut(i).clone_from_slice(&row_j);
-        matrix.row_mut(j).clone_from_slice(&row_i);
-    }
 }
 
 #[cfg(test)]
