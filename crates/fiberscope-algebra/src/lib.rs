@@ -7,6 +7,7 @@
 //!   over the integers.
 //! - [`rank`]: bounds for the rank of a matrix of doubles, which agree unless it is large and deficient.
 //! - [`dense`]: vectors and small matrices of doubles.
+//! - [`program`]: linear programs, doubles first and rational numbers last.
 //!
 //! Doubles propose, exact arithmetic disposes: nothing here that is called exact rests on a tolerance.
 //!
@@ -18,6 +19,7 @@ mod echelon;
 pub mod elimination;
 pub mod modular;
 mod number;
+pub mod program;
 pub mod rank;
 pub mod rational;
 

@@ -11,11 +11,11 @@
 use fiberscope_algebra::elimination::inverse;
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::never;
+use fiberscope_algebra::program::{Pointedness, pointedness};
 use fiberscope_algebra::rational::coordinates;
 use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Matrix, Rational, Scalar};
 
-use super::pointed::{Pointedness, pointedness};
 use super::component::{Existence, FiberComponent};
 use super::layer::LayerFiber;
 

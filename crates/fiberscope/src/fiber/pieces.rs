@@ -13,11 +13,11 @@
 use std::sync::OnceLock;
 
 use fiberscope_algebra::modular::rank_of_residues;
+use fiberscope_algebra::program::pointedness;
 use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
 
-use super::pointed::pointedness;
 use super::component::{FiberComponent, Orientation, Piece};
 use super::layer::{LayerFiber, OrientedHyperplane};
 

@@ -1,11 +1,11 @@
 //! Solving the equation of a class: rows for the linear neurons and the free groups, and their weights.
 
 use fiberscope_algebra::never;
+use fiberscope_algebra::program::{Pointedness, pointedness};
 use fiberscope_algebra::rational::dot;
 use fiberscope_algebra::rational::{coordinates, independent_of, kernel};
 use fiberscope_core::{Matrix, Rational};
 
-use super::super::pointed::{Pointedness, pointedness};
 use super::super::layer::Ground;
 use super::{Class, GeneralFiber, TooMuchWork};
 

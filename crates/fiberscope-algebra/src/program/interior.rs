@@ -5,6 +5,9 @@
 //! finite. As soon as `e > 0`, `x` is an interior point. At an optimum `e* <= 0` the row of `e` reads
 //! `e = e* - sum_i m_i s_i` with slacks `s_i = a_i x + b_i - e` and `m_i >= 0`: so `sum m_i a_i = 0` and
 //! `sum m_i b_i = e* <= 0`.
+//!
+//! The variables are free and no vertex is known, so this is a method on the whole tableau, unlike the others, which
+//! start at a vertex and keep a basis.
 
 use fiberscope_core::Rational;
 
@@ -22,8 +25,7 @@ pub enum Interior {
     Unknown,
 }
 
-/// Decides strict inequalities in `dimension` variables, each given as gradient, then constant, unless it
-/// is late.
+/// Decides strict inequalities in `dimension` variables, each given as gradient, then constant, unless it is late.
 pub fn interior(dimension: usize, inequalities: &[Vec<Rational>], is_late: impl Fn() -> bool) -> Interior {
     let mut tableau = Tableau::new(dimension, inequalities);
     let first = tableau.lowest_row();
