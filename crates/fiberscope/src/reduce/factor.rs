@@ -12,6 +12,7 @@
 //!   Section 4].
 
 use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::program::{Pointedness, pointedness_until};
 use fiberscope_algebra::rational::{coordinates, dot};
 use fiberscope_core::{Interval, Matrix, Rational};
 
@@ -78,7 +79,7 @@ pub fn allowed_factorization(
     Some(
         plain
             .with_signs(allowed)
-            .or_else(|| plain.shifted(allowed))
+            .or_else(|| plain.shifted(allowed, deadline))
             .unwrap_or_else(|| plain.extended(allowed)),
     )
 }
@@ -103,9 +104,9 @@ impl Factorization {
 
     /// Adds multiples of one row of the row space to all rows: `R' = (1 + t l^T) R`, whose inverse is
     /// that of Sherman and Morrison.
-    fn shifted(&self, allowed: &[Allowed]) -> Option<Self> {
+    fn shifted(&self, allowed: &[Allowed], deadline: &Deadline) -> Option<Self> {
         let (m, r, d) = (self.coefficients.rows(), self.rows.rows(), self.rows.cols());
-        let combination = interior_combination(&self.rows, allowed)?;
+        let combination = interior_combination(&self.rows, allowed, deadline)?;
         let y: Vec<Rational> = (0..d).map(|j| dot(&combination, self.rows.column(j))).collect();
         let mut shifts: Vec<Rational> = (0..r)
             .map(|k| {
@@ -156,40 +157,24 @@ impl Factorization {
     }
 }
 
-/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a
-/// nonzero column. Doubles propose (the perceptron), exact arithmetic confirms.
-fn interior_combination(rows: &Matrix<Rational>, allowed: &[Allowed]) -> Option<Vec<Rational>> {
-    const STEPS: usize = 2000;
+/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a nonzero column: a
+/// functional that is positive on these columns, turned around where the sign is -1. There is one iff they span a
+/// pointed cone, which is decided exactly. Its largest coefficient is 1 or -1.
+fn interior_combination(
+    rows: &Matrix<Rational>,
+    allowed: &[Allowed],
+    deadline: &Deadline,
+) -> Option<Vec<Rational>> {
     let signed = |j: usize| match allowed[j] {
-        Allowed::Sign(sign) if rows.column(j).any(|x| !x.is_zero()) => Some((j, sign)),
+        Allowed::Sign(sign) => Some((j, Rational::from(i64::from(sign)))),
         _ => None,
     };
-    let columns: Vec<(usize, i8)> = (0..rows.cols()).filter_map(signed).collect();
-    let floats: Vec<Vec<f64>> = columns
-        .iter()
-        .map(|&(j, sign)| {
-            let column: Vec<f64> = rows.column(j).map(|x| f64::from(sign) * x.to_f64()).collect();
-            let norm = column.iter().map(|x| x * x).sum::<f64>().sqrt();
-            column.iter().map(|x| x / norm).collect()
-        })
-        .collect();
-    let mut sum = vec![0.0; rows.rows()];
-    floats.iter().for_each(|column| add(&mut sum, column));
-    for _ in 0..STEPS {
-        let value = |column: &Vec<f64>| sum.iter().zip(column).map(|(x, y)| x * y).sum::<f64>();
-        let (least, column) =
-            floats.iter().map(|column| (value(column), column)).min_by(|x, y| x.0.total_cmp(&y.0))?;
-        if least > 1e-6 {
-            break;
-        }
-        add(&mut sum, column);
+    let columns: Vec<(usize, Rational)> = (0..rows.cols()).filter_map(signed).collect();
+    let turned = Matrix::from_fn(rows.rows(), columns.len(), |i, k| &rows[(i, columns[k].0)] * &columns[k].1);
+    match pointedness_until(&turned, &|| deadline.is_past())? {
+        Pointedness::Pointed { functional } => Some(functional),
+        Pointedness::NotPointed { .. } => None,
     }
-    // The largest coefficient is 1 or -1.
-    let largest = sum.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-    let short = |x: &f64| Rational::from_f64(f64::from((*x / largest) as f32));
-    let combination: Vec<Rational> = sum.iter().map(short).collect::<Option<_>>()?;
-    let strict = |&(j, sign): &(usize, i8)| dot(&combination, rows.column(j)).signum() == sign;
-    columns.iter().all(strict).then_some(combination)
 }
 
 /// A power of two that is at least 1 and at least `x`.
@@ -199,10 +184,6 @@ fn power_of_two_above(x: &Rational) -> Rational {
         power += &power.clone();
     }
     power
-}
-
-fn add(sum: &mut [f64], column: &[f64]) {
-    sum.iter_mut().zip(column).for_each(|(s, x)| *s += x);
 }
 
 #[cfg(test)]
