@@ -2,8 +2,8 @@
 
 use crate::Number;
 
-/// A basis of the span of the rows inserted so far, in echelon form: each row of it has a 1 in its leading column, and
-/// the rows inserted after it have a 0 there.
+/// A basis of the span of the rows inserted so far, in echelon form: each row of it has a 1 in its leading
+/// column, and the rows inserted after it have a 0 there.
 #[derive(Clone, Debug)]
 pub struct Echelon<N> {
     /// Leading column and row.

@@ -1,8 +1,8 @@
 //! Gaussian elimination over any [`Number`].
 //!
-//! Adding a multiple of one row to another and exchanging rows keep the row space, and with it the rank; they keep the
-//! solutions of `A x = b` if the rows are those of `[A | b]`. [`eliminate`] brings rows to echelon form; what is
-//! wanted of a matrix is read off there.
+//! Adding a multiple of one row to another and exchanging rows keep the row space, and with it the rank; they
+//! keep the solutions of `A x = b` if the rows are those of `[A | b]`. [`eliminate`] brings rows to echelon
+//! form; what is wanted of a matrix is read off there.
 
 use fiberscope_core::Matrix;
 
@@ -49,8 +49,8 @@ pub fn eliminate<N: Number>(
     Some(pivots)
 }
 
-/// Brings rows to reduced echelon form in their first `columns` columns: the leading entries are 1, alone in their
-/// columns. Gives the leading columns; `None` if it is late before that is done.
+/// Brings rows to reduced echelon form in their first `columns` columns: the leading entries are 1, alone in
+/// their columns. Gives the leading columns; `None` if it is late before that is done.
 pub fn reduce<N: Number>(
     rows: &mut [Vec<N>],
     columns: usize,
@@ -92,7 +92,8 @@ pub fn determinant<N: Number>(matrix: &Matrix<N>) -> N {
     }
 }
 
-/// The solution of `A x = b` for a regular square matrix, from the rows of `[A | b]`; `None` if it is singular.
+/// The solution of `A x = b` for a regular square matrix, from the rows of `[A | b]`; `None` if it is
+/// singular.
 pub fn solve<N: Number>(mut rows: Vec<Vec<N>>) -> Option<Vec<N>> {
     let n = rows.len();
     if eliminate(&mut rows, n, &never)?.leads.len() < n {

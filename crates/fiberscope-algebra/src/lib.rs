@@ -1,18 +1,19 @@
 //! Linear algebra and linear programs: the mathematics that several questions of Fiberscope share.
 //!
-//! - [`elimination`]: Gaussian elimination, written once for every kind of [`Number`]: rank, determinant, solution,
-//!   inverse, reduced echelon form. [`Echelon`] takes rows one at a time and tells which are independent.
+//! - [`elimination`]: Gaussian elimination, written once for every kind of [`Number`]: rank, determinant,
+//!   solution, inverse, reduced echelon form. [`Echelon`] takes rows one at a time and tells which are
+//!   independent.
 //! - [`modular`]: ranks and independent rows modulo the prime `2^61 - 1`, which are certified lower bounds.
-//! - [`rational`]: scalar products, ranks, coordinates and kernels over the rationals, and fraction-free elimination
-//!   over the integers.
+//! - [`rational`]: scalar products, ranks, coordinates and kernels over the rationals, and fraction-free
+//!   elimination over the integers.
 //! - [`rank`]: bounds for the rank of a matrix of doubles, which agree unless it is large and deficient.
 //! - [`dense`]: vectors and small matrices of doubles.
 //! - [`program`]: linear programs, doubles first and rational numbers last.
 //!
 //! Doubles propose, exact arithmetic disposes: nothing here that is called exact rests on a tolerance.
 //!
-//! There is no clock in this crate. What may take long asks a callback `is_late` between two steps, and hands over
-//! nothing, or what is known so far, once it says yes; [`never`] is the callback without an end.
+//! There is no clock in this crate. What may take long asks a callback `is_late` between two steps, and hands
+//! over nothing, or what is known so far, once it says yes; [`never`] is the callback without an end.
 
 pub mod dense;
 mod echelon;

@@ -32,8 +32,8 @@ pub trait Number: Clone + Debug + PartialEq {
     /// `-self`.
     fn negated(&self) -> Self;
 
-    /// Which of the entries of a column is the best pivot; `None` if all are zero. In exact arithmetic any will do, so
-    /// the first is taken; doubles take the largest.
+    /// Which of the entries of a column is the best pivot; `None` if all are zero. In exact arithmetic any
+    /// will do, so the first is taken; doubles take the largest.
     fn pivot<'a>(column: impl Iterator<Item = &'a Self>) -> Option<usize>
     where
         Self: 'a,

@@ -1,9 +1,9 @@
 //! Ranks of matrices of doubles, exactly.
 //!
-//! Scaling a row by a power of two makes its doubles integers and keeps the rank. Modulo a prime the rank of an integer
-//! matrix can only drop, so the rank modulo one prime is a certified *lower* bound, and full rank is proved by one
-//! elimination with machine numbers. The upper bound comes from the shape, or, if the modular rank is not full, from
-//! elimination over the rationals.
+//! Scaling a row by a power of two makes its doubles integers and keeps the rank. Modulo a prime the rank of
+//! an integer matrix can only drop, so the rank modulo one prime is a certified *lower* bound, and full rank
+//! is proved by one elimination with machine numbers. The upper bound comes from the shape, or, if the
+//! modular rank is not full, from elimination over the rationals.
 
 use fiberscope_core::{Matrix, RankBounds, Scalar};
 
@@ -12,8 +12,8 @@ use crate::{elimination, modular};
 /// The most entries times pivots for which rational elimination is tried.
 const RATIONAL_WORK: usize = 1 << 18;
 
-/// Bounds for the rank of a matrix of doubles. They agree unless the matrix is both large and (most likely) of
-/// deficient rank, or it was late before they did.
+/// Bounds for the rank of a matrix of doubles. They agree unless the matrix is both large and (most likely)
+/// of deficient rank, or it was late before they did.
 pub fn rank(matrix: &Matrix, is_late: &dyn Fn() -> bool) -> RankBounds {
     let full = matrix.rows().min(matrix.cols());
     let lower = modular::rank_of_doubles(matrix, is_late);

@@ -268,7 +268,8 @@ fn regular_columns_are_regular() {
         let (rows, cols) = (rng.random_range(1..4), rng.random_range(1..6));
         let matrix = random(rows, cols, case % 3 + 1, &mut rng);
         let columns = dense::regular_columns(&matrix.map(Rational::to_f64));
-        // Doubles may take dependent rows for independent ones, not the other way round with numbers as small as these.
+        // Doubles may take dependent rows for independent ones, not the other way round with numbers as small
+        // as these.
         if rank(&matrix) == rows {
             assert!(!determinant(&matrix.select_columns(&columns.unwrap())).is_zero());
         }

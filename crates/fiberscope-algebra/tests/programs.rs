@@ -20,7 +20,8 @@ struct Inequality {
     strict: bool,
 }
 
-/// Whether inequalities have a common solution: the method of Fourier and Motzkin, one variable after the other.
+/// Whether inequalities have a common solution: the method of Fourier and Motzkin, one variable after the
+/// other.
 fn is_feasible(mut system: Vec<Inequality>, variables: usize) -> bool {
     for v in 0..variables {
         let (with, rest): (Vec<_>, Vec<_>) = system.into_iter().partition(|i| !i.row[v].is_zero());

@@ -2,8 +2,8 @@
 
 use fiberscope_core::Matrix;
 
-/// The inverse of a square matrix, row by row, by the method of Gauss and Jordan with the largest pivots; `None` if a
-/// pivot is smaller than `least`.
+/// The inverse of a square matrix, row by row, by the method of Gauss and Jordan with the largest pivots;
+/// `None` if a pivot is smaller than `least`.
 pub fn invert(matrix: &[f64], d: usize, least: f64) -> Option<Vec<f64>> {
     // [A | I], row by row.
     let width = 2 * d;
@@ -35,9 +35,9 @@ pub fn invert(matrix: &[f64], d: usize, least: f64) -> Option<Vec<f64>> {
     Some((0..d).flat_map(|r| work[width * r + d..width * (r + 1)].iter().copied()).collect())
 }
 
-/// The solution of `A x = b` for a square matrix, from the rows of `[A | b]`, by the method of Gauss and Jordan with the
-/// largest pivots; `None` if a pivot is smaller than `least`. Unlike [`crate::elimination::solve`], which takes any pivot
-/// but zero, this leaves nearly singular systems alone.
+/// The solution of `A x = b` for a square matrix, from the rows of `[A | b]`, by the method of Gauss and
+/// Jordan with the largest pivots; `None` if a pivot is smaller than `least`. Unlike
+/// [`crate::elimination::solve`], which takes any pivot but zero, this leaves nearly singular systems alone.
 pub fn solve(mut rows: Vec<Vec<f64>>, least: f64) -> Option<Vec<f64>> {
     let n = rows.len();
     for k in 0..n {
@@ -55,8 +55,8 @@ pub fn solve(mut rows: Vec<Vec<f64>>, least: f64) -> Option<Vec<f64>> {
     Some((0..n).map(|k| rows[k][n] / rows[k][k]).collect())
 }
 
-/// Columns of a regular square part of a matrix, by elimination with complete pivoting; `None` if its rows look
-/// dependent.
+/// Columns of a regular square part of a matrix, by elimination with complete pivoting; `None` if its rows
+/// look dependent.
 pub fn regular_columns(matrix: &Matrix) -> Option<Vec<usize>> {
     let mut work = matrix.clone();
     let mut columns: Vec<usize> = (0..work.cols()).collect();

@@ -1,9 +1,10 @@
 //! Vectors and small matrices of doubles. Whatever comes out of here is a proposal or a numerical result.
 //!
-//! Vectors are slices. [`dot`] adds up in order, so that its result does not depend on the length of registers;
-//! [`fast_dot`] adds up eight sums side by side, which is several times as fast for long vectors and the same on every
-//! machine. Special loops remain where they are measured: groups of training examples (`train/perceptron`), panels of
-//! a finite field (`dimension/field`), and the buffers of `complex/newton` that are used again for every vertex.
+//! Vectors are slices. [`dot`] adds up in order, so that its result does not depend on the length of
+//! registers; [`fast_dot`] adds up eight sums side by side, which is several times as fast for long vectors
+//! and the same on every machine. Special loops remain where they are measured: groups of training examples
+//! (`train/perceptron`), panels of a finite field (`dimension/field`), and the buffers of `complex/newton`
+//! that are used again for every vertex.
 
 mod inverse;
 

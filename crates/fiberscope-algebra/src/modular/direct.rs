@@ -4,9 +4,9 @@ use fiberscope_core::residue::{PRIME, multiply, reduce};
 
 /// The rank of a matrix of residues modulo `2^61 - 1`, row by row, by elimination without divisions.
 ///
-/// A division modulo the prime takes 120 multiplications, more than a whole row of a small matrix; two rows are
-/// multiplied crosswise instead. Measured against [`crate::Echelon`], which divides: 0.14 us instead of 1.3 us for a
-/// matrix of 4 by 6, 2.5 us instead of 5.1 us for 12 by 16; from 30 by 30 on dividing is faster.
+/// A division modulo the prime takes 120 multiplications, more than a whole row of a small matrix; two rows
+/// are multiplied crosswise instead. Measured against [`crate::Echelon`], which divides: 0.14 us instead of
+/// 1.3 us for a matrix of 4 by 6, 2.5 us instead of 5.1 us for 12 by 16; from 30 by 30 on dividing is faster.
 pub fn rank_of_residues(mut entries: Vec<u64>, cols: usize) -> usize {
     let rows = entries.len() / cols.max(1);
     let mut rank = 0;

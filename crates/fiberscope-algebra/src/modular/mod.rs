@@ -1,8 +1,9 @@
 //! Linear algebra modulo the prime `p = 2^61 - 1`.
 //!
-//! Rational numbers whose denominators `p` does not divide have residues, and sums and products of residues are the
-//! residues of sums and products. A minor that is not zero modulo `p` is not zero, so the rank modulo `p` is at most
-//! the rank: rows that are independent modulo `p` are independent. The converse holds unless the prime is unlucky.
+//! Rational numbers whose denominators `p` does not divide have residues, and sums and products of residues
+//! are the residues of sums and products. A minor that is not zero modulo `p` is not zero, so the rank
+//! modulo `p` is at most the rank: rows that are independent modulo `p` are independent. The converse holds
+//! unless the prime is unlucky.
 
 mod direct;
 mod residue;
@@ -30,8 +31,8 @@ pub fn independent_rows(matrix: &Matrix<Rational>) -> Vec<usize> {
     independent
 }
 
-/// The rank modulo `p` of a matrix of doubles whose rows are scaled to integers by powers of two, or that of the rows
-/// that were looked at before it was late: a lower bound of the rank.
+/// The rank modulo `p` of a matrix of doubles whose rows are scaled to integers by powers of two, or that of
+/// the rows that were looked at before it was late: a lower bound of the rank.
 pub fn rank_of_doubles(matrix: &Matrix, is_late: &dyn Fn() -> bool) -> usize {
     let mut echelon = Echelon::default();
     for row in matrix.iter_rows() {
@@ -43,8 +44,8 @@ pub fn rank_of_doubles(matrix: &Matrix, is_late: &dyn Fn() -> bool) -> usize {
     echelon.rank()
 }
 
-/// The rank modulo `p` of sparse vectors (places and entries) after a random projection: a lower bound of their rank.
-/// Vectors without residues are left out.
+/// The rank modulo `p` of sparse vectors (places and entries) after a random projection: a lower bound of
+/// their rank. Vectors without residues are left out.
 pub fn rank_of_sparse(vectors: &[Vec<(usize, Rational)>]) -> usize {
     let columns = vectors.len() + 8;
     let mut echelon = Echelon::default();

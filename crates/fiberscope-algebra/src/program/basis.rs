@@ -1,9 +1,9 @@
 //! Bases of vectors with their dual bases: what every simplex method keeps between two steps.
 //!
-//! Let `b_1, ..., b_d` be a basis. Its dual basis `e_1, ..., e_d` has `e_k b_j = 1` for `j = k` and 0 else, so that
-//! `e_k v` is the coordinate of a vector `v` at `b_k`. If the `b_k` are the gradients of rows that are tight at a vertex,
-//! `e_k` is the edge that leaves row `k` and stays on the others. If `v` takes the place of `b_k`, with coordinates
-//! `r_j = e_j v`, then
+//! Let `b_1, ..., b_d` be a basis. Its dual basis `e_1, ..., e_d` has `e_k b_j = 1` for `j = k` and 0 else,
+//! so that `e_k v` is the coordinate of a vector `v` at `b_k`. If the `b_k` are the gradients of rows that
+//! are tight at a vertex, `e_k` is the edge that leaves row `k` and stays on the others. If `v` takes the
+//! place of `b_k`, with coordinates `r_j = e_j v`, then
 //!
 //! ```text
 //! e_k' = e_k / r_k,    e_j' = e_j - r_j e_k'  (j != k).
@@ -65,7 +65,8 @@ impl<N: Number> Basis<N> {
         (0..self.dimension()).map(|k| self.coordinate(vector, k)).collect()
     }
 
-    /// Puts the vector with this number and these coordinates in the place of `b_k`; coordinate `k` is not zero.
+    /// Puts the vector with this number and these coordinates in the place of `b_k`; coordinate `k` is not
+    /// zero.
     pub fn replace(&mut self, k: usize, number: usize, coordinates: &[N]) {
         let d = self.dimension();
         self.dual[k * d..(k + 1) * d].iter_mut().for_each(|x| *x = x.quotient(&coordinates[k]));
@@ -91,8 +92,8 @@ impl<N: Number> Basis<N> {
 
 /// Numbers whose matrices can be inverted.
 pub(super) trait Invert: Number {
-    /// The dual basis of vectors that are given one after the other; `None` if they look dependent. Pivots below `least`
-    /// count as zero where numbers are rounded.
+    /// The dual basis of vectors that are given one after the other; `None` if they look dependent. Pivots
+    /// below `least` count as zero where numbers are rounded.
     fn dual(vectors: &[Self], d: usize, least: f64) -> Option<Vec<Self>>;
 }
 

@@ -1,10 +1,10 @@
 //! The least value of an affine function on a polytope in a box, in doubles, with a bound that is proved.
 //!
-//! **Lemma.** Let `m_i >= 0` and `r = c - sum_i m_i a_i`, rows with the constant last. On `{x : a_i (x, 1) >= 0}` inside
-//! the box, `c (x, 1) >= r (x, 1) >= r_d + sum_j min(r_j lo_j, r_j hi_j)`.
+//! **Lemma.** Let `m_i >= 0` and `r = c - sum_i m_i a_i`, rows with the constant last. On
+//! `{x : a_i (x, 1) >= 0}` inside the box, `c (x, 1) >= r (x, 1) >= r_d + sum_j min(r_j lo_j, r_j hi_j)`.
 //!
-//! The multipliers come from the dual simplex method, which starts at the corner of the box where `c` is least; however
-//! they were found, the bound holds once the rounding of `r` is added.
+//! The multipliers come from the dual simplex method, which starts at the corner of the box where `c` is
+//! least; however they were found, the bound holds once the rounding of `r` is added.
 
 use fiberscope_core::Rational;
 
@@ -126,8 +126,8 @@ impl Rows<f64> for Kept<'_> {
     }
 }
 
-/// Whether multipliers of rows show, in rational numbers, that `c` is not negative on the polytope of the rows in the
-/// box: the lemma of this module without rounding.
+/// Whether multipliers of rows show, in rational numbers, that `c` is not negative on the polytope of the
+/// rows in the box: the lemma of this module without rounding.
 pub fn is_proved(
     c: &[Rational],
     rows: &[Vec<Rational>],
@@ -169,8 +169,8 @@ mod tests {
         check([1.0, 0.0, 0.0], [false, true, true], -2.0);
     }
 
-    /// On the triangle `x + y + 1/2 >= 1/2`; the box alone does not show that it is not negative, and nothing shows
-    /// that `x + y - 1/2` is not.
+    /// On the triangle `x + y + 1/2 >= 1/2`; the box alone does not show that it is not negative, and nothing
+    /// shows that `x + y - 1/2` is not.
     #[test]
     fn multipliers_are_checked() {
         let exact = |row: &[f64]| row.iter().map(|&x| Rational::from_f64(x).unwrap()).collect::<Vec<_>>();

@@ -1,10 +1,10 @@
 //! Is a half-space superfluous in a cone? Doubles first, rational numbers last.
 //!
-//! The cone is `{y : a_i y >= 0}` with interior. Wanted is a point of it with `c y < 0`, or multipliers `m_i >= 0` with
-//! `c = sum m_i a_i`, which show that there is none (Farkas). The dual simplex method on the cone cut off by
-//! `|y_j| <= 1` starts at the corner of the cube where `c` is least and repairs violated rows; the last basis is solved
-//! in rational numbers and checked. If rounding led astray, the method runs once more in rational numbers, where it
-//! ends.
+//! The cone is `{y : a_i y >= 0}` with interior. Wanted is a point of it with `c y < 0`, or multipliers
+//! `m_i >= 0` with `c = sum m_i a_i`, which show that there is none (Farkas). The dual simplex method on the
+//! cone cut off by `|y_j| <= 1` starts at the corner of the cube where `c` is least and repairs violated
+//! rows; the last basis is solved in rational numbers and checked. If rounding led astray, the method runs
+//! once more in rational numbers, where it ends.
 
 use fiberscope_core::Rational;
 
@@ -55,7 +55,8 @@ impl Cone {
         &self.floats
     }
 
-    /// Which side of the row `c` the cone of the rows with `keep` reaches; `None` if it is late before that is known.
+    /// Which side of the row `c` the cone of the rows with `keep` reaches; `None` if it is late before that
+    /// is known.
     pub fn side(&self, c: &[Rational], keep: &[bool], is_late: &dyn Fn() -> bool) -> Option<Side> {
         let target = scaled(c);
         if let Some((basis, y)) = self.float_basis(&target, keep, is_late) {
@@ -88,8 +89,8 @@ impl Cone {
         Basis::of_units((0..d).map(|j| number(j) as u32).collect(), &is_negative)
     }
 
-    /// The method in doubles. The basis is made anew for every step: rows that nearly depend on each other are common,
-    /// and a basis that is updated would carry their errors on.
+    /// The method in doubles. The basis is made anew for every step: rows that nearly depend on each other
+    /// are common, and a basis that is updated would carry their errors on.
     fn float_basis(
         &self,
         c: &[f64],

@@ -1,9 +1,9 @@
 //! The dual simplex method: the least value of a linear function where rows are not negative.
 //!
-//! The method starts at a vertex whose multipliers are nonnegative (a corner of a box where the function is least) and
-//! repairs violated rows: the entering row takes the place of the row of the basis that keeps the multipliers
-//! nonnegative. In exact arithmetic rows enter and leave by the smallest number, so that the method ends
-//! [bland1977rules, Section 2].
+//! The method starts at a vertex whose multipliers are nonnegative (a corner of a box where the function is
+//! least) and repairs violated rows: the entering row takes the place of the row of the basis that keeps the
+//! multipliers nonnegative. In exact arithmetic rows enter and leave by the smallest number, so that the
+//! method ends [bland1977rules, Section 2].
 
 use super::basis::{Basis, Invert};
 use crate::Ordered;
@@ -25,11 +25,13 @@ pub(super) trait Rows<N> {
 pub(super) enum Upkeep {
     /// It is changed in one place at a time.
     Update,
-    /// It is made anew for every step, and pivots below this count as zero: slower, and rounding does not add up.
+    /// It is made anew for every step, and pivots below this count as zero: slower, and rounding does not add
+    /// up.
     Anew(f64),
 }
 
-/// The basis and the point where `c` is least; `None` after too many steps, if it is late, or if rounding leads astray.
+/// The basis and the point where `c` is least; `None` after too many steps, if it is late, or if rounding
+/// leads astray.
 pub(super) fn minimize<N: Ordered + Invert>(
     rows: &impl Rows<N>,
     c: &[N],

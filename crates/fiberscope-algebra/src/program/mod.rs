@@ -1,15 +1,18 @@
 //! Linear programs in few dimensions: doubles first, rational numbers last.
 //!
-//! | question | answer | how |
-//! |---|---|---|
-//! | [`Cone::side`]: is `c y >= 0` on `{y : a_i y >= 0}`? | a point beyond, or that there is none | dual simplex method in doubles, its basis settled exactly; else exactly |
-//! | [`BoxedPolytope::least`]: how small is `c x` on a polytope in a box? | a proved lower bound, with multipliers | dual simplex method in doubles |
-//! | [`Polytope::maximize`]: how large is `c x`, from the vertex of the last question? | a vertex and Farkas' multipliers, proposed | primal simplex method in doubles |
-//! | [`interior`]: have `a_i x + b_i > 0` a solution? | one, or Farkas' multipliers | primal simplex method, exactly |
-//! | [`pointedness`]: has `y M_j > 0` a solution? | one, or Gordan's multipliers | first phase in doubles, verified; else exactly |
+//! - [`Cone::side`]: is `c y >= 0` wherever `a_i y >= 0`? A point beyond, or that there is none. The dual
+//!   simplex method in doubles, its basis settled exactly; else the method exactly.
+//! - [`BoxedPolytope::least`]: how small is `c x` on a polytope in a box? A proved lower bound with
+//!   multipliers. The dual simplex method in doubles.
+//! - [`Polytope::maximize`]: how large is `c x`, starting at the vertex of the last question? A vertex and
+//!   Farkas' multipliers, proposed. The primal simplex method in doubles.
+//! - [`interior`]: have `a_i x + b_i > 0` a common solution? One, or Farkas' multipliers. The primal simplex
+//!   method, exactly.
+//! - [`pointedness`]: has `y M_j > 0` a common solution? One, or Gordan's multipliers. The first phase in
+//!   doubles, verified; else exactly.
 //!
-//! All but the tableau of [`interior`] keep a basis with its dual basis and exchange one vector at a time, in doubles and
-//! in rational numbers alike.
+//! All but the tableau of [`interior`] keep a basis with its dual basis and exchange one vector at a time, in
+//! doubles and in rational numbers alike.
 
 mod basis;
 mod boxed;

@@ -1,12 +1,14 @@
 //! Is the cone spanned by the columns of a matrix pointed? With proof of either answer.
 //!
-//! **Gordan's theorem.** For nonzero vectors `M_1, ..., M_d`, either some `y` has `y M_j > 0` for all `j` (the cone is
-//! pointed), or `sum_j lambda_j M_j = 0` for some `lambda >= 0`, `lambda != 0` (it is not), and never both.
+//! **Gordan's theorem.** For nonzero vectors `M_1, ..., M_d`, either some `y` has `y M_j > 0` for all `j`
+//! (the cone is pointed), or `sum_j lambda_j M_j = 0` for some `lambda >= 0`, `lambda != 0` (it is not), and
+//! never both.
 //!
-//! The first phase of the revised simplex method on `sum lambda_j (M_j, 1) = (0, 1)`, `lambda >= 0` finds one or the
-//! other: a feasible basis is a `lambda`, and the multipliers `(-y, t)` of an infeasible end have `y M_j >= t > 0`. It
-//! runs in doubles first; what it proposes is verified in rational numbers, and where rounding led astray it runs again
-//! in rational numbers with Bland's rule, which ends [bland1977rules, Section 2].
+//! The first phase of the revised simplex method on `sum lambda_j (M_j, 1) = (0, 1)`, `lambda >= 0` finds one
+//! or the other: a feasible basis is a `lambda`, and the multipliers `(-y, t)` of an infeasible end have
+//! `y M_j >= t > 0`. It runs in doubles first; what it proposes is verified in rational numbers, and where
+//! rounding led astray it runs again in rational numbers with Bland's rule, which ends [bland1977rules,
+//! Section 2].
 
 use fiberscope_core::{Matrix, Rational};
 
@@ -108,8 +110,8 @@ fn functional(y: &[f64], columns: &[(usize, Vec<Rational>)]) -> Option<Pointedne
     None
 }
 
-/// The answer for the given columns in rational numbers; `None` if they are not all columns and are pointed, or if it
-/// is late.
+/// The answer for the given columns in rational numbers; `None` if they are not all columns and are pointed,
+/// or if it is late.
 fn exact(
     columns: &[(usize, Vec<Rational>)],
     chosen: &[usize],
@@ -149,8 +151,8 @@ enum End<N> {
     Infeasible(Vec<N>),
 }
 
-/// The first phase for the columns `(v_j, 1)` and the right-hand side `(0, 1)`; `None` after too many pivots, or if it is
-/// late. Column `n + i` for `n` vectors is the artificial unit vector `i`.
+/// The first phase for the columns `(v_j, 1)` and the right-hand side `(0, 1)`; `None` after too many pivots,
+/// or if it is late. Column `n + i` for `n` vectors is the artificial unit vector `i`.
 fn phase_one<N: Ordered>(vectors: &[Vec<N>], pivots: usize, is_late: &dyn Fn() -> bool) -> Option<End<N>> {
     let (n, m) = (vectors.len(), vectors.first().map_or(0, Vec::len));
     let columns: Vec<Vec<N>> =

@@ -1,9 +1,9 @@
 //! Linear programs over a polytope in few dimensions, in doubles, one after the other.
 //!
-//! The polytope is `{x : a_i x + b_i >= 0}`. A vertex is held as a basis of `d` rows with the inverse of their
-//! matrix: column `k` of the inverse is the edge that leaves row `k` and stays on the others. With
-//! `r = c A_B^-1`, the objective `c x + c_0` grows along edge `k` iff `r_k > 0`; if no `r_k > 0`, the vertex is
-//! optimal and `c + sum_k (-r_k) a_k = 0` with nonnegative multipliers, which is Farkas' certificate.
+//! The polytope is `{x : a_i x + b_i >= 0}`. A vertex is held as a basis of `d` rows with the inverse of
+//! their matrix: column `k` of the inverse is the edge that leaves row `k` and stays on the others. With
+//! `r = c A_B^-1`, the objective `c x + c_0` grows along edge `k` iff `r_k > 0`; if no `r_k > 0`, the vertex
+//! is optimal and `c + sum_k (-r_k) a_k = 0` with nonnegative multipliers, which is Farkas' certificate.
 //!
 //! Whatever comes out of here is a proposal: exact arithmetic decides.
 

@@ -2,12 +2,13 @@
 
 use dashu_int::IBig;
 
-/// The solution `x_i / D` of `A x = b` for integers `A` with `n` independent columns, from the rows of `[A | b]`: the
-/// denominator `D` and the numerators `x_i`. `None` if the columns are dependent or there is no solution.
+/// The solution `x_i / D` of `A x = b` for integers `A` with `n` independent columns, from the rows of
+/// `[A | b]`: the denominator `D` and the numerators `x_i`. `None` if the columns are dependent or there is
+/// no solution.
 ///
-/// Elimination without fractions: after `k` steps the entries are minors of order `k + 1`, so that dividing by the
-/// pivot of the step before is exact [bareiss1968sylvester, Section 2]. `D` is the minor of the pivots, with either
-/// sign.
+/// Elimination without fractions: after `k` steps the entries are minors of order `k + 1`, so that dividing
+/// by the pivot of the step before is exact [bareiss1968sylvester, Section 2]. `D` is the minor of the
+/// pivots, with either sign.
 pub fn solve_integers(mut rows: Vec<Vec<IBig>>, n: usize) -> Option<(IBig, Vec<IBig>)> {
     let mut before = IBig::ONE;
     for column in 0..n {

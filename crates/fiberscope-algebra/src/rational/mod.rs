@@ -1,7 +1,7 @@
 //! Linear algebra over the rationals: what is built on [`crate::elimination`] and on residues.
 //!
-//! Rows that are independent modulo a prime are independent, so a basis is looked for modulo the prime, and what is
-//! solved for in it is checked: an unlucky prime can only lead to no answer.
+//! Rows that are independent modulo a prime are independent, so a basis is looked for modulo the prime, and
+//! what is solved for in it is checked: an unlucky prime can only lead to no answer.
 
 mod integer;
 
@@ -48,14 +48,14 @@ pub fn product(
     Some(result)
 }
 
-/// The rank of a matrix that is known to be at most `upper`: one elimination modulo a prime if it is `upper`, else
-/// elimination over the rationals.
+/// The rank of a matrix that is known to be at most `upper`: one elimination modulo a prime if it is `upper`,
+/// else elimination over the rationals.
 pub fn rank_at_most(matrix: &Matrix<Rational>, upper: usize) -> usize {
     if independent_rows(matrix).len() == upper { upper } else { elimination::rank(matrix) }
 }
 
-/// The numbers of candidates that are independent of each other and of the given rows, the first ones where there is a
-/// choice.
+/// The numbers of candidates that are independent of each other and of the given rows, the first ones where
+/// there is a choice.
 pub fn independent_of(given: &[Vec<Rational>], candidates: &[Vec<Rational>]) -> Vec<usize> {
     let mut echelon = Echelon::default();
     for row in given {
@@ -64,8 +64,8 @@ pub fn independent_of(given: &[Vec<Rational>], candidates: &[Vec<Rational>]) -> 
     (0..candidates.len()).filter(|&k| echelon.insert(candidates[k].clone())).collect()
 }
 
-/// The matrix `X` with `X basis = rows`, where the rows of `basis` are independent; `None` if there is none, or if
-/// finding it would be too much work or was not done before it was late.
+/// The matrix `X` with `X basis = rows`, where the rows of `basis` are independent; `None` if there is none,
+/// or if finding it would be too much work or was not done before it was late.
 pub fn coordinates(
     basis: &Matrix<Rational>,
     rows: &Matrix<Rational>,
@@ -86,8 +86,8 @@ pub fn coordinates(
     (!is_late() && Scalar::product(&solution, basis)? == *rows).then_some(solution)
 }
 
-/// A basis of the kernel `{x : A x = 0}`, one vector per column of `A` that depends on columns before it; `None` if
-/// finding it is too much work.
+/// A basis of the kernel `{x : A x = 0}`, one vector per column of `A` that depends on columns before it;
+/// `None` if finding it is too much work.
 pub fn kernel(matrix: &Matrix<Rational>) -> Option<Vec<Vec<Rational>>> {
     let columns = matrix.transpose();
     let pivots = independent_rows(&columns);

@@ -157,9 +157,9 @@ impl Factorization {
     }
 }
 
-/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a nonzero column: a
-/// functional that is positive on these columns, turned around where the sign is -1. There is one iff they span a
-/// pointed cone, which is decided exactly. Its largest coefficient is 1 or -1.
+/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a nonzero
+/// column: a functional that is positive on these columns, turned around where the sign is -1. There is one
+/// iff they span a pointed cone, which is decided exactly. Its largest coefficient is 1 or -1.
 fn interior_combination(
     rows: &Matrix<Rational>,
     allowed: &[Allowed],
