@@ -68,8 +68,25 @@ impl<N: Number> Basis<N> {
     /// Puts the vector with this number and these coordinates in the place of `b_k`; coordinate `k` is not
     /// zero.
     pub fn replace(&mut self, k: usize, number: usize, coordinates: &[N]) {
+        self.edge_mut(k).iter_mut().for_each(|x| *x = x.quotient(&coordinates[k]));
+        self.exchange(k, number, coordinates);
+    }
+
+    /// The same with one division, and a rounding more for each entry in doubles.
+    pub fn replace_quickly(&mut self, k: usize, number: usize, coordinates: &[N]) {
+        let scale = N::ONE.quotient(&coordinates[k]);
+        self.edge_mut(k).iter_mut().for_each(|x| *x = x.times(&scale));
+        self.exchange(k, number, coordinates);
+    }
+
+    fn edge_mut(&mut self, k: usize) -> &mut [N] {
         let d = self.dimension();
-        self.dual[k * d..(k + 1) * d].iter_mut().for_each(|x| *x = x.quotient(&coordinates[k]));
+        &mut self.dual[k * d..(k + 1) * d]
+    }
+
+    /// The rest of an exchange, once `e_k'` is in its place.
+    fn exchange(&mut self, k: usize, number: usize, coordinates: &[N]) {
+        let d = self.dimension();
         let new = self.edge(k).to_vec();
         for (j, own) in self.dual.chunks_exact_mut(d).enumerate() {
             if j != k && !coordinates[j].is_zero() {

@@ -162,7 +162,7 @@ impl Polytope {
         if rates[k] == 0.0 || !rates[k].is_finite() {
             return false;
         }
-        self.basis.replace(k, entering, &rates);
+        self.basis.replace_quickly(k, entering, &rates);
         self.place_vertex();
         true
     }
