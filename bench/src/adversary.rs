@@ -5,6 +5,7 @@
 //! are off count in part at first, since nothing is felt of them otherwise. The gate of the extraction climbs in the same way without knowing where to;
 //! this shares no code with it, as a check should not.
 
+use fiberscope::algebra::dense::dot;
 use fiberscope::core::Network;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -75,8 +76,4 @@ fn climb(network: &Network, depth: usize, goal: &[f64], start: Vec<f64>, (lo, hi
         x.iter_mut().zip(&gradient).for_each(|(x, g)| *x = (*x + length * g).clamp(lo, hi));
     }
     best
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

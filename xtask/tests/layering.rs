@@ -11,7 +11,8 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("fiberscope-core", &[]),
     ("fiberscope-check", &["fiberscope-core"]),
-    ("fiberscope", &["fiberscope-core", "fiberscope-check"]),
+    ("fiberscope-algebra", &["fiberscope-core"]),
+    ("fiberscope", &["fiberscope-algebra", "fiberscope-core", "fiberscope-check"]),
     ("fiberscope-io", &["fiberscope-core"]),
     ("fiberscope-report", &["fiberscope", "fiberscope-core", "fiberscope-check", "fiberscope-io"]),
     (

@@ -6,14 +6,12 @@
 //! scalings of the given ones, so the network is not identifiable. The converse holds for generic parameters of one hidden layer and of three
 //! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
 
-use fiberscope_core::{
-    Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Strictness,
-};
+use fiberscope_algebra::rank;
+use fiberscope_core::{Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Strictness};
 
 use crate::fiber::{Condition, Fiber, FiberFacts, Ground, Identifiability, describe};
 use crate::limit::Deadline;
 use crate::orbit::lines;
-use crate::rank;
 
 /// The anatomy of a network on a domain: facts, each of them proved, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +51,7 @@ pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
 pub fn examine_until(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
     let roles = network.roles(domain);
     let first = &network.layers()[0];
-    let first_rank = rank::rank_until(first.weight(), deadline);
+    let first_rank = rank::rank(first.weight(), &|| deadline.is_past());
     let rows = first.width();
     let bottleneck = if network.hidden_depth() == 0 || first.input_width() < rows || first_rank.upper < rows {
         Some(false)

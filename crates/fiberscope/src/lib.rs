@@ -20,7 +20,7 @@
 //! - [`orbit`]: permutations and positive scalings of neurons; whether they relate two networks; random ones.
 //!
 //! The nouns (networks, moves, certificates) are those of [`fiberscope_core`], re-exported here; the
-//! checker is [`fiberscope_check`].
+//! checker is [`fiberscope_check`], the linear algebra that questions share [`fiberscope_algebra`].
 //!
 //! ```
 //! use fiberscope::{Activation, Domain, Layer, Matrix, Network};
@@ -38,6 +38,7 @@
 //! assert_eq!(anatomy.widths, [1, 2, 1]);
 //! ```
 
+pub use fiberscope_algebra as algebra;
 pub use fiberscope_check as check;
 pub use fiberscope_core as core;
 
@@ -62,7 +63,6 @@ pub mod limit;
 #[cfg(feature = "dense")]
 pub mod linear;
 pub mod orbit;
-pub mod rank;
 pub mod reduce;
 #[cfg(feature = "dense")]
 pub mod train;

@@ -1,6 +1,7 @@
 //! The functional dimension against an explicit Jacobian over the rationals, and its bounds on random networks.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use fiberscope::algebra::rational::rank_at_most;
 use fiberscope::complex::ComplexLimits;
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Rational, Sign};
 use fiberscope::dimension::ntk::{Kernel, rank_float64};
@@ -9,7 +10,6 @@ use fiberscope::dimension::{
     functional_dimension, list_regions, sample_regions,
 };
 use fiberscope::limit::Deadline;
-use fiberscope::rank::rank_at_most;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -17,6 +17,7 @@ use dashu_int::{IBig, Sign, UBig};
 use dashu_ratio::RBig;
 use thiserror::Error;
 
+use crate::double::mantissa_and_exponent;
 use crate::residue::{PRIME, inverse, multiply, reduce, signed};
 
 /// An exact rational number.
@@ -62,11 +63,7 @@ impl Rational {
         if !value.is_finite() {
             return None;
         }
-        let bits = value.to_bits();
-        let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, (bits & ((1 << 52) - 1)) as i64);
-        let (magnitude, exponent) =
-            if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
-        let mantissa = if value < 0.0 { -magnitude } else { magnitude };
+        let (mantissa, exponent) = mantissa_and_exponent(value);
         Some(Rational::dyadic(mantissa.into(), exponent.into()))
     }
 

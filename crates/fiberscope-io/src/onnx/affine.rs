@@ -12,7 +12,7 @@
 //! computed without error and rounded once, to the nearest double (only shifts `u` that are no sums of
 //! three doubles are cut, at a relative `2^-159`).
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Matrix, Rational, two_product};
 
 use super::exact_sum::ExactSum;
 
@@ -336,10 +336,7 @@ impl Rounding {
     /// away from underflow the remainder, another double, tells whether it was exact.
     fn product(&mut self, entry: f64, factor: &Factor) -> f64 {
         let (result, remainder) = match factor.1 {
-            Shortcut::Times(factor) => {
-                let result = entry * factor;
-                (result, entry.mul_add(factor, -result))
-            }
+            Shortcut::Times(factor) => two_product(entry, factor),
             Shortcut::Over(divisor) => {
                 let result = entry / divisor;
                 (result, result.mul_add(-divisor, entry))

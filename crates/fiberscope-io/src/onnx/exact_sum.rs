@@ -4,7 +4,7 @@
 //! halves are added, as integers, to the bins of their exponents; bin `k` counts multiples of
 //! `2^(32 k - 2176)`. An entry is below `2^95`, so `2^32` terms fit before an `i128` could overflow.
 
-use fiberscope_core::Rational;
+use fiberscope_core::{Rational, mantissa_and_exponent};
 
 const BIN_BITS: i32 = 32;
 const LOWEST: i32 = -2176;
@@ -25,7 +25,7 @@ impl ExactSum {
         if a == 0.0 || b == 0.0 {
             return;
         }
-        let ((m, e), (n, f)) = (decompose(a), decompose(b));
+        let ((m, e), (n, f)) = (mantissa_and_exponent(a), mantissa_and_exponent(b));
         let product = i128::from(m) * i128::from(n);
         let offset = e + f - LOWEST;
         let (bin, shift) = ((offset / BIN_BITS) as usize, offset % BIN_BITS);
@@ -38,15 +38,6 @@ impl ExactSum {
         let nonzero = self.bins.iter().enumerate().filter(|(_, bin)| **bin != 0);
         nonzero.map(|(k, &bin)| Rational::dyadic(bin, i64::from(LOWEST + BIN_BITS * k as i32))).sum()
     }
-}
-
-/// `(m, e)` with `value = m 2^e` and `|m| < 2^53`.
-fn decompose(value: f64) -> (i64, i32) {
-    let bits = value.to_bits();
-    let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, (bits & ((1 << 52) - 1)) as i64);
-    let (magnitude, exponent) =
-        if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
-    (if value < 0.0 { -magnitude } else { magnitude }, exponent)
 }
 
 #[cfg(test)]

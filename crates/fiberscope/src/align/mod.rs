@@ -23,6 +23,7 @@ mod barrier;
 pub use assignment::assign;
 pub use barrier::{Barrier, interpolation_barrier};
 
+use fiberscope_algebra::dense::fast_dot;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -255,15 +256,15 @@ impl Rewriting {
         };
         let (out_a, out_b) = (out(a), out(&self.network));
         let n = in_a.rows();
-        let squares = |matrix: &Matrix| matrix.iter_rows().map(|row| dot(row, row)).collect::<Vec<_>>();
+        let squares = |matrix: &Matrix| matrix.iter_rows().map(|row| fast_dot(row, row)).collect::<Vec<_>>();
         let sizes = [&in_a, &in_b, &out_a, &out_b].map(squares);
         let pair = |i: usize, j: usize| Pair {
             in_a: sizes[0][i],
             in_b: sizes[1][j],
-            in_both: dot(in_a.row(i), in_b.row(j)),
+            in_both: fast_dot(in_a.row(i), in_b.row(j)),
             out_a: sizes[2][i],
             out_b: sizes[3][j],
-            out_both: dot(out_a.row(i), out_b.row(j)),
+            out_both: fast_dot(out_a.row(i), out_b.row(j)),
         };
         // A row of B is used for a block of rows of A while it is in the cache.
         let mut table = vec![(0.0, 0.0); n * n];
@@ -350,19 +351,6 @@ fn incoming(layer: &Layer) -> Matrix {
         cols + 1,
         |i, j| if j < cols { layer.weight()[(i, j)] } else { layer.bias()[i] },
     )
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (x_chunks, y_chunks) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let rest: f64 = x_chunks.remainder().iter().zip(y_chunks.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in x_chunks.zip(y_chunks) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }
 
 /// The inner products of a neuron of `A` and a neuron of `B`.

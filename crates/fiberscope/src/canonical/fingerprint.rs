@@ -16,6 +16,7 @@
 
 use std::fmt::Write;
 
+use fiberscope_algebra::modular::independent_rows;
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, HyperplaneRepresentation, Interval, Layer, Matrix, Rational,
 };
@@ -24,7 +25,6 @@ use sha2::{Digest, Sha256};
 use super::CoveredClass;
 use super::line::{representation, single_point};
 use crate::limit::Deadline;
-use crate::rank::independent_rows;
 
 /// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less than there is.
 pub fn fingerprint(network: &ExactNetwork, domain: &Domain, deadline: &Deadline) -> (String, CoveredClass) {

@@ -15,6 +15,7 @@
 
 use std::collections::BTreeMap;
 
+use fiberscope_algebra::dense::{minus, norm, reject};
 use fiberscope_core::Neuron;
 
 use super::collinear::are_collinear;
@@ -242,7 +243,7 @@ impl Span {
         for &v in vertices {
             let direction = span.reject(complex.point(v as usize));
             let length = norm(&direction);
-            let scale = norm(&difference(complex.point(v as usize), &span.origin));
+            let scale = norm(&minus(complex.point(v as usize), &span.origin));
             if length > 1e-9 * scale.max(f64::MIN_POSITIVE) && length > 0.0 {
                 span.basis.push(direction.iter().map(|x| x / length).collect());
             }
@@ -252,12 +253,9 @@ impl Span {
 
     /// The part of `x - origin` that is normal to the cell.
     fn reject(&self, x: &[f64]) -> Vec<f64> {
-        let mut rest = difference(x, &self.origin);
+        let mut rest = minus(x, &self.origin);
         for _ in 0..2 {
-            for b in &self.basis {
-                let dot: f64 = rest.iter().zip(b).map(|(r, b)| r * b).sum();
-                rest.iter_mut().zip(b).for_each(|(r, b)| *r -= dot * b);
-            }
+            self.basis.iter().for_each(|b| reject(&mut rest, b));
         }
         rest
     }
@@ -278,14 +276,6 @@ fn mean(complex: &PolyhedralComplex, vertices: &[u32]) -> Vec<f64> {
     let d = complex.factor_dimension();
     let sum = |i: usize| vertices.iter().map(|&v| complex.point(v as usize)[i]).sum::<f64>();
     (0..d).map(|i| sum(i) / vertices.len().max(1) as f64).collect()
-}
-
-fn difference(x: &[f64], y: &[f64]) -> Vec<f64> {
-    x.iter().zip(y).map(|(x, y)| x - y).collect()
-}
-
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// Sets of facets that are known to be one surface.

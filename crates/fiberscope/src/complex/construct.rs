@@ -9,6 +9,7 @@
 //!
 //! All choices are open and random, so that general networks come out with probability one [phuong2020functional, Lemma 4]; the result is checked exactly and the construction repeated if a check fails.
 
+use fiberscope_algebra::dense::{dot, solve};
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -282,34 +283,14 @@ fn short(x: f64) -> f64 {
     (x * 1_048_576.0).round() / 1_048_576.0
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 fn mix(x: &[f64], y: &[f64], t: f64) -> Vector {
     x.iter().zip(y).map(|(x, y)| x + t * (y - x)).collect()
 }
 
 /// The hyperplane through as many points as dimensions.
 fn hyperplane(points: &[Vector]) -> Option<(Vector, f64)> {
-    let n = points[0].len();
     // Solve w p + 1 = 0 for all points: a hyperplane that misses the origin.
-    let mut rows: Vec<Vector> = points.iter().map(|p| p.iter().copied().chain([-1.0]).collect()).collect();
-    for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| rows[i][k].abs().total_cmp(&rows[j][k].abs()))?;
-        if rows[pivot][k].abs() < 1e-12 {
-            return None;
-        }
-        rows.swap(k, pivot);
-        let own = rows[k].clone();
-        for (i, row) in rows.iter_mut().enumerate() {
-            if i != k {
-                let factor = row[k] / own[k];
-                row.iter_mut().zip(&own).for_each(|(x, p)| *x -= factor * p);
-            }
-        }
-    }
-    let w: Vector = (0..n).map(|k| rows[k][n] / rows[k][k]).collect();
+    let w = solve(points.iter().map(|p| p.iter().copied().chain([-1.0]).collect()).collect(), 1e-12)?;
     w.iter().all(|x| x.is_finite()).then_some((w, 1.0))
 }
 

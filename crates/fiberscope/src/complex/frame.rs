@@ -10,6 +10,8 @@
 //!
 //! An edge from `w` through the side of the box at `v` goes on for ever iff no neuron comes closer to zero from `w` to `v`.
 
+use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{Domain, Layer, Matrix, Network, Rational, Scalar};
 
 use super::ComplexError;
@@ -20,7 +22,6 @@ use super::newton::{Incidence, Newton};
 use super::oracle::Oracle;
 use super::skeleton::Skeleton;
 use super::vertex::{SAFE, sure_sign};
-use crate::rank::{independent_rows, rank_at_most};
 
 /// A network on a bounded box.
 pub(crate) struct Frame {

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{Activation, Domain, Matrix, Neuron, Rational, Scalar, Sign};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,7 +20,6 @@ use rand_chacha::ChaCha8Rng;
 use super::polyhedral::{PolyhedralComplex, Region};
 use super::transparency::{Transparency, TransparencyLimits};
 use crate::limit::{Deadline, LimitReached};
-use crate::rank::rank_at_most;
 
 /// How many masks are tried, at most.
 const MASKS: usize = 512;

@@ -182,7 +182,8 @@ impl Hyperplanes {
         }
     }
 
-    /// An approximate inverse of the rows, by Gauss and Jordan; whether there is one.
+    /// An approximate inverse of the rows, by Gauss and Jordan; whether there is one. A loop of its own, not
+    /// [`fiberscope_algebra::dense::invert`]: it runs for every vertex and takes no memory after the first.
     fn invert(&mut self, d: usize) -> bool {
         let Hyperplanes { row, inverse, work, .. } = self;
         work.clone_from(row);

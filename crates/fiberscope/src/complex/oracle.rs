@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use dashu_int::UBig;
+use fiberscope_algebra::elimination::solve;
+use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, ExactNetwork, Network, Rational};
 
 use super::flat::FlatNetwork;
@@ -116,40 +118,16 @@ impl Oracle {
             let (word, bit) = flat.place(neuron);
             signs[word] & bit != 0
         };
-        let rows: Vec<_> = zeros.iter().map(|&h| self.hyperplane(flat, h as usize, active)).collect();
-        solve(rows)
+        let equation = |&h: &u32| {
+            let (mut row, constant) = self.hyperplane(flat, h as usize, active);
+            row.push(-constant);
+            row
+        };
+        solve(zeros.iter().map(equation).collect())
     }
 }
 
 /// The value of an affine function.
 pub(crate) fn apply((row, constant): &(Vec<Rational>, Rational), x: &[Rational]) -> Rational {
-    row.iter().zip(x).filter(|(w, _)| !w.is_zero()).map(|(w, x)| w * x).sum::<Rational>() + constant
-}
-
-/// The solution of `row x + constant = 0` for all rows, as many as unknowns.
-pub(crate) fn solve(rows: Vec<(Vec<Rational>, Rational)>) -> Option<Vec<Rational>> {
-    let n = rows.len();
-    let mut rows: Vec<Vec<Rational>> = rows
-        .into_iter()
-        .map(|(mut row, constant)| {
-            row.push(-constant);
-            row
-        })
-        .collect();
-    for k in 0..n {
-        let pivot = (k..n).find(|&i| !rows[i][k].is_zero())?;
-        rows.swap(k, pivot);
-        let inverse = rows[k][k].recip().expect("the pivot is not zero");
-        rows[k].iter_mut().for_each(|x| *x *= &inverse);
-        let pivot_row = rows[k].clone();
-        for (_, row) in rows.iter_mut().enumerate().filter(|(i, _)| *i != k) {
-            if !row[k].is_zero() {
-                let factor = row[k].clone();
-                for (x, p) in row.iter_mut().zip(&pivot_row).skip(k) {
-                    *x -= &(&factor * p);
-                }
-            }
-        }
-    }
-    Some(rows.into_iter().map(|mut row| row.pop().expect("a row has a right-hand side")).collect())
+    dot(row, x) + constant
 }

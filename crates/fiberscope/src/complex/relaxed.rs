@@ -9,10 +9,10 @@
 //! Every input with its activations and `m = max_i z_i` is a solution. Deciding that neuron `j` is on adds `a_j <= z_j`, that it is off `a_j <= 0`. If `m >= 0` for all solutions, then no input with these decisions has the layer off;
 //! Farkas' multipliers show it, from doubles but checked in rational numbers, or found in rational numbers.
 
+use fiberscope_algebra::program::{BoxedPolytope, Cone, Least, Side, is_proved};
+use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Layer, Rational, preactivation_range};
 
-use super::filter::{FloatPolytope, Least, is_proved};
-use super::lp::{Cone, Side, product};
 use crate::limit::Deadline;
 
 /// Rows have the constant last.
@@ -42,7 +42,7 @@ pub(crate) struct Program {
 
 /// The program in doubles, for a bounded domain.
 struct Boxed {
-    polytope: FloatPolytope,
+    polytope: BoxedPolytope,
     lower: Vec<f64>,
     upper: Vec<f64>,
 }
@@ -140,14 +140,14 @@ impl Program {
 
     /// A solution with negative `m` in homogeneous coordinates, exactly, or that there is none; `None` if the deadline comes first.
     pub fn solve(&self, decisions: &[Option<bool>], deadline: &Deadline) -> Option<Side> {
-        self.cone.side(&self.level, &self.keep(decisions), deadline)
+        self.cone.side(&self.level, &self.keep(decisions), &|| deadline.is_past())
     }
 
     /// A solution with last coordinate positive, or that there is none, and thus no input with these decisions; `None` if the deadline comes first.
     pub fn finite(&self, decisions: &[Option<bool>], deadline: &Deadline) -> Option<Side> {
         let mut c = vec![Rational::ZERO; self.level.len()];
         c[self.size()] = -Rational::ONE;
-        self.cone.side(&c, &self.keep(decisions), deadline)
+        self.cone.side(&c, &self.keep(decisions), &|| deadline.is_past())
     }
 
     /// The inputs of a point, whose last coordinate may be left out.
@@ -158,7 +158,7 @@ impl Program {
     /// The open neuron whose activation is furthest from that of its pre-activation at a point in homogeneous coordinates, whether it is on there, and how far it is.
     pub fn worst(&self, decisions: &[Option<bool>], y: &[Rational]) -> Option<(usize, bool, Rational)> {
         let far = |(i, split): (usize, &Split)| {
-            let z = product(&split.value, y);
+            let z = dot(&split.value, y);
             let is_on = z.is_positive();
             let distance = if is_on { &y[split.variable] - &z } else { y[split.variable].clone() };
             (i, is_on, distance.abs())
@@ -230,7 +230,7 @@ impl Build {
             ends.collect::<Option<Vec<_>>>().map(|ends| ends.into_iter().unzip());
         let boxed = ends.map(|(lower, upper)| {
             let floats = self.rows.iter().map(|row| row.iter().map(Rational::to_f64).collect()).collect();
-            Boxed { polytope: FloatPolytope::new(floats, lower.clone(), upper.clone()), lower, upper }
+            Boxed { polytope: BoxedPolytope::new(floats, lower.clone(), upper.clone()), lower, upper }
         });
         let last = self.variables;
         for (i, range) in ranges.iter().enumerate().take(last - 1) {

@@ -4,10 +4,11 @@
 //! that there is none, or proposes a point, which is tried in exact arithmetic; if it is no such point, a neuron of an earlier layer whose activation the program got wrong is decided, on and off,
 //! and both cases are programs of their own. When all neurons are decided the program is exact, so that the search ends. It does not need the complex, and large networks are settled where few decisions are enough.
 
+use fiberscope_algebra::program::Side;
+use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
 
 use super::ComplexError;
-use super::lp::{Side, product};
 use super::relaxed::{Program, Proposal};
 use crate::limit::Deadline;
 
@@ -252,7 +253,7 @@ impl Search<'_> {
         }
         let mut a = x.to_vec();
         for (l, layer) in self.network.layers()[..=self.layer].iter().enumerate() {
-            let mut z = layer.weight().iter_rows().zip(layer.bias()).map(|(row, b)| product(row, &a) + b);
+            let mut z = layer.weight().iter_rows().zip(layer.bias()).map(|(row, b)| dot(row, &a) + b);
             if l == self.layer {
                 return z.all(|z| z.is_negative());
             }

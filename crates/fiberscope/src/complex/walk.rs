@@ -8,11 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use fiberscope_algebra::dense;
+use fiberscope_algebra::program::{BoxedPolytope, Cone, Side};
+use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, Domain, ExactNetwork, Layer, Network, Rational, Sign, SignVector};
 
 use super::ComplexError;
-use super::filter::FloatPolytope;
-use super::lp::{Cone, Side, product};
 use super::stream::ComplexLimits;
 use crate::limit::Deadline;
 
@@ -191,8 +192,8 @@ impl Walk {
             let mut values = Vec::with_capacity(layer.width());
             let mut slopes = Vec::with_capacity(layer.width());
             for (row, b) in layer.weight().iter_rows().zip(layer.bias()) {
-                let value = product(row, &a) + b * &y[self.inputs];
-                let slope = product(row, &s) + b * &direction[self.inputs];
+                let value = dot(row, &a) + b * &y[self.inputs];
+                let slope = dot(row, &s) + b * &direction[self.inputs];
                 if layer.activation() == Activation::Relu {
                     shorten(&value, &slope);
                     let sign = if value.is_zero() { slope.signum() } else { value.signum() };
@@ -212,7 +213,7 @@ impl Walk {
             (a, s) = (values, slopes);
         }
         for row in &self.sides {
-            shorten(&product(row, y), &product(row, direction));
+            shorten(&dot(row, y), &dot(row, direction));
         }
         let step = far.map_or(Rational::ONE, |far| (&far * &Rational::dyadic(1, -1)).min(Rational::ONE));
         let point: Point = y.iter().zip(direction).map(|(y, d)| y + &(&step * d)).collect();
@@ -224,7 +225,7 @@ impl Walk {
         let point: Option<Point> = y.iter().map(|x| Rational::from_f64(x.to_f64())).collect();
         let point = point?;
         let same = self.has_signs(&point, signs);
-        let inside = self.sides.iter().all(|row| product(row, &point).is_positive());
+        let inside = self.sides.iter().all(|row| dot(row, &point).is_positive());
         (same && inside).then_some(point)
     }
 
@@ -236,7 +237,7 @@ impl Walk {
             let relu = layer.activation() == Activation::Relu;
             let mut next = Vec::with_capacity(layer.width());
             for (row, b) in layer.weight().iter_rows().zip(layer.bias()) {
-                let value = product(row, &a) + b * &y[self.inputs];
+                let value = dot(row, &a) + b * &y[self.inputs];
                 if relu && signs.next().is_none_or(|sign| value.signum() != sign.signum()) {
                     return false;
                 }
@@ -336,7 +337,7 @@ impl Walk {
             keep[group[0]] = true;
         }
         let polytope = self.bounds.as_ref().map(|(lower, upper)| {
-            FloatPolytope::new(cone.float_rows().to_vec(), lower.clone(), upper.clone())
+            BoxedPolytope::new(cone.float_rows().to_vec(), lower.clone(), upper.clone())
         });
         let mut facets = Vec::new();
         for group in groups.values() {
@@ -349,10 +350,10 @@ impl Walk {
             let side = polytope.as_ref().and_then(|polytope| filter(polytope, cone, first, &keep, inside));
             let side = match side {
                 Some(side) => side,
-                None => cone.side(row, &keep, deadline)?,
+                None => cone.side(row, &keep, &|| deadline.is_past())?,
             };
             if let Side::Beyond(y) = side {
-                let (from, to) = (product(row, inside), product(row, &y));
+                let (from, to) = (dot(row, inside), dot(row, &y));
                 let t = &from / &(&from - &to);
                 let point = inside.iter().zip(&y).map(|(a, b)| a + &(&t * &(b - a))).collect();
                 let across =
@@ -378,7 +379,7 @@ impl Walk {
         for (i, sign) in (0..d).flat_map(|i| [(i, 1), (i, -1)]) {
             let mut c = vec![Rational::ZERO; d];
             c[i] = Rational::from(sign);
-            if let Side::Beyond(_) = recession.side(&c, &keep, deadline)? {
+            if let Side::Beyond(_) = recession.side(&c, &keep, &|| deadline.is_past())? {
                 return Some(true);
             }
         }
@@ -388,7 +389,7 @@ impl Walk {
 
 /// What doubles can prove about a row in a box: that it is positive where the others with `keep` are not negative, or a point beyond it.
 fn filter(
-    polytope: &FloatPolytope,
+    polytope: &BoxedPolytope,
     cone: &Cone,
     row: usize,
     keep: &[bool],
@@ -399,7 +400,7 @@ fn filter(
         return Some(Side::Superfluous);
     }
     let inside: Vec<f64> = inside.iter().map(Rational::to_f64).collect();
-    let here: f64 = cone.float_rows()[row].iter().zip(&inside).map(|(a, x)| a * x).sum();
+    let here = dense::dot(&cone.float_rows()[row], &inside);
     // Half way back to the row, so that rounding leaves the point inside the others.
     let back = 0.5 * least.value / (least.value - here);
     let y: Vec<f64> =

@@ -3,6 +3,8 @@
 //! Rows that are independent modulo a prime are independent. That there are no more is proved by the linear relations that the
 //! chosen rows satisfy: they are solved for over the rationals and checked on every row.
 
+use fiberscope_algebra::elimination::reduce;
+use fiberscope_algebra::never;
 use fiberscope_core::{Matrix, RankBounds, Rational};
 use ndarray::{Array2, ArrayView2};
 use rand::Rng;
@@ -45,7 +47,7 @@ fn satisfies_relations(matrix: &Matrix, rows: &[usize], chosen: &[usize]) -> boo
         matrix.row(i).iter().map(|&x| Rational::from_f64(x).expect("data are finite")).collect()
     };
     let mut basis: Vec<Vec<Rational>> = chosen.iter().map(|&i| exact(i)).collect();
-    let leads = reduce_to_echelon(&mut basis);
+    let Some(leads) = reduce(&mut basis, matrix.cols(), &never) else { return false };
     let others: Vec<usize> = (0..matrix.cols()).filter(|col| !leads.contains(col)).collect();
     rows.iter().all(|&i| {
         let row = exact(i);
@@ -54,28 +56,6 @@ fn satisfies_relations(matrix: &Matrix, rows: &[usize], chosen: &[usize]) -> boo
             sum == row[col]
         })
     })
-}
-
-/// Brings independent rows to reduced echelon form and gives the columns of the ones.
-fn reduce_to_echelon(basis: &mut [Vec<Rational>]) -> Vec<usize> {
-    let mut leads = Vec::new();
-    for k in 0..basis.len() {
-        let place = (0..basis[k].len())
-            .find_map(|col| (k..basis.len()).find(|&i| !basis[i][col].is_zero()).map(|i| (i, col)));
-        let Some((pivot, col)) = place else { return leads };
-        basis.swap(k, pivot);
-        let inverse = basis[k][col].recip().expect("the pivot is not zero");
-        basis[k].iter_mut().for_each(|x| *x = &*x * &inverse);
-        let row = basis[k].clone();
-        for other in basis.iter_mut().enumerate().filter(|(i, _)| *i != k).map(|(_, row)| row) {
-            let factor = other[col].clone();
-            if !factor.is_zero() {
-                other.iter_mut().zip(&row).for_each(|(x, r)| *x -= &(&factor * r));
-            }
-        }
-        leads.push(col);
-    }
-    leads
 }
 
 #[cfg(test)]

@@ -4,11 +4,16 @@
 //! a matrix product with an inner dimension of at most [`INNER`] is exact in doubles in whatever order it is summed, and
 //! one reduction per entry follows. (`FFLAS` calls this delayed reduction, [dumas2008dense, Section 2].) Residues fit into single precision.
 //!
+//! The eliminations of [`fiberscope_algebra::modular`] take residues of 61 bits one at a time, at about 4 ns
+//! a multiplication. Jacobians have thousands of rows, so theirs stay special: panels go through matrix
+//! products, 10,000 rows in 29 s on two threads, 0.1 ns a multiplication (`bench/results/funcdim.md`).
+//!
 //! Matrix products are where the time goes, so this is where the deadline is looked at: when it is past, products are left unfinished. What was computed is used only if
 //! [`Field::is_late`] says no *afterwards*; a deadline that is past stays so, so that then no product was left unfinished.
 
 use faer::{Accum, Par};
 use faer_ext::IntoFaer;
+use fiberscope_core::mantissa_and_exponent;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -86,12 +91,9 @@ impl Field {
 
     /// The residue of a finite double, which is an integer times a power of two.
     pub fn residue(&self, x: f64) -> f64 {
-        let bits = x.to_bits();
-        let (biased, fraction) = ((bits >> 52 & 0x7ff) as usize, (bits & ((1 << 52) - 1)) as i64);
-        let (magnitude, place) = if biased == 0 { (fraction, 0) } else { (fraction | 1 << 52, biased - 1) };
-        let size = self.reduce((magnitude % self.prime as i64) as f64);
-        let value = self.reduce(size * self.powers[place]);
-        if x < 0.0 { -value } else { value }
+        let (mantissa, exponent) = mantissa_and_exponent(x);
+        let size = self.reduce((mantissa % self.prime as i64) as f64);
+        self.reduce(size * self.powers[(exponent + 1074) as usize])
     }
 
     /// The residues of finite doubles.

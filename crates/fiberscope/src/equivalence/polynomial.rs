@@ -1,5 +1,6 @@
 //! The procedures that decide without a search, where they apply.
 
+use fiberscope_algebra::{never, rank};
 use fiberscope_check::{LineOutcome, compare_on_line};
 use fiberscope_core::{Activation, Domain, Evidence, ExactNetwork, Move, Network, Rational};
 use rand::SeedableRng;
@@ -9,7 +10,6 @@ use super::bottleneck::{self, Finding};
 use super::tail::{Tail, difference_points, inside};
 use super::{Difference, EquivalenceError, Method, Question, Verdict};
 use crate::orbit::match_layers;
-use crate::rank;
 use crate::reduce::{ReduceOptions, Reduction, reduce_until};
 
 /// What a procedure found.
@@ -132,5 +132,6 @@ fn deepen(reduction: &mut Reduction) {
 fn is_bottleneck(network: &ExactNetwork) -> bool {
     let relu = network.hidden_layers().iter().all(|layer| layer.activation() == Activation::Relu);
     let first = network.layers()[0].weight();
-    relu && first.rows() <= first.cols() && rank::rank(&first.map(Rational::to_f64)).lower == first.rows()
+    relu && first.rows() <= first.cols()
+        && rank::rank(&first.map(Rational::to_f64), &never).lower == first.rows()
 }

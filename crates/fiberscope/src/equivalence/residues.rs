@@ -6,6 +6,7 @@
 //! place of one weight shows wherever its neuron is active. A point found like this is evaluated exactly before anything is
 //! said about it.
 
+use fiberscope_algebra::dense::fast_dot;
 use fiberscope_core::residue::reduce;
 use fiberscope_core::{Activation, Layer, Network, Rational};
 use rayon::prelude::*;
@@ -48,7 +49,7 @@ impl<'a> Residues<'a> {
             let relu = layer.activation() == Activation::Relu;
             let inputs = layer.input_width();
             let neuron = |unit: usize| {
-                let z = layer.bias()[unit] + dot(layer.weight().row(unit), &doubles);
+                let z = layer.bias()[unit] + fast_dot(layer.weight().row(unit), &doubles);
                 if relu && z <= 0.0 {
                     return (0.0, 0);
                 }
@@ -58,17 +59,6 @@ impl<'a> Residues<'a> {
         }
         Some(residues)
     }
-}
-
-fn dot(row: &[f64], x: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (head, x_head) = (row.chunks_exact(LANES), x.chunks_exact(LANES));
-    let rest: f64 = head.remainder().iter().zip(x_head.remainder()).map(|(w, x)| w * x).sum();
-    for (row, x) in head.zip(x_head) {
-        sums.iter_mut().zip(row.iter().zip(x)).for_each(|(sum, (w, x))| *sum += w * x);
-    }
-    sums.iter().sum::<f64>() + rest
 }
 
 fn combine(row: &[u64], x: &[u64], bias: u64) -> u64 {

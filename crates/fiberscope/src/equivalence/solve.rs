@@ -1,5 +1,7 @@
 //! Inputs with wanted pre-activations: `W x + b = z` for a matrix of full row rank.
 
+use fiberscope_algebra::dense::regular_columns;
+use fiberscope_algebra::elimination::solve;
 use fiberscope_core::{Layer, Matrix, Rational};
 
 /// Solves `W x + b = z` for many `z`, first in floats, exactly where that is asked for.
@@ -15,16 +17,22 @@ impl<'a> Preimage<'a> {
     /// whoever uses it).
     pub fn new(layer: &'a Layer<Rational>) -> Option<Self> {
         let floats = layer.weight().map(Rational::to_f64);
-        let columns = pivot_columns(&floats)?;
+        let columns = regular_columns(&floats)?;
         Some(Preimage { layer, floats, columns })
     }
 
     /// A double vector close to a solution.
     pub fn approximate(&self, z: &[Rational]) -> Option<Vec<Rational>> {
         let n = self.columns.len();
-        let square = Matrix::from_fn(n, n, |i, j| self.floats[(i, self.columns[j])]);
-        let target: Vec<f64> = z.iter().zip(self.layer.bias()).map(|(z, b)| (z - b).to_f64()).collect();
-        let mut solution = solve_floats(square.clone(), target.clone())?;
+        let equation = |(i, right): (usize, f64)| {
+            self.columns.iter().map(|&j| self.floats[(i, j)]).chain([right]).collect()
+        };
+        let solve_for = |right: Vec<f64>| {
+            let solution = solve(right.into_iter().enumerate().map(equation).collect())?;
+            solution.iter().all(|x: &f64| x.is_finite()).then_some(solution)
+        };
+        let target = z.iter().zip(self.layer.bias()).map(|(z, b)| (z - b).to_f64()).collect();
+        let mut solution = solve_for(target)?;
         // One step of refinement with the residual in exact arithmetic.
         let exact: Option<Vec<_>> = solution.iter().map(|&x| Rational::from_f64(x)).collect();
         let exact = exact?;
@@ -32,7 +40,7 @@ impl<'a> Preimage<'a> {
             let row: Rational = (0..n).map(|j| &self.layer.weight()[(i, self.columns[j])] * &exact[j]).sum();
             (&(&z[i] - &self.layer.bias()[i]) - &row).to_f64()
         });
-        let correction = solve_floats(square, residual.collect())?;
+        let correction = solve_for(residual.collect())?;
         solution.iter_mut().zip(&correction).for_each(|(x, dx)| *x += dx);
         let mut x = vec![Rational::ZERO; self.layer.input_width()];
         for (&column, &value) in self.columns.iter().zip(&solution) {
@@ -43,97 +51,15 @@ impl<'a> Preimage<'a> {
 
     /// An exact solution, by elimination over the rationals.
     pub fn exact(&self, z: &[Rational]) -> Option<Vec<Rational>> {
-        let n = self.columns.len();
-        let mut rows: Vec<Vec<Rational>> = (0..n)
-            .map(|i| {
-                let row = self.columns.iter().map(|&j| self.layer.weight()[(i, j)].clone());
-                row.chain([&z[i] - &self.layer.bias()[i]]).collect()
-            })
-            .collect();
-        for k in 0..n {
-            let pivot = (k..n).find(|&i| !rows[i][k].is_zero())?;
-            rows.swap(k, pivot);
-            let (done, rest) = rows.split_at_mut(k + 1);
-            for row in rest.iter_mut().filter(|row| !row[k].is_zero()) {
-                let factor = &row[k] / &done[k][k];
-                for j in k..=n {
-                    let term = &factor * &done[k][j];
-                    row[j] -= &term;
-                }
-            }
-        }
+        let equation = |i: usize| {
+            let row = self.columns.iter().map(|&j| self.layer.weight()[(i, j)].clone());
+            row.chain([&z[i] - &self.layer.bias()[i]]).collect()
+        };
+        let solution = solve((0..self.columns.len()).map(equation).collect())?;
         let mut x = vec![Rational::ZERO; self.layer.input_width()];
-        for k in (0..n).rev() {
-            let known: Rational = (k + 1..n).map(|j| &rows[k][j] * &x[self.columns[j]]).sum();
-            x[self.columns[k]] = &(&rows[k][n] - &known) / &rows[k][k];
-        }
+        self.columns.iter().zip(solution).for_each(|(&column, value)| x[column] = value);
         Some(x)
     }
-}
-
-/// Columns of a regular square part, by elimination with complete pivoting; `None` if the rank looks
-/// deficient.
-fn pivot_columns(matrix: &Matrix) -> Option<Vec<usize>> {
-    let mut work = matrix.clone();
-    let mut columns: Vec<usize> = (0..work.cols()).collect();
-    for k in 0..work.rows() {
-        let (mut best, mut at) = (0.0, None);
-        for i in k..work.rows() {
-            for (j, &column) in columns.iter().enumerate().skip(k) {
-                if work[(i, column)].abs() > best {
-                    (best, at) = (work[(i, column)].abs(), Some((i, j)));
-                }
-            }
-        }
-        let (i, j) = at?;
-        columns.swap(k, j);
-        for c in 0..work.cols() {
-            let upper = work[(k, c)];
-            work[(k, c)] = work[(i, c)];
-            work[(i, c)] = upper;
-        }
-        for i in k + 1..work.rows() {
-            let factor = work[(i, columns[k])] / work[(k, columns[k])];
-            if factor != 0.0 {
-                for c in 0..work.cols() {
-                    let term = factor * work[(k, c)];
-                    work[(i, c)] -= term;
-                }
-                work[(i, columns[k])] = 0.0;
-            }
-        }
-    }
-    columns.truncate(work.rows());
-    Some(columns)
-}
-
-fn solve_floats(mut matrix: Matrix, mut rhs: Vec<f64>) -> Option<Vec<f64>> {
-    let n = matrix.rows();
-    for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| matrix[(i, k)].abs().total_cmp(&matrix[(j, k)].abs()))?;
-        if matrix[(pivot, k)] == 0.0 {
-            return None;
-        }
-        rhs.swap(k, pivot);
-        for j in 0..n {
-            let upper = matrix[(k, j)];
-            matrix[(k, j)] = matrix[(pivot, j)];
-            matrix[(pivot, j)] = upper;
-        }
-        for i in k + 1..n {
-            let factor = matrix[(i, k)] / matrix[(k, k)];
-            for j in k..n {
-                let term = factor * matrix[(k, j)];
-                matrix[(i, j)] -= term;
-            }
-            rhs[i] -= factor * rhs[k];
-        }
-    }
-    for k in (0..n).rev() {
-        let known: f64 = (k + 1..n).map(|j| matrix[(k, j)] * rhs[j]).sum();
-        rhs[k] = (rhs[k] - known) / matrix[(k, k)];
-    }
-    rhs.iter().all(|x| x.is_finite()).then_some(rhs)
 }
 
 #[cfg(test)]

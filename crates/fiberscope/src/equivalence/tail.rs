@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use fiberscope_algebra::rational::dot;
 use fiberscope_core::{ExactNetwork, HyperplaneRepresentation, Interval, Layer, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -84,8 +85,7 @@ fn across(
     sides: &[Interval],
     rng: &mut ChaCha8Rng,
 ) -> Vec<Vec<Rational>> {
-    let value =
-        |x: &[Rational]| -> Rational { &normal.iter().zip(x).map(|(u, x)| u * x).sum::<Rational>() + offset };
+    let value = |x: &[Rational]| -> Rational { &dot(normal, x) + offset };
     let Some((low, high)) = both_sides(normal, &value, sides, rng) else { return Vec::new() };
     let (at_low, at_high) = (value(&low), value(&high));
     // The point of the segment from `low` to `high` where the value is zero.

@@ -1,65 +1,8 @@
-//! The little linear algebra of the extraction: vectors as slices, matrices as rows, factorisations by `faer`.
+//! Least squares for the extraction, by the factorisations of `faer`.
 
 use faer::Mat;
+use fiberscope_algebra::dense::dot;
 use fiberscope_core::Matrix;
-
-/// `a . b`.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-/// The Euclidean length.
-pub(super) fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
-}
-
-/// The largest absolute entry.
-pub(super) fn peak(a: &[f64]) -> f64 {
-    a.iter().fold(0.0, |most, v| f64::max(most, v.abs()))
-}
-
-/// `a + t b`.
-pub(super) fn along(a: &[f64], t: f64, b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(x, y)| x + t * y).collect()
-}
-
-/// `a - b`.
-pub(super) fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
-    along(a, -1.0, b)
-}
-
-/// `t a`.
-pub(super) fn scaled(a: &[f64], t: f64) -> Vec<f64> {
-    a.iter().map(|x| t * x).collect()
-}
-
-/// `a / |a|`; `None` for zero.
-pub(super) fn direction(a: &[f64]) -> Option<Vec<f64>> {
-    let length = norm(a);
-    (length > 0.0 && length.is_finite()).then(|| scaled(a, 1.0 / length))
-}
-
-/// `A x`.
-pub(super) fn times(matrix: &Matrix, x: &[f64]) -> Vec<f64> {
-    matrix.iter_rows().map(|row| dot(row, x)).collect()
-}
-
-/// `w A` for a row vector `w`.
-pub(super) fn row_times(w: &[f64], matrix: &Matrix) -> Vec<f64> {
-    let mut result = vec![0.0; matrix.cols()];
-    for (&factor, row) in w.iter().zip(matrix.iter_rows()) {
-        if factor != 0.0 {
-            result.iter_mut().zip(row).for_each(|(r, v)| *r += factor * v);
-        }
-    }
-    result
-}
-
-/// The product of two matrices.
-pub(super) fn product(left: &Matrix, right: &Matrix) -> Matrix {
-    let entries = left.iter_rows().flat_map(|row| row_times(row, right)).collect();
-    Matrix::from_entries(left.rows(), right.cols(), entries).expect("one row of the right width per row")
-}
 
 /// `A = U diag(s) V^T`, thin, with descending singular values; columns of `u` and `v` as rows.
 pub(super) struct Svd {
@@ -148,16 +91,10 @@ pub(super) fn tall_least_squares(rows: &Matrix, y: &Matrix, tolerance: f64) -> O
     Some(solution)
 }
 
-/// The rows side by side: `[A, B]`.
-pub(super) fn beside(left: &Matrix, right: &Matrix) -> Matrix {
-    let cols = left.cols();
-    Matrix::from_fn(left.rows(), cols + right.cols(), |i, j| {
-        if j < cols { left[(i, j)] } else { right[(i, j - cols)] }
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use fiberscope_algebra::dense::product;
+
     use super::*;
 
     #[test]

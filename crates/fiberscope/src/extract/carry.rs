@@ -10,9 +10,10 @@
 //! `S` shows where `W` is zero; `beta_j` is chosen such that column `j` of `P W^+ + U diag(beta)` lies in `S`. Neurons with a
 //! large bias then take the place of the carried features.
 
+use fiberscope_algebra::dense::{along, dot, norm, product, scaled};
 use fiberscope_core::Matrix;
 
-use super::algebra::{Svd, along, dot, norm, product, scaled};
+use super::algebra::Svd;
 use super::first::Row;
 use super::prefix::{Prefix, Rows};
 

@@ -6,10 +6,11 @@
 //! raised to `sigma` and the other unknown ones are off, the kink moves by `-w_k sigma` along a line that changes
 //! `w_K . h_K` alone.
 
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, row_times, scaled};
 use fiberscope_core::Matrix;
 
 use super::Step;
-use super::algebra::{Svd, along, direction, dot, least_squares, minus, norm, peak, row_times, scaled};
+use super::algebra::{Svd, least_squares};
 use super::carry::Carry;
 use super::first::{Row, explains, rank_one};
 use super::inquiry::{Halt, Inquiry};

@@ -10,7 +10,8 @@
 //!   makes the linear part of the last hidden layer: `a ReLU(z) = a ReLU(-z) + a z`, so the linear part is known only up
 //!   to such sums.
 
-use super::algebra::{along, direction, dot, norm, row_times, scaled};
+use fiberscope_algebra::dense::{along, direction, dot, norm, row_times, scaled};
+
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
 

@@ -4,10 +4,11 @@
 //! identity. One gradient per linear piece of a line serves the kinks at both its ends. With many inputs a cheap
 //! test in a random plane first drops boundaries that bend [rolnick2020reverse, Section 4].
 
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
 use fiberscope_core::Matrix;
 
 use super::Step;
-use super::algebra::{Svd, along, direction, dot, minus, norm, peak, scaled};
+use super::algebra::Svd;
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::prefix::Prefix;

@@ -6,9 +6,10 @@
 //! `beta_j = 1` for the rows that look the wrong way. What of `E` no bits explain belongs to neurons that are always
 //! active: a linear map of `h`.
 
+use fiberscope_algebra::dense::{beside, dot, norm, peak, product, scaled};
 use fiberscope_core::Matrix;
 
-use super::algebra::{Svd, beside, dot, norm, peak, product, scaled, tall_least_squares};
+use super::algebra::{Svd, tall_least_squares};
 use super::first::Row;
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};

@@ -3,11 +3,11 @@
 //! Points are kept relative to the centre of the domain; `radius` is half its width. The noise of an answer at
 //! `x` is `eta(x) = eta_1 (1 + |x|)`: all tolerances of the extraction are multiples of it.
 
+use fiberscope_algebra::dense::{along, direction, peak};
 use fiberscope_core::Matrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::algebra::{along, direction, peak};
 use super::{ExtractError, Options, Oracle, OracleError, Progress, Step};
 
 /// Why the extraction ends early.

@@ -9,8 +9,9 @@
 //! kinks `t*` falls outside both and only the second condition fails. Otherwise the segment is split. All segments
 //! of one round are asked together, in one batch.
 
+use fiberscope_algebra::dense::{along, dot, minus, norm, peak, scaled};
+
 use super::ExtractError;
-use super::algebra::{along, dot, minus, norm, peak, scaled};
 use super::inquiry::{Halt, Inquiry};
 
 /// A point where the slope of `f` along a line jumps.

@@ -9,9 +9,9 @@
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Accum, Mat, Par, Side};
+use fiberscope_algebra::dense::{dot, peak, row_times};
 use fiberscope_core::{Matrix, two_product, two_sum};
 
-use super::algebra::{dot, peak, row_times};
 use super::inquiry::Inquiry;
 use super::prefix::Rows;
 

@@ -3,9 +3,8 @@
 //! On the region of `x` the known layers are affine: `h(x') = G x' + g`, with `G = D_l W_l ... D_1 W_1`. Where they
 //! flip on a line is computed from them, without queries.
 
+use fiberscope_algebra::dense::{along, dot, product, times};
 use fiberscope_core::Matrix;
-
-use super::algebra::{along, dot, product, times};
 
 /// Rows `z_j = w_j . h + b_j` of one layer.
 #[derive(Clone, Debug)]

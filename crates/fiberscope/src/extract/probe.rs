@@ -4,7 +4,9 @@
 //! through the two left and the two right answers meet at `t*`; `t* = 0` up to noise is a hit. If `f` is locally
 //! constant, everything behind the layer is off and nothing can be seen: such places never count as a miss.
 
-use super::algebra::{along, direction, dot, least_squares, minus, norm, peak, row_times, scaled, times};
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, row_times, scaled, times};
+
+use super::algebra::least_squares;
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Local, Prefix, Rows};
 

@@ -4,9 +4,10 @@
 //! stored answers if one neuron is missing that is nearly always in one state. The other answers are where it is in
 //! its other state: between such a point and an explained one nearby lies its kink.
 
+use fiberscope_algebra::dense::{minus, norm, peak, product};
 use fiberscope_core::Matrix;
 
-use super::algebra::{minus, norm, peak, product, tall_least_squares};
+use super::algebra::tall_least_squares;
 use super::fit::{FIT_REACH, features, weights};
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};

@@ -4,9 +4,9 @@
 //! the width is what was found. If a later step fails, an earlier layer may have missed a neuron: the layers are
 //! opened again and more lines are drawn.
 
+use fiberscope_algebra::dense::peak;
 use fiberscope_core::{Activation, Layer as NetworkLayer, Network, NetworkError};
 
-use super::algebra::peak;
 use super::carry::Carry;
 use super::deeper::is_twin;
 use super::first::{Row, sharpen};

@@ -4,7 +4,9 @@
 //! `w . h(x) + b = 0`. The smallest change of the row that satisfies all of them within noise is taken; weights of
 //! features that are on at no such point stay as they are.
 
-use super::algebra::{along, direction, dot, least_squares, norm, peak};
+use fiberscope_algebra::dense::{along, direction, dot, norm, peak};
+
+use super::algebra::least_squares;
 use super::first::Row;
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};

@@ -6,9 +6,10 @@
 //! `grad f = sum_j c_j (sigma_j - 1[z^_j < 0]) grad z^_j` over the neurons reached, plus the span of the others, is
 //! linear in the bits `sigma_j` that all cells share.
 
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, product, row_times, scaled, times};
 use fiberscope_core::Matrix;
 
-use super::algebra::{Svd, along, direction, dot, minus, norm, product, row_times, scaled, times};
+use super::algebra::Svd;
 use super::inquiry::{Halt, Inquiry};
 use super::line::Sweep;
 use super::prefix::{Prefix, Rows};

@@ -6,9 +6,9 @@
 //! and kinks are the same. Corners of the domain and points where neurons may be extreme are looked at too, and all earlier
 //! answers in it.
 
+use fiberscope_algebra::dense::{along, minus, peak, scaled};
 use fiberscope_core::Network;
 
-use super::algebra::{along, minus, peak, scaled};
 use super::extremes::extremes;
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};

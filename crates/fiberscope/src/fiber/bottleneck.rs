@@ -10,6 +10,7 @@
 //!
 //! Both are found from `g`, not by counting the given neurons: a parameter whose linear neurons undo what turned neurons do has the fiber of the function.
 
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{
     Activation, ExactNetwork, Layer, Matrix, Network, Neuron, Rational, Sight, least_translation,
 };
@@ -21,7 +22,6 @@ use super::coordinates::Coordinates;
 use super::facts::Condition;
 use super::layer::{Ground, LayerFiber, OrientedHyperplane, factor_on};
 use super::membership::Violation;
-use crate::rank::rank_at_most;
 
 /// The fiber of a three-layer network with a bottleneck.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,9 +17,8 @@
 
 use std::fmt;
 
+use fiberscope_algebra::program::Pointedness;
 use fiberscope_core::Rational;
-
-use super::pointed::Pointedness;
 
 /// Which nonlinear neurons are active at the base point `x_0`: the set `S`, one entry per hyperplane.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

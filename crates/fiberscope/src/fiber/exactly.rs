@@ -2,6 +2,8 @@
 //!
 //! `a + b` and `a b` are exact iff the error of the rounded result, which is itself a double unless it underflows, is zero [higham2002accuracy, Section 4.3].
 
+use fiberscope_core::{two_product, two_sum};
+
 /// Numbers below this (other than zero) count as rounded: their errors might underflow.
 const TINY: f64 = 1e-280;
 
@@ -12,17 +14,14 @@ pub struct Exactness(pub bool);
 impl Exactness {
     /// `a + b`.
     pub fn add(&mut self, a: f64, b: f64) -> f64 {
-        let sum = a + b;
-        let virtual_b = sum - a;
-        let error = (a - (sum - virtual_b)) + (b - virtual_b);
+        let (sum, error) = two_sum(a, b);
         self.0 &= error == 0.0;
         sum
     }
 
     /// `a b`.
     pub fn multiply(&mut self, a: f64, b: f64) -> f64 {
-        let product = a * b;
-        let error = a.mul_add(b, -product);
+        let (product, error) = two_product(a, b);
         self.0 &= error == 0.0 && (product.abs() > TINY || a == 0.0 || b == 0.0);
         product
     }

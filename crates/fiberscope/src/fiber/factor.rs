@@ -8,14 +8,16 @@
 //!
 //! [threelayer2026, Section 4]
 
+use fiberscope_algebra::elimination::inverse;
+use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::never;
+use fiberscope_algebra::program::{Pointedness, pointedness};
+use fiberscope_algebra::rational::coordinates;
+use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Matrix, Rational, Scalar};
 
 use super::component::{Existence, FiberComponent};
 use super::layer::LayerFiber;
-use super::pointed::{Pointedness, dot, pointedness};
-use crate::limit::Deadline;
-use crate::rank::independent_rows;
-use crate::reduce::{coordinates, inverse};
 
 /// A factorisation `left * right` with `right >= 0`.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +99,7 @@ fn loose(matrix: &Matrix<Rational>, l: usize) -> Factors {
 fn pointed(matrix: &Matrix<Rational>, functional: &[Rational]) -> Option<Factors> {
     let (m, d) = (matrix.rows(), matrix.cols());
     let p = functional.iter().position(|y| y.abs() == Rational::ONE)?;
-    let along: Vec<Rational> =
-        (0..d).map(|j| dot(functional, &matrix.column(j).cloned().collect::<Vec<_>>())).collect();
+    let along: Vec<Rational> = (0..d).map(|j| dot(functional, matrix.column(j))).collect();
     let multiple = |i: usize| {
         let needed =
             (0..d).filter(|&j| matrix[(i, j)].is_negative()).map(|j| -(&matrix[(i, j)] / &along[j])).max();
@@ -117,12 +118,12 @@ fn pointed(matrix: &Matrix<Rational>, functional: &[Rational]) -> Option<Factors
     let right = Matrix::from_fn(m, d, |i, j| {
         if i == p { along[j].clone() } else { &matrix[(i, j)] + &(&multiples[i] * &along[j]) }
     });
-    Some(Factors { left: inverse(turn, &Deadline::NEVER)?, right, loose: 0, used: m })
+    Some(Factors { left: inverse(&turn, &never)?, right, loose: 0, used: m })
 }
 
 fn pointed_of_smaller_rank(matrix: &Matrix<Rational>) -> Option<Factors> {
     let basis = matrix.select_rows(&independent_rows(matrix));
-    let left = coordinates(&basis, matrix, &Deadline::NEVER)?;
+    let left = coordinates(&basis, matrix, &never)?;
     let Pointedness::Pointed { functional } = pointedness(&basis) else { return None };
     let found = pointed(&basis, &functional)?;
     Some(Factors { left: Scalar::product(&left, &found.left)?, ..found })

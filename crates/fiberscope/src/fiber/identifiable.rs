@@ -3,12 +3,13 @@
 //! It is *not* iff (1) some row of `[W_2 | b_2]` is all negative (a dead neuron), or (2) some row is all positive (a linear neuron), or (3) for some `k` every row is positive in column `k` of `W_2` and
 //! negative elsewhere, bias included (a hidden hyperplane) [threelayer2026, Section 6].
 
-use super::facts::{FiberFacts, Identifiability};
+use fiberscope_algebra::modular::independent_rows;
 use fiberscope_core::{Matrix, Neuron, Rational, Sight};
+
+use super::facts::{FiberFacts, Identifiability};
 
 use super::layer::LayerFiber;
 use super::{BottleneckFiber, Fiber};
-use crate::rank::independent_rows;
 
 /// What the signs of `[W_2 | b_2]` say. Rows and columns count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,9 @@
 //! The *pieces* are those `(S, l')` for which `V_Lin W_Lin` has the rank `min(l', m, d)` ([`FiberComponent`]); all generic parameters lie in them. Everything here is made from `g` and `n`: base point, hyperplanes and their order do not depend on which parameter
 //! of the fiber is given. Of the given parameter only numbers are taken, the rows of its neurons as representatives `(u_i, t_i)`: no roots, no divisions.
 
+use fiberscope_algebra::program::pointedness;
+use fiberscope_algebra::rational::dot;
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{
     Activation, HyperplaneRepresentation, Interval, Layer, Matrix, Neuron, Rational, ratio_of,
 };
@@ -28,9 +31,7 @@ use super::coordinates::Coordinates;
 use super::facts::Condition;
 use super::membership::Violation;
 use super::pieces::{Cached, Components};
-use super::pointed::{dot, pointedness};
 use crate::orbit::lines::{self, entries};
-use crate::rank::rank_at_most;
 
 /// Where a map with one hidden layer is considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
 
 use super::component::Orientation;
-use crate::rank::{rank_at_most, residue_rank};
+use fiberscope_algebra::modular::rank_of_residues;
+use fiberscope_algebra::rational::rank_at_most;
 
 /// More masks than these are not listed.
 const LISTED: usize = 1 << 12;
@@ -106,7 +107,7 @@ impl Products<'_> {
     fn is_deficient(&self, mask: Mask, sum: &[u64]) -> bool {
         let wanted = mask.len().min(self.shape.0).min(self.shape.1);
         // The rank modulo a prime is never larger than the rank.
-        let certified = self.residues.is_some() && residue_rank(sum.to_vec(), self.shape.1) == wanted;
+        let certified = self.residues.is_some() && rank_of_residues(sum.to_vec(), self.shape.1) == wanted;
         !certified && rank_at_most(&self.product(mask), wanted) < wanted
     }
 

@@ -3,14 +3,14 @@
 //! The equations of a piece are checked one after the other, exactly: every neuron lies on a hyperplane of the function, or is linear, or is dead; every hyperplane carries one neuron
 //! with `|s| V = a`; `V_Lin W_Lin = M_S`, of rank `min(l', m, d)`; `e = beta_S - V_Lin c_Lin`. Parameters with the same function that lie in no piece are told by their hyperplane representation.
 
+use fiberscope_algebra::rational::dot;
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{HyperplaneRepresentation, Layer, Rational};
 use thiserror::Error;
 
 use super::component::{Orientation, Piece};
 use super::layer::{Ground, LayerFiber, factor_on};
-use super::pointed::dot;
 use crate::orbit::lines::entries;
-use crate::rank::rank_at_most;
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,13 +32,14 @@ mod membership;
 mod path;
 mod pieces;
 mod point;
-mod pointed;
 mod sample;
 mod segment;
 mod singular;
 mod span;
 mod symmetry;
 mod volume;
+
+pub use fiberscope_algebra::program::{Pointedness, pointedness};
 
 pub use bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
 pub use component::{Existence, FiberComponent, Orientation, Piece};
@@ -54,7 +55,6 @@ pub use membership::{Membership, Violation};
 pub use path::{FiberPath, PathError};
 pub use pieces::Components;
 pub use point::{FiberPoint, FiberSampler, SamplerError};
-pub use pointed::{Pointedness, pointedness};
 pub use sample::{LayerPoint, Sampler};
 pub use symmetry::{KnownSymmetries, Symmetry, symmetries};
 pub use volume::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};

@@ -34,14 +34,15 @@
 
 use std::sync::OnceLock;
 
+use fiberscope_algebra::modular::rank_of_residues;
+use fiberscope_algebra::program::pointedness;
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
 
 use super::component::{FiberComponent, Orientation, Piece};
 use super::layer::{LayerFiber, OrientedHyperplane};
 use super::masks::{Mask, Products};
-use super::pointed::pointedness;
-use crate::rank::{rank_at_most, residue_rank};
 
 /// The most hyperplanes whose orientations are all gone through.
 const SURVEYED: usize = 16;
@@ -195,7 +196,7 @@ impl Ranks {
     fn rank(&mut self) -> usize {
         let (most, cols) = (self.most, self.shape.1);
         let certified =
-            self.residues.as_ref().is_some_and(|(now, _)| residue_rank(now.clone(), cols) == most);
+            self.residues.as_ref().is_some_and(|(now, _)| rank_of_residues(now.clone(), cols) == most);
         if certified { most } else { rank_at_most(self.matrix(), most) }
     }
 

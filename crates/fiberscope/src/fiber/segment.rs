@@ -7,14 +7,15 @@
 //!   positive vector, scaling makes it the vector of ones; then rows of `W` may grow together, and `V` moves on a straight line in `{V : V 1 = 0}`.
 //! - *Tall* (`l > d = rank M`): `V` moves on a straight line until it is zero but for `d` neurons whose rows are a basis; these are joined as above, the rows of the others on straight lines.
 
+use fiberscope_algebra::elimination::{determinant, identity, inverse};
+use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::never;
+use fiberscope_algebra::rational::coordinates;
 use fiberscope_core::{Matrix, Rational, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::singular::{determinant, never_singular};
-use crate::limit::Deadline;
-use crate::rank::independent_rows;
-use crate::reduce::{coordinates, inverse};
+use super::singular::never_singular;
 
 /// A point `(V, W)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +48,7 @@ impl Segment {
             Segment::Turn { at, from, to } => {
                 let turn = mix(from, to, s);
                 let right = Scalar::product(&turn, &at.right)?;
-                let left = Scalar::product(&at.left, &inverse(turn, &Deadline::NEVER)?)?;
+                let left = Scalar::product(&at.left, &inverse(&turn, &never)?)?;
                 Some(Pair { left, right })
             }
             Segment::Slide { product, from, to, pivots, raise } => {
@@ -60,8 +61,7 @@ impl Segment {
                 let rest = Scalar::product(&left, &right)?;
                 let open =
                     Matrix::from_fn(product.rows(), product.cols(), |i, j| &product[(i, j)] - &rest[(i, j)]);
-                let solved =
-                    Scalar::product(&inverse(left.select_columns(pivots), &Deadline::NEVER)?, &open)?;
+                let solved = Scalar::product(&inverse(&left.select_columns(pivots), &never)?, &open)?;
                 for (row, &k) in pivots.iter().enumerate() {
                     right.row_mut(k).clone_from_slice(solved.row(row));
                 }
@@ -107,7 +107,7 @@ fn tall(product: &Matrix<Rational>, a: &Pair, b: &Pair) -> Option<(Vec<Segment>,
     // V that is zero but for the basis.
     let square = |pair: &Pair| -> Option<Pair> {
         let right = pair.right.select_rows(&basis);
-        let left = Scalar::product(product, &inverse(right.clone(), &Deadline::NEVER)?)?;
+        let left = Scalar::product(product, &inverse(&right, &never)?)?;
         Some(Pair { left, right })
     };
     let spread = |left: &Matrix<Rational>| {
@@ -145,7 +145,7 @@ fn injective(a: &Pair, b: &Pair) -> Option<(Vec<Segment>, Vec<usize>)> {
     const TRIES: usize = 300;
     let l = a.right.rows();
     let mut order: Vec<usize> = (0..l).collect();
-    let mut turn = coordinates(&a.right, &b.right, &Deadline::NEVER)?;
+    let mut turn = coordinates(&a.right, &b.right, &never)?;
     if determinant(&turn).is_negative() {
         if l < 2 {
             return None;
@@ -196,7 +196,7 @@ fn balance(point: &Pair) -> Option<Balanced> {
     let alpha = coordinates(
         &point.left.select_columns(&pivots).transpose(),
         &point.left.select_columns(&[other]).transpose(),
-        &Deadline::NEVER,
+        &never,
     )?;
     let mut shares = vec![Rational::ONE; l];
     let mut kernel = vec![Rational::ONE; l];
@@ -300,7 +300,7 @@ fn station(product: &Matrix<Rational>, pivots: &[usize], l: usize, rng: &mut Cha
         left[(i, last)] = Rational::ZERO;
         left[(i, last)] = -left.row(i).iter().cloned().sum::<Rational>();
     }
-    let solved = Scalar::product(&inverse(left.select_columns(pivots), &Deadline::NEVER)?, product)?;
+    let solved = Scalar::product(&inverse(&left.select_columns(pivots), &never)?, product)?;
     let mut right = Matrix::from_fn(l, d, |_, _| Rational::ZERO);
     for (row, &k) in pivots.iter().enumerate() {
         right.row_mut(k).clone_from_slice(solved.row(row));
@@ -331,10 +331,6 @@ fn permuted(pair: &Pair, order: &[usize]) -> Pair {
 
 fn raised(right: &Matrix<Rational>, raise: &[Rational]) -> Matrix<Rational> {
     Matrix::from_fn(right.rows(), right.cols(), |k, j| &right[(k, j)] + &raise[j])
-}
-
-fn identity(n: usize) -> Matrix<Rational> {
-    Matrix::from_fn(n, n, |i, j| if i == j { Rational::ONE } else { Rational::ZERO })
 }
 
 /// `(1 - s) from + s to`.

@@ -2,43 +2,11 @@
 //!
 //! That a determinant has no zero on `[0, 1]` is shown by the signs of its Bernstein coefficients, in rational numbers.
 
+use fiberscope_algebra::elimination::{determinant, inverse};
+use fiberscope_algebra::never;
 use fiberscope_core::{Matrix, Rational, Scalar};
 
 use super::segment::mix;
-use crate::limit::Deadline;
-use crate::reduce::inverse;
-
-/// The determinant, by elimination.
-pub(super) fn determinant(matrix: &Matrix<Rational>) -> Rational {
-    let (n, mut work, mut result) = (matrix.rows(), matrix.clone(), Rational::ONE);
-    for col in 0..n {
-        let Some(pivot) = (col..n).find(|&i| !work[(i, col)].is_zero()) else { return Rational::ZERO };
-        if pivot != col {
-            let order: Vec<usize> = (0..n)
-                .map(|i| {
-                    if i == col {
-                        pivot
-                    } else if i == pivot {
-                        col
-                    } else {
-                        i
-                    }
-                })
-                .collect();
-            work = work.select_rows(&order);
-            result = -result;
-        }
-        result *= &work[(col, col)];
-        for i in col + 1..n {
-            let factor = &work[(i, col)] / &work[(col, col)];
-            for j in col..n {
-                let term = &factor * &work[(col, j)];
-                work[(i, j)] -= &term;
-            }
-        }
-    }
-    result
-}
 
 /// Whether `det((1 - s) from + s to)` has no zero for `s` in `[0, 1]`: proved if true.
 pub(super) fn never_singular(from: &Matrix<Rational>, to: &Matrix<Rational>) -> bool {
@@ -52,7 +20,7 @@ pub(super) fn never_singular(from: &Matrix<Rational>, to: &Matrix<Rational>) -> 
     let values = Matrix::from_fn(n + 1, 1, |k, _| determinant(&mix(from, to, &node(k))));
     let collocation = Matrix::from_fn(n + 1, n + 1, |k, i| bernstein(n, i, &node(k)));
     let Some(coefficients) =
-        inverse(collocation, &Deadline::NEVER).and_then(|inverse| Scalar::product(&inverse, &values))
+        inverse(&collocation, &never).and_then(|inverse| Scalar::product(&inverse, &values))
     else {
         return false;
     };

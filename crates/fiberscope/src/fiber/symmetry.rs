@@ -7,12 +7,14 @@
 //!
 //! "Stays" needs strict inequalities: a neuron counts as linear (dead) here if interval arithmetic bounds its pre-activation away from zero and its weights on unbounded inputs are not zero.
 
+use fiberscope_algebra::modular::rank_of_sparse;
+use fiberscope_algebra::rational::kernel;
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, Interval, Layer, Neuron, Rational, Strictness, least_translation,
     preactivation_range,
 };
 
-use super::span::{Direction, independent_scalings, kernel, rank};
+use super::span::{Direction, independent_scalings};
 use crate::orbit::lines;
 
 /// A symmetry of a network's parameters that can be checked on the numbers. Layers and neurons count from 0.
@@ -113,7 +115,7 @@ pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
     }
     let dimension = match directions.len() {
         count if count == plain || count > DIRECTIONS => scalings,
-        _ => scalings.max(rank(&directions)),
+        _ => scalings.max(rank_of_sparse(&directions)),
     };
     KnownSymmetries { symmetries, scalings, dimension }
 }
@@ -265,7 +267,7 @@ impl LayerSymmetries {
                 .extend(next.weight().column(i).enumerate().map(|(o, v)| (places.bias(layer + 1, o), -v)));
             found.push(direction);
         }
-        for kernel in kernel(&next.weight().select_columns(&self.linear)) {
+        for kernel in kernel(&next.weight().select_columns(&self.linear)).unwrap_or_default() {
             for j in 0..inputs {
                 let entry = |(k, n): (usize, &Rational)| {
                     (places.weight(network, layer, self.linear[k], j), n.clone())
@@ -273,7 +275,7 @@ impl LayerSymmetries {
                 found.push(kernel.iter().enumerate().map(entry).collect());
             }
         }
-        for kernel in kernel(&rows.weight().select_rows(&self.linear).transpose()) {
+        for kernel in kernel(&rows.weight().select_rows(&self.linear).transpose()).unwrap_or_default() {
             let constant: Rational =
                 kernel.iter().zip(&self.linear).map(|(k, &unit)| k * &rows.bias()[unit]).sum();
             for o in 0..outputs {

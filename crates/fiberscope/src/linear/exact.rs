@@ -3,10 +3,10 @@
 //! The products `W_{k~i}` are formed over the rationals. Their ranks modulo a prime are lower bounds, and
 //! `r_{k~i} <= min(r_{k-1~i}, r_{k~i+1})` gives upper bounds; where they differ, elimination over the rationals decides.
 
+use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{Matrix, Rational, Scalar};
 
 use super::{LinearError, LinearNetwork, RankList};
-use crate::rank;
 
 /// The rank list of a network, exactly. Fails if the ranks need more than `work` multiplications of rationals.
 pub fn exact_rank_list(network: &LinearNetwork, work: usize) -> Result<RankList, LinearError> {
@@ -22,7 +22,8 @@ pub fn exact_rank_list(network: &LinearNetwork, work: usize) -> Result<RankList,
         for i in 0..=depth - length {
             let k = i + length;
             if length > 1 {
-                products[i] = multiply(&weights[k - 1], &products[i]);
+                products[i] =
+                    Scalar::product(&weights[k - 1], &products[i]).expect("the widths of a network chain");
             }
             let upper = if length == 1 {
                 widths[i].min(widths[k])
@@ -30,7 +31,7 @@ pub fn exact_rank_list(network: &LinearNetwork, work: usize) -> Result<RankList,
                 let shorter = |k: usize, i: usize| ranks[k * (k - 1) / 2 + i];
                 shorter(k - 1, i).min(shorter(k, i + 1))
             };
-            ranks[k * (k - 1) / 2 + i] = rank::rank_at_most(&products[i], upper);
+            ranks[k * (k - 1) / 2 + i] = rank_at_most(&products[i], upper);
         }
     }
     RankList::from_flat(&widths, ranks)
@@ -46,11 +47,4 @@ fn check_work(widths: &[usize], work: usize) -> Result<(), LinearError> {
         }
     }
     if needed > work { Err(LinearError::ExactTooLarge { needed, limit: work }) } else { Ok(()) }
-}
-
-fn multiply(left: &Matrix<Rational>, right: &Matrix<Rational>) -> Matrix<Rational> {
-    Matrix::from_fn(left.rows(), right.cols(), |i, j| {
-        let terms = left.row(i).iter().zip(right.column(j)).filter(|(a, b)| !a.is_zero() && !b.is_zero());
-        terms.map(|(a, b)| a * b).sum()
-    })
 }

@@ -13,16 +13,17 @@
 //! otherwise those of a factorisation of `M` ([`super::factor`]). Sets `D` are tried in a fixed order,
 //! and the best is taken if it saves neurons.
 
+use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::rational::{coordinates, product};
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, Interval, LinearChange, Matrix, Move, PlacedNeuron, Rational, Role,
     ratio_of,
 };
 
-use super::factor::{Allowed, allowed_factorization, coordinates};
+use super::factor::{Allowed, allowed_factorization};
 use super::roles;
 use crate::limit::Deadline;
 use crate::orbit::lines;
-use crate::rank::independent_rows;
 
 /// The most sets of pairs that are tried, and the most multiplications for one of them.
 const ATTEMPTS: usize = 64;
@@ -198,7 +199,7 @@ impl<'a> Context<'a> {
         }
         let (left, right) = (columns.select_columns(&units), rows.weight().select_rows(&units));
         let given = self.among_given_rows(&left, &right);
-        let Some(matrix) = product(&left, &right, self.deadline) else { return Vec::new() };
+        let Some(matrix) = product(&left, &right, &|| self.deadline.is_past()) else { return Vec::new() };
         let best_possible = independent_rows(&matrix).len();
         if !all && given.as_ref().is_some_and(|neurons| neurons.len() == best_possible) {
             return given.into_iter().collect();
@@ -225,8 +226,8 @@ impl<'a> Context<'a> {
         let rows = &self.network.layers()[self.layer];
         let given: Vec<usize> = (0..self.linear.len()).collect();
         let basis = independent_rows(&right.select_rows(&given));
-        let coordinates = coordinates(&right.select_rows(&basis), right, self.deadline)?;
-        let coefficients = product(left, &coordinates, self.deadline)?;
+        let coordinates = coordinates(&right.select_rows(&basis), right, &|| self.deadline.is_past())?;
+        let coefficients = product(left, &coordinates, &|| self.deadline.is_past())?;
         let neuron = |(k, &at): (usize, &usize)| PlacedNeuron {
             unit: 0,
             weight: right.row(at).to_vec(),
@@ -269,23 +270,4 @@ impl<'a> Context<'a> {
         let pairs = turned.iter().map(|pair| (place(pair.partner), place(pair.turned))).collect();
         vec![Move::Reorient { layer, units, linear: change }, Move::Merge { layer, pairs }]
     }
-}
-
-/// The product, if it is finished in time.
-fn product(
-    left: &Matrix<Rational>,
-    right: &Matrix<Rational>,
-    deadline: &Deadline,
-) -> Option<Matrix<Rational>> {
-    let mut result = Matrix::from_fn(left.rows(), right.cols(), |_, _| Rational::ZERO);
-    for i in 0..left.rows() {
-        if deadline.is_past() {
-            return None;
-        }
-        for (k, v) in left.row(i).iter().enumerate().filter(|(_, v)| !v.is_zero()) {
-            let terms = result.row_mut(i).iter_mut().zip(right.row(k)).filter(|(_, w)| !w.is_zero());
-            terms.for_each(|(sum, w)| *sum += &(v * w));
-        }
-    }
-    Some(result)
 }

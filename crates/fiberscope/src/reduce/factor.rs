@@ -11,13 +11,12 @@
 //!   for a large enough row `g`. So the nonnegative column rank is `r` or `r + 1` [threelayer2026,
 //!   Section 4].
 
-use fiberscope_core::{Interval, Matrix, Rational, Scalar};
+use fiberscope_algebra::modular::independent_rows;
+use fiberscope_algebra::program::{Pointedness, pointedness_until};
+use fiberscope_algebra::rational::{coordinates, dot};
+use fiberscope_core::{Interval, Matrix, Rational};
 
 use crate::limit::Deadline;
-use crate::rank::independent_rows;
-
-/// What an exact solution may cost: multiplications times the growth of the numbers.
-const WORK: usize = 1 << 22;
 
 /// The length of the shifts that make rows allowed.
 const SHIFT_BITS: u32 = 8;
@@ -71,7 +70,7 @@ pub fn allowed_factorization(
 ) -> Option<Factorization> {
     let basis = independent_rows(matrix);
     let rows = matrix.select_rows(&basis);
-    let coefficients = coordinates(&rows, matrix, deadline)?;
+    let coefficients = coordinates(&rows, matrix, &|| deadline.is_past())?;
     let free = |j: usize| allowed[j] != Allowed::Zero || matrix.column(j).all(Rational::is_zero);
     if !(0..matrix.cols()).all(free) {
         return None;
@@ -80,7 +79,7 @@ pub fn allowed_factorization(
     Some(
         plain
             .with_signs(allowed)
-            .or_else(|| plain.shifted(allowed))
+            .or_else(|| plain.shifted(allowed, deadline))
             .unwrap_or_else(|| plain.extended(allowed)),
     )
 }
@@ -105,9 +104,9 @@ impl Factorization {
 
     /// Adds multiples of one row of the row space to all rows: `R' = (1 + t l^T) R`, whose inverse is
     /// that of Sherman and Morrison.
-    fn shifted(&self, allowed: &[Allowed]) -> Option<Self> {
+    fn shifted(&self, allowed: &[Allowed], deadline: &Deadline) -> Option<Self> {
         let (m, r, d) = (self.coefficients.rows(), self.rows.rows(), self.rows.cols());
-        let combination = interior_combination(&self.rows, allowed)?;
+        let combination = interior_combination(&self.rows, allowed, deadline)?;
         let y: Vec<Rational> = (0..d).map(|j| dot(&combination, self.rows.column(j))).collect();
         let mut shifts: Vec<Rational> = (0..r)
             .map(|k| {
@@ -158,40 +157,24 @@ impl Factorization {
     }
 }
 
-/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a
-/// nonzero column. Doubles propose (the perceptron), exact arithmetic confirms.
-fn interior_combination(rows: &Matrix<Rational>, allowed: &[Allowed]) -> Option<Vec<Rational>> {
-    const STEPS: usize = 2000;
+/// Coefficients `l` such that `l R` has the strict sign wherever a sign is demanded and `R` has a nonzero
+/// column: a functional that is positive on these columns, turned around where the sign is -1. There is one
+/// iff they span a pointed cone, which is decided exactly. Its largest coefficient is 1 or -1.
+fn interior_combination(
+    rows: &Matrix<Rational>,
+    allowed: &[Allowed],
+    deadline: &Deadline,
+) -> Option<Vec<Rational>> {
     let signed = |j: usize| match allowed[j] {
-        Allowed::Sign(sign) if rows.column(j).any(|x| !x.is_zero()) => Some((j, sign)),
+        Allowed::Sign(sign) => Some((j, Rational::from(i64::from(sign)))),
         _ => None,
     };
-    let columns: Vec<(usize, i8)> = (0..rows.cols()).filter_map(signed).collect();
-    let floats: Vec<Vec<f64>> = columns
-        .iter()
-        .map(|&(j, sign)| {
-            let column: Vec<f64> = rows.column(j).map(|x| f64::from(sign) * x.to_f64()).collect();
-            let norm = column.iter().map(|x| x * x).sum::<f64>().sqrt();
-            column.iter().map(|x| x / norm).collect()
-        })
-        .collect();
-    let mut sum = vec![0.0; rows.rows()];
-    floats.iter().for_each(|column| add(&mut sum, column));
-    for _ in 0..STEPS {
-        let value = |column: &Vec<f64>| sum.iter().zip(column).map(|(x, y)| x * y).sum::<f64>();
-        let (least, column) =
-            floats.iter().map(|column| (value(column), column)).min_by(|x, y| x.0.total_cmp(&y.0))?;
-        if least > 1e-6 {
-            break;
-        }
-        add(&mut sum, column);
+    let columns: Vec<(usize, Rational)> = (0..rows.cols()).filter_map(signed).collect();
+    let turned = Matrix::from_fn(rows.rows(), columns.len(), |i, k| &rows[(i, columns[k].0)] * &columns[k].1);
+    match pointedness_until(&turned, &|| deadline.is_past())? {
+        Pointedness::Pointed { functional } => Some(functional),
+        Pointedness::NotPointed { .. } => None,
     }
-    // The largest coefficient is 1 or -1.
-    let largest = sum.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-    let short = |x: &f64| Rational::from_f64(f64::from((*x / largest) as f32));
-    let combination: Vec<Rational> = sum.iter().map(short).collect::<Option<_>>()?;
-    let strict = |&(j, sign): &(usize, i8)| dot(&combination, rows.column(j)).signum() == sign;
-    columns.iter().all(strict).then_some(combination)
 }
 
 /// A power of two that is at least 1 and at least `x`.
@@ -201,74 +184,6 @@ fn power_of_two_above(x: &Rational) -> Rational {
         power += &power.clone();
     }
     power
-}
-
-fn add(sum: &mut [f64], column: &[f64]) {
-    sum.iter_mut().zip(column).for_each(|(s, x)| *s += x);
-}
-
-fn dot<'a>(x: &[Rational], y: impl Iterator<Item = &'a Rational>) -> Rational {
-    x.iter().zip(y).filter(|(x, _)| !x.is_zero()).map(|(x, y)| x * y).sum()
-}
-
-/// The matrix `X` with `X basis = rows`, where the rows of `basis` are independent; `None` if there is
-/// none, or if finding it would be too much work or take too long.
-pub fn coordinates(
-    basis: &Matrix<Rational>,
-    rows: &Matrix<Rational>,
-    deadline: &Deadline,
-) -> Option<Matrix<Rational>> {
-    let r = basis.rows();
-    // The numbers of the inverse grow in length with r, too.
-    if r.saturating_mul(r).saturating_mul(r).saturating_mul(r + rows.rows()) > WORK {
-        return None;
-    }
-    let pivots = independent_rows(&basis.transpose());
-    if pivots.len() != r {
-        return None;
-    }
-    let inverse = inverse(basis.select_columns(&pivots), deadline)?;
-    let at_pivots = rows.select_columns(&pivots);
-    let solution = Scalar::product(&at_pivots, &inverse)?;
-    (!deadline.is_past() && Scalar::product(&solution, basis)? == *rows).then_some(solution)
-}
-
-/// The inverse of a square matrix, by elimination, if it is finished in time.
-pub fn inverse(mut matrix: Matrix<Rational>, deadline: &Deadline) -> Option<Matrix<Rational>> {
-    let n = matrix.rows();
-    let unit = |i, j| if i == j { Rational::ONE } else { Rational::ZERO };
-    let mut inverse = Matrix::from_fn(n, n, unit);
-    for col in 0..n {
-        if deadline.is_past() {
-            return None;
-        }
-        let pivot = (col..n).find(|&i| !matrix[(i, col)].is_zero())?;
-        let scale = matrix[(pivot, col)].recip()?;
-        for side in [&mut matrix, &mut inverse] {
-            swap_rows(side, pivot, col);
-            side.row_mut(col).iter_mut().filter(|x| !x.is_zero()).for_each(|x| *x *= &scale);
-        }
-        for i in (0..n).filter(|&i| i != col) {
-            let factor = matrix[(i, col)].clone();
-            if factor.is_zero() {
-                continue;
-            }
-            for side in [&mut matrix, &mut inverse] {
-                let pivot_row = side.row(col).to_vec();
-                let terms = side.row_mut(i).iter_mut().zip(&pivot_row).filter(|(_, p)| !p.is_zero());
-                terms.for_each(|(x, p)| *x -= &(&factor * p));
-            }
-        }
-    }
-    Some(inverse)
-}
-
-fn swap_rows(matrix: &mut Matrix<Rational>, i: usize, j: usize) {
-    if i != j {
-        let (row_i, row_j) = (matrix.row(i).to_vec(), matrix.row(j).to_vec());
-        matrix.row_mut(i).clone_from_slice(&row_j);
-        matrix.row_mut(j).clone_from_slice(&row_i);
-    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,6 @@ use crate::limit::Deadline;
 use crate::orbit::lines;
 pub(crate) use affine::vanishing_pairs;
 pub use doubles::{DoubleReduction, Left, LeftStep, ReduceError, reduce_in_doubles};
-pub(crate) use factor::{coordinates, inverse};
 pub use scales::{is_dyadic_up_to_scales, scales_to_doubles};
 
 /// When a layer that is linear as a whole is multiplied into the next one.

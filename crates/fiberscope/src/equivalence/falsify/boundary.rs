@@ -4,6 +4,7 @@
 //! to `z = 0` of a random neuron along a direction that keeps the neurons of earlier walks at zero
 //! (orthogonal to their gradients), by a few Newton steps, since the gradient changes on the way.
 
+use fiberscope_algebra::dense::{dot, reject};
 use fiberscope_core::{Activation, Network, Neuron};
 
 /// Newton steps per walk.
@@ -33,7 +34,7 @@ impl Boundaries {
             return;
         }
         let neuron = self.neurons[(pick * self.neurons.len() as f64) as usize % self.neurons.len()];
-        kept.iter().for_each(|unit| remove(&mut direction, unit));
+        kept.iter().for_each(|unit| reject(&mut direction, unit));
         let mut gradient = Vec::new();
         for _ in 0..STEPS {
             let (value, at) = local(&self.network, x, neuron);
@@ -45,7 +46,7 @@ impl Boundaries {
             }
             x.iter_mut().zip(&direction).for_each(|(x, u)| *x += step * u);
         }
-        kept.iter().for_each(|unit| remove(&mut gradient, unit));
+        kept.iter().for_each(|unit| reject(&mut gradient, unit));
         let length = dot(&gradient, &gradient).sqrt();
         if length > 1e-9 {
             gradient.iter_mut().for_each(|g| *g /= length);
@@ -77,14 +78,4 @@ pub fn local(network: &Network, x: &[f64], neuron: Neuron) -> (f64, Vec<f64>) {
         gradient = before;
     }
     (value, gradient)
-}
-
-/// Makes a direction orthogonal to a unit vector.
-fn remove(direction: &mut [f64], unit: &[f64]) {
-    let part = dot(direction, unit);
-    direction.iter_mut().zip(unit).for_each(|(x, u)| *x -= part * u);
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

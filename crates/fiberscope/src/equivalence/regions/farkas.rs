@@ -7,6 +7,7 @@
 
 use dashu_int::ops::{Abs, Gcd};
 use dashu_int::{IBig, Sign, UBig};
+use fiberscope_algebra::rational::solve_integers;
 use fiberscope_core::{ProductSum, Rational};
 
 use super::integer::{Form, power_of_two};
@@ -135,31 +136,14 @@ pub fn solved(new: Constraint, others: &[Constraint]) -> Option<Certificate> {
     let row = |j: usize| -> Vec<IBig> {
         others.iter().map(|c| c.coefficient(j)).chain([-new.coefficient(j)]).collect()
     };
-    let mut rows: Vec<Vec<IBig>> = (0..d).map(row).collect();
-    let mut determinant = IBig::ONE;
-    for column in 0..n {
-        let pivot = (column..d).find(|&r| !rows[r][column].is_zero())?;
-        rows.swap(column, pivot);
-        let pivot_row = rows[column].clone();
-        for (_, row) in rows.iter_mut().enumerate().filter(|(r, _)| *r != column) {
-            // Bareiss: the division is exact.
-            let factor = row[column].clone();
-            for (x, p) in row.iter_mut().zip(&pivot_row) {
-                *x = (&*x * &pivot_row[column] - &factor * p) / &determinant;
-            }
-        }
-        determinant = pivot_row[column].clone();
-    }
-    if rows[n..].iter().any(|row| !row[n].is_zero()) {
-        return None;
-    }
+    let (determinant, numerators) = solve_integers((0..d).map(row).collect(), n)?;
     let flip = determinant.sign() == Sign::Negative;
     let value = |x: &IBig| if flip { -x } else { x.clone() };
     let leading = value(&determinant);
     let mut constant = &leading * new.coefficient(d);
     let mut certificate = vec![(new.number, &leading * new.scale)];
-    for (constraint, row) in others.iter().zip(&rows) {
-        let multiplier = value(&row[n]);
+    for (constraint, numerator) in others.iter().zip(&numerators) {
+        let multiplier = value(numerator);
         if multiplier.is_zero() {
             continue;
         }

@@ -6,7 +6,8 @@
 
 use dashu_int::ops::{BitTest, Gcd};
 use dashu_int::{IBig, Sign, UBig};
-use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, ProductSum, Rational};
+use fiberscope_algebra::rational::dot;
+use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, ProductSum, Rational, Scalar};
 
 use super::residue::{Number, Scale};
 
@@ -152,9 +153,9 @@ impl IntegerNetwork {
         for (source, layer) in network.layers().iter().enumerate() {
             let (weight, bias) = match pending.take() {
                 Some((inner_weight, inner_bias)) => (
-                    product(layer.weight(), &inner_weight),
+                    Scalar::product(layer.weight(), &inner_weight).expect("layers chain"),
                     (0..layer.width())
-                        .map(|i| &dot(layer.weight().row(i), inner_bias.iter()) + &layer.bias()[i])
+                        .map(|i| &dot(layer.weight().row(i), &inner_bias) + &layer.bias()[i])
                         .collect(),
                 ),
                 None => (layer.weight().clone(), layer.bias().to_vec()),
@@ -189,14 +190,6 @@ fn substitution(sides: &[Interval]) -> (Matrix<Rational>, Vec<Rational>) {
         _ => Rational::ZERO,
     };
     (Matrix::from_fn(sides.len(), free.len(), entry), sides.iter().map(fixed).collect())
-}
-
-fn product(left: &Matrix<Rational>, right: &Matrix<Rational>) -> Matrix<Rational> {
-    Matrix::from_fn(left.rows(), right.cols(), |i, j| dot(left.row(i), right.column(j)))
-}
-
-fn dot<'a>(left: &[Rational], right: impl Iterator<Item = &'a Rational>) -> Rational {
-    left.iter().zip(right).filter(|(x, y)| !x.is_zero() && !y.is_zero()).map(|(x, y)| x * y).sum()
 }
 
 fn integer_layer(

@@ -10,24 +10,22 @@
 //! The tree is cut into stretches at shallow depth and these are searched in parallel. Every node
 //! depends on its path only, so the result does not depend on the number of threads.
 
-mod exact;
 mod farkas;
 mod integer;
 mod node;
 mod numbering;
 mod problem;
 mod residue;
-mod simplex;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use fiberscope_algebra::program::Interior;
 use fiberscope_check::{regions_fit, same_on_path};
 use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Rational};
 use rayon::prelude::*;
 
 use crate::limit::Deadline;
-use exact::Interior;
 use integer::Form;
 use node::{Decision, Kind, Node, Step};
 use problem::{Problem, Unit};

@@ -1,12 +1,13 @@
 //! What a search is about: two networks over the integers, the sides of the domain, and hints.
 
+use fiberscope_algebra::dense::value_at;
+use fiberscope_algebra::program::Polytope;
 use fiberscope_core::{Domain, ExactNetwork, Interval, Operand, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::farkas::{Side, Sides};
 use super::integer::{Form, IntegerLayer, IntegerNetwork, LayerNumbers, common_denominator, is_fixed, times};
-use super::simplex::Polytope;
 use crate::limit::Deadline;
 
 /// How far the artificial sides of an unbounded domain lie, relative to the hyperplanes of the first
@@ -243,8 +244,7 @@ fn note_twins(layer: usize, forms: &[Vec<Vec<Form>>; 2], hints: &mut [Vec<Vec<Op
 }
 
 fn positive_at(form: &Form, point: &[f64]) -> bool {
-    let value: f64 = form.approximate.iter().zip(point).map(|(a, x)| a * x).sum();
-    value + form.approximate[point.len()] > 0.0
+    value_at(&form.approximate, point) > 0.0
 }
 
 /// Whether two functions are proportional up to rounding.

@@ -1,12 +1,13 @@
 //! Solving the equation of a class: rows for the linear neurons and the free groups, and their weights.
 
-use fiberscope_core::{Matrix, Rational, Scalar};
+use fiberscope_algebra::never;
+use fiberscope_algebra::program::{Pointedness, pointedness};
+use fiberscope_algebra::rational::dot;
+use fiberscope_algebra::rational::{coordinates, independent_of, kernel};
+use fiberscope_core::{Matrix, Rational};
 
 use super::super::layer::Ground;
-use super::super::pointed::{Pointedness, dot, pointedness};
 use super::{Class, GeneralFiber, TooMuchWork};
-use crate::limit::Deadline;
-use crate::reduce::coordinates;
 
 /// `N_i` per visible hyperplane, and the rows with their weights.
 pub(super) struct Solution {
@@ -30,22 +31,18 @@ impl GeneralFiber {
                 base.row_mut(o).iter_mut().zip(&hyperplane.normal).for_each(|(x, u)| *x += &(a * u));
             }
         }
-        let span = select_independent(
-            &[],
-            &mixed.iter().map(|&i| hyperplanes[i].normal.clone()).collect::<Vec<_>>(),
-        );
+        let span =
+            independent_of(&[], &mixed.iter().map(|&i| hyperplanes[i].normal.clone()).collect::<Vec<_>>());
         let span_of: Vec<usize> = span.iter().map(|&k| mixed[k]).collect();
         let span: Vec<Vec<Rational>> = span_of.iter().map(|&i| hyperplanes[i].normal.clone()).collect();
         let groups = class.cancelling.iter().filter(|group| group.1 > 0).count();
         let Some((rows, arbitrary)) = self.rows(&base, &span, class.linear, groups)? else { return Ok(None) };
         // Coordinates in an independent subset of [nonnegative rows, arbitrary rows, U].
         let all: Vec<Vec<Rational>> = rows.iter().chain(&arbitrary).chain(&span).cloned().collect();
-        let chosen = select_independent(&[], &all);
+        let chosen = independent_of(&[], &all);
         let basis: Vec<Vec<Rational>> = chosen.iter().map(|&k| all[k].clone()).collect();
         let solved = match Matrix::from_rows(&basis) {
-            Some(basis) if !chosen.is_empty() => {
-                coordinates(&basis, &base, &Deadline::NEVER).ok_or(TooMuchWork)?
-            }
+            Some(basis) if !chosen.is_empty() => coordinates(&basis, &base, &never).ok_or(TooMuchWork)?,
             _ => Matrix::from_fn(m, 0, |_, _| Rational::ZERO),
         };
         let coefficient = |k: usize| -> Vec<Rational> {
@@ -72,7 +69,7 @@ impl GeneralFiber {
     ) -> Result<Option<(Vec<Vec<Rational>>, Vec<Vec<Rational>>)>, TooMuchWork> {
         let candidates: Vec<Vec<Rational>> = base.iter_rows().map(<[Rational]>::to_vec).collect();
         let basis: Vec<Vec<Rational>> =
-            select_independent(span, &candidates).into_iter().map(|k| candidates[k].clone()).collect();
+            independent_of(span, &candidates).into_iter().map(|k| candidates[k].clone()).collect();
         let filler = |count: usize| {
             let entry = if self.ground == Ground::Orthant { Rational::ONE } else { Rational::ZERO };
             vec![vec![entry; self.inputs]; count]
@@ -102,10 +99,8 @@ impl GeneralFiber {
             return Ok(Some((rows, basis[needed..].to_vec())));
         }
         let Some(rows) = nonnegative_rows(&basis, span, needed)? else { return Ok(None) };
-        let rest = select_independent(&[span, &rows].concat(), &basis)
-            .into_iter()
-            .map(|k| basis[k].clone())
-            .collect();
+        let rest =
+            independent_of(&[span, &rows].concat(), &basis).into_iter().map(|k| basis[k].clone()).collect();
         Ok(Some((rows, rest)))
     }
 }
@@ -123,9 +118,7 @@ fn nonnegative_rows(
         };
         match pointedness(&matrix) {
             Pointedness::Pointed { functional } => {
-                break (0..matrix.cols())
-                    .map(|j| dot(&functional, &matrix.column(j).cloned().collect::<Vec<_>>()))
-                    .collect::<Vec<_>>();
+                break (0..matrix.cols()).map(|j| dot(&functional, matrix.column(j))).collect::<Vec<_>>();
             }
             // Every nonnegative row vanishes where the multipliers do not.
             Pointedness::NotPointed { combination } => {
@@ -135,7 +128,7 @@ fn nonnegative_rows(
             }
         }
     };
-    let chosen: Vec<usize> = select_independent(span, &rows).into_iter().take(count).collect();
+    let chosen: Vec<usize> = independent_of(span, &rows).into_iter().take(count).collect();
     if chosen.len() < count {
         return Ok(None);
     }
@@ -153,55 +146,14 @@ fn nonnegative_rows(
                 rows[k].iter().zip(&inside).map(|(x, y)| x + &(&factor * y)).collect()
             })
             .collect();
-        (select_independent(span, &lifted).len() == count).then_some(lifted)
+        (independent_of(span, &lifted).len() == count).then_some(lifted)
     }))
 }
 
 /// A basis of the vectors in the span of the rows that are zero in the given columns.
 fn vanishing(matrix: &Matrix<Rational>, columns: &[usize]) -> Result<Vec<Vec<Rational>>, TooMuchWork> {
     // y M_j = 0 for the columns: the kernel of the transposed selection.
-    let selected = matrix.select_columns(columns);
-    let pivots = select_independent(&[], &selected.iter_rows().map(<[Rational]>::to_vec).collect::<Vec<_>>());
-    let others: Vec<usize> = (0..matrix.rows()).filter(|k| !pivots.contains(k)).collect();
-    if others.is_empty() {
-        return Ok(Vec::new());
-    }
-    let shares = if pivots.is_empty() {
-        Matrix::from_fn(others.len(), 0, |_, _| Rational::ZERO)
-    } else {
-        coordinates(&selected.select_rows(&pivots), &selected.select_rows(&others), &Deadline::NEVER)
-            .ok_or(TooMuchWork)?
-    };
-    let combined = Scalar::product(&shares, &matrix.select_rows(&pivots)).ok_or(TooMuchWork)?;
-    let row = |(k, &other): (usize, &usize)| -> Vec<Rational> {
-        matrix
-            .row(other)
-            .iter()
-            .enumerate()
-            .map(|(j, x)| if pivots.is_empty() { x.clone() } else { x - &combined[(k, j)] })
-            .collect()
-    };
-    Ok(others.iter().enumerate().map(row).collect())
-}
-
-/// The numbers of candidates that are independent of each other and of the given rows, the first ones where there is a choice: elimination over the rationals.
-fn select_independent(given: &[Vec<Rational>], candidates: &[Vec<Rational>]) -> Vec<usize> {
-    // Rows in echelon form with their leading column.
-    let mut echelon: Vec<(usize, Vec<Rational>)> = Vec::new();
-    let mut enters = |row: &[Rational]| {
-        let mut row = row.to_vec();
-        for (lead, earlier) in &echelon {
-            if !row[*lead].is_zero() {
-                let factor = &row[*lead] / &earlier[*lead];
-                row.iter_mut().zip(earlier).for_each(|(x, e)| *x -= &(&factor * e));
-            }
-        }
-        let lead = row.iter().position(|x| !x.is_zero());
-        echelon.extend(lead.map(|lead| (lead, row)));
-        lead.is_some()
-    };
-    given.iter().for_each(|row| {
-        enters(row);
-    });
-    (0..candidates.len()).filter(|&k| enters(&candidates[k])).collect()
+    let kernel = kernel(&matrix.select_columns(columns).transpose()).ok_or(TooMuchWork)?;
+    let row = |y: &Vec<Rational>| (0..matrix.cols()).map(|j| dot(y, matrix.column(j))).collect();
+    Ok(kernel.iter().map(row).collect())
 }

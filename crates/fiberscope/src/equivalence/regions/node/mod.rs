@@ -11,10 +11,11 @@ mod same;
 
 use std::sync::Arc;
 
+use fiberscope_algebra::program::{Polytope, certain_sign};
+
 use super::farkas::Certificate;
 use super::integer::Form;
 use super::problem::{Problem, Source, Unit};
-use super::simplex::{Polytope, value_at};
 use same::Guess;
 
 /// How a neuron was decided.
@@ -366,7 +367,7 @@ impl Node {
         for sight in self.pool.iter_mut().flat_map(|candidate| &mut candidate.sides) {
             let kept = match sight {
                 Sight::Seen(witness) => {
-                    !blind && f64::from(value_at(&form.approximate, &witness.point).0) != -sign
+                    !blind && f64::from(certain_sign(&form.approximate, &witness.point).0) != -sign
                 }
                 Sight::Unknown | Sight::Unseen => false,
             };

@@ -3,21 +3,20 @@
 
 use std::sync::Arc;
 
+use fiberscope_algebra::dense::dot;
+use fiberscope_algebra::program::{Interior, Optimum, certain_sign, interior};
 use fiberscope_core::Rational;
 
 use super::{Half, Node, Sight, Verdict, Witness};
-use crate::equivalence::regions::exact::{Interior, interior};
 use crate::equivalence::regions::farkas::{Certificate, Constraint, parallel, rational, rounded, solved};
 use crate::equivalence::regions::integer::common_denominator;
 use crate::equivalence::regions::problem::{Problem, Source, Unit};
-use crate::equivalence::regions::simplex::{Optimum, value_at};
 
 impl Node {
     /// The decision that a proportional neuron implies.
     pub(super) fn by_twin(&self, problem: &Problem, unit: Unit, twin: Unit) -> Option<Verdict> {
         let other = self.constraint(problem, twin, self.status(twin)?)?;
-        let same = self.form(unit).approximate.iter().zip(self.form(twin).approximate.iter());
-        let aligned = same.map(|(x, y)| x * y).sum::<f64>() > 0.0;
+        let aligned = dot(&self.form(unit).approximate, &self.form(twin).approximate) > 0.0;
         let on = self.status(twin)? == aligned;
         let new = self.new_constraint(problem, unit, !on);
         parallel(new, other).map(|proof| Verdict::Decided { on, proof })
@@ -45,7 +44,7 @@ impl Node {
             if let Optimum::Vertex { multipliers, .. } =
                 self.polytope.maximize(&form.approximate, sign, || problem.is_late())
             {
-                let (certain, value) = value_at(&form.approximate, self.polytope.vertex());
+                let (certain, value) = certain_sign(&form.approximate, self.polytope.vertex());
                 if f64::from(certain) == sign {
                     return Half::Inhabited(Sight::Seen(Arc::new(self.witness(value))));
                 }

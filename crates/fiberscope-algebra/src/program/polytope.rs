@@ -1,11 +1,14 @@
-//! Linear programs over a polytope in few dimensions, in floats.
+//! Linear programs over a polytope in few dimensions, in doubles, one after the other.
 //!
-//! The polytope is `{x : a_i x + b_i >= 0}`. A vertex is held as a basis of `d` rows with the inverse of their
-//! matrix: column `k` of the inverse is the edge that leaves row `k` and stays on the others. With
-//! `r = c A_B^-1`, the objective `c x + c_0` grows along edge `k` iff `r_k > 0`; if no `r_k > 0`, the vertex is
-//! optimal and `c + sum_k (-r_k) a_k = 0` with nonnegative multipliers, which is Farkas' certificate.
+//! The polytope is `{x : a_i x + b_i >= 0}`. A vertex is held as a basis of `d` rows with the inverse of
+//! their matrix: column `k` of the inverse is the edge that leaves row `k` and stays on the others. With
+//! `r = c A_B^-1`, the objective `c x + c_0` grows along edge `k` iff `r_k > 0`; if no `r_k > 0`, the vertex
+//! is optimal and `c + sum_k (-r_k) a_k = 0` with nonnegative multipliers, which is Farkas' certificate.
 //!
 //! Whatever comes out of here is a proposal: exact arithmetic decides.
+
+use super::basis::Basis;
+use crate::dense::dot;
 
 /// Rates below this count as zero (rows have largest entry about 1).
 const RATE: f64 = 1e-11;
@@ -36,21 +39,19 @@ pub struct Polytope {
     dimension: usize,
     /// Row after row: gradient, constant.
     rows: Vec<f64>,
-    basis: Vec<u32>,
-    /// Column `k` in the entries `k d .. (k + 1) d`.
-    inverse: Vec<f64>,
+    basis: Basis<f64>,
     vertex: Vec<f64>,
 }
 
 impl Polytope {
     /// The polytope with these rows (gradient, then constant) at the vertex of the given basis.
     pub fn new(dimension: usize, rows: Vec<f64>, basis: &[u32]) -> Option<Self> {
-        let mut polytope = Polytope { dimension, rows, basis: vec![], inverse: vec![], vertex: vec![] };
+        let start = Basis::of_units(vec![0; dimension], |_| false);
+        let mut polytope = Polytope { dimension, rows, basis: start, vertex: vec![0.0; dimension] };
         polytope.move_to(basis).then_some(polytope)
     }
 
-    /// The number of rows.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.rows.len() / (self.dimension + 1)
     }
 
@@ -61,7 +62,7 @@ impl Polytope {
 
     /// The rows that are tight there.
     pub fn basis(&self) -> &[u32] {
-        &self.basis
+        self.basis.numbers()
     }
 
     fn row(&self, i: usize) -> (&[f64], f64) {
@@ -76,53 +77,15 @@ impl Polytope {
 
     /// Goes to the vertex of a basis; false if its rows are not independent.
     pub fn move_to(&mut self, basis: &[u32]) -> bool {
-        let d = self.dimension;
-        // Gauss-Jordan on [A_B | I], row by row of A_B.
-        let mut work = vec![0.0; 2 * d * d];
-        for (r, &row) in basis.iter().enumerate() {
-            work[2 * d * r..2 * d * r + d].copy_from_slice(self.row(row as usize).0);
-            work[2 * d * r + d + r] = 1.0;
-        }
-        for c in 0..d {
-            let size = |r: usize| work[2 * d * r + c].abs();
-            let pivot = (c..d).max_by(|&r, &s| size(r).total_cmp(&size(s))).unwrap_or(c);
-            if size(pivot) < RATE {
-                return false;
-            }
-            for j in 0..2 * d {
-                work.swap(2 * d * c + j, 2 * d * pivot + j);
-            }
-            let scale = 1.0 / work[2 * d * c + c];
-            work[2 * d * c..2 * d * (c + 1)].iter_mut().for_each(|x| *x *= scale);
-            for r in (0..d).filter(|&r| r != c) {
-                let factor = work[2 * d * r + c];
-                for j in 0..2 * d {
-                    work[2 * d * r + j] -= factor * work[2 * d * c + j];
-                }
-            }
-        }
-        self.inverse = vec![0.0; d * d];
-        for r in 0..d {
-            for k in 0..d {
-                self.inverse[k * d + r] = work[2 * d * r + d + k];
-            }
-        }
-        self.basis = basis.to_vec();
+        let gradients: Vec<f64> = basis.iter().flat_map(|&i| self.row(i as usize).0).copied().collect();
+        let Some(basis) = Basis::new(basis.to_vec(), &gradients, RATE) else { return false };
+        self.basis = basis;
         self.place_vertex();
         true
     }
 
-    /// `x = -A_B^-1 b_B`.
     fn place_vertex(&mut self) {
-        let d = self.dimension;
-        let mut vertex = vec![0.0; d];
-        for (k, &row) in self.basis.iter().enumerate() {
-            let constant = self.row(row as usize).1;
-            for (x, edge) in vertex.iter_mut().zip(&self.inverse[k * d..(k + 1) * d]) {
-                *x -= constant * edge;
-            }
-        }
-        self.vertex = vertex;
+        self.vertex = self.basis.vertex(|i| self.row(i).1);
     }
 
     /// The largest value of `sign * form` on the polytope; fails when it is late.
@@ -147,20 +110,16 @@ impl Polytope {
         Optimum::Failed
     }
 
-    fn edge(&self, k: usize) -> &[f64] {
-        &self.inverse[k * self.dimension..(k + 1) * self.dimension]
-    }
-
     /// The edge of steepest ascent, or the first of the smallest row number by Bland's rule.
     fn improving_edge(&self, form: &[f64], sign: f64, bland: bool) -> Option<usize> {
         let mut best = None;
         let mut best_rate = RATE;
         for k in 0..self.dimension {
-            let edge = self.edge(k);
+            let edge = self.basis.edge(k);
             let size = edge.iter().fold(0.0f64, |m, x| m.max(x.abs()));
             let rate = sign * dot(form, edge) / size;
             let better = match best {
-                Some(other) if bland => rate > RATE && self.basis[k] < self.basis[other],
+                Some(other) if bland => rate > RATE && self.basis()[k] < self.basis()[other],
                 _ => rate > best_rate,
             };
             if better {
@@ -173,13 +132,13 @@ impl Polytope {
 
     /// The row that stops the move along an edge, and the length of the move.
     fn ratio_test(&self, k: usize, bland: bool) -> Option<(usize, f64)> {
-        let edge = self.edge(k);
+        let edge = self.basis.edge(k);
         let size = edge.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let mut best: Option<(usize, f64, f64)> = None;
         for i in 0..self.len() {
             let (gradient, constant) = self.row(i);
             let rate = dot(gradient, edge) / size;
-            if rate < -RATE && !self.basis.contains(&(i as u32)) {
+            if rate < -RATE && !self.basis.contains(i) {
                 let slack = (dot(gradient, &self.vertex) + constant).max(0.0);
                 let step = slack / -rate;
                 let better = match best {
@@ -199,27 +158,18 @@ impl Polytope {
 
     /// Replaces row `k` of the basis.
     fn pivot(&mut self, k: usize, entering: usize) -> bool {
-        let d = self.dimension;
-        let gradient = self.row(entering).0;
-        let rates: Vec<f64> = (0..d).map(|j| dot(gradient, self.edge(j))).collect();
+        let rates = self.basis.coordinates(self.row(entering).0);
         if rates[k] == 0.0 || !rates[k].is_finite() {
             return false;
         }
-        let scale = 1.0 / rates[k];
-        self.inverse[k * d..(k + 1) * d].iter_mut().for_each(|x| *x *= scale);
-        for j in (0..d).filter(|&j| j != k) {
-            for r in 0..d {
-                let change = rates[j] * self.inverse[k * d + r];
-                self.inverse[j * d + r] -= change;
-            }
-        }
-        self.basis[k] = entering as u32;
+        self.basis.replace_quickly(k, entering, &rates);
         self.place_vertex();
         true
     }
 
     fn optimum(&self, form: &[f64], sign: f64) -> Optimum {
-        let multiplier = |k: usize| (self.basis[k] as usize, (-sign * dot(form, self.edge(k))).max(0.0));
+        let multiplier =
+            |k: usize| (self.basis()[k] as usize, (-sign * dot(form, self.basis.edge(k))).max(0.0));
         let value = sign * (dot(form, &self.vertex) + form[self.dimension]);
         let multipliers = (0..self.dimension).map(multiplier).collect();
         if value.is_finite() { Optimum::Vertex { value, multipliers } } else { Optimum::Failed }
@@ -227,7 +177,7 @@ impl Polytope {
 }
 
 /// The sign of an affine function at a point, 0 where rounding leaves it open, and its value.
-pub fn value_at(form: &[f64], point: &[f64]) -> (i8, f64) {
+pub fn certain_sign(form: &[f64], point: &[f64]) -> (i8, f64) {
     let constant = form[point.len()];
     let value = dot(form, point) + constant;
     let size = form.iter().zip(point).fold(constant.abs(), |total, (a, x)| total + (a * x).abs());
@@ -240,10 +190,6 @@ pub fn value_at(form: &[f64], point: &[f64]) -> (i8, f64) {
         0
     };
     (sign, value)
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 #[cfg(test)]
@@ -286,6 +232,6 @@ mod tests {
         };
         assert!((value - 0.75).abs() < 1e-12);
         assert_eq!(square.vertex(), [1.0, -0.5]);
-        assert_eq!(value_at(&[1.0, 2.0, 0.0], square.vertex()).0, 0);
+        assert_eq!(certain_sign(&[1.0, 2.0, 0.0], square.vertex()).0, 0);
     }
 }

@@ -1,0 +1,60 @@
+//! Residues modulo `2^61 - 1` as numbers of a field.
+
+use fiberscope_core::Rational;
+use fiberscope_core::residue::{PRIME, inverse, multiply, power, reduce, signed};
+
+use crate::Number;
+
+/// A residue modulo the prime `2^61 - 1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Residue(u64);
+
+impl Residue {
+    /// The residue of an integer.
+    pub fn new(integer: u64) -> Self {
+        Residue(reduce(u128::from(integer)))
+    }
+
+    /// The residue of a rational number; `None` if the prime divides its denominator.
+    pub fn of(number: &Rational) -> Option<Self> {
+        number.residue().map(Residue)
+    }
+
+    /// The residue of `mantissa * 2^exponent`.
+    pub fn scaled(mantissa: i64, exponent: u64) -> Self {
+        Residue(signed(multiply(mantissa.unsigned_abs() % PRIME, power(2, exponent)), mantissa < 0))
+    }
+}
+
+impl Number for Residue {
+    const ZERO: Residue = Residue(0);
+    const ONE: Residue = Residue(1);
+
+    fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
+    fn add_product(&mut self, a: &Residue, b: &Residue) {
+        self.0 = reduce(u128::from(self.0) + u128::from(a.0) * u128::from(b.0));
+    }
+
+    fn subtract_product(&mut self, a: &Residue, b: &Residue) {
+        self.0 = reduce(u128::from(self.0) + u128::from(PRIME - a.0) * u128::from(b.0));
+    }
+
+    fn minus(&self, other: &Residue) -> Residue {
+        Residue(reduce(u128::from(self.0 + (PRIME - other.0))))
+    }
+
+    fn times(&self, other: &Residue) -> Residue {
+        Residue(multiply(self.0, other.0))
+    }
+
+    fn quotient(&self, other: &Residue) -> Residue {
+        Residue(multiply(self.0, inverse(other.0)))
+    }
+
+    fn negated(&self) -> Residue {
+        Residue(signed(self.0, true))
+    }
+}
