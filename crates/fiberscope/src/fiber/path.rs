@@ -12,7 +12,8 @@ use super::component::{FiberComponent, Piece};
 use super::hidden::HidingPoint;
 use super::layer::{LayerFiber, factor_on};
 use super::membership::{Membership, Violation};
-use super::segment::{Pair, Segment, between, join};
+use super::segment::{Pair, Segment, join};
+use super::singular::between;
 use super::{BottleneckFiber, Fiber};
 use crate::lines::entries;
 

@@ -11,7 +11,7 @@ use fiberscope_core::{Matrix, Rational, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::singular::{determinant, never_singular};
+use super::singular::{determinant, mix, never_singular};
 use crate::limit::Deadline;
 use crate::rank::independent_rows;
 use crate::reduce::{coordinates, inverse};
@@ -335,14 +335,4 @@ fn raised(right: &Matrix<Rational>, raise: &[Rational]) -> Matrix<Rational> {
 
 fn identity(n: usize) -> Matrix<Rational> {
     Matrix::from_fn(n, n, |i, j| if i == j { Rational::ONE } else { Rational::ZERO })
-}
-
-/// `(1 - s) from + s to`.
-pub(super) fn mix(from: &Matrix<Rational>, to: &Matrix<Rational>, s: &Rational) -> Matrix<Rational> {
-    Matrix::from_fn(from.rows(), from.cols(), |i, j| between(&from[(i, j)], &to[(i, j)], s))
-}
-
-/// `(1 - s) x + s y`.
-pub(super) fn between(x: &Rational, y: &Rational, s: &Rational) -> Rational {
-    if x == y { x.clone() } else { x + &(s * &(y - x)) }
 }

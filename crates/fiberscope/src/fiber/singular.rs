@@ -1,12 +1,21 @@
-//! Where a matrix on a straight line is singular.
+//! Matrices on a straight line, and where they are singular.
 //!
 //! That a determinant has no zero on `[0, 1]` is shown by the signs of its Bernstein coefficients, in rational numbers.
 
 use fiberscope_core::{Matrix, Rational, Scalar};
 
-use super::segment::mix;
 use crate::limit::Deadline;
 use crate::reduce::inverse;
+
+/// `(1 - s) from + s to`.
+pub(super) fn mix(from: &Matrix<Rational>, to: &Matrix<Rational>, s: &Rational) -> Matrix<Rational> {
+    Matrix::from_fn(from.rows(), from.cols(), |i, j| between(&from[(i, j)], &to[(i, j)], s))
+}
+
+/// `(1 - s) x + s y`.
+pub(super) fn between(x: &Rational, y: &Rational, s: &Rational) -> Rational {
+    if x == y { x.clone() } else { x + &(s * &(y - x)) }
+}
 
 /// The determinant, by elimination.
 pub(super) fn determinant(matrix: &Matrix<Rational>) -> Rational {
