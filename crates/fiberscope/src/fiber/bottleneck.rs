@@ -16,7 +16,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::component::{Orientation, Piece};
 use super::coordinates::Coordinates;
-use super::layer::{Ground, LayerFiber, OrientedHyperplane, factor_on};
+use super::hyperplane::{OrientedHyperplane, factor_on};
+use super::layer::{Ground, LayerFiber};
 use super::membership::Violation;
 use crate::rank::rank_at_most;
 

@@ -22,6 +22,7 @@ mod exactly;
 mod factor;
 mod general;
 mod hidden;
+mod hyperplane;
 mod identifiable;
 mod layer;
 #[cfg(feature = "dense")]
@@ -35,6 +36,7 @@ mod sample;
 mod segment;
 mod singular;
 mod span;
+mod survey;
 mod symmetry;
 mod volume;
 
@@ -43,8 +45,9 @@ pub use component::{Existence, FiberComponent, Orientation, Piece};
 pub use construct::{Construction, ConstructionError, construct_hiding, construct_nonlocal};
 pub use factor::Factors;
 pub use general::{Class, GeneralFiber, TooMuchWork};
+pub use hyperplane::OrientedHyperplane;
 pub use identifiable::{FiberCount, SignVerdict, by_signs};
-pub use layer::{Ground, LayerFiber, OrientedHyperplane};
+pub use layer::{Ground, LayerFiber};
 #[cfg(feature = "dense")]
 pub use local::{LocalDimension, local_dimension};
 pub use membership::{Membership, Violation};

@@ -10,45 +10,20 @@
 //! and these are called generic. Let `S_0` be the orientation with the smallest rank `rho_0` and `k = min(m, d)`. If `rho_0 = k`, all pieces are generic. If `rho_0 < k`, the equation for `S' = S_0` asks for
 //! `|S xor S_0| + l' = rho_0 <= rank M_S <= l'`, so that no piece but `(S_0, rho_0)` can be generic; it is, if the orientations of smaller rank than `k` are those at distances `j < k - rho_0` of `S_0`, with the ranks `rho_0 + j`.
 
-use std::sync::OnceLock;
-
 use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
 
 use super::component::{FiberComponent, Orientation, Piece};
-use super::layer::{LayerFiber, OrientedHyperplane};
+use super::hyperplane::OrientedHyperplane;
+use super::layer::LayerFiber;
 use super::pointed::pointedness;
+use super::survey::{Generic, Survey};
 use crate::rank::{rank_at_most, residue_rank};
 
 /// The most hyperplanes whose orientations are all gone through.
 const SURVEYED: usize = 16;
 /// The most multiplications for the ranks of all orientations.
 const WORK: u128 = 1 << 30;
-
-/// What the ranks of all `M_S` say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Survey {
-    /// Which pieces are generic.
-    pub generic: Generic,
-}
-
-/// Which pieces are generic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Generic {
-    All,
-    Only(Piece),
-    None,
-}
-
-/// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not count when fibers are compared.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cached(OnceLock<Option<Survey>>);
-
-impl PartialEq for Cached {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
 
 impl LayerFiber {
     /// The survey of all orientations; `None` if there are too many.
@@ -93,6 +68,32 @@ impl LayerFiber {
             Generic::Only(only) => only == piece,
             Generic::None => false,
         })
+    }
+
+    /// A piece of the list; `None` if there is no such piece.
+    pub fn component(&self, piece: &Piece) -> Option<FiberComponent> {
+        if piece.orientation.active().len() != self.hyperplanes().len() {
+            return None;
+        }
+        let (matrix, _) = self.affine_rest(&piece.orientation);
+        let rank = rank_at_most(&matrix, self.counts().full());
+        let generic = self.is_generic(piece);
+        self.counts().lists(rank, piece.linear).then(|| {
+            FiberComponent::new(piece.clone(), self.counts(), rank, generic, &mut || pointedness(&matrix))
+        })
+    }
+
+    /// The pieces of one orientation; none if it has not one entry per hyperplane.
+    pub fn components_of(&self, orientation: &Orientation) -> Vec<FiberComponent> {
+        let with = |linear| Piece { orientation: orientation.clone(), linear };
+        let most = self.others().max(self.counts().full());
+        (0..=most).filter_map(|linear| self.component(&with(linear))).collect()
+    }
+
+    /// All pieces, each made when it is asked for: every next orientation differs from the one before in one hyperplane (a Gray code that begins with all of them active at the base point), and the pieces of one orientation
+    /// come with increasing numbers of linear neurons. Parameters with the same function and as many neurons have the same list.
+    pub fn components(&self) -> Components<'_> {
+        Components::new(self)
     }
 }
 
