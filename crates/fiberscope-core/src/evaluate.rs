@@ -9,8 +9,8 @@
 //! depend on the number of threads. It may depend on the processor (fused multiplication) and, in
 //! the last bits, on the size of the batch.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::ArrayView1;
+use ndarray::linalg::general_mat_mul;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 use thiserror::Error;
