@@ -109,6 +109,24 @@ fn methods_can_be_chosen() {
     assert!(answered.contains(&Method::Moves) && answered.contains(&Method::Bottleneck), "{answered:?}");
 }
 
+/// Every method that can be chosen is in the list, and the other way round, in the same order; names are read back.
+#[test]
+fn what_can_be_chosen_is_what_is_tried() {
+    let mut tried: Vec<Method> = Vec::new();
+    for procedure in METHODS {
+        if !tried.contains(&procedure.method) {
+            tried.push(procedure.method);
+        }
+    }
+    assert_eq!(tried, Method::ALL);
+    for method in Method::ALL {
+        assert_eq!(method.name().parse(), Ok(method));
+        assert_eq!(method.word().parse(), Ok(method));
+    }
+    assert!("luck".parse::<Method>().unwrap_err().to_string().contains("affine-maps"));
+    assert!("too large".parse::<Method>().is_err());
+}
+
 /// The guide has a table of the methods: the lines of the list, in its order.
 #[test]
 fn the_guide_lists_the_methods() {

@@ -40,13 +40,6 @@ struct File {
 /// The files of a crate, by their modules.
 pub struct Modules(BTreeMap<Module, File>);
 
-/// Where a path leads.
-enum Target {
-    Module(Module),
-    /// An item of the file of a module.
-    Item(Module),
-}
-
 impl Modules {
     /// The modules of the crate with this root (`lib.rs`, `main.rs`).
     pub fn read(root: &Path) -> Self {
@@ -74,17 +67,15 @@ impl Modules {
         let of = |(module, file): (&Module, &File)| {
             let imports = file.imports.iter().filter(|import| !import.is_public);
             let named = imports.map(|import| &import.path).chain(&file.paths);
-            let used = named.filter_map(|path| match self.resolve(module, path, 0)? {
-                Target::Item(other) => Some(other),
-                Target::Module(_) => None,
-            });
+            let used = named.filter_map(|path| self.resolve(module, path, 0));
             let counts = |other: &Module| other != module && !module.starts_with(other);
             (module.clone(), used.filter(counts).collect())
         };
         self.0.iter().map(of).collect()
     }
 
-    fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Target> {
+    /// The file that defines what a path names; `None` if it names a module, or something of another crate.
+    fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         // A chain of re-exports that long is a ring of globs.
         if depth > 20 {
             return None;
@@ -107,17 +98,17 @@ impl Modules {
             (at, rest) = (child(&at, word), &rest[1..]);
         }
         match rest.split_first() {
-            None => Some(Target::Module(at)),
-            Some((name, _)) if name == "*" => Some(Target::Item(at)),
+            None => None,
+            Some((name, _)) if name == "*" => Some(at),
             Some((name, more)) => match self.binding(&at, name) {
                 Some(_) => self.imported(&at, name, more, depth),
-                None => Some(Target::Item(at)),
+                None => Some(at),
             },
         }
     }
 
-    /// Where a name leads that a file has imported; `None` if it comes from another crate.
-    fn imported(&self, module: &Module, name: &str, more: &[String], depth: usize) -> Option<Target> {
+    /// The same for a name that a file has imported.
+    fn imported(&self, module: &Module, name: &str, more: &[String], depth: usize) -> Option<Module> {
         let import = self.binding(module, name)?;
         let path: Vec<String> = import.path.iter().chain(more).cloned().collect();
         // `use a::b;` where `a` is another crate.

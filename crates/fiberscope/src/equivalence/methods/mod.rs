@@ -91,34 +91,3 @@ const fn procedure(
 ) -> Procedure {
     Procedure { method, about, run }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_can_be_chosen_is_what_is_tried() {
-        let tried = |method: &Method| METHODS.iter().any(|procedure| procedure.method == *method);
-        assert!(Method::ALL.iter().all(tried));
-        assert!(METHODS.iter().all(|procedure| Method::ALL.contains(&procedure.method)));
-        let mut order: Vec<Method> = METHODS.iter().map(|procedure| procedure.method).collect();
-        let mut seen = Vec::new();
-        order.retain(|method| {
-            !seen.contains(method) && {
-                seen.push(*method);
-                true
-            }
-        });
-        assert_eq!(order, Method::ALL);
-    }
-
-    #[test]
-    fn names_are_read_back() {
-        for method in Method::ALL {
-            assert_eq!(method.name().parse(), Ok(method));
-            assert_eq!(method.word().parse(), Ok(method));
-        }
-        assert!("luck".parse::<Method>().unwrap_err().to_string().contains("affine-maps"));
-        assert!("too large".parse::<Method>().is_err());
-    }
-}
