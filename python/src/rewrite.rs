@@ -57,15 +57,13 @@ pub fn equiv(
         let (a, b) = networks;
         let domain = read_domain(place, a.input_width())?;
         let data = points.map(|points| equivalence::data_points(&points, a.input_width())).transpose()?;
-        let options = EquivalenceOptions {
-            exact,
-            tolerance,
-            precision,
-            data: data.unwrap_or_default(),
-            deadline: watch.deadline.clone(),
-            seed: watch.seed,
-            ..EquivalenceOptions::default()
-        };
+        let options = EquivalenceOptions::new()
+            .exact(exact)
+            .tolerance(tolerance)
+            .precision(precision)
+            .data(data.unwrap_or_default())
+            .deadline(watch.deadline.clone())
+            .seed(watch.seed);
         let decision =
             equivalence::search((&a, &b), &domain, options, resume.as_deref(), &|text| watch.say(text))?;
         let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);

@@ -157,17 +157,15 @@ impl Run<'_> {
     }
 
     fn ask(&self, question: &Question, tally: &mut Tally) -> Option<(Value, Option<Certificate>)> {
-        let options = EquivalenceOptions {
-            exact: question.exact,
-            tolerance: question.tolerance,
-            precision: self.precision(),
-            deadline: Deadline::after(Some(Duration::from_secs_f64(question.seconds))),
-            seed: self.number,
-            ..EquivalenceOptions::default()
-        };
+        let options = EquivalenceOptions::new()
+            .exact(question.exact)
+            .tolerance(question.tolerance)
+            .precision(self.precision())
+            .deadline(Deadline::after(Some(Duration::from_secs_f64(question.seconds))))
+            .seed(self.number);
         let (a, b) = &self.case.networks;
         let start = Instant::now();
-        let decided = catch_unwind(AssertUnwindSafe(|| decide(a, b, &self.case.domain, &options, &|_| ())));
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(a, b, &self.case.domain, &options)));
         let took = start.elapsed();
         if took > Duration::from_secs_f64(question.seconds) + LATE {
             self.find("late", &format!("{question:?} took {} s", took.as_secs_f64()), None, tally);

@@ -219,14 +219,9 @@ fn disagreement(truth: &Network, found: &Network, (lo, hi): (f64, f64)) -> f64 {
 
 fn compare(truth: &Network, found: &Network, domain: (f64, f64)) -> Compared {
     let bounds = Domain::from_bounds(&vec![domain; truth.input_width()]).expect("a bounded interval");
-    let options = EquivalenceOptions {
-        tolerance: Some(TOLERANCE),
-        precision: f64::EPSILON,
-        deadline: Deadline::after(Some(COMPARISON)),
-        ..EquivalenceOptions::default()
-    };
+    let options = EquivalenceOptions::new().tolerance(TOLERANCE).deadline(Deadline::after(Some(COMPARISON)));
     let mut difference = 0.0;
-    match decide(truth, found, &bounds, &options, &|_| {}).map(|decision| decision.verdict) {
+    match decide(truth, found, &bounds, &options).map(|decision| decision.verdict) {
         Ok(equivalence::Verdict::Equivalent { .. }) => return Compared::Proved(0.0),
         Ok(equivalence::Verdict::EquivalentUpToRounding { agreement, .. }) if agreement.bound().is_some() => {
             return Compared::Proved(agreement.bound().map_or(0.0, decimal::upper_f64));

@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use fiberscope::equivalence::{METHODS, Method};
 use fiberscope::limit::{Deadline, Stop, machine_memory};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
@@ -198,7 +200,7 @@ impl From<WritePrecision> for Precision {
 /// EPS on the domain, 1 if a point where they differ by more is shown, 3 if neither is found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope equiv zoo:hiding-two zoo:hiding-two-translated --certificate proof.json\n  fiberscope equiv a.onnx b.onnx --box -1,1 --time-limit 60 --resume search.json\n  fiberscope equiv a.onnx b.onnx --box 0,1 --tolerance 1e-3 --data images.npy"
+    after_help = "Examples:\n  fiberscope equiv zoo:hiding-two zoo:hiding-two-translated --certificate proof.json\n  fiberscope equiv a.onnx b.onnx --box -1,1 --time-limit 60 --resume search.json\n  fiberscope equiv a.onnx b.onnx --box 0,1 --tolerance 1e-3 --data images.npy\n  fiberscope equiv a.onnx b.onnx --method moves,hyperplanes"
 )]
 pub struct EquivArgs {
     /// The first network
@@ -216,6 +218,9 @@ pub struct EquivArgs {
     /// Ask whether the outputs differ by at most EPS (read as a double) on the domain, instead of equality
     #[arg(long, value_name = "EPS", value_parser = positive)]
     pub tolerance: Option<f64>,
+    /// Use these methods only (in the order below, whatever the order here)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = methods())]
+    pub method: Vec<Method>,
     /// Inputs at which a difference is looked for first (.csv, .npy, .npz)
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -227,6 +232,16 @@ pub struct EquivArgs {
     pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+/// The names of the methods, each with its lines of the list.
+fn methods() -> impl TypedValueParser<Value = Method> {
+    let value = |method: Method| {
+        let lines = METHODS.iter().filter(|procedure| procedure.method == method);
+        let about: Vec<&str> = lines.map(|procedure| procedure.about).collect();
+        PossibleValue::new(method.word()).help(about.join("; "))
+    };
+    PossibleValuesParser::new(Method::ALL.map(value)).try_map(|word| word.parse::<Method>())
 }
 
 /// Remove neurons without changing the function

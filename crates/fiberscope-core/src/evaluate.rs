@@ -9,12 +9,13 @@
 //! depend on the number of threads. It may depend on the processor (fused multiplication) and, in
 //! the last bits, on the size of the batch.
 
+use ndarray::ArrayView1;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::product::{view, view_mut};
 use crate::{Activation, Layer, Matrix, Network};
 
 /// A point does not have as many coordinates as the network or the affine map has inputs.
@@ -143,31 +144,6 @@ pub(crate) fn forward(
     }
 }
 
-/// `left right` in double precision; `None` if the shapes do not fit.
-pub(crate) fn product(left: &Matrix, right: &Matrix) -> Option<Matrix> {
-    if left.cols() != right.rows() {
-        return None;
-    }
-    let mut result = Matrix::from_fn(left.rows(), right.cols(), |_, _| 0.0);
-    let (rows, cols) = (result.rows(), result.cols());
-    general_mat_mul(
-        1.0,
-        &view(left.rows(), left.cols(), left.entries()),
-        &view(right.rows(), right.cols(), right.entries()),
-        0.0,
-        &mut view_mut(rows, cols, result.entries_mut()),
-    );
-    Some(result)
-}
-
-fn view(rows: usize, cols: usize, entries: &[f64]) -> ArrayView2<'_, f64> {
-    ArrayView2::from_shape((rows, cols), entries).expect("the entries fill the shape")
-}
-
-fn view_mut(rows: usize, cols: usize, entries: &mut [f64]) -> ArrayViewMut2<'_, f64> {
-    ArrayViewMut2::from_shape((rows, cols), entries).expect("the entries fill the shape")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,14 +227,5 @@ mod tests {
         let output = Layer::new(Matrix::from_rows(&[[1.0]]).unwrap(), vec![0.0], Activation::Identity);
         let network = Network::new(vec![relu, output]).unwrap();
         assert!(network.evaluate(&[1e300, 1e300]).unwrap()[0].is_nan());
-    }
-
-    #[test]
-    fn products_of_odd_shapes() {
-        let a = random_points(3, 4, 9);
-        assert_eq!(product(&a, &a), None);
-        let empty = Matrix::from_fn(3, 0, |_, _| 0.0);
-        let zero = product(&empty, &Matrix::from_fn(0, 2, |_, _| 1.0)).unwrap();
-        assert_eq!(zero, Matrix::from_fn(3, 2, |_, _| 0.0));
     }
 }

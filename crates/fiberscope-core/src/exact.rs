@@ -11,12 +11,12 @@
 //! outputs. The sign of a pre-activation is the sign of its numerator. Numerators grow by the length
 //! of the layer's entries with every layer; for doubles of similar size that is about 60 bits.
 
-use dashu_int::ops::Gcd;
 use dashu_int::{IBig, Sign as IntegerSign, UBig};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
 use crate::evaluate::check_width;
+use crate::product::{Integers, dot, nonzero};
 use crate::{Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector};
 
 impl<S: Scalar> Network<S> {
@@ -110,38 +110,6 @@ fn sign(n: &IBig) -> Sign {
     }
 }
 
-/// The numbers `numerators[i] * 2^exponent / denominator`; the exponent is at most 0.
-#[derive(Clone, Debug)]
-struct Integers {
-    numerators: Vec<IBig>,
-    denominator: UBig,
-    exponent: i64,
-}
-
-impl Integers {
-    fn new(values: impl Iterator<Item = Rational>) -> Self {
-        let parts: Vec<_> = values.map(|value| value.to_big_parts()).collect();
-        let exponent = parts.iter().map(|(_, _, e)| *e).min().unwrap_or(0).min(0);
-        let mut denominator = UBig::ONE;
-        for (_, d, _) in parts.iter().filter(|(_, d, _)| *d != UBig::ONE) {
-            let common = (&denominator).gcd(d);
-            denominator *= d / common;
-        }
-        let scale = |(n, d, e): (IBig, UBig, i64)| {
-            let n = if d == denominator { n } else { n * IBig::from(&denominator / d) };
-            n << (e - exponent) as usize
-        };
-        let numerators = parts.into_iter().map(scale).collect();
-        Integers { numerators, denominator, exponent }
-    }
-
-    fn into_rationals(self) -> Vec<Rational> {
-        let Integers { numerators, denominator, exponent } = self;
-        let rational = |n| Rational::from_big_parts(n, denominator.clone(), exponent);
-        numerators.into_iter().map(rational).collect()
-    }
-}
-
 /// `(W | b) = (M | B) 2^exponent / denominator`; the exponent is at most 0.
 #[derive(Clone, Debug)]
 struct IntegerLayer {
@@ -184,32 +152,6 @@ impl IntegerLayer {
         }
         z
     }
-}
-
-fn nonzero(vector: &[IBig]) -> Vec<(usize, &IBig)> {
-    vector.iter().enumerate().filter(|(_, n)| !n.is_zero()).collect()
-}
-
-fn dot(row: &[IBig], nonzero: &[(usize, &IBig)]) -> IBig {
-    let mut sum = ProductSum::of_integers();
-    nonzero.iter().for_each(|&(j, n)| sum.add_integers(&row[j], n, false));
-    sum.to_integer()
-}
-
-/// `left right`; `None` if the shapes do not fit.
-pub(crate) fn product(left: &Matrix<Rational>, right: &Matrix<Rational>) -> Option<Matrix<Rational>> {
-    if left.cols() != right.rows() {
-        return None;
-    }
-    let (rows, cols) = (left.rows(), right.cols());
-    let a = Integers::new(left.entries().iter().cloned());
-    let b = Integers::new(right.transpose().into_entries().into_iter());
-    let inner = left.cols();
-    let columns: Vec<_> = (0..cols).map(|j| nonzero(&b.numerators[j * inner..(j + 1) * inner])).collect();
-    let entry = |i: usize, j: usize| dot(&a.numerators[i * inner..(i + 1) * inner], &columns[j]);
-    let numerators = Matrix::from_fn(rows, cols, entry).into_entries();
-    let (denominator, exponent) = (a.denominator * b.denominator, a.exponent + b.exponent);
-    Matrix::from_entries(rows, cols, Integers { numerators, denominator, exponent }.into_rationals())
 }
 
 #[cfg(test)]
@@ -285,16 +227,5 @@ mod tests {
         let error = InputError { expected: 3, found: 0 };
         assert_eq!(network.evaluate_exact(&[]), Err(error));
         assert_eq!(network.sign_vector_exact(&[]), Err(error));
-    }
-
-    #[test]
-    fn products_are_sums_of_products() {
-        let a = Matrix::from_entries(2, 3, random_exact_point(6, 1)).unwrap();
-        let b = Matrix::from_entries(3, 2, random_exact_point(6, 2)).unwrap();
-        let sum = |i, j| (0..3).map(|k| &a[(i, k)] * &b[(k, j)]).sum::<Rational>();
-        assert_eq!(product(&a, &b), Some(Matrix::from_fn(2, 2, sum)));
-        assert_eq!(product(&a, &a), None);
-        let none = Matrix::from_fn(2, 0, |_, _| Rational::ONE);
-        assert_eq!(product(&none, &none.transpose()), Some(Matrix::from_fn(2, 2, |_, _| Rational::ZERO)));
     }
 }

@@ -17,6 +17,7 @@ mod matrix;
 mod moves;
 mod network;
 mod nudge;
+mod product;
 mod product_sum;
 mod range;
 mod rank_bounds;

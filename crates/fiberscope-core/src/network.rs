@@ -17,7 +17,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::{Matrix, Rational, evaluate, exact};
+use crate::{Matrix, Rational, product};
 
 /// The numbers a network can be made of: what a network and its affine maps need of them.
 pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
@@ -81,7 +81,7 @@ impl Scalar for f64 {
     }
 
     fn product(left: &Matrix, right: &Matrix) -> Option<Matrix> {
-        evaluate::product(left, right)
+        product::of_doubles(left, right)
     }
 }
 
@@ -107,7 +107,7 @@ impl Scalar for Rational {
     }
 
     fn product(left: &Matrix<Self>, right: &Matrix<Self>) -> Option<Matrix<Self>> {
-        exact::product(left, right)
+        product::of_rationals(left, right)
     }
 }
 

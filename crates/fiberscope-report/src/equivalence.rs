@@ -11,7 +11,7 @@ use fiberscope::equivalence::regions::{SearchProgress, SearchState};
 use fiberscope::equivalence::{
     Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Method, Verdict, decide,
 };
-use fiberscope::limit::Limit;
+use fiberscope::limit::{Limit, Progress};
 use fiberscope_core::{
     Certificate, Domain, Evidence, Matrix, MoveChain, Network, NetworkName, Rational, decimal,
 };
@@ -25,11 +25,11 @@ use crate::page::{Badge, Section};
 pub fn search(
     networks: (&Network, &Network),
     domain: &Domain,
-    mut options: EquivalenceOptions,
+    options: EquivalenceOptions,
     file: Option<&Path>,
     say: Say,
 ) -> anyhow::Result<Decision> {
-    options.resume = file.filter(|path| path.exists()).map(read_state).transpose()?;
+    let state = file.filter(|path| path.exists()).map(read_state).transpose()?;
     let progress = |now: SearchProgress| {
         let percent = 100.0 * now.explored;
         say(&format!(
@@ -37,7 +37,8 @@ pub fn search(
             now.leaves
         ));
     };
-    let decided = decide(networks.0, networks.1, domain, &options, &progress);
+    let options = options.resume(state).progress(Progress::to(&progress));
+    let decided = decide(networks.0, networks.1, domain, &options);
     let decision = decided.map_err(|error| match (&error, file) {
         (EquivalenceError::Search(_) | EquivalenceError::Refused(_), Some(path)) => {
             anyhow!("{}: {error}", path.display())
@@ -203,6 +204,9 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
             }
             if let Some(limit) = limit {
                 sentences.push(limit.to_string());
+            }
+            if sentences.is_empty() && state.is_none() {
+                sentences.push("none of the methods that were asked for decides".into());
             }
             if state.is_some() {
                 sentences.push(format!(

@@ -180,6 +180,58 @@ impl Deadline {
     }
 }
 
+/// Who is told how far long work is; by default nobody.
+pub struct Progress<'a, T>(Option<&'a (dyn Fn(T) + Sync)>);
+
+impl<'a, T> Progress<'a, T> {
+    /// Nobody.
+    pub const SILENT: Self = Progress(None);
+
+    /// Whoever stands behind a function, which may be called from several threads.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// use fiberscope::limit::Progress;
+    ///
+    /// let last = AtomicUsize::new(0);
+    /// let note = |now: usize| last.store(now, Ordering::Relaxed);
+    /// Progress::to(&note).report(3);
+    /// Progress::default().report(4);
+    /// assert_eq!(last.into_inner(), 3);
+    /// ```
+    pub fn to(listener: &'a (dyn Fn(T) + Sync)) -> Self {
+        Progress(Some(listener))
+    }
+
+    /// Tells how far the work is.
+    pub fn report(&self, now: T) {
+        if let Some(listener) = self.0 {
+            listener(now);
+        }
+    }
+}
+
+impl<T> Clone for Progress<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Progress<'_, T> {}
+
+impl<T> Default for Progress<'_, T> {
+    fn default() -> Self {
+        Progress::SILENT
+    }
+}
+
+impl<T> fmt::Debug for Progress<'_, T> {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Progress(to a listener)" } else { "Progress(silent)" })
+    }
+}
+
 /// The bytes of memory that the process holds; `None` where the system does not tell (it does on Linux).
 pub fn resident_memory() -> Option<usize> {
     kilobytes("/proc/self/status", "VmRSS:").map(|size| size << 10)

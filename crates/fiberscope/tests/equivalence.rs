@@ -14,8 +14,10 @@ use fiberscope::core::{
     Rational,
 };
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
-use fiberscope::equivalence::{Agreement, Decision, EquivalenceOptions, Method, Verdict, decide};
-use fiberscope::limit::Deadline;
+use fiberscope::equivalence::{
+    Agreement, Decision, EquivalenceOptions, METHODS, Method, Procedure, Verdict, decide,
+};
+use fiberscope::limit::{Deadline, Limit};
 use fiberscope_io::json;
 use serde_json::Value;
 
@@ -29,8 +31,8 @@ fn network(name: &str) -> Network {
 }
 
 fn exactly(a: &Network, b: &Network, domain: &Domain) -> Decision {
-    let options = EquivalenceOptions { exact: true, without_points: true, ..EquivalenceOptions::default() };
-    decide(a, b, domain, &options, &|_| ()).unwrap()
+    let options = EquivalenceOptions::new().exact(true).without(Method::Evaluation);
+    decide(a, b, domain, &options).unwrap()
 }
 
 fn certificate(decision: &Decision) -> &Certificate {
@@ -69,12 +71,74 @@ fn golden_pairs() {
 #[test]
 fn without_time_there_is_no_verdict() {
     let (a, b) = (network("translate_00.a"), network("translate_00.b"));
-    let options = EquivalenceOptions {
-        deadline: Deadline::after(Some(Duration::ZERO)),
-        ..EquivalenceOptions::default()
-    };
-    let decision = decide(&a, &b, &Domain::Space, &options, &|_| ()).unwrap();
+    let options = EquivalenceOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
+    let decision = decide(&a, &b, &Domain::Space, &options).unwrap();
     assert!(matches!(decision.verdict, Verdict::Undecided { state: None, .. }));
+}
+
+/// A yes needs a checked certificate, and a check takes time too: even for equal networks.
+#[test]
+fn without_time_nothing_is_proved() {
+    let a = network("translate_00.a");
+    let options = EquivalenceOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
+    let decision = decide(&a, &a, &Domain::Space, &options).unwrap();
+    assert!(matches!(decision.verdict, Verdict::Undecided { limit: Some(Limit::Time), .. }));
+    assert_eq!(decision.method, Method::None);
+}
+
+/// Every method answers alone what it answers in company, and nothing is said by a method that was not asked for.
+#[test]
+fn methods_can_be_chosen() {
+    let manifest: Vec<Value> =
+        serde_json::from_slice(&fs::read(folder().join("manifest.json")).unwrap()).unwrap();
+    let mut answered = Vec::new();
+    for entry in manifest.iter().step_by(3) {
+        let name = entry["name"].as_str().unwrap();
+        let (a, b) = (network(&format!("{name}.a")), network(&format!("{name}.b")));
+        let together = exactly(&a, &b, &Domain::Space);
+        let alone = EquivalenceOptions::new().exact(true).only([together.method]);
+        let found = decide(&a, &b, &Domain::Space, &alone).unwrap();
+        assert_eq!(found.method, together.method, "{name}");
+        assert_eq!(certificate(&found), certificate(&together), "{name}");
+        answered.push(found.method);
+        let identical = EquivalenceOptions::new().only([Method::Identical]);
+        let nothing = decide(&a, &b, &Domain::Space, &identical).unwrap();
+        assert!(matches!(nothing.verdict, Verdict::Undecided { state: None, limit: None, .. }), "{name}");
+        assert_eq!(nothing.method, Method::None);
+    }
+    assert!(answered.contains(&Method::Moves) && answered.contains(&Method::Bottleneck), "{answered:?}");
+}
+
+/// Every method that can be chosen is in the list, and the other way round, in the same order; names are read back.
+#[test]
+fn what_can_be_chosen_is_what_is_tried() {
+    let mut tried: Vec<Method> = Vec::new();
+    for procedure in METHODS {
+        if !tried.contains(&procedure.method) {
+            tried.push(procedure.method);
+        }
+    }
+    assert_eq!(tried, Method::ALL);
+    for method in Method::ALL {
+        assert_eq!(method.name().parse(), Ok(method));
+        assert_eq!(method.word().parse(), Ok(method));
+    }
+    assert!("luck".parse::<Method>().unwrap_err().to_string().contains("affine-maps"));
+    assert!("too large".parse::<Method>().is_err());
+}
+
+/// The guide has a table of the methods: the lines of the list, in its order.
+#[test]
+fn the_guide_lists_the_methods() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/equivalence.md");
+    let guide = fs::read_to_string(path).unwrap();
+    let lines = METHODS.iter().enumerate();
+    let line = |(i, each): (usize, &Procedure)| {
+        format!("| {} | `{}` | {} |\n", i + 1, each.method.word(), each.about)
+    };
+    let table: String = lines.map(line).collect();
+    // From the head of the table to the empty line behind it.
+    assert!(guide.contains(&format!("|---|---|---|\n{table}\n")), "the guide's table should be\n{table}");
 }
 
 /// Functions of one variable, any depth: decided by a walk, as the search decides them.
@@ -109,10 +173,10 @@ fn zoo(name: &str) -> Network {
 
 #[test]
 fn rounding_is_told_from_a_difference() {
-    let options = EquivalenceOptions { precision: f64::EPSILON, ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions::new();
     let unit = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
     let verdict = |a: &str, b: &str, domain: &Domain, options: &EquivalenceOptions| {
-        decide(&zoo(a), &zoo(b), domain, options, &|_| ()).unwrap().verdict
+        decide(&zoo(a), &zoo(b), domain, options).unwrap().verdict
     };
     let everywhere = verdict("deep", "deep-rounded", &Domain::Space, &options);
     let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at: Some(found) } = everywhere
@@ -131,7 +195,7 @@ fn rounding_is_told_from_a_difference() {
     assert!(bound.to_f64() < 1e-12 && size.unwrap().to_f64() > 1e-2);
     let nudged = verdict("identifiable", "identifiable-nudged", &unit, &options);
     assert!(matches!(nudged, Verdict::Different { .. }));
-    let exact = EquivalenceOptions { exact: true, ..options };
+    let exact = options.exact(true);
     for domain in [&Domain::Space, &unit] {
         assert!(matches!(verdict("deep", "deep-rounded", domain, &exact), Verdict::Different { .. }));
     }
@@ -196,7 +260,7 @@ fn with_mixed_layer(network: &ExactNetwork) -> ExactNetwork {
 /// Split neurons and inserted layers in single precision: no exact multiples, but within rounding.
 #[test]
 fn rounded_splits_are_equivalent_up_to_rounding() {
-    let options = EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
     let domain = Domain::from_bounds(&[(-1.0, 1.0); 3]).unwrap();
     let mut recognised = 0;
     for seed in 0..20 {
@@ -206,7 +270,7 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
         let split = common::apply(&network, &domain, Move::Split { layer: 0, copies: vec![copy] });
         for other in [split, with_inserted_layer(&network), with_mixed_layer(&network)] {
             let (a, b) = (single(&network), single(&other));
-            let verdict = decide(&a, &b, &domain, &options, &|_| ()).unwrap().verdict;
+            let verdict = decide(&a, &b, &domain, &options).unwrap().verdict;
             let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at } = verdict else {
                 // Equal exactly where the rounded neurons are dead on the box.
                 assert!(matches!(verdict, Verdict::Equivalent { .. }), "{seed}");
@@ -225,8 +289,8 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
             assert!(&bound * &Rational::from(1024) <= size, "{seed}");
             let x = differ_at.unwrap().x;
             assert_ne!(a.evaluate_exact(&x).unwrap(), b.evaluate_exact(&x).unwrap());
-            let exact = EquivalenceOptions { exact: true, ..options.clone() };
-            let verdict = decide(&a, &b, &domain, &exact, &|_| ()).unwrap().verdict;
+            let exact = options.clone().exact(true);
+            let verdict = decide(&a, &b, &domain, &exact).unwrap().verdict;
             assert!(matches!(verdict, Verdict::Different { .. }), "{seed}");
             // A real change is no rounding.
             let output = b.hidden_depth();
@@ -234,7 +298,7 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
                 (l, 4) if l == output => &x + &common::r("1/100"),
                 _ => x,
             });
-            let verdict = decide(&a, &single(&changed), &domain, &options, &|_| ()).unwrap().verdict;
+            let verdict = decide(&a, &single(&changed), &domain, &options).unwrap().verdict;
             assert!(!matches!(verdict, Verdict::EquivalentUpToRounding { .. }), "{seed}");
         }
     }

@@ -24,13 +24,9 @@ fn no_wrong_network_is_called_verified() {
         }
         verified += 1;
         let domain = Domain::from_bounds(&vec![options.domain; truth.input_width()]).unwrap();
-        let asked = EquivalenceOptions {
-            tolerance: Some(1e-6),
-            precision: f64::EPSILON,
-            deadline: Deadline::after(Some(Duration::from_secs(5))),
-            ..EquivalenceOptions::default()
-        };
-        let decision = decide(&truth, found.network.as_ref().unwrap(), &domain, &asked, &|_| {}).unwrap();
+        let asked =
+            EquivalenceOptions::new().tolerance(1e-6).deadline(Deadline::after(Some(Duration::from_secs(5))));
+        let decision = decide(&truth, found.network.as_ref().unwrap(), &domain, &asked).unwrap();
         if let equivalence::Verdict::Different { x, a, b, .. } = decision.verdict {
             // Rounded parameters always differ somewhere; what counts is by how much.
             let apart = a.iter().zip(&b).map(|(a, b)| (a.to_f64() - b.to_f64()).abs()).fold(0.0, f64::max);

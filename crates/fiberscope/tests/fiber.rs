@@ -285,8 +285,7 @@ fn samples_of_bottleneck_fibers_are_equivalent() {
                 &given,
                 &point.network,
                 &compared_on(point.exact, given.input_width()),
-                &EquivalenceOptions { exact: point.exact, precision: f64::EPSILON, ..Default::default() },
-                &|_| {},
+                &EquivalenceOptions::new().exact(point.exact),
             )
             .unwrap();
             match decision.verdict {
@@ -518,9 +517,9 @@ fn rounded_samples_are_equivalent_up_to_rounding() {
     let mut rng = common::rng(13);
     for _ in 0..5 {
         let point = sampler.sample(&mut rng).unwrap();
-        let options = EquivalenceOptions { precision: f64::EPSILON, ..Default::default() };
+        let options = EquivalenceOptions::new();
         let domain = compared_on(point.exact, 4);
-        let decision = decide(&network, &point.network, &domain, &options, &|_| {}).unwrap();
+        let decision = decide(&network, &point.network, &domain, &options).unwrap();
         match decision.verdict {
             Verdict::Equivalent { .. } => {}
             Verdict::EquivalentUpToRounding { agreement, .. } => {

@@ -18,8 +18,8 @@ const PAIRS: u64 = 150;
 
 fn exactly(a: &Network, b: &Network, domain: &Domain) -> Decision {
     // The procedures are tested, not the luck of a few points.
-    let options = EquivalenceOptions { exact: true, without_points: true, ..EquivalenceOptions::default() };
-    decide(a, b, domain, &options, &|_| ()).unwrap()
+    let options = EquivalenceOptions::new().exact(true).without(Method::Evaluation);
+    decide(a, b, domain, &options).unwrap()
 }
 
 /// Decides the pair and checks the verdict, its certificate, and the witness.

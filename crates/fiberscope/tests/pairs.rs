@@ -14,8 +14,8 @@ fn network(file: &str) -> Network {
 }
 
 fn decided(a: &Network, b: &Network, domain: &Domain) -> Decision {
-    let options = EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
-    decide(a, b, domain, &options, &|_| ()).unwrap()
+    let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
+    decide(a, b, domain, &options).unwrap()
 }
 
 const DATA: &str = "tests/data/networks";

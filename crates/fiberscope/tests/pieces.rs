@@ -214,8 +214,8 @@ fn grouped(pieces: Vec<(Vec<usize>, Expected)>) -> BTreeMap<Vec<usize>, Vec<Expe
 fn proved_equal(a: &ExactNetwork, b: &ExactNetwork) -> bool {
     let [(a, exact_a), (b, exact_b)] = [a, b].map(|network| network.to_f64().unwrap());
     assert!(exact_a && exact_b);
-    let options = EquivalenceOptions { exact: true, ..Default::default() };
-    let decision = decide(&a, &b, &Domain::Space, &options, &|_| {}).unwrap();
+    let options = EquivalenceOptions::new().exact(true);
+    let decision = decide(&a, &b, &Domain::Space, &options).unwrap();
     matches!(decision.verdict, Verdict::Equivalent { .. })
 }
 

@@ -130,8 +130,8 @@ fn the_decision_procedure_agrees_with_the_reduction() {
     for (seed, network, domain, _) in networks(120) {
         let options = ReduceOptions::default();
         let small = reduce_in_doubles(&network, &domain, &options, false, &Deadline::NEVER).unwrap();
-        let exactly = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
-        let decision = decide(&network, &small.network, &domain, &exactly, &|_| ()).unwrap();
+        let exactly = EquivalenceOptions::new().exact(true);
+        let decision = decide(&network, &small.network, &domain, &exactly).unwrap();
         assert!(matches!(decision.verdict, Verdict::Equivalent { .. }), "seed {seed}: {decision:?}");
     }
 }
@@ -153,9 +153,9 @@ fn equal_fingerprints_are_equal_functions() {
         });
         let network = Network::new(layers.collect()).unwrap();
         let found = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
-        let options = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
+        let options = EquivalenceOptions::new().exact(true);
         if let Some(other) = seen.get(&found.fingerprint) {
-            let decision = decide(&network, other, &Domain::Space, &options, &|_| ()).unwrap();
+            let decision = decide(&network, other, &Domain::Space, &options).unwrap();
             assert!(matches!(decision.verdict, Verdict::Equivalent { .. }), "seed {seed}");
             pairs += 1;
         }
@@ -183,11 +183,11 @@ fn functions_of_one_variable_are_complete() {
         assert!(found.class.is_complete(), "{:?}", found.class);
         made.push((network, found.fingerprint));
     }
-    let options = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions::new().exact(true);
     let mut equal = 0;
     for (i, (a, of_a)) in made.iter().enumerate() {
         for (b, of_b) in &made[..i] {
-            let decision = decide(a, b, &Domain::Space, &options, &|_| ()).unwrap();
+            let decision = decide(a, b, &Domain::Space, &options).unwrap();
             let same = matches!(decision.verdict, Verdict::Equivalent { .. });
             assert_eq!(same, of_a == of_b, "{a:?} {b:?}");
             equal += usize::from(same);

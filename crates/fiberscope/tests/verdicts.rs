@@ -22,7 +22,7 @@ fn unit(inputs: usize) -> Domain {
 }
 
 fn asked(a: &Network, b: &Network, domain: &Domain, options: &EquivalenceOptions) -> Decision {
-    let decision = decide(a, b, domain, options, &|_| ()).unwrap();
+    let decision = decide(a, b, domain, options).unwrap();
     let certificate = match &decision.verdict {
         Verdict::Equivalent { certificate }
         | Verdict::EquivalentUpToRounding { certificate, .. }
@@ -34,8 +34,8 @@ fn asked(a: &Network, b: &Network, domain: &Domain, options: &EquivalenceOptions
     decision
 }
 
-fn in_doubles() -> EquivalenceOptions {
-    EquivalenceOptions { precision: f64::EPSILON, ..EquivalenceOptions::default() }
+fn in_doubles() -> EquivalenceOptions<'static> {
+    EquivalenceOptions::new()
 }
 
 fn largest(a: &Network, b: &Network, x: &[Rational]) -> Rational {
@@ -49,7 +49,7 @@ fn a_bump_outside_an_imagined_box_is_a_difference() {
     let bumpy = network(&[(&[&[1.0], &[1.0]], &[0.0, -2.0]), (&[&[1.0, 1000.0]], &[0.0])]);
     let flat = network(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]);
     for without_points in [false, true] {
-        let options = EquivalenceOptions { without_points, ..in_doubles() };
+        let options = if without_points { in_doubles().without(Method::Evaluation) } else { in_doubles() };
         for (a, b) in [(&bumpy, &flat), (&flat, &bumpy)] {
             let everywhere = asked(a, b, &Domain::Space, &options).verdict;
             assert!(matches!(everywhere, Verdict::Different { .. }), "{everywhere:?}");
@@ -80,7 +80,7 @@ fn a_bound_as_large_as_the_outputs_is_no_rounding() {
 #[test]
 fn a_tolerance_around_zero() {
     let constant = |y: f64| network(&[(&[&[0.0]], &[y])]);
-    let options = EquivalenceOptions { tolerance: Some(1.0), ..in_doubles() };
+    let options = in_doubles().tolerance(1.0);
     let verdict = asked(&constant(0.0), &constant(0.25), &unit(1), &options).verdict;
     let Verdict::EquivalentUpToRounding { agreement, .. } = verdict else { panic!("{verdict:?}") };
     assert_eq!(agreement.bound(), Some(&Rational::dyadic(1, -2)));
@@ -91,7 +91,7 @@ fn a_tolerance_around_zero() {
 fn a_tolerance_is_a_question_about_that_number() {
     let a = network(&[(&[&[1.0], &[-1.0]], &[0.5, 0.25]), (&[&[1.0, 2.0]], &[0.0])]);
     let b = network(&[(&[&[1.0], &[-1.0]], &[0.5, 0.25]), (&[&[1.0, 2.0]], &[0.25])]);
-    let within = |tolerance: f64| EquivalenceOptions { tolerance: Some(tolerance), ..in_doubles() };
+    let within = |tolerance: f64| in_doubles().tolerance(tolerance);
     let (at, below, above) = (0.25, 0.25f64.next_down(), 0.25f64.next_up());
     for tolerance in [at, above, 100.0] {
         let verdict = asked(&a, &b, &unit(1), &within(tolerance)).verdict;
@@ -117,7 +117,7 @@ fn a_tolerance_is_a_question_about_that_number() {
         assert!(matches!(asked(&a, &a, equal, &within(1e-300)).verdict, Verdict::Equivalent { .. }));
     }
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = decide(&a, &b, &unit(1), &within(wrong), &|_| ()).unwrap_err().to_string();
+        let refused = decide(&a, &b, &unit(1), &within(wrong)).unwrap_err().to_string();
         assert!(refused.contains("expected a positive number"), "{refused}");
     }
 }
@@ -127,7 +127,7 @@ fn a_tolerance_is_a_question_about_that_number() {
 fn slopes_that_differ_exceed_every_tolerance_far_out() {
     let a = network(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]);
     let b = network(&[(&[&[1.0]], &[0.0]), (&[&[1.0 + 2f64.powi(-20)]], &[0.0])]);
-    let within = |tolerance: f64| EquivalenceOptions { tolerance: Some(tolerance), ..in_doubles() };
+    let within = |tolerance: f64| in_doubles().tolerance(tolerance);
     for tolerance in [1e-9, 1.0, 1e12] {
         let verdict = asked(&a, &b, &Domain::Space, &within(tolerance)).verdict;
         let Verdict::Different { x, .. } = verdict else { panic!("{tolerance}: {verdict:?}") };
@@ -150,7 +150,7 @@ fn the_points_of_the_data_are_looked_at() {
     };
     let (flat, bumpy) = (bump(-1.0), bump(1e-12));
     let data = vec![vec![Rational::from_f64(place).unwrap()]];
-    let options = EquivalenceOptions { data, ..in_doubles() };
+    let options = in_doubles().data(data);
     let decision = asked(&flat, &bumpy, &unit(1), &options);
     assert_eq!(decision.method, Method::Evaluation);
     assert!(matches!(decision.verdict, Verdict::Different { .. }));
@@ -245,7 +245,7 @@ fn points(rng: &mut ChaCha8Rng, inputs: usize, domain: &Domain) -> Vec<Vec<Ratio
 
 #[test]
 fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
-    let options = EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
     let (mut parameters, mut outputs, mut different, mut worst) = (0, 0, 0, 0.0f64);
     for seed in 0..60u64 {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
@@ -314,7 +314,7 @@ fn sums_do_not_hide_a_difference() {
         (&[&[-1024.0, 0.25]], &[-98.0]),
         (&[&[-0.4609375]], &[0.625]),
     ]);
-    let options = EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
     let verdict = asked(&a, &b, &Domain::Space, &options).verdict;
     assert!(matches!(verdict, Verdict::Different { .. }), "{verdict:?}");
 }

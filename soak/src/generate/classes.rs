@@ -4,7 +4,7 @@ use fiberscope_core::{Domain, Interval, Rational};
 use rand::RngExt;
 
 use super::maker::{Maker, Style, exact};
-use super::{Known, Pair, bumps, compiled, hidden};
+use super::{Known, Pair, bumps, compiled, hidden, look};
 use crate::draft::Draft;
 
 /// A class of pairs.
@@ -43,13 +43,6 @@ pub const CLASSES: &[Class] = &[
     class("stable on a box", 6, stable),
     class("unrelated", 4, unrelated),
 ];
-
-/// Looks for a point where the networks differ, at several distances.
-pub fn look(maker: &mut Maker, a: &Draft, b: &Draft, sizes: &[i64]) -> Known {
-    let differ = |x: &Vec<Rational>| a.value(x) != b.value(x);
-    let points = (0..24).map(|i| maker.point(a.inputs(), sizes[i % sizes.len()]));
-    points.into_iter().find(differ).map_or(Known::Open, Known::Different)
-}
 
 fn relabelled(maker: &mut Maker) -> Option<Pair> {
     let a = maker.any();

@@ -214,6 +214,6 @@ pub fn compiled(maker: &mut Maker, same: bool) -> Option<Pair> {
     if maker.percent(40) {
         maker.disguise(&mut b);
     }
-    let known = if same { Known::Equal } else { super::classes::look(maker, &a, &b, &[1, 4]) };
+    let known = if same { Known::Equal } else { super::look(maker, &a, &b, &[1, 4]) };
     Some(Pair::new(a, b, known))
 }

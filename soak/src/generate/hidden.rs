@@ -72,7 +72,7 @@ pub fn translate_too_far(maker: &mut Maker) -> Option<Pair> {
     let t = &least(&a, k) - &by;
     let mut b = translated(&a, k, &t);
     finish(maker, &mut b);
-    let known = super::classes::look(maker, &a, &b, &[1, 4, 64, 1 << 12]);
+    let known = super::look(maker, &a, &b, &[1, 4, 64, 1 << 12]);
     let mut pair = Pair::new(a, b, known);
     // What is left at the next biases may be a few units in the last place.
     pair.close = by < Rational::dyadic(1, -6);
@@ -110,7 +110,7 @@ pub fn flip(maker: &mut Maker, right: bool) -> Option<Pair> {
         }
     }
     finish(maker, &mut b);
-    let known = if right { Known::Equal } else { super::classes::look(maker, &a, &b, &[1, 4, 64, 1 << 12]) };
+    let known = if right { Known::Equal } else { super::look(maker, &a, &b, &[1, 4, 64, 1 << 12]) };
     Some(Pair::new(a, b, known))
 }
 

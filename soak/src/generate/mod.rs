@@ -104,6 +104,13 @@ pub fn case(maker: &mut Maker) -> Option<Case> {
     Some(Case { class: class.name, networks, pair, domain, single })
 }
 
+/// Looks for a point where the networks differ, at several distances.
+fn look(maker: &mut Maker, a: &Draft, b: &Draft, sizes: &[i64]) -> Known {
+    let differ = |x: &Vec<Rational>| a.value(x) != b.value(x);
+    let points = (0..24).map(|i| maker.point(a.inputs(), sizes[i % sizes.len()]));
+    points.into_iter().find(differ).map_or(Known::Open, Known::Different)
+}
+
 fn is_single(network: &Network) -> bool {
     let single = |x: &f64| f64::from(*x as f32) == *x;
     network.layers().iter().all(|l| l.weight().entries().iter().chain(l.bias()).all(single))

@@ -283,9 +283,8 @@ fn state(bytes: &[u8], laws: bool) -> Reading {
                 &limits,
                 &|_| (),
             );
-            let options =
-                EquivalenceOptions { exact: true, deadline, resume: Some(found), ..Default::default() };
-            let _ = decide(&search.a, &search.b, &Domain::Space, &options, &|_| ());
+            let options = EquivalenceOptions::new().exact(true).deadline(deadline).resume(found);
+            let _ = decide(&search.a, &search.b, &Domain::Space, &options);
         }
     }
     Reading::Accepted(1)

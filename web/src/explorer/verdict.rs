@@ -22,12 +22,8 @@ pub fn verdict(request: &Request) -> Result<Value, String> {
     }
     let seconds: f64 = request.optional("seconds")?.unwrap_or(2.0);
     let time = Duration::try_from_secs_f64(seconds).map_err(|_| "\"seconds\": expected a positive number")?;
-    let options = EquivalenceOptions {
-        precision: 2f64.powi(-52),
-        deadline: Deadline::after(Some(time)),
-        ..EquivalenceOptions::default()
-    };
-    let decision = decide(&a, &b, &domain, &options, &|_| ()).map_err(|error| error.to_string())?;
+    let options = EquivalenceOptions::new().deadline(Deadline::after(Some(time)));
+    let decision = decide(&a, &b, &domain, &options).map_err(|error| error.to_string())?;
     let numbers = |xs: &[Rational]| -> Vec<f64> { xs.iter().map(Rational::to_f64).collect() };
     Ok(match &decision.verdict {
         Verdict::Equivalent { certificate } => {

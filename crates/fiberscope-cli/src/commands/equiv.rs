@@ -24,14 +24,16 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
         Some(path) => data_points(&load_data(path)?.points, a.network.input_width())
             .with_context(|| path.display().to_string())?,
     };
-    let options = EquivalenceOptions {
-        exact: args.exact,
-        tolerance: args.tolerance,
-        precision: a.precision.min(b.precision).epsilon(),
-        data,
-        deadline: global.deadline(),
-        seed: global.seed,
-        ..EquivalenceOptions::default()
+    let options = EquivalenceOptions::new()
+        .exact(args.exact)
+        .tolerance(args.tolerance)
+        .precision(a.precision.min(b.precision).epsilon())
+        .data(data)
+        .deadline(global.deadline())
+        .seed(global.seed);
+    let options = match args.method.is_empty() {
+        true => options,
+        false => options.only(args.method.iter().copied()),
     };
     let shown: &Output = output;
     let networks = (&a.network, &b.network);

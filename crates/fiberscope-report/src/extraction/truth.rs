@@ -55,14 +55,11 @@ fn on_domain(
     // Parameters with the error of many answers are still equal up to rounding.
     let size = options.domain.0.abs().max(options.domain.1.abs());
     let tolerance = 1e-6f64.max(1e6 * extraction.noise * (1.0 + size));
-    let asked = EquivalenceOptions {
-        tolerance: Some(tolerance),
-        precision: f64::EPSILON,
-        deadline: options.deadline.at_most(LONGEST),
-        seed: options.seed,
-        ..EquivalenceOptions::default()
-    };
-    let decision = decide(truth, found, &domain, &asked, &|_| {}).ok()?;
+    let asked = EquivalenceOptions::new()
+        .tolerance(tolerance)
+        .deadline(options.deadline.at_most(LONGEST))
+        .seed(options.seed);
+    let decision = decide(truth, found, &domain, &asked).ok()?;
     let bound = match &decision.verdict {
         Verdict::Equivalent { .. } => Some(0.0),
         Verdict::EquivalentUpToRounding { agreement, .. } => agreement.bound().map(decimal::upper_f64),

@@ -152,13 +152,8 @@ impl Comparison {
 
     /// Compares a point with the given network.
     pub fn add(&mut self, subject: &Subject, network: &Network) -> Result<(), EquivalenceError> {
-        let options = EquivalenceOptions {
-            precision: f64::EPSILON,
-            deadline: subject.deadline.clone(),
-            seed: subject.seed,
-            ..EquivalenceOptions::default()
-        };
-        let decision = decide(&subject.network, network, &subject.domain(), &options, &|_| {})?;
+        let options = EquivalenceOptions::new().deadline(subject.deadline.clone()).seed(subject.seed);
+        let decision = decide(&subject.network, network, &subject.domain(), &options)?;
         match decision.verdict {
             Verdict::Equivalent { .. } => self.exact += 1,
             Verdict::EquivalentUpToRounding { .. } | Verdict::Different { .. } => {
@@ -180,7 +175,7 @@ impl Comparison {
         let bounds: Vec<_> =
             sides.iter().map(|side| (if side.lower.is_some() { 0.0 } else { -1.0 }, 1.0)).collect();
         let domain = Domain::from_bounds(&bounds).unwrap_or(Domain::Space);
-        match decide(&subject.network, network, &domain, options, &|_| {})?.verdict {
+        match decide(&subject.network, network, &domain, options)?.verdict {
             Verdict::Equivalent { .. } => self.rounded += 1,
             Verdict::EquivalentUpToRounding { agreement, .. } => {
                 self.rounded += 1;

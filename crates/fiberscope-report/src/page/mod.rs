@@ -14,12 +14,14 @@
 //! assert!(html.starts_with("<!DOCTYPE html>"));
 //! ```
 
+mod badge;
 mod section;
 mod table;
 
 use std::collections::BTreeSet;
 
-pub use section::{Badge, Figure, Section};
+pub use badge::Badge;
+pub use section::{Figure, Section};
 pub use table::{Cell, Table};
 
 use crate::draw::markup::Element;

@@ -1,6 +1,6 @@
 //! Tables.
 
-use super::Badge;
+use super::badge::Badge;
 use crate::draw::markup::Element;
 
 /// A table; the first cell of every row is the row's heading.

@@ -7,9 +7,10 @@ use std::path::Path;
 use crate::page::{Cell, Page, Section, Table};
 use fiberscope::anatomy::examine_until;
 use fiberscope::dimension::DimensionOptions;
+use fiberscope::equivalence::regions::SearchProgress;
 use fiberscope::equivalence::{EquivalenceOptions, decide};
 use fiberscope::fiber::Ground;
-use fiberscope::limit::{Deadline, LimitReached};
+use fiberscope::limit::{Deadline, LimitReached, Progress};
 use fiberscope_core::{Domain, Network};
 use fiberscope_io::{Precision, json as network_json};
 use serde_json::{Value, json};
@@ -194,15 +195,15 @@ impl Draft<'_> {
     fn compare(&mut self, b: Named) -> anyhow::Result<&'static str> {
         let a = self.question.a;
         let (domain, say, names) = (self.question.domain, self.say, (a.name, b.name));
-        let options = EquivalenceOptions {
-            precision: a.precision.min(b.precision).epsilon(),
-            deadline: self.question.deadline.clone(),
-            seed: self.question.seed,
-            ..EquivalenceOptions::default()
+        let progress = |now: SearchProgress| {
+            say(&format!("searched {:.2} % of the joint regions", 100.0 * now.explored));
         };
-        let decision = decide(a.network, b.network, domain, &options, &|progress| {
-            say(&format!("searched {:.2} % of the joint regions", 100.0 * progress.explored));
-        })?;
+        let options = EquivalenceOptions::new()
+            .precision(a.precision.min(b.precision).epsilon())
+            .deadline(self.question.deadline.clone())
+            .seed(self.question.seed)
+            .progress(Progress::to(&progress));
+        let decision = decide(a.network, b.network, domain, &options)?;
         let verdict = equivalence::name(&decision.verdict);
         self.note(&format!("verdict on {} and {}: {}", names.0, names.1, verdict.replace('_', " ")));
         self.change(|page| page.section(equivalence::section(&decision, domain)));

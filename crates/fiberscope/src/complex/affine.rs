@@ -15,9 +15,7 @@
 
 use fiberscope_core::{two_product, two_sum};
 
-use super::flat::{FlatLayer, bits_of};
-use super::rows::LANES;
-use super::vertex::{SAFE, TINY};
+use super::flat::{FlatLayer, LANES, SAFE, TINY, bits_of};
 
 /// The precision of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! have the same face sign vector. Sign vectors are looked up by a hash that is a sum, a term for every positive neuron and for every zero, so that leaving a zero changes it by a number that depends on the hyperplane
 //! only; a match is compared sign by sign, so that nothing depends on the hash.
 
-use super::flat::{FlatLayer, FlatNetwork};
-use super::skeleton::{Edge, Stop, Work};
+use super::flat::FlatNetwork;
+use super::skeleton::Stop;
 
 /// Marks a place of the table whose face has both its vertices.
 const PAIRED: u32 = 1 << 31;
@@ -14,20 +14,20 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 pub(crate) struct Faces {
     /// How the key changes when a hyperplane is left on its negative and on its positive side.
-    leave: Vec<[u64; 2]>,
+    pub leave: Vec<[u64; 2]>,
     /// What the bits of the lower and the upper half of every word count.
-    weights: Vec<[u64; 2]>,
+    pub weights: Vec<[u64; 2]>,
     /// The part of the finished layers, per vertex.
-    hash: Vec<u64>,
+    pub hash: Vec<u64>,
     /// The keys of the faces around all new vertices, and their corners there.
-    keys: Vec<u64>,
-    codes: Vec<u32>,
+    pub keys: Vec<u64>,
+    pub codes: Vec<u32>,
     /// The words of signs of the new vertices, of the neurons so far.
-    words: Vec<u64>,
+    pub words: Vec<u64>,
     /// Per place a part of the key, and the number of the entry plus one.
     table: Vec<(u32, u32)>,
     /// Entries that share a key.
-    pairs: Vec<[u32; 2]>,
+    pub pairs: Vec<[u32; 2]>,
 }
 
 impl Faces {
@@ -66,7 +66,7 @@ impl Faces {
     }
 
     /// Lists the pairs of entries with the same key; fails if an entry has no partner, or more than one.
-    fn pair(&mut self) -> Result<(), Stop> {
+    pub fn pair(&mut self) -> Result<(), Stop> {
         let entries = self.keys.len();
         let bits = entries.next_power_of_two().trailing_zeros().max(1);
         let mask = (1usize << bits) - 1;
@@ -103,7 +103,7 @@ impl Faces {
 
 /// What the bits of a word count.
 #[inline]
-fn count([low, high]: [u64; 2], signs: u64) -> u64 {
+pub(crate) fn count([low, high]: [u64; 2], signs: u64) -> u64 {
     low.wrapping_mul(signs & 0xffff_ffff).wrapping_add(high.wrapping_mul(signs >> 32))
 }
 
@@ -117,106 +117,24 @@ fn scramble(number: u64) -> u64 {
 
 /// A vertex of a face, with the place of the hyperplane that the face leaves there, and the side.
 #[derive(Clone, Copy)]
-struct Corner {
-    vertex: usize,
-    slot: usize,
-    side: usize,
+pub(crate) struct Corner {
+    pub vertex: usize,
+    pub slot: usize,
+    pub side: usize,
 }
 
 impl Corner {
     /// The most vertices that a code can tell apart.
-    const MOST: usize = 1 << 26;
+    pub const MOST: usize = 1 << 26;
 
     /// A corner in one number; there are fewer than 32 hyperplanes at a vertex.
-    fn code(vertex: usize, slot: usize, side: usize) -> u32 {
+    pub fn code(vertex: usize, slot: usize, side: usize) -> u32 {
         (vertex << 6 | slot << 1 | side) as u32
     }
 
-    fn of(code: u32) -> Self {
+    /// The corner of a code.
+    pub fn of(code: u32) -> Self {
         let code = code as usize;
         Corner { vertex: code >> 6, slot: code >> 1 & 31, side: code & 1 }
-    }
-}
-
-impl Work<'_> {
-    /// Joins the vertices from `first` on, which lie on neuron `k` of the layer, in every two-dimensional face that has two of them.
-    pub(super) fn join_faces(&mut self, layer: &FlatLayer, k: usize, first: usize) -> Result<(), Stop> {
-        let count = self.skeleton.len() - first;
-        if count >= Corner::MOST {
-            return Err(Stop::Irregular);
-        }
-        self.face_keys(layer, k, first);
-        self.faces.pair()?;
-        let d = self.skeleton.dimension;
-        let words = layer.word + k / 64 + 1;
-        for i in 0..self.faces.pairs.len() {
-            let [a, b] = self.faces.pairs[i].map(|entry| Corner::of(self.faces.codes[entry as usize]));
-            let [h, g] = [a, b].map(|c| self.skeleton.zeros[(first + c.vertex) * d + c.slot]);
-            if !self.is_same_face(words, first, [(a, h), (b, g)]) {
-                return Err(Stop::Irregular);
-            }
-            let left = [2 * h + a.side as u32, 2 * g + b.side as u32];
-            let ends = [a, b].map(|c| first + c.vertex);
-            let low = usize::from(!self.rises(ends[0], ends[1]));
-            let order = [low, 1 - low];
-            self.new_edge(Edge { ends: order.map(|i| ends[i] as u32), left: order.map(|i| left[i]) });
-            self.skeleton.up[ends[low] * d + [a, b][low].slot] += 1;
-        }
-        Ok(())
-    }
-
-    /// The keys of the faces around the vertices from `first` on: all choices of a hyperplane but the last, and of a side.
-    fn face_keys(&mut self, layer: &FlatLayer, k: usize, first: usize) {
-        let (d, neurons) = (self.skeleton.dimension, self.network.neurons);
-        let (own, part) = (layer.words(), k / 64);
-        let Faces { leave, weights, hash, keys, codes, words, .. } = &mut self.faces;
-        keys.clear();
-        codes.clear();
-        words.clear();
-        for (v, &finished) in hash.iter().enumerate().skip(first) {
-            words.extend_from_slice(&self.skeleton.signs_of(v)[..layer.word]);
-            let start = words.len();
-            words.extend(self.signs[v * own..v * own + part + 1].iter().map(|signs| signs.positive));
-            words[start + part] &= (1 << (k % 64)) - 1;
-            let current = words[start..].iter().zip(&weights[layer.word..]);
-            let mut base =
-                current.fold(finished, |sum, (&signs, &weights)| sum.wrapping_add(count(weights, signs)));
-            let zeros = &self.skeleton.zeros[v * d..v * d + d - 1];
-            for &h in zeros {
-                base = base.wrapping_sub(leave[h as usize][0]);
-            }
-            for (slot, &h) in zeros.iter().enumerate() {
-                let sides = if (h as usize) < neurons { 2 } else { 1 };
-                for (side, change) in leave[h as usize].iter().enumerate().take(sides) {
-                    keys.push(base.wrapping_add(*change));
-                    codes.push(Corner::code(v - first, slot, side));
-                }
-            }
-        }
-    }
-
-    /// Compares the signs of two faces, given by corners and the hyperplanes they leave.
-    #[inline]
-    fn is_same_face(&self, words: usize, first: usize, corners: [(Corner, u32); 2]) -> bool {
-        let d = self.skeleton.dimension;
-        // A corner lacks the bit of the hyperplane that it lies on and the face leaves on its positive side.
-        let missing = corners.map(|(c, h)| match c.side {
-            1 => self.network.place(h as usize),
-            _ => (0, 0),
-        });
-        let [v, w] = corners.map(|(c, _)| &self.faces.words[c.vertex * words..(c.vertex + 1) * words]);
-        let mut differing = 0;
-        for (word, (v, w)) in v.iter().zip(w).enumerate() {
-            let bits = missing.map(|(at, bit)| if at == word { bit } else { 0 });
-            differing |= (v | bits[0]) ^ (w | bits[1]);
-        }
-        // The hyperplanes are in the same order everywhere.
-        let [(a, _), (b, _)] = corners;
-        let [v, w] = [a, b].map(|c| &self.skeleton.zeros[(first + c.vertex) * d..][..d]);
-        let mut others = 0;
-        for i in 0..d.saturating_sub(2) {
-            others |= v[i + usize::from(i >= a.slot)] ^ w[i + usize::from(i >= b.slot)];
-        }
-        differing == 0 && others == 0
     }
 }

@@ -12,7 +12,13 @@ use fiberscope_core::{Activation, Layer, Network};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-use super::rows::LANES;
+/// Numbers that are worked on together.
+pub(crate) const LANES: usize = 8;
+
+/// Room for the rounding of the bounds themselves.
+pub(crate) const SAFE: f64 = 1.0 + 1e-9;
+/// Added to bounds, for underflow.
+pub(crate) const TINY: f64 = 1e-290;
 
 /// The places of the ones in a word.
 #[inline(always)]

@@ -17,11 +17,11 @@ use fiberscope_core::{Domain, Layer, Matrix, Network, Rational, Scalar};
 use super::ComplexError;
 use super::affine::Precision;
 use super::count::SideKind;
-use super::flat::{Bounded, FlatNetwork};
+use super::errors::sure_sign;
+use super::flat::{Bounded, FlatNetwork, SAFE};
 use super::newton::{Incidence, Newton};
 use super::oracle::Oracle;
 use super::skeleton::Skeleton;
-use super::vertex::{SAFE, sure_sign};
 
 /// A network on a bounded box.
 pub(crate) struct Frame {

@@ -12,9 +12,8 @@
 //! `z_j(v)` to about the square of these errors.
 
 use super::affine::{Columns, Inputs, Precision};
-use super::flat::FlatNetwork;
+use super::flat::{FlatNetwork, SAFE, TINY};
 use super::rows::largest;
-use super::vertex::{SAFE, TINY};
 
 /// What is known of a vertex without coordinates.
 pub(crate) struct Incidence<'a> {
@@ -224,7 +223,8 @@ mod tests {
 
     use super::super::frame::Frame;
     use super::super::oracle::apply;
-    use super::super::skeleton::{Room, Skeleton, subdivide};
+    use super::super::skeleton::Skeleton;
+    use super::super::subdivide::{Room, subdivide};
     use super::*;
 
     /// As deep as bounds by norms would be useless: `scale` is the standard deviation of a weight times the root of the fan-in.

@@ -8,8 +8,9 @@ use super::count::CellCounts;
 use super::frame::Frame;
 use super::lattice::{Lattice, LatticeCell};
 use super::listing::list_cells;
-use super::skeleton::{Room, Stop, subdivide};
+use super::skeleton::Stop;
 use super::stream::{ComplexLimits, Method};
+use super::subdivide::{Room, subdivide};
 use super::{ComplexError, CountProgress};
 
 /// The canonical polyhedral complex of a network on a domain, all cells listed.

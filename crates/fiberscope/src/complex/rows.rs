@@ -2,7 +2,7 @@
 //!
 //! In the last layer nobody asks for neurons that are done: the row of a vertex on neuron `k` begins with `k`. Most vertices are on late neurons, so this saves most of the memory.
 
-use super::flat::FlatLayer;
+use super::flat::{FlatLayer, LANES};
 
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -83,9 +83,6 @@ impl Rows {
         interpolate(new, &old[other], t)
     }
 }
-
-/// Numbers that are worked on together.
-pub(crate) const LANES: usize = 8;
 
 #[inline(always)]
 pub(crate) fn larger(m: f64, x: f64) -> f64 {

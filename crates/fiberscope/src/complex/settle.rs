@@ -5,12 +5,13 @@
 use fiberscope_core::Rational;
 
 use super::affine::Precision;
+use super::errors::sure_sign;
 use super::flat::{FlatNetwork, bits_of};
 use super::newton::Incidence;
 use super::oracle::apply;
 use super::rows::{Rows, largest};
-use super::skeleton::{Stop, Work};
-use super::vertex::{coefficient, sure_sign};
+use super::skeleton::Stop;
+use super::work::{Work, coefficient};
 
 /// The most steps to a vertex; one is enough for a point that is close.
 const STEPS: usize = 3;

@@ -15,7 +15,8 @@ use super::count::{CellCounts, Tally, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
 use super::oracle::Oracle;
-use super::skeleton::{Room, Skeleton, Stop, subdivide};
+use super::skeleton::{Skeleton, Stop};
+use super::subdivide::{Room, subdivide};
 use super::tile::{Tile, is_box};
 use crate::limit::Deadline;
 

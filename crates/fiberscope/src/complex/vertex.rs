@@ -1,13 +1,7 @@
 //! New vertices of a subdivision, with bounds on all errors.
 //!
 //! For every vertex `v` the point `x~` is within `distance` of the exact vertex, and the values `z~_j` of the neurons of the current layer are within `E` of
-//! those at the exact vertex. With row-sum norms, `u = 2^-53`, `n` inputs and `A` the largest activation,
-//!
-//! ```text
-//! E_{l+1} = |W_{l+1}| E_l + 2 (n + 3) u (|W_{l+1}| A + |b_{l+1}|)
-//! ```
-//!
-//! on the way to the next layer: the rectifier enlarges no error, and a neuron that is off or zero at the vertex has none, so that in deep layers the norm is taken of the columns of the others. Neuron `k` cuts the edge from `a` to `b`, on which the layer is affine, at `t = z_k(a) / (z_k(a) - z_k(b))`. If the values are off by `E_a` and `E_b`, then `t` is off by at most
+//! those at the exact vertex ([`super::errors`] follows `E` from layer to layer). Neuron `k` cuts the edge from `a` to `b`, on which the layer is affine, at `t = z_k(a) / (z_k(a) - z_k(b))`. If the values are off by `E_a` and `E_b`, then `t` is off by at most
 //!
 //! ```text
 //! dt = ((1 - t) E_a + t E_b) / (|z_k(a) - z_k(b)| - E_a - E_b) + 4 u,
@@ -16,150 +10,11 @@
 //! and a value at the new vertex by at most `(1 - t) E_a + t E_b + dt (E_a + E_b + |z~(b) - z~(a)|)` and the rounding of the interpolation; likewise the point. A sign is certain if the value exceeds its
 //! error; [`super::settle`] looks at the others.
 
-use super::flat::{FlatLayer, bits_of};
-use super::rows::{Rows, larger, largest};
-use super::skeleton::{Signs, Skeleton, Stop, Work};
-
-/// Room for the rounding of the bounds themselves.
-pub(crate) const SAFE: f64 = 1.0 + 1e-9;
-/// Added to bounds, for underflow.
-pub(crate) const TINY: f64 = 1e-290;
-
-/// The errors of the next layer's values from those of its inputs `a`.
-pub(crate) fn layer_errors(layer: &FlatLayer, a: &[f64], error: &mut [f64]) {
-    pulp::Arch::new().dispatch(LayerErrors { layer, a, norms: &[layer.norm], error });
-}
-
-/// [`layer_errors`] where only neurons that are on count in the norm, which a product of matrices finds; worth its time in deep layers.
-pub(crate) fn deep_errors(
-    layer: &FlatLayer,
-    below: &FlatLayer,
-    a: &[f64],
-    skeleton: &Skeleton,
-    error: &mut [f64],
-) {
-    let sizes: Vec<f64> = layer.weight.iter().map(|w| w.abs()).collect();
-    let (mut on, mut sums, mut norms) = (Vec::new(), Vec::new(), Vec::new());
-    for (block, (a, error)) in a.chunks(BLOCK * layer.inputs).zip(error.chunks_mut(BLOCK)).enumerate() {
-        on.clear();
-        for (i, a) in a.chunks_exact(layer.inputs).enumerate() {
-            let signs = &skeleton.signs_of(block * BLOCK + i)[below.word..];
-            let is_on = |(unit, a): (usize, &f64)| {
-                let is_positive = !below.relu || signs[unit / 64] >> (unit % 64) & 1 == 1;
-                f64::from(u8::from(is_positive || *a != 0.0))
-            };
-            on.extend(a.iter().enumerate().map(is_on));
-        }
-        sums.clear();
-        sums.resize(error.len() * layer.width, 0.0);
-        layer.add_products(error.len(), &on, &sizes, &mut sums);
-        norms.clear();
-        norms.extend(sums.chunks_exact(layer.width).map(|sums| largest(sums) * SAFE));
-        pulp::Arch::new().dispatch(LayerErrors { layer, a, norms: &norms, error });
-    }
-}
-
-/// How many vertices are worked on together.
-const BLOCK: usize = 256;
-
-// Loops for `pulp` are types of their own: a closure that may be called again is not inlined there, so that it would not get the machine's vectors.
-
-struct LayerErrors<'a> {
-    layer: &'a FlatLayer,
-    a: &'a [f64],
-    /// One for every row, or one for all.
-    norms: &'a [f64],
-    error: &'a mut [f64],
-}
-
-impl pulp::WithSimd for LayerErrors<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let layer = self.layer;
-        let rounding = (layer.inputs as f64 + 3.0) * f64::EPSILON;
-        let norms = self.norms.iter().cycle();
-        for ((row, norm), error) in self.a.chunks_exact(layer.inputs).zip(norms).zip(self.error) {
-            let size = largest(row);
-            *error = (norm * *error + rounding * (norm * size + layer.bias_size)) * SAFE + TINY;
-        }
-    }
-}
-
-/// The rows of values of new vertices on neuron `k`, from neuron `first` on.
-struct Between<'a> {
-    rows: &'a mut Rows,
-    error: &'a mut Vec<f64>,
-    places: &'a [Place],
-    from: usize,
-    k: usize,
-    first: usize,
-}
-
-impl pulp::WithSimd for Between<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        for (v, &place) in (self.from..).zip(self.places) {
-            let (size, length) = self.rows.push_between(place.ends, place.t, self.first);
-            self.rows.set(v, self.k, 0.0);
-            let own = bound(place.ends.map(|v| self.error[v]), place, size, length);
-            self.error.push(own);
-        }
-    }
-}
-
-/// The positive values of every row as bits; lists the places (row, word, bits) where the error leaves a sign open.
-pub(crate) fn sign_words(
-    z: &[f64],
-    width: usize,
-    error: &[f64],
-    signs: &mut [Signs],
-    doubtful: &mut Vec<(usize, usize, u64)>,
-) {
-    pulp::Arch::new().dispatch(SignWords { z, width, error, signs, doubtful });
-}
-
-struct SignWords<'a> {
-    z: &'a [f64],
-    width: usize,
-    error: &'a [f64],
-    signs: &'a mut [Signs],
-    doubtful: &'a mut Vec<(usize, usize, u64)>,
-}
-
-impl pulp::WithSimd for SignWords<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let words = self.width.div_ceil(64);
-        for (v, (row, &error)) in self.z.chunks_exact(self.width).zip(self.error).enumerate() {
-            for (word, part) in row.chunks(64).enumerate() {
-                let (mut positive, mut certain) = (0u64, 0u64);
-                for (bit, &value) in part.iter().enumerate() {
-                    positive |= u64::from(value > error) << bit;
-                    certain |= u64::from(value.abs() > error) << bit;
-                }
-                self.signs[v * words + word] = Signs { positive, zero: 0 };
-                let open = !certain & (u64::MAX >> (64 - part.len()));
-                if open != 0 {
-                    self.doubtful.push((v, word, open));
-                }
-            }
-        }
-    }
-}
-
-/// Where an edge is cut: the ends of the whole edge, the place between them, and how wrong it may be.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    ends: [usize; 2],
-    t: f64,
-    dt: f64,
-}
+use super::errors::sure_sign;
+use super::flat::{FlatLayer, SAFE, TINY, bits_of};
+use super::rows::{Rows, larger};
+use super::skeleton::{Signs, Stop};
+use super::work::{Place, Work};
 
 impl Work<'_> {
     /// The vertices where neuron `k` of layer `l` is zero on edges.
@@ -306,29 +161,29 @@ impl Work<'_> {
         }
         self.faces.inherit(a, positive);
     }
-
-    /// The function along which edges are directed, and a bound on its error.
-    pub(super) fn height_of(&self, v: usize) -> (f64, f64) {
-        let (d, point) = (self.skeleton.dimension as f64, self.skeleton.point(v));
-        let (mut height, mut size) = (0.0, 0.0);
-        for (i, &x) in point.iter().enumerate() {
-            height += self.coefficients[i] * x;
-            size = larger(size, x.abs());
-        }
-        let rounding = (d + 2.0) * f64::EPSILON * size;
-        (height, 1.5 * d * (self.skeleton.distance[v] + rounding) * SAFE)
-    }
 }
 
-/// Whether a value is positive, if its error leaves no doubt; not a number is in doubt.
-#[inline]
-pub(crate) fn sure_sign(value: f64, error: f64) -> Option<bool> {
-    if value > error {
-        Some(true)
-    } else if value < -error {
-        Some(false)
-    } else {
-        None
+/// The rows of values of new vertices on neuron `k`, from neuron `first` on.
+struct Between<'a> {
+    rows: &'a mut Rows,
+    error: &'a mut Vec<f64>,
+    places: &'a [Place],
+    from: usize,
+    k: usize,
+    first: usize,
+}
+
+impl pulp::WithSimd for Between<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (v, &place) in (self.from..).zip(self.places) {
+            let (size, length) = self.rows.push_between(place.ends, place.t, self.first);
+            self.rows.set(v, self.k, 0.0);
+            let own = bound(place.ends.map(|v| self.error[v]), place, size, length);
+            self.error.push(own);
+        }
     }
 }
 
@@ -337,9 +192,4 @@ pub(crate) fn sure_sign(value: f64, error: f64) -> Option<bool> {
 fn bound([ea, eb]: [f64; 2], Place { t, dt, .. }: Place, size: f64, length: f64) -> f64 {
     let mean = (1.0 - t) * ea + t * eb;
     (mean + dt * (ea + eb + length) + 4.0 * f64::EPSILON * (size + length)) * SAFE + TINY
-}
-
-/// A coefficient of the function along which edges are directed, between 0.5 and 1.5.
-pub(crate) fn coefficient(i: usize) -> f64 {
-    0.5 + (0.618_033_988_749_894_9 * (i as f64 + 1.0)).fract()
 }

@@ -1,8 +1,10 @@
 //! What is said about two networks, and how it was found.
 
 use std::fmt;
+use std::str::FromStr;
 
 use fiberscope_core::{Certificate, Rational};
+use thiserror::Error;
 
 use super::regions::SearchState;
 use crate::limit::Limit;
@@ -136,7 +138,49 @@ pub enum Method {
     None,
 }
 
+/// A name that is no method's.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{name:?} is no method; expected one of {}", Method::ALL.map(Method::word).join(", "))]
+pub struct UnknownMethod {
+    /// What was given.
+    pub name: String,
+}
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    /// Reads a name, or its word.
+    fn from_str(name: &str) -> Result<Self, UnknownMethod> {
+        let found = Method::ALL.into_iter().find(|method| method.name() == name || method.word() == name);
+        found.ok_or_else(|| UnknownMethod { name: name.to_owned() })
+    }
+}
+
 impl Method {
+    /// The methods that can be chosen, in the order in which they are first tried: those of
+    /// [`METHODS`](super::METHODS).
+    pub const ALL: [Method; 10] = [
+        Method::Identical,
+        Method::Moves,
+        Method::Evaluation,
+        Method::AffineMaps,
+        Method::Hyperplanes,
+        Method::Breakpoints,
+        Method::Bottleneck,
+        Method::Rounding,
+        Method::Falsification,
+        Method::Regions,
+    ];
+
+    /// The name without spaces, for the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Method::AffineMaps => "affine-maps",
+            Method::TooLarge => "too-large",
+            _ => self.name(),
+        }
+    }
+
     /// The name in text and JSON.
     pub fn name(self) -> &'static str {
         match self {

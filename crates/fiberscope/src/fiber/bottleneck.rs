@@ -20,7 +20,8 @@ use rand_chacha::ChaCha8Rng;
 use super::component::{Orientation, Piece};
 use super::coordinates::Coordinates;
 use super::facts::Condition;
-use super::layer::{Ground, LayerFiber, OrientedHyperplane, factor_on};
+use super::hyperplane::{OrientedHyperplane, factor_on};
+use super::layer::{Ground, LayerFiber};
 use super::membership::Violation;
 
 /// The fiber of a three-layer network with a bottleneck.

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use fiberscope_core::{Layer, Rational, content};
 
-use super::layer::OrientedHyperplane;
+use super::hyperplane::OrientedHyperplane;
 use crate::orbit::lines::entries;
 
 /// Coordinates that depend on the function only: coordinate `k` of them is input `order[k]` divided by `sizes[k] > 0`.

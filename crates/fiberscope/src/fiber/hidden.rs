@@ -12,7 +12,7 @@ use super::bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
 use super::component::{Existence, FiberComponent, Orientation, Piece};
 use super::layer::Ground;
 use super::membership::{Membership, Violation};
-use super::segment::between;
+use super::singular::between;
 use crate::equivalence::solve::Preimage;
 use crate::orbit::lines::entries;
 

@@ -19,19 +19,17 @@
 //! The *pieces* are those `(S, l')` for which `V_Lin W_Lin` has the rank `min(l', m, d)` ([`FiberComponent`]); all generic parameters lie in them. Everything here is made from `g` and `n`: base point, hyperplanes and their order do not depend on which parameter
 //! of the fiber is given. Of the given parameter only numbers are taken, the rows of its neurons as representatives `(u_i, t_i)`: no roots, no divisions.
 
-use fiberscope_algebra::program::pointedness;
 use fiberscope_algebra::rational::dot;
-use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{
     Activation, HyperplaneRepresentation, Interval, Layer, Matrix, Neuron, Rational, ratio_of,
 };
 
-use super::component::{Counts, FiberComponent, Orientation, Piece};
+use super::component::{Counts, Orientation};
 use super::coordinates::Coordinates;
 use super::facts::Condition;
-use super::membership::Violation;
-use super::pieces::{Cached, Components};
-use crate::orbit::lines::{self, entries};
+use super::hyperplane::OrientedHyperplane;
+use super::survey::Cached;
+use crate::orbit::lines;
 
 /// Where a map with one hidden layer is considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,24 +60,6 @@ impl Ground {
             _ if all(1) => 1,
             _ => 0,
         }
-    }
-}
-
-/// A hyperplane of the function with its weight, oriented towards the base point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrientedHyperplane {
-    /// The normal `u`.
-    pub normal: Vec<Rational>,
-    /// The offset `t`; `u x_0 + t > 0`.
-    pub offset: Rational,
-    /// The weight `a`, one entry per output.
-    pub weight: Vec<Rational>,
-}
-
-impl OrientedHyperplane {
-    /// `u x + t`.
-    pub(super) fn value(&self, x: &[Rational]) -> Rational {
-        &dot(&self.normal, x) + &self.offset
     }
 }
 
@@ -145,7 +125,7 @@ impl LayerFiber {
                 };
                 let lead = coordinates.order.iter().map(|&j| &row[j]).find(|w| !w.is_zero());
                 if lead.is_some_and(Rational::is_negative) {
-                    turn(&mut own);
+                    own.turn();
                 }
                 own
             })
@@ -159,7 +139,10 @@ impl LayerFiber {
                 add(&mut map, &mut constant, (&each.normal, &each.offset, &each.weight), 1);
             }
         }
-        hyperplanes.iter_mut().filter(|each| each.value(&base).is_negative()).for_each(turn);
+        hyperplanes
+            .iter_mut()
+            .filter(|each| each.value(&base).is_negative())
+            .for_each(OrientedHyperplane::turn);
         let (hidden, output, cached) = (hidden.clone(), output.clone(), Cached::default());
         Ok(LayerFiber {
             ground,
@@ -228,11 +211,6 @@ impl LayerFiber {
         &self.base
     }
 
-    /// The piece of the given parameter, or why it lies in none.
-    pub fn own(&self) -> Result<Piece, Violation> {
-        self.piece_of(&self.hidden, &self.output)
-    }
-
     /// The conditions that were checked, all of which hold.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
@@ -249,32 +227,6 @@ impl LayerFiber {
             add(&mut matrix, &mut constant, (&each.normal, &each.offset, &each.weight), -1);
         }
         (matrix, constant)
-    }
-
-    /// A piece of the list; `None` if there is no such piece.
-    pub fn component(&self, piece: &Piece) -> Option<FiberComponent> {
-        if piece.orientation.active().len() != self.hyperplanes.len() {
-            return None;
-        }
-        let (matrix, _) = self.affine_rest(&piece.orientation);
-        let rank = rank_at_most(&matrix, self.counts().full());
-        let generic = self.is_generic(piece);
-        self.counts().lists(rank, piece.linear).then(|| {
-            FiberComponent::new(piece.clone(), self.counts(), rank, generic, &mut || pointedness(&matrix))
-        })
-    }
-
-    /// The pieces of one orientation; none if it has not one entry per hyperplane.
-    pub fn components_of(&self, orientation: &Orientation) -> Vec<FiberComponent> {
-        let with = |linear| Piece { orientation: orientation.clone(), linear };
-        let most = self.others().max(self.counts().full());
-        (0..=most).filter_map(|linear| self.component(&with(linear))).collect()
-    }
-
-    /// All pieces, each made when it is asked for: every next orientation differs from the one before in one hyperplane (a Gray code that begins with all of them active at the base point), and the pieces of one orientation
-    /// come with increasing numbers of linear neurons. Parameters with the same function and as many neurons have the same list.
-    pub fn components(&self) -> Components<'_> {
-        Components::new(self)
     }
 
     /// `u_i x + t_i` for all visible hyperplanes.
@@ -332,11 +284,6 @@ fn conditions(
     conditions
 }
 
-fn turn(hyperplane: &mut OrientedHyperplane) {
-    hyperplane.normal.iter_mut().for_each(|u| *u = -&*u);
-    hyperplane.offset = -&hyperplane.offset;
-}
-
 /// Adds `sign` times `a (u x + t)`.
 fn add(
     matrix: &mut Matrix<Rational>,
@@ -350,14 +297,4 @@ fn add(
         matrix.row_mut(o).iter_mut().zip(normal).for_each(|(m, u)| *m += &(&a * u));
         constant[o] += &(&a * offset);
     }
-}
-
-/// Whether a row and bias lie on a hyperplane: the factor.
-pub(super) fn factor_on(
-    hyperplane: &OrientedHyperplane,
-    hidden: &Layer<Rational>,
-    unit: usize,
-) -> Option<Rational> {
-    let own = hyperplane.normal.iter().chain(std::iter::once(&hyperplane.offset));
-    ratio_of(own, entries(hidden, unit))
 }

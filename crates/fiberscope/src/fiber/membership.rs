@@ -9,7 +9,8 @@ use fiberscope_core::{HyperplaneRepresentation, Layer, Rational};
 use thiserror::Error;
 
 use super::component::{Orientation, Piece};
-use super::layer::{Ground, LayerFiber, factor_on};
+use super::hyperplane::factor_on;
+use super::layer::{Ground, LayerFiber};
 use crate::orbit::lines::entries;
 
 /// The answer.
@@ -59,6 +60,11 @@ pub enum Violation {
 type Place = (usize, Rational);
 
 impl LayerFiber {
+    /// The piece of the given parameter, or why it lies in none.
+    pub fn own(&self) -> Result<Piece, Violation> {
+        self.piece_of(&self.hidden, &self.output)
+    }
+
     /// Checks the equations of the fiber on a parameter.
     pub fn contains(&self, hidden: &Layer<Rational>, output: &Layer<Rational>) -> Membership {
         match self.piece_of(hidden, output) {

@@ -23,6 +23,7 @@ mod factor;
 mod facts;
 mod general;
 mod hidden;
+mod hyperplane;
 mod identifiable;
 mod layer;
 #[cfg(feature = "dense")]
@@ -36,6 +37,7 @@ mod sample;
 mod segment;
 mod singular;
 mod span;
+mod survey;
 mod symmetry;
 mod volume;
 
@@ -47,8 +49,9 @@ pub use construct::{Construction, ConstructionError, construct_hiding, construct
 pub use factor::Factors;
 pub use facts::{Condition, FiberFacts, Identifiability};
 pub use general::{Class, GeneralFiber, TooMuchWork};
+pub use hyperplane::OrientedHyperplane;
 pub use identifiable::{FiberCount, SignVerdict, by_signs};
-pub use layer::{Ground, LayerFiber, OrientedHyperplane};
+pub use layer::{Ground, LayerFiber};
 #[cfg(feature = "dense")]
 pub use local::{LocalDimension, local_dimension};
 pub use membership::{Membership, Violation};

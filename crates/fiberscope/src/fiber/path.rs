@@ -10,9 +10,11 @@ use thiserror::Error;
 use super::bottleneck::Rest;
 use super::component::{FiberComponent, Piece};
 use super::hidden::HidingPoint;
-use super::layer::{LayerFiber, factor_on};
+use super::hyperplane::factor_on;
+use super::layer::LayerFiber;
 use super::membership::{Membership, Violation};
-use super::segment::{Pair, Segment, between, join};
+use super::segment::{Pair, Segment, join};
+use super::singular::between;
 use super::{BottleneckFiber, Fiber};
 use crate::orbit::lines::entries;
 

@@ -32,8 +32,6 @@
 //! holds there if the orientations of smaller rank than `k` are those at distances `j < k - rho_0` of `S_0`,
 //! with the ranks `rho_0 + j`. Without linear neurons (1) contains (2).
 
-use std::sync::OnceLock;
-
 use fiberscope_algebra::modular::rank_of_residues;
 use fiberscope_algebra::program::pointedness;
 use fiberscope_algebra::rational::rank_at_most;
@@ -41,8 +39,10 @@ use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
 
 use super::component::{FiberComponent, Orientation, Piece};
-use super::layer::{LayerFiber, OrientedHyperplane};
-use super::masks::{Mask, Products};
+use super::hyperplane::OrientedHyperplane;
+use super::layer::LayerFiber;
+use super::masks::Products;
+use super::survey::{Generic, Survey};
 
 /// The most hyperplanes whose orientations are all gone through.
 const SURVEYED: usize = 16;
@@ -50,36 +50,6 @@ const SURVEYED: usize = 16;
 const WORK: u128 = 1 << 30;
 /// What one product costs at least, in multiplications.
 const PRODUCT: u128 = 256;
-
-/// What the ranks of all `M_S` say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Survey {
-    /// Which pieces are generic.
-    pub generic: Generic,
-}
-
-/// Which pieces are generic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Generic {
-    /// Those with none of these masks, whose products have too small a rank.
-    Unless(Vec<Mask>),
-    /// One.
-    Only(Piece),
-    /// None.
-    None,
-    /// That is too much work.
-    Unknown,
-}
-
-/// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not count when fibers are compared.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cached(OnceLock<Option<Survey>>);
-
-impl PartialEq for Cached {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
 
 impl LayerFiber {
     /// The survey of all orientations; `None` if there are too many.
@@ -146,6 +116,32 @@ impl LayerFiber {
             Generic::None => Some(false),
             Generic::Unknown => None,
         }
+    }
+
+    /// A piece of the list; `None` if there is no such piece.
+    pub fn component(&self, piece: &Piece) -> Option<FiberComponent> {
+        if piece.orientation.active().len() != self.hyperplanes().len() {
+            return None;
+        }
+        let (matrix, _) = self.affine_rest(&piece.orientation);
+        let rank = rank_at_most(&matrix, self.counts().full());
+        let generic = self.is_generic(piece);
+        self.counts().lists(rank, piece.linear).then(|| {
+            FiberComponent::new(piece.clone(), self.counts(), rank, generic, &mut || pointedness(&matrix))
+        })
+    }
+
+    /// The pieces of one orientation; none if it has not one entry per hyperplane.
+    pub fn components_of(&self, orientation: &Orientation) -> Vec<FiberComponent> {
+        let with = |linear| Piece { orientation: orientation.clone(), linear };
+        let most = self.others().max(self.counts().full());
+        (0..=most).filter_map(|linear| self.component(&with(linear))).collect()
+    }
+
+    /// All pieces, each made when it is asked for: every next orientation differs from the one before in one hyperplane (a Gray code that begins with all of them active at the base point), and the pieces of one orientation
+    /// come with increasing numbers of linear neurons. Parameters with the same function and as many neurons have the same list.
+    pub fn components(&self) -> Components<'_> {
+        Components::new(self)
     }
 }
 

@@ -15,7 +15,7 @@ use fiberscope_core::{Matrix, Rational, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::singular::never_singular;
+use super::singular::{mix, never_singular};
 
 /// A point `(V, W)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -331,14 +331,4 @@ fn permuted(pair: &Pair, order: &[usize]) -> Pair {
 
 fn raised(right: &Matrix<Rational>, raise: &[Rational]) -> Matrix<Rational> {
     Matrix::from_fn(right.rows(), right.cols(), |k, j| &right[(k, j)] + &raise[j])
-}
-
-/// `(1 - s) from + s to`.
-pub(super) fn mix(from: &Matrix<Rational>, to: &Matrix<Rational>, s: &Rational) -> Matrix<Rational> {
-    Matrix::from_fn(from.rows(), from.cols(), |i, j| between(&from[(i, j)], &to[(i, j)], s))
-}
-
-/// `(1 - s) x + s y`.
-pub(super) fn between(x: &Rational, y: &Rational, s: &Rational) -> Rational {
-    if x == y { x.clone() } else { x + &(s * &(y - x)) }
 }

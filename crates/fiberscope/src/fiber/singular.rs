@@ -1,4 +1,4 @@
-//! Where a matrix on a straight line is singular.
+//! Matrices on a straight line, and where they are singular.
 //!
 //! That a determinant has no zero on `[0, 1]` is shown by the signs of its Bernstein coefficients, in rational numbers.
 
@@ -6,7 +6,15 @@ use fiberscope_algebra::elimination::{determinant, inverse};
 use fiberscope_algebra::never;
 use fiberscope_core::{Matrix, Rational, Scalar};
 
-use super::segment::mix;
+/// `(1 - s) from + s to`.
+pub(super) fn mix(from: &Matrix<Rational>, to: &Matrix<Rational>, s: &Rational) -> Matrix<Rational> {
+    Matrix::from_fn(from.rows(), from.cols(), |i, j| between(&from[(i, j)], &to[(i, j)], s))
+}
+
+/// `(1 - s) x + s y`.
+pub(super) fn between(x: &Rational, y: &Rational, s: &Rational) -> Rational {
+    if x == y { x.clone() } else { x + &(s * &(y - x)) }
+}
 
 /// Whether `det((1 - s) from + s to)` has no zero for `s` in `[0, 1]`: proved if true.
 pub(super) fn never_singular(from: &Matrix<Rational>, to: &Matrix<Rational>) -> bool {

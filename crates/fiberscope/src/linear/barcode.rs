@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Bar, LinearError, RankList};
+use super::widths::check_widths;
+use super::{Bar, LinearError};
 
 /// The multiplicities `omega_{ki}` of the bars `[i, k]`, `0 <= i <= k <= L`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,7 +16,7 @@ pub struct Barcode {
 impl Barcode {
     /// The barcode of a network with these bars, if the widths fit them.
     pub fn from_bars(widths: &[usize], bars: &[(Bar, usize)]) -> Result<Self, LinearError> {
-        super::fiber::check_widths(widths)?;
+        check_widths(widths)?;
         let depth = widths.len() - 1;
         let mut barcode = Barcode::empty(depth);
         for &(bar, count) in bars {
@@ -75,11 +76,6 @@ impl Barcode {
     /// The widths `d_j = sum of omega_{ts} over s <= j <= t`.
     pub fn widths(&self) -> Vec<usize> {
         (0..=self.depth).map(|layer| self.alive(layer)).collect()
-    }
-
-    /// The ranks `r_{k~i} = sum of omega_{ts} over s <= i and t >= k`: bars that touch both layers.
-    pub fn rank_list(&self) -> RankList {
-        RankList::of(self)
     }
 }
 

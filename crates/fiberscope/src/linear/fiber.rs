@@ -3,12 +3,8 @@
 //! For invertible `A, B` the fibers of `W` and `A W B` correspond under `W_L -> A W_L`, `W_1 -> W_1 B`, so
 //! the strata, their dimensions and the dag depend on `W` only through its rank.
 
+use super::widths::check_widths;
 use super::{Bar, Barcode, LinearError};
-
-/// The most matrices in a product: starts of bars are bits of a `u128`.
-pub(super) const MAX_DEPTH: usize = 120;
-/// The largest width: ranks are stored as `u16`.
-pub(super) const MAX_WIDTH: usize = u16::MAX as usize;
 
 /// The widths `d_0, ..., d_L` (at least two, all at least 1) and the rank `rho <= min d_j` of the product.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,23 +77,6 @@ impl Fiber {
     pub fn bias_dimension(&self) -> u64 {
         self.widths[1..self.depth()].iter().map(|&width| width as u64).sum()
     }
-}
-
-/// Checks widths alone.
-pub(super) fn check_widths(widths: &[usize]) -> Result<(), LinearError> {
-    if widths.len() < 2 {
-        return Err(LinearError::TooFewWidths { found: widths.len() });
-    }
-    if widths.len() - 1 > MAX_DEPTH {
-        return Err(LinearError::TooDeep { found: widths.len() - 1, most: MAX_DEPTH });
-    }
-    if let Some(position) = widths.iter().position(|&width| width == 0) {
-        return Err(LinearError::ZeroWidth { position });
-    }
-    if let Some(position) = widths.iter().position(|&width| width > MAX_WIDTH) {
-        return Err(LinearError::TooWide { position, found: widths[position], most: MAX_WIDTH });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ mod signs;
 mod stratum;
 mod tangent;
 mod walk;
+mod widths;
 
 pub use bar::{Bar, MoveKind};
 pub use barcode::Barcode;

@@ -6,7 +6,8 @@
 use faer::Mat;
 use fiberscope_core::{Activation, Layer, Matrix, Network};
 
-use super::{LinearError, dense, fiber};
+use super::widths::check_widths;
+use super::{LinearError, dense};
 
 /// A linear network `(W_1, b_1), ..., (W_L, b_L)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +50,7 @@ impl LinearNetwork {
         let weights: Vec<Matrix> = layers.iter().map(|layer| layer.weight().clone()).collect();
         let linear =
             LinearNetwork { weights, biases: layers.iter().map(|layer| layer.bias().to_vec()).collect() };
-        fiber::check_widths(&linear.widths())?;
+        check_widths(&linear.widths())?;
         Ok(linear)
     }
 

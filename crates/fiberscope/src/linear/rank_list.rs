@@ -7,6 +7,7 @@
 //! Some network has the ranks iff all `omega_{ki} >= 0`: inside, this is Frobenius' inequality; at the
 //! borders, monotonicity of rank [shewchuk2024geometry].
 
+use super::widths::check_widths;
 use super::{Bar, Barcode, LinearError};
 
 /// The ranks of all products of consecutive matrices of some network.
@@ -17,11 +18,23 @@ pub struct RankList {
     ranks: Vec<usize>,
 }
 
+impl Barcode {
+    /// The ranks `r_{k~i} = sum of omega_{ts} over s <= i and t >= k`: bars that touch both layers.
+    pub fn rank_list(&self) -> RankList {
+        let depth = self.depth();
+        let touching = |k: usize, i: usize| {
+            self.bars().filter(|(bar, _)| bar.start <= i && bar.end >= k).map(|(_, count)| count).sum()
+        };
+        let ranks = (1..=depth).flat_map(|k| (0..k).map(move |i| (k, i))).map(|(k, i)| touching(k, i));
+        RankList { widths: self.widths(), ranks: ranks.collect() }
+    }
+}
+
 impl RankList {
     /// The rank list with these rows: row `k - 1` is `r_{k~0}, ..., r_{k~k-1}`. Fails if no network
     /// has these ranks.
     pub fn from_rows(widths: &[usize], rows: &[Vec<usize>]) -> Result<Self, LinearError> {
-        super::fiber::check_widths(widths)?;
+        check_widths(widths)?;
         let depth = widths.len() - 1;
         let shape = |row: usize, found: usize| LinearError::RankListShape { depth, row, found };
         if rows.len() != depth {
@@ -35,7 +48,7 @@ impl RankList {
 
     /// As [`RankList::from_rows`], with the rows one after the other.
     pub fn from_flat(widths: &[usize], ranks: Vec<usize>) -> Result<Self, LinearError> {
-        super::fiber::check_widths(widths)?;
+        check_widths(widths)?;
         let depth = widths.len() - 1;
         if ranks.len() != depth * (depth + 1) / 2 {
             return Err(LinearError::RankListShape { depth, row: depth, found: ranks.len() });
@@ -43,16 +56,6 @@ impl RankList {
         let list = RankList { widths: widths.to_vec(), ranks };
         list.try_barcode()?;
         Ok(list)
-    }
-
-    /// The rank list of a barcode.
-    pub(super) fn of(barcode: &Barcode) -> Self {
-        let depth = barcode.depth();
-        let touching = |k: usize, i: usize| {
-            barcode.bars().filter(|(bar, _)| bar.start <= i && bar.end >= k).map(|(_, count)| count).sum()
-        };
-        let ranks = (1..=depth).flat_map(|k| (0..k).map(move |i| (k, i))).map(|(k, i)| touching(k, i));
-        RankList { widths: barcode.widths(), ranks: ranks.collect() }
     }
 
     /// The widths `d_0, ..., d_L`.

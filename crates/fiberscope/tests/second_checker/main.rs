@@ -135,14 +135,14 @@ fn box_of(low: f64, high: f64, inputs: usize) -> Domain {
 #[test]
 fn certificates_of_generated_pairs() {
     let (mut cases, mut found) = (Cases::default(), Found::default());
-    let options = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
+    let options = EquivalenceOptions::new().exact(true);
     for (kind, make) in EQUAL.into_iter().chain(DIFFERENT) {
         for seed in 500..512 {
             let rng = &mut rng(seed);
             let (a, b) = make(rng);
             let (a, b) = (doubles(&a), doubles(&b));
             let domain = if seed % 3 == 0 { box_of(-1.0, 0.5, a.input_width()) } else { Domain::Space };
-            let decision = decide(&a, &b, &domain, &options, &|_| ()).unwrap();
+            let decision = decide(&a, &b, &domain, &options).unwrap();
             let Some(certificate) = certificate(decision.verdict) else { continue };
             found.add(&certificate);
             add_with_changes(&mut cases, rng, &format!("{kind} {seed}"), &certificate, &a, &b);
@@ -164,9 +164,8 @@ fn certificates_of_lines_and_of_rounded_pairs() {
     for seed in 0..24 {
         let rng = &mut rng(seed);
         let single = |network: &ExactNetwork| network.map(|x| f64::from(x.to_f64() as f32)).unwrap();
-        let exact = EquivalenceOptions { exact: true, ..EquivalenceOptions::default() };
-        let rounded =
-            EquivalenceOptions { precision: f64::from(f32::EPSILON), ..EquivalenceOptions::default() };
+        let exact = EquivalenceOptions::new().exact(true);
+        let rounded = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
         let [line, sorted] = sorted_pair(rng, &[1, 3, 3, 1], 1);
         let deep = common::random_network(rng, &[3, 5, 4, 2]);
         let copy = NeuronCopy { of: 1, unit: 0, factor: common::r("3/10"), out: vec![common::r("1/3"); 4] };
@@ -179,7 +178,7 @@ fn certificates_of_lines_and_of_rounded_pairs() {
             ("scaled", single(&deep), single(&scaled), box_of(-1.0, 1.0, 3), &rounded),
             ("scaled everywhere", single(&deep), single(&scaled), Domain::Space, &rounded),
         ] {
-            let decision = decide(&a, &b, &domain, options, &|_| ()).unwrap();
+            let decision = decide(&a, &b, &domain, options).unwrap();
             let Some(certificate) = certificate(decision.verdict) else { continue };
             found.add(&certificate);
             add_with_changes(&mut cases, rng, &format!("{name} {seed}"), &certificate, &a, &b);

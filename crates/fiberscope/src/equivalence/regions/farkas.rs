@@ -10,7 +10,8 @@ use dashu_int::{IBig, Sign, UBig};
 use fiberscope_algebra::rational::solve_integers;
 use fiberscope_core::{ProductSum, Rational};
 
-use super::integer::{Form, power_of_two};
+use super::integer::Form;
+use super::residue::power_of_two;
 
 /// A constraint of a path, `g = form / scale` or its negative.
 #[derive(Clone, Copy)]

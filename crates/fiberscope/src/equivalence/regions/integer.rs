@@ -9,7 +9,7 @@ use dashu_int::{IBig, Sign, UBig};
 use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, ExactNetwork, Interval, Matrix, ProductSum, Rational, Scalar};
 
-use super::residue::{Number, Scale};
+use super::residue::{Number, Scale, power_of_two};
 
 /// An affine function of the free inputs over the integers, and its approximation.
 #[derive(Clone, Debug)]
@@ -52,15 +52,6 @@ fn scaled(x: &IBig, exponent: i64) -> f64 {
     let magnitude = top as f64 * power_of_two(top_exponent) + next as f64 * power_of_two(top_exponent - 64);
     let magnitude = magnitude.min(1e300);
     if sign == Sign::Negative { -magnitude } else { magnitude }
-}
-
-/// `2^exponent`, 0 or a huge number where it is no double.
-pub fn power_of_two(exponent: i64) -> f64 {
-    match exponent {
-        -1022..=1000 => f64::from_bits(((exponent + 1023) as u64) << 52),
-        ..-1022 => 0.0,
-        _ => f64::from_bits(((1000 + 1023) as u64) << 52),
-    }
 }
 
 /// A ReLU layer, or the output layer, over the integers.

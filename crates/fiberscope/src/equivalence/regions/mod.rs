@@ -260,7 +260,7 @@ impl<'a> Search<'a> {
         }
         let stretches = ended.into_iter().flat_map(stretches_of).collect();
         let explored = self.state().explored;
-        let state = SearchState::new(self.question, self.problem, leaves, stretches);
+        let state = SearchState::new(self.question, self.problem, stretches);
         SearchOutcome::Undecided { explored, leaves, state }
     }
 

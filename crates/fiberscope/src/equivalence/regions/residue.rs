@@ -4,8 +4,6 @@
 use dashu_int::{IBig, Sign, Word};
 use fiberscope_core::residue::{inverse, multiply, reduce, signed};
 
-use super::integer::power_of_two;
-
 /// A number by its residue and its double.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Number {
@@ -59,6 +57,15 @@ fn residue(number: &IBig) -> u64 {
     let shift = Word::BITS % 61;
     let size = words.iter().rev().fold(0, |sum, &word| reduce((u128::from(sum) << shift) + u128::from(word)));
     signed(size, sign == Sign::Negative)
+}
+
+/// `2^exponent`, 0 or a huge number where it is no double.
+pub fn power_of_two(exponent: i64) -> f64 {
+    match exponent {
+        -1022..=1000 => f64::from_bits(((exponent + 1023) as u64) << 52),
+        ..-1022 => 0.0,
+        _ => f64::from_bits(((1000 + 1023) as u64) << 52),
+    }
 }
 
 /// `1 / S` for a positive integer `S`, so that multiples of it become numbers.

@@ -48,6 +48,7 @@ pub struct SearchState {
     a: Digest,
     b: Digest,
     domain: Domain,
+    /// For readers of the file; [`SearchState::leaves`] counts.
     leaves: u64,
     items: Vec<StateItem>,
 }
@@ -98,9 +99,15 @@ impl SearchState {
         serde_json::to_string(self).expect("states have string keys and finite numbers")
     }
 
-    /// How many leaves are finished.
+    /// How many leaves of the tree are finished, counted in the tree.
     pub fn leaves(&self) -> u64 {
-        self.leaves
+        let count = |item: &StateItem| match item {
+            StateItem::Finished(nodes) => {
+                nodes.iter().filter(|node| matches!(node, CoverNode::Same | CoverNode::Equal)).count()
+            }
+            StateItem::Open(_) => 0,
+        };
+        self.items.iter().map(count).sum::<usize>() as u64
     }
 
     /// Names the networks that the question is about; the search itself is on reduced ones.
@@ -135,9 +142,8 @@ impl SearchState {
 
     /// The state of a search that stopped with these stretches.
     pub(super) fn new(
-        (a, b, domain): (&ExactNetwork, &ExactNetwork, &Domain),
+        question: (&ExactNetwork, &ExactNetwork, &Domain),
         problem: &Problem,
-        leaves: u64,
         stretches: Vec<Stretch>,
     ) -> Self {
         let mut items: Vec<StateItem> = Vec::new();
@@ -149,16 +155,29 @@ impl SearchState {
                     .push(StateItem::Open(node.path().iter().map(|step| written(problem, step)).collect())),
             }
         }
-        SearchState {
+        Self::of(question, items)
+    }
+
+    /// The state of a search that is finished; what is left is to check its tree.
+    pub(in crate::equivalence) fn finished(
+        question: (&ExactNetwork, &ExactNetwork, &Domain),
+        tree: Vec<CoverNode>,
+    ) -> Self {
+        Self::of(question, vec![StateItem::Finished(tree)])
+    }
+
+    fn of((a, b, domain): (&ExactNetwork, &ExactNetwork, &Domain), items: Vec<StateItem>) -> Self {
+        let state = SearchState {
             format: FORMAT.into(),
             version: VERSION,
             given: None,
             a: Digest::of_exact(a),
             b: Digest::of_exact(b),
             domain: domain.clone(),
-            leaves,
+            leaves: 0,
             items,
-        }
+        };
+        SearchState { leaves: state.leaves(), ..state }
     }
 
     /// The stretches of the tree, if the state belongs to these networks and this domain.
