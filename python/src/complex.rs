@@ -11,15 +11,28 @@ use fiberscope_answer::complex::{self as answer, COUNTED, ComplexView, DRAWN, ED
 use fiberscope_answer::folds::{self as fold_answer, FoldAnswer, relabelling};
 use fiberscope_answer::{picture, slice};
 use fiberscope_core::Network;
+use fiberscope_report::Svg;
 use fiberscope_report::complex::{FoldEdge, FoldNode, FoldPicture};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::answer::{Complex, Picture};
 use crate::error::raise;
 use crate::network::{Net, Place, read_domain};
 use crate::work::{Terms, Watch, work};
 
-/// The regions of a network: JSON, and the picture as SVG if there is one.
+/// An answer, and what draws it.
+type Drawable = (Value, Box<dyn FnOnce() -> Option<Svg> + Send>);
+
+fn undrawn(value: Value) -> Drawable {
+    (value, Box::new(|| None))
+}
+
+fn hand_over(py: Python, (value, draw): Drawable) -> PyResult<Complex> {
+    Ok(Complex { json: value.to_string(), picture: Picture::new(py, draw)? })
+}
+
+/// The regions of a network; their picture is that of one or two inputs.
 #[pyfunction]
 pub fn regions(
     py: Python,
@@ -29,9 +42,9 @@ pub fn regions(
     count_only: bool,
     method: Option<String>,
     terms: Terms,
-) -> PyResult<(String, Option<String>)> {
+) -> PyResult<Complex> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    work(py, &terms, move |watch| {
+    let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
         let limits =
@@ -42,49 +55,54 @@ pub fn regions(
             Some("edges") => false,
             Some(other) => anyhow::bail!("method {other:?}: expected \"edges\" or \"walk\""),
         };
-        if walk { walked(&of, &limits, watch) } else { counted(&of, &limits, count_only, watch) }
-    })
+        if walk { walked(&of, &limits, watch) } else { counted(&of, &network, &limits, count_only, watch) }
+    })?;
+    hand_over(py, found)
 }
 
-fn walked(
-    of: &ComplexView,
-    limits: &ComplexLimits,
-    watch: &Watch,
-) -> anyhow::Result<(String, Option<String>)> {
+fn walked(of: &ComplexView, limits: &ComplexLimits, watch: &Watch) -> anyhow::Result<Drawable> {
     let walked =
         walk_regions(of.network, &of.domain, limits, &|regions| watch.say(&format!("{regions} regions")))?;
     let value = match walked.complete {
         true => answer::walked(of, &walked),
         false => answer::stopped(of, walked.regions as u64, 0.0),
     };
-    Ok((value.to_string(), None))
+    Ok(undrawn(value))
 }
 
 fn counted(
     of: &ComplexView,
+    network: &Arc<Network>,
     limits: &ComplexLimits,
     count_only: bool,
     watch: &Watch,
-) -> anyhow::Result<(String, Option<String>)> {
+) -> anyhow::Result<Drawable> {
     let outcome = count_cells(of.network, &of.domain, limits, None, &|progress| {
         watch.say(&format!("{:.0} % of the domain, {} regions", 100.0 * progress.explored, progress.regions));
     })?;
     let (counts, method) = match outcome {
         CountOutcome::Complete { counts, method } => (counts, method),
         CountOutcome::Stopped { regions, explored, .. } => {
-            return Ok((answer::stopped(of, regions, explored).to_string(), None));
+            return Ok(undrawn(answer::stopped(of, regions, explored)));
         }
     };
     let regions = counts.all.last().copied().unwrap_or(0);
     if count_only || regions > LISTED {
-        return Ok((answer::counted(of, &counts, method).to_string(), None));
+        return Ok(undrawn(answer::counted(of, &counts, method)));
     }
     let Some((complex, breakpoints)) = build(of, limits, watch)? else {
-        return Ok((answer::stopped(of, regions, 0.0).to_string(), None));
+        return Ok(undrawn(answer::stopped(of, regions, 0.0)));
     };
     let value = answer::listed(of, &counts, &complex, &breakpoints);
-    let drawing = picture::svg(of, &complex, &breakpoints).map(|svg| svg.to_document());
-    Ok((value.to_string(), drawing))
+    if complex.factor_dimension() > 2 {
+        return Ok(undrawn(value));
+    }
+    let (network, name, domain) = (Arc::clone(network), of.name.to_owned(), of.domain.clone());
+    let draw = move || {
+        let of = ComplexView { name: &name, network: &network, domain, axes: None };
+        picture::svg(&of, &complex, &breakpoints)
+    };
+    Ok((value, Box::new(draw)))
 }
 
 fn build(
@@ -144,7 +162,7 @@ fn shown(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &Breakpoint
     })
 }
 
-/// The fold-set of a network: JSON, and the dependency graph as SVG.
+/// The fold-set of a network; the picture is the dependency graph.
 #[pyfunction]
 pub fn folds(
     py: Python,
@@ -152,9 +170,9 @@ pub fn folds(
     place: Option<Place>,
     max_regions: u64,
     terms: Terms,
-) -> PyResult<(String, Option<String>)> {
+) -> PyResult<Complex> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    work(py, &terms, move |watch| {
+    let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
         let limits = ComplexLimits { deadline: watch.deadline.clone(), regions: Some(max_regions) };
@@ -162,7 +180,7 @@ pub fn folds(
             let programs =
                 TransparencyLimits { deadline: watch.deadline.clone(), ..TransparencyLimits::default() };
             let transparency = Transparency::new(&network, &of.domain, &programs)?;
-            return Ok((fold_answer::stopped(&network, &transparency).to_string(), None));
+            return Ok(undrawn(fold_answer::stopped(&network, &transparency)));
         };
         let found = FoldAnswer::new(&network, &complex, &breakpoints, watch.seed);
         let picture = FoldPicture {
@@ -173,8 +191,10 @@ pub fn folds(
                 .collect(),
             edges: found.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
         };
-        Ok((found.to_json().to_string(), Some(picture.draw().to_document())))
-    })
+        let draw: Drawable = (found.to_json(), Box::new(move || Some(picture.draw())));
+        Ok(draw)
+    })?;
+    hand_over(py, found)
 }
 
 /// Whether permutations and scalings turn one network into another, from their folds: JSON.
@@ -198,20 +218,15 @@ pub fn match_folds(
     })
 }
 
-/// The network on the plane through a point along two directions, and the rectangle to look at.
+/// The network on the plane through a point along two directions.
 #[pyfunction]
-pub fn slice_along(
-    py: Python,
-    net: &Net,
-    origin: Vec<f64>,
-    directions: [Vec<f64>; 2],
-) -> PyResult<(Net, [(f64, f64); 2])> {
+pub fn slice_along(py: Python, net: &Net, origin: Vec<f64>, directions: [Vec<f64>; 2]) -> PyResult<Net> {
     sliced(py, net, |network| slice::along(network, &origin, &directions))
 }
 
-/// The network on the plane through three points, and the rectangle to look at.
+/// The network on the plane through three points.
 #[pyfunction]
-pub fn slice_through(py: Python, net: &Net, points: [Vec<f64>; 3]) -> PyResult<(Net, [(f64, f64); 2])> {
+pub fn slice_through(py: Python, net: &Net, points: [Vec<f64>; 3]) -> PyResult<Net> {
     sliced(py, net, |network| slice::through(network, &points))
 }
 
@@ -219,7 +234,7 @@ fn sliced(
     py: Python,
     net: &Net,
     cut: impl FnOnce(&Network) -> anyhow::Result<slice::Slice>,
-) -> PyResult<(Net, [(f64, f64); 2])> {
+) -> PyResult<Net> {
     let slice = cut(&net.network).map_err(|error| raise(py, &error))?;
-    Ok((Net::computed(slice.network, &format!("a slice of {}", net.name)), slice.view))
+    Ok(Net::computed(slice.network, &format!("a slice of {}", net.name)))
 }

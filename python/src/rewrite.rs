@@ -21,13 +21,14 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::answer::{Answer, Decision, Rewriting};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, work};
 
-/// The anatomy of a network: JSON and text.
+/// The anatomy of a network.
 #[pyfunction]
-pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<(String, String)> {
+pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<Answer> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let precision = net.precision.name();
     work(py, &terms, move |watch| {
@@ -37,11 +38,11 @@ pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResu
         value["model"] = json!(name);
         value["precision"] = json!(precision);
         value["limit"] = json!(watch.deadline.limit().map(|limit| limit.name()));
-        Ok((value.to_string(), text::anatomy(&name, &anatomy)))
+        Ok(Answer { json: value.to_string(), text: text::anatomy(&name, &anatomy) })
     })
 }
 
-/// Whether two networks are equal: JSON and the certificate.
+/// Whether two networks are equal.
 #[pyfunction]
 pub fn equiv(
     py: Python,
@@ -53,7 +54,7 @@ pub fn equiv(
     data: Option<PyReadonlyArray2<f64>>,
     resume: Option<PathBuf>,
     terms: Terms,
-) -> PyResult<(String, Option<String>)> {
+) -> PyResult<Decision> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let precision = a.precision.min(b.precision).epsilon();
     let points = data.as_ref().map(matrix);
@@ -73,7 +74,7 @@ pub fn equiv(
         let decision =
             equivalence::search((&a, &b), &domain, options, resume.as_deref(), &|text| watch.say(text))?;
         let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);
-        Ok((equivalence::value(&decision, &domain).to_string(), certificate))
+        Ok(Decision { json: equivalence::value(&decision, &domain).to_string(), certificate })
     })
 }
 
@@ -88,7 +89,7 @@ pub enum Source {
     Text(Vec<u8>),
 }
 
-/// Whether a certificate proves what is asked: JSON and text. Without a place or a claim, its own are asked for.
+/// Whether a certificate proves what is asked. Without a place or a claim, its own are asked for.
 #[pyfunction]
 pub fn check(
     py: Python,
@@ -99,7 +100,7 @@ pub fn check(
     space: bool,
     claim: Option<String>,
     terms: Terms,
-) -> PyResult<(String, String)> {
+) -> PyResult<Answer> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let names = (a.name.clone(), b.name.clone());
     work(py, &terms, move |watch| {
@@ -115,19 +116,13 @@ pub fn check(
         };
         let question = Question { claim, domain };
         let found = answer(source, (&names.0, &names.1), (&a, &b), &question, &watch.deadline)?;
-        Ok((found.value.to_string(), found.text))
+        Ok(Answer { json: found.value.to_string(), text: found.text })
     })
 }
 
-/// Fewer neurons: the network, JSON, and the certificate of equality, or of the bound where parameters were rounded.
+/// Fewer neurons, with the certificate of equality, or of the bound where parameters were rounded.
 #[pyfunction]
-pub fn reduce(
-    py: Python,
-    net: &Net,
-    place: Option<Place>,
-    round: bool,
-    terms: Terms,
-) -> PyResult<(Net, String, Option<String>)> {
+pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: Terms) -> PyResult<Rewriting> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
@@ -137,13 +132,14 @@ pub fn reduce(
         let value = reduced.to_json().to_string();
         Ok((reduced.reduction.network, value, reduced.certificate.map(|certificate| certificate.to_json())))
     });
-    let (small, value, certificate) = done?;
-    Ok((Net::computed(small, &format!("{}, reduced", net.name)), value, certificate))
+    let (small, json, certificate) = done?;
+    let network = Net::object(py, small, &format!("{}, reduced", net.name))?;
+    Ok(Rewriting { network, json, certificate })
 }
 
-/// The canonical representative: the network and JSON; nothing if the time is up before.
+/// The canonical representative; nothing if the time is up before.
 #[pyfunction]
-pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<(Net, String)>> {
+pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<Rewriting>> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let found = canonicalize_until(&network.to_exact(), &Domain::Space, &watch.deadline)?;
@@ -152,11 +148,14 @@ pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<(Net, Strin
         let value = canonical_json(&canonical, Some(&form));
         Ok(Some((form.network, value.to_string())))
     });
-    let named = |rounded| Net::computed(rounded, &format!("{}, canonical", net.name));
-    Ok(done?.map(|(rounded, value)| (named(rounded), value)))
+    let rewriting = |(rounded, json)| {
+        let network = Net::object(py, rounded, &format!("{}, canonical", net.name))?;
+        Ok(Rewriting { network, json, certificate: None })
+    };
+    done?.map(rewriting).transpose()
 }
 
-/// The second network close to the first: the network, JSON, and the certificate that its function is kept, if it is exactly.
+/// The second network close to the first, with the certificate that its function is kept, if it is exactly.
 #[pyfunction]
 pub fn align(
     py: Python,
@@ -165,7 +164,7 @@ pub fn align(
     data: Option<PyReadonlyArray2<f64>>,
     scaling: &str,
     terms: Terms,
-) -> PyResult<(Net, String, Option<String>)> {
+) -> PyResult<Rewriting> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let points = data.as_ref().map(matrix);
     let scaling = match scaling {
@@ -197,17 +196,18 @@ pub fn align(
         let certificate = aligned.certificate.map(|certificate| certificate.to_json());
         Ok((aligned.alignment.network, value.to_string(), certificate))
     });
-    let (network, value, certificate) = done?;
-    Ok((Net::computed(network, &format!("{}, aligned", b.name)), value, certificate))
+    let (network, json, certificate) = done?;
+    let network = Net::object(py, network, &format!("{}, aligned", b.name))?;
+    Ok(Rewriting { network, json, certificate })
 }
 
-/// The network with neurons permuted and scaled at random, and the certificate that it computes the same function.
+/// The network with neurons permuted and scaled at random.
 #[pyfunction]
-pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
+pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<Net> {
     if net.network.parameter_count() == 0 {
         return Err(raise(py, &anyhow::anyhow!("the network has no parameters")));
     }
     let network = Arc::clone(&net.network);
     let twin = work(py, &terms, move |watch| Ok(fiberscope::symmetry::relabel(&network, watch.seed)))?;
-    Ok((Net::computed(twin.network, &format!("{}, relabelled", net.name)), twin.certificate.to_json()))
+    Ok(Net::computed(twin.network, &format!("{}, relabelled", net.name)))
 }
