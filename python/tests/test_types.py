@@ -52,7 +52,8 @@ def bare() -> dict[str, str]:
 
 def mypy(python: Path, script: Path) -> subprocess.CompletedProcess[str]:
     """What a user sees, who has no configuration of ours."""
-    arguments = ["--strict", "--no-incremental", "--config-file", os.devnull, "--python-executable", python]
+    cache = python.parent.parent / "mypy"
+    arguments = ["--strict", "--config-file", os.devnull, "--cache-dir", cache, "--python-executable", python]
     return run(sys.executable, "-m", "mypy", *arguments, script.name, cwd=script.parent, env=bare())
 
 
