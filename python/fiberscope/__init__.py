@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from . import _native, errors, linear, results
 from ._extract import extract, leak_report
-from ._load import as_network, from_onnx, from_torch, load
+from ._load import as_network as _as_network
+from ._load import from_onnx, from_torch, load
 from ._pages import Explorer, explore, report, reproduce, tour
 from ._questions import align, check, construct, equiv, match_folds, train, volume
 from .errors import (
@@ -63,7 +64,7 @@ def zoo() -> dict[str, str]:
 
 def save(network: NetworkLike, path: str | os.PathLike[str], *, precision: str | None = None) -> None:
     """Writes a network as .json, .npz, .safetensors or .onnx."""
-    as_network(network).save(path, precision=precision)
+    _as_network(network).save(path, precision=precision)
 
 
 __all__ = [
