@@ -32,6 +32,14 @@ def test_the_stub_is_the_native_module(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def place(source: str, target: str) -> None:
+    """Copies a file; where the file system can, without its bytes: the native part of a test build is large."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
     """The Python of an environment in which the package is installed, as by pip; other packages are those of the tests."""
@@ -39,7 +47,8 @@ def installed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
-    shutil.copytree(PACKAGE, packages / "fiberscope", ignore=shutil.ignore_patterns("__pycache__", "*.new"))
+    left_out = shutil.ignore_patterns("__pycache__", "*.new")
+    shutil.copytree(PACKAGE, packages / "fiberscope", ignore=left_out, copy_function=place)
     (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     scripts = Path(sysconfig.get_path("scripts", "venv", {"base": str(folder)}))
     return scripts / ("python.exe" if os.name == "nt" else "python")
