@@ -24,8 +24,12 @@ use crate::work::{Terms, Watch, work};
 /// An answer, and what draws it.
 type Drawable = (Value, Box<dyn FnOnce() -> Option<Svg> + Send>);
 
+fn drawn_by(value: Value, draw: impl FnOnce() -> Option<Svg> + Send + 'static) -> Drawable {
+    (value, Box::new(draw))
+}
+
 fn undrawn(value: Value) -> Drawable {
-    (value, Box::new(|| None))
+    drawn_by(value, || None)
 }
 
 fn hand_over(py: Python, (value, draw): Drawable) -> PyResult<Complex> {
@@ -98,11 +102,10 @@ fn counted(
         return Ok(undrawn(value));
     }
     let (network, name, domain) = (Arc::clone(network), of.name.to_owned(), of.domain.clone());
-    let draw = move || {
+    Ok(drawn_by(value, move || {
         let of = ComplexView { name: &name, network: &network, domain, axes: None };
         picture::svg(&of, &complex, &breakpoints)
-    };
-    Ok((value, Box::new(draw)))
+    }))
 }
 
 fn build(
@@ -191,8 +194,7 @@ pub fn folds(
                 .collect(),
             edges: found.graph.edges.iter().map(|&(from, to)| FoldEdge { from, to }).collect(),
         };
-        let draw: Drawable = (found.to_json(), Box::new(move || Some(picture.draw())));
-        Ok(draw)
+        Ok(drawn_by(found.to_json(), move || Some(picture.draw())))
     })?;
     hand_over(py, found)
 }
