@@ -9,6 +9,7 @@ trajectory.csv and, with matplotlib, trajectory.png.
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def samples() -> tuple[np.ndarray, np.ndarray]:
     return x, np.maximum(x[:, :1], x[:, 1:])
 
 
-def with_torch() -> list[dict]:
+def with_torch() -> list[dict[str, Any]]:
     import torch
     from torch import nn
 
@@ -41,7 +42,7 @@ def with_torch() -> list[dict]:
     return tracker.records
 
 
-def without_torch() -> list[dict]:
+def without_torch() -> list[dict[str, Any]]:
     x, y = samples()
     (run,) = fs.train(x, y, widths=[2, 16, 16, 1], epochs=STEPS // 16, every=EVERY // 16, weight_decay=1e-3)
     records = [
@@ -56,19 +57,19 @@ def without_torch() -> list[dict]:
     return records
 
 
-def draw(records: list[dict]) -> None:
+def draw(records: list[dict[str, Any]]) -> None:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         return
-    _, left = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    figure, left = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     steps = [record["step"] for record in records]
     left.plot(steps, [r["functional_dimension"] for r in records], "o-", color="#0072b2")
     left.set(xlabel="step", ylabel="functional dimension (blue)", title="Functional dimension during training")
     right = left.twinx()
     right.plot(steps, [r["regions"] for r in records], "s--", color="#d55e00")
     right.set_ylabel("regions sampled (orange)")
-    left.figure.savefig("trajectory.png", dpi=120)
+    figure.savefig("trajectory.png", dpi=120)
     print("wrote trajectory.png")
 
 

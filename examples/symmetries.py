@@ -40,9 +40,9 @@ def main(net: fs.Network) -> None:
             "the fiber is larger than these symmetries, perhaps: the theory of generic fibers does not cover this network"
         )
         return
-    found = sum(not component["empty"] for component in fiber.components)
+    listed = sum(not component["empty"] for component in fiber.components)
     size = "not decided" if fiber.dimension is None else fiber.dimension
-    print(f"fiber: dimension {size} modulo permutation and scaling, {found} non-empty component(s) listed")
+    print(f"fiber: dimension {size} modulo permutation and scaling, {listed} non-empty component(s) listed")
     points = fiber.sample(3, seed=1)
     x = np.random.default_rng(1).uniform(-2, 2, (1000, net.widths[0]))
     for point in points:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import _native, errors, linear
+from . import _native, errors, linear, results
 from ._extract import extract, leak_report
+from ._load import as_network as _as_network
+from ._load import from_onnx, from_torch, load
 from ._pages import Explorer, explore, report, reproduce, tour
 from ._questions import align, check, construct, equiv, match_folds, train, volume
 from .errors import (
@@ -30,14 +32,14 @@ from .errors import (
     UndecidedError,
     UnsupportedLayerError,
 )
-from .fiber import Fiber
-from .network import Network, from_onnx, load
-from .results import Certificate, Witness
+from .network import Network
+from .results import Certificate, Fiber, Witness
 from .tracker import Tracker
 
 if TYPE_CHECKING:
     import numpy as np
-    import torch
+
+    from ._parameters import NetworkLike
 
 try:
     __version__ = version("fiberscope")
@@ -45,20 +47,9 @@ except PackageNotFoundError:
     __version__ = "0"
 
 
-def from_torch(module: torch.nn.Module) -> Network:
-    """The network of a PyTorch module: a chain of Linear, ReLU, Flatten, Identity, Dropout and BatchNorm1d.
-
-    Sequential, modules with a `forward` of their own and functional ReLUs work. Anything else raises
-    `UnsupportedLayerError` with the name of the layer.
-    """
-    from ._torch import from_torch
-
-    return from_torch(module)
-
-
 def load_data(path: str | os.PathLike[str]) -> np.ndarray:
     """The points of a .csv (header optional), .npy or .npz file, one per row."""
-    return _native.load_data(os.fspath(path))
+    return _native.load_data(path)
 
 
 def zoo() -> dict[str, str]:
@@ -68,19 +59,17 @@ def zoo() -> dict[str, str]:
     >>> "zoo:deep" in fs.zoo()
     True
     """
-    return {f"zoo:{name}": shows for name, _, shows, _ in _native.zoo()}
+    return {f"zoo:{entry.name}": entry.shows for entry in _native.zoo()}
 
 
-def save(network: Any, path: str | os.PathLike[str], *, precision: str | None = None) -> None:
+def save(network: NetworkLike, path: str | os.PathLike[str], *, precision: str | None = None) -> None:
     """Writes a network as .json, .npz, .safetensors or .onnx."""
-    from .network import as_network
-
-    as_network(network).save(path, precision=precision)
+    _as_network(network).save(path, precision=precision)
 
 
 __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
     "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "explore", "extract", "from_onnx",
-    "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "report", "reproduce", "save", "tour", "train", "volume", "zoo",
+    "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike
+
+    BoxLike: TypeAlias = str | os.PathLike[str] | ArrayLike | None
 
 PRECISIONS = {np.dtype(np.float16): "f16", np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
@@ -56,7 +64,7 @@ def targets(value: Any, what: str, count: int) -> np.ndarray:
     return found
 
 
-def box(value: Any) -> str | tuple[float, float] | list[tuple[float, float]] | None:
+def box(value: BoxLike) -> str | tuple[float, float] | list[tuple[float, float]] | None:
     """A box: `None`, a file or "LO,HI", a pair for every input, or one pair per input."""
     if value is None or isinstance(value, str):
         return value

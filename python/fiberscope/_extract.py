@@ -10,13 +10,18 @@ import numpy as np
 
 from . import _native
 from ._arrays import doubles
+from ._parameters import native
 from ._result import make
+from ._results.networks import Extraction
+from ._results.pages import LeakReport
 from ._terms import Options, terms
 from .errors import ArgumentError, FiberscopeError, OracleError, ShapeError
-from .results import Extraction, LeakReport
+from .network import Network
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing_extensions import Unpack
+
+    from ._parameters import NetworkLike
 
 
 def extract(
@@ -28,7 +33,7 @@ def extract(
     domain: tuple[float, float] = (-3.0, 3.0),
     max_queries: int | None = None,
     noise: float | None = None,
-    truth: Any = None,
+    truth: NetworkLike | None = None,
     resume: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Extraction:
@@ -64,16 +69,13 @@ def extract(
 
     known = None if truth is None else _truth(truth, inputs, outputs)
     low, high = _ends(domain)
-    log = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        net, data = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, log, given)
-    from .network import Network
-
-    return make(Extraction, data, network=None if net is None else Network._of(net))
+        found = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, resume, given)
+    return make(Extraction, found.json, network=None if found.network is None else Network._of(found.network))
 
 
 def leak_report(
-    network: Any,
+    network: NetworkLike,
     *,
     widths: Sequence[int] | None = None,
     domain: tuple[float, float] = (-3.0, 3.0),
@@ -90,14 +92,12 @@ def leak_report(
     >>> rows[0]["precision"], rows[0]["verdict"], rows[0]["digits"] > 6
     ('double', 'verified', True)
     """
-    from .network import as_network
-
     low, high = _ends(domain)
     hidden = None if widths is None else [int(width) for width in widths]
-    net = as_network(network, "network")
+    net = native(network, "network")
     with terms(**options) as given:
-        data, text = _native.leak_report(net._net, hidden, (low, high), max_queries, noise, given)
-    return make(LeakReport, data, text=text)
+        found = _native.leak_report(net, hidden, (low, high), max_queries, noise, given)
+    return make(LeakReport, found.json, text=found.text)
 
 
 def _ends(domain: Any) -> tuple[float, float]:
@@ -108,16 +108,14 @@ def _ends(domain: Any) -> tuple[float, float]:
     return low, high
 
 
-def _truth(truth: Any, inputs: int, outputs: int) -> _native.Net:
-    from .network import as_network
-
-    net = as_network(truth, "truth")
+def _truth(truth: NetworkLike, inputs: int, outputs: int) -> _native.Net:
+    net = native(truth, "truth")
     if (net.widths[0], net.widths[-1]) != (inputs, outputs):
         raise ShapeError(
             f"truth: expected {inputs} inputs and {outputs} outputs, as the function has, "
             f"found {net.widths[0]} and {net.widths[-1]}"
         )
-    return net._net
+    return net
 
 
 def _answers(function: Callable[[np.ndarray], Any], points: np.ndarray, outputs: int) -> np.ndarray:

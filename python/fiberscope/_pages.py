@@ -7,37 +7,34 @@ import os
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _native
 from ._arrays import box as as_box
 from ._arrays import points as as_points
+from ._parameters import native
 from ._result import make
+from ._results.pages import ReportPage, Reproduction, TourPage
 from ._terms import Options, terms
 from .errors import ArgumentError
-from .results import ReportPage, Reproduction, TourPage
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
 
-    from .network import Network
+    from ._arrays import BoxLike
+    from ._parameters import NetworkLike
 
 FileName = str | os.PathLike[str]
 
 
-def _network(value: Any, what: str) -> Network:
-    from .network import as_network
-
-    return as_network(value, what)
-
-
 def report(
-    a: Any,
-    b: Any = None,
+    a: NetworkLike,
+    b: NetworkLike | None = None,
     *,
     path: FileName = "report.html",
-    data: Any = None,
-    box: Any = None,
+    data: FileName | ArrayLike | None = None,
+    box: BoxLike = None,
     **options: Unpack[Options],
 ) -> ReportPage:
     """Writes a self-contained HTML page about a network, or about two: what they are, with proof.
@@ -50,18 +47,17 @@ def report(
     ...     made.verdict, made.report.stat().st_size > 10_000
     ('different', True)
     """
-    first = _network(a, "a")
-    second = None if b is None else _network(b, "b")
+    first = native(a, "a")
+    second = None if b is None else native(b, "b")
     names = first.name, "" if second is None else second.name
     if names[0] == names[1]:
         names = f"{names[0]} (A)", f"{names[1]} (B)"
     if isinstance(data, (str, os.PathLike)):
-        data = _native.load_data(os.fspath(data))
+        data = _native.load_data(data)
     given_points = None if data is None else as_points(data, "data", first.widths[0])
-    other = None if second is None else second._net
     with terms(**options) as given:
-        found, text = _native.report(first._net, other, names, as_box(box), given_points, os.fspath(path), given)
-    return make(ReportPage, found, text=text, report=Path(path))
+        found = _native.report(first, second, names, as_box(box), given_points, path, given)
+    return make(ReportPage, found.json, text=found.text, report=Path(path))
 
 
 def tour(path: FileName = "report.html", **options: Unpack[Options]) -> TourPage:
@@ -74,8 +70,8 @@ def tour(path: FileName = "report.html", **options: Unpack[Options]) -> TourPage
     (5, True)
     """
     with terms(**options) as given:
-        found, text = _native.tour(os.fspath(path), given)
-    return make(TourPage, found, text=text, report=Path(path))
+        found = _native.tour(path, given)
+    return make(TourPage, found.json, text=found.text, report=Path(path))
 
 
 def reproduce(
@@ -99,8 +95,8 @@ def reproduce(
     (['f1', 'f2', 'f3'], 'ntk-univariate.html')
     """
     with terms(**options) as given:
-        found, text, page, complete = _native.reproduce(name, os.fspath(folder), seeds, epochs, quick, given)
-    return make(Reproduction, found, text=text, page=Path(page), complete=complete)
+        found = _native.reproduce(name, folder, seeds, epochs, quick, given)
+    return make(Reproduction, found.json, text=found.text, page=found.page, complete=found.complete)
 
 
 class Explorer:
@@ -153,7 +149,7 @@ class Explorer:
 
 
 def explore(
-    network: Any = None, *, port: int = 0, address: str = "127.0.0.1", path: FileName | None = None
+    network: NetworkLike | None = None, *, port: int = 0, address: str = "127.0.0.1", path: FileName | None = None
 ) -> Explorer | Path:
     """Serves the explorer page with a network in it, on this machine only; with `path` it is written to that file instead.
 
@@ -161,9 +157,9 @@ def explore(
 
         fs.explore(net).wait()
     """
-    net = None if network is None else _network(network, "network")._net
+    net = None if network is None else native(network, "network")
     if path is not None:
-        _native.write_explorer(net, os.fspath(path))
+        _native.write_explorer(net, path)
         return Path(path)
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
         raise ArgumentError(f"port: expected a number from 0 to 65535, found {port!r}")

@@ -1,9 +1,11 @@
-"""Questions about one or two networks: arguments to the native part, its answers to results."""
+"""Questions about two networks or none: arguments to the native part, its answers to results."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,60 +14,31 @@ from . import _native
 from ._arrays import box as as_box
 from ._arrays import doubles, targets
 from ._arrays import points as as_points
+from ._parameters import native
 from ._result import make
+from ._results.measures import FoldMatch, Volume
+from ._results.networks import Aligned, Construction, Trained
+from ._results.proof import Certificate, Checked, Equivalence, Witness
 from ._terms import Options, terms
 from .errors import ArgumentError, ShapeError, UndecidedError
-from .results import (
-    Aligned,
-    Canonical,
-    Certificate,
-    Checked,
-    Conservation,
-    Construction,
-    Dimension,
-    Equivalence,
-    FoldMatch,
-    Folds,
-    Info,
-    Reduced,
-    Regions,
-    Trained,
-    Volume,
-    Witness,
-)
+from .network import Network
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
 
-    from .network import Network
-
-
-def _network(value: Any, what: str = "network") -> Network:
-    from .network import as_network
-
-    return as_network(value, what)
-
-
-def _wrap(net: _native.Net) -> Network:
-    from .network import Network
-
-    return Network._of(net)
-
-
-def info(net: Network, box: Any, **options: Unpack[Options]) -> Info:
-    with terms(**options) as given:
-        data, text = _native.info(net._net, as_box(box), given)
-    return make(Info, data, text=text)
+    from ._arrays import BoxLike
+    from ._parameters import NetworkLike
 
 
 def equiv(
-    a: Any,
-    b: Any,
+    a: NetworkLike,
+    b: NetworkLike,
     *,
-    box: Any = None,
+    box: BoxLike = None,
     exact: bool = False,
     tolerance: float | None = None,
-    data: Any = None,
+    data: ArrayLike | None = None,
     resume: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Equivalence:
@@ -89,23 +62,32 @@ def equiv(
         raise ArgumentError(f"tolerance: expected a positive number, found {tolerance!r}")
     if exact and tolerance is not None:
         raise ArgumentError("exact=True and a tolerance contradict each other")
-    one, other = _network(a, "a"), _network(b, "b")
+    one, other = native(a, "a"), native(b, "b")
     given_points = None if data is None else as_points(data, "data", one.widths[0])
-    file = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        text, proof = _native.equiv(one._net, other._net, as_box(box), exact, tolerance, given_points, file, given)
-    found = json.loads(text)
+        decision = _native.equiv(one, other, as_box(box), exact, tolerance, given_points, resume, given)
+    found = json.loads(decision.json)
     at = found["witness"]
+    return make(
+        Equivalence, found, witness=None if at is None else _witness(at), certificate=_certificate(decision.certificate)
+    )
+
+
+def _witness(at: dict[str, Any]) -> Witness:
     # Numbers beyond the doubles come as texts and become infinite here; `x_exact` has the point as it is.
-    witness = at and Witness(*(np.array([float(v) for v in at[key]]) for key in ("x", "a", "b")), at["x_exact"])
-    return make(Equivalence, found, witness=witness, certificate=None if proof is None else Certificate(proof))
+    x, a, b = (np.array([float(v) for v in at[key]]) for key in ("x", "a", "b"))
+    return Witness(x, a, b, at["x_exact"])
+
+
+def _certificate(text: str | None) -> Certificate | None:
+    return None if text is None else Certificate(text)
 
 
 def check(
-    certificate: Any,
-    a: Any,
-    b: Any,
-    box: Any = None,
+    certificate: str | bytes | os.PathLike[str],
+    a: NetworkLike,
+    b: NetworkLike,
+    box: BoxLike = None,
     *,
     space: bool = False,
     claim: str | None = None,
@@ -131,33 +113,21 @@ def check(
         or isinstance(certificate, str)
         and not certificate.lstrip().startswith("{")
     ):
-        source: Any = os.fspath(certificate)
+        source: str | bytes = os.fspath(certificate)
     else:
         source = certificate.encode() if isinstance(certificate, str) else bytes(certificate)
-    first, second = _network(a, "a")._net, _network(b, "b")._net
+    first, second = native(a, "a"), native(b, "b")
     with terms(**options) as given:
-        data, text = _native.check(source, first, second, as_box(box), space, claim, given)
-    if json.loads(data)["valid"] is None:
+        answer = _native.check(source, first, second, as_box(box), space, claim, given)
+    found = json.loads(answer.json)
+    if found["valid"] is None:
         raise UndecidedError("the certificate was not checked within the time limit")
-    return make(Checked, data, text=text)
+    return make(Checked, found, text=answer.text)
 
 
-def reduce(net: Network, box: Any = None, round: bool = False, **options: Unpack[Options]) -> Reduced:
-    with terms(**options) as given:
-        small, data, proof = _native.reduce(net._net, as_box(box), bool(round), given)
-    return make(Reduced, data, network=_wrap(small), certificate=None if proof is None else Certificate(proof))
-
-
-def canon(net: Network, **options: Unpack[Options]) -> Canonical:
-    with terms(**options) as given:
-        found = _native.canon(net._net, given)
-    if found is None:
-        raise UndecidedError("the time limit was reached before the canonical form was")
-    made, data = found
-    return make(Canonical, data, network=_wrap(made))
-
-
-def align(a: Any, b: Any, *, data: Any = None, scaling: str = "auto", **options: Unpack[Options]) -> Aligned:
+def align(
+    a: NetworkLike, b: NetworkLike, *, data: ArrayLike | None = None, scaling: str = "auto", **options: Unpack[Options]
+) -> Aligned:
     """The second network with its neurons permuted and scaled to be as close to the first as possible.
 
     If it is the first one permuted and scaled, by any factors and up to the rounding of its parameters, `relative` is the largest
@@ -174,33 +144,17 @@ def align(a: Any, b: Any, *, data: Any = None, scaling: str = "auto", **options:
     """
     if scaling not in ("auto", "powers-of-two", "real", "none"):
         raise ArgumentError(f'expected scaling "auto", "powers-of-two", "real" or "none", found {scaling!r}')
-    first, second = _network(a, "a"), _network(b, "b")
+    first, second = native(a, "a"), native(b, "b")
     given_points = None if data is None else as_points(data, "data", first.widths[0])
     with terms(**options) as given:
-        made, found, proof = _native.align(first._net, second._net, given_points, scaling, given)
-    return make(Aligned, found, network=_wrap(made), certificate=None if proof is None else Certificate(proof))
+        found = _native.align(first, second, given_points, scaling, given)
+    proof = _certificate(found.certificate)
+    return make(Aligned, found.json, network=Network._of(found.network), certificate=proof)
 
 
-def regions(
-    net: Network,
-    box: Any,
-    max_regions: int | None,
-    count_only: bool,
-    method: str | None,
-    **options: Unpack[Options],
-) -> Regions:
-    with terms(**options) as given:
-        data, svg = _native.regions(net._net, as_box(box), max_regions, count_only, method, given)
-    return make(Regions, data, svg=svg)
-
-
-def folds(net: Network, box: Any, max_regions: int, **options: Unpack[Options]) -> Folds:
-    with terms(**options) as given:
-        data, svg = _native.folds(net._net, as_box(box), max_regions, given)
-    return make(Folds, data, svg=svg)
-
-
-def match_folds(a: Any, b: Any, *, box: Any = None, max_regions: int = 20_000, **options: Unpack[Options]) -> FoldMatch:
+def match_folds(
+    a: NetworkLike, b: NetworkLike, *, box: BoxLike = None, max_regions: int = 20_000, **options: Unpack[Options]
+) -> FoldMatch:
     """The permutations and scalings that turn one network into another, read off from where their functions bend.
 
     Where rounding has made the functions different, they are read off the parameters; `exact` is false then, and `relative` the largest
@@ -214,54 +168,13 @@ def match_folds(a: Any, b: Any, *, box: Any = None, max_regions: int = 20_000, *
     (True, False, True)
     """
     with terms(**options) as given:
-        data = _native.match_folds(_network(a, "a")._net, _network(b, "b")._net, as_box(box), max_regions, given)
+        data = _native.match_folds(native(a, "a"), native(b, "b"), as_box(box), max_regions, given)
     if data is None:
         raise UndecidedError(f"a limit was reached: more than {max_regions} regions, or out of time")
     return make(FoldMatch, data)
 
 
-def dimension(
-    net: Network, points: Any, box: Any, given_options: tuple[Any, ...], **options: Unpack[Options]
-) -> Dimension:
-    spectrum, float32, generic, samples, max_regions, primes, memory = given_options
-    if points is None:
-        if spectrum or float32 or generic:
-            raise ArgumentError("spectrum, float32 and generic need a batch X")
-        with terms(**options) as given:
-            data, text, svg = _native.dimension_on_regions(
-                net._net, as_box(box), samples, max_regions, primes, memory, given
-            )
-    else:
-        if box is not None:
-            raise ArgumentError("expected a batch X or a box, found both")
-        batch = as_points(points, "X", net.widths[0])
-        with terms(**options) as given:
-            data, text, svg = _native.dimension_on_batch(
-                net._net, batch, spectrum, float32, generic, primes, memory, given
-            )
-    return make(Dimension, data, text=text, svg=svg)
-
-
-def conserve(
-    net: Network,
-    X: Any,
-    y: Any,
-    loss: str,
-    time: float,
-    steps: int,
-    halvings: int,
-    **options: Unpack[Options],
-) -> Conservation:
-    if loss not in ("mse", "cross-entropy"):
-        raise ArgumentError(f'loss {loss!r}: expected "mse" or "cross-entropy"')
-    inputs = as_points(X, "X", net.widths[0])
-    data = np.ascontiguousarray(np.hstack([inputs, targets(y, "y", len(inputs))]))
-    with terms(**options) as given:
-        found = _native.conserve(net._net, data, loss == "cross-entropy", float(time), steps, halvings, given)
-    return make(Conservation, found)
-
-
-def volume(widths: Any, *, samples: int | None = None, **options: Unpack[Options]) -> Volume:
+def volume(widths: Iterable[int], *, samples: int | None = None, **options: Unpack[Options]) -> Volume:
     """The fraction of parameters of three layers with a bottleneck that their function identifies, exactly.
 
     >>> import fiberscope as fs
@@ -272,7 +185,7 @@ def volume(widths: Any, *, samples: int | None = None, **options: Unpack[Options
         return make(Volume, _native.volume(list(widths), samples, given))
 
 
-def construct(kind: str, widths: Any, **options: Unpack[Options]) -> Construction:
+def construct(kind: str, widths: Iterable[int], **options: Unpack[Options]) -> Construction:
     """Builds a network with a proved property: kind "identifiable", "hiding" or "nonlocal".
 
     >>> import fiberscope as fs
@@ -282,28 +195,43 @@ def construct(kind: str, widths: Any, **options: Unpack[Options]) -> Constructio
     """
     if kind not in ("identifiable", "hiding", "nonlocal"):
         raise ArgumentError(f'construct {kind!r}: expected "identifiable", "hiding" or "nonlocal"')
+    sizes = list(widths)
     with terms(**options) as given:
-        net, twin, proof, claims = _native.construct(kind, list(widths), given)
+        found = _native.construct(kind, sizes, given)
     return make(
         Construction,
-        {"kind": kind, "widths": list(widths), "claims": claims},
-        network=_wrap(net),
-        twin=None if twin is None else _wrap(twin),
-        certificate=Certificate(proof),
+        {"kind": kind, "widths": sizes, "claims": found.claims},
+        network=Network._of(found.network),
+        twin=None if found.twin is None else Network._of(found.twin),
+        certificate=Certificate(found.certificate),
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Settings:
-    def __init__(self, **settings: Any) -> None:
-        self.__dict__.update(settings)
+    """What the native part reads."""
+
+    widths: list[int]
+    epochs: int
+    seeds: int
+    loss: str
+    optimizer: str
+    rate: float
+    weight_decay: float
+    momentum: float
+    batch: int
+    init: str
+    precision: str
+    every: int
+    dimension: bool
 
 
 def train(
-    X: Any = None,
-    y: Any = None,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
     *,
     task: str | None = None,
-    widths: Any = None,
+    widths: Iterable[int] | None = None,
     epochs: int = 1000,
     seeds: int = 1,
     loss: str = "mse",
@@ -335,7 +263,7 @@ def train(
             raise ArgumentError(
                 f"no task {task!r}; expected f1, f2, f3, g1, g2, g3, heating or cooling (also -minmax, -raw)"
             )
-        inputs, outputs = samples
+        inputs, outputs = samples.inputs, samples.targets
     else:
         inputs = doubles(X, "X")
         inputs = inputs.reshape(-1, 1) if inputs.ndim == 1 else inputs
@@ -352,5 +280,5 @@ def train(
         every=every, dimension=dimension,
     )  # fmt: skip
     with terms(**options) as given:
-        nets, data = _native.train(inputs, outputs, settings, given)
-    return [make(Trained, run, network=_wrap(net)) for net, run in zip(nets, json.loads(data))]
+        found = _native.train(inputs, outputs, settings, given)
+    return [make(Trained, run, network=Network._of(net)) for net, run in zip(found.networks, json.loads(found.json))]

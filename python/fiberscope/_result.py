@@ -9,14 +9,18 @@ import json
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from . import _native
+
 R = TypeVar("R", bound="Result")
+ASIDE = {"hide": True}
+"""The metadata of a field that the short text leaves out."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Result:
     """A result. `data` is the JSON object that the command prints with `--json`."""
 
-    data: dict[str, Any] = field(metadata={"hide": True})
+    data: dict[str, Any] = field(metadata=ASIDE)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, as plain dictionaries and lists."""
@@ -34,39 +38,48 @@ class Result:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._shown())})"
 
     def _repr_html_(self) -> str:
+        words = getattr(self, "text", None)
+        if words:
+            return f"<pre>{html.escape(words)}</pre>"
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
             for name, value in self._shown()
         )
-        picture = getattr(self, "svg", None)
-        drawn = ""
-        if isinstance(picture, str):
-            code = base64.b64encode(picture.encode()).decode()
-            drawn = (
-                f"<img style='max-width:40em' alt='the picture of the result' src='data:image/svg+xml;base64,{code}'>"
-            )
-        words = getattr(self, "text", None)
-        facts = (
-            f"<pre>{html.escape(words)}</pre>"
-            if words
-            else f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Drawable(Result):
+    """A result with a picture, which is drawn when somebody wants to see it."""
+
+    _picture: _native.Picture = field(metadata=ASIDE)
+
+    @property
+    def svg(self) -> str | None:
+        """The picture as SVG, if there is something to be seen."""
+        document = self._picture.svg()
+        return None if document is None else document[document.index("<svg") :]
+
+    def _repr_svg_(self) -> str | None:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        facts, picture = Result._repr_html_(self), self.svg
+        if picture is None:
+            return facts
+        code = base64.b64encode(picture.encode()).decode()
+        return (
+            f"{facts}<img style='max-width:40em' alt='the picture of the result' "
+            f"src='data:image/svg+xml;base64,{code}'>"
         )
-        return facts + drawn
 
 
 def make(cls: type[R], data: str | dict[str, Any], **extra: Any) -> R:
     """The result of a JSON object; what the object does not have is `None`."""
-    found = json.loads(data) if isinstance(data, str) else data
-    if isinstance(extra.get("svg"), str):
-        extra["svg"] = extra["svg"][extra["svg"].index("<svg") :]
+    found: dict[str, Any] = json.loads(data) if isinstance(data, str) else data
     given = {each.name: found.get(each.name) for each in fields(cls) if each.name != "data"}
     return cls(data=found, **(given | extra))
-
-
-def aside() -> Any:
-    """A field that the short text leaves out."""
-    return field(metadata={"hide": True})
 
 
 def short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""PyTorch modules to networks and back.
+"""PyTorch modules to layers and back.
 
 A module is traced with `torch.fx`, so that `Sequential`, modules with a `forward` of their own, and functional ReLUs all
 work. What is not a chain of linear maps and ReLUs is refused with its name.
@@ -6,6 +6,7 @@ work. What is not a chain of linear maps and ReLUs is refused with its name.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,32 +16,38 @@ from .errors import ShapeError, UnsupportedLayerError
 if TYPE_CHECKING:
     import torch
 
-    from .network import Network
-
-Layer = list[Any]
-"""Weight, bias, activation."""
+    from ._native import Net
 
 
-def from_torch(module: torch.nn.Module) -> Network:
-    """The network of a PyTorch module made of Linear, ReLU, Flatten, Identity, Dropout and BatchNorm1d.
+@dataclass(slots=True)
+class Layer:
+    """A layer, in the precision of its module."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+    activation: str
+
+
+def is_module(value: Any) -> bool:
+    """Whether a value is a PyTorch module or looks like one; PyTorch itself is not imported."""
+    return type(value).__module__.partition(".")[0] == "torch" or hasattr(value, "named_parameters")
+
+
+def layers(module: torch.nn.Module) -> list[Layer]:
+    """The layers of a PyTorch module made of Linear, ReLU, Flatten, Identity, Dropout and BatchNorm1d, in its lowest precision.
 
     Dropout and batch norm are taken as in evaluation; batch norm is folded into the linear layer before it, which rounds.
-    For convolutions export the module to ONNX and use `fs.load`.
     """
-    from .network import Network
-
-    layers = _Chain(module).layers()
-    bits = [weight for weight, _, _ in layers] + [bias for _, bias, _ in layers]
+    made = _Chain(module).layers()
+    bits = [layer.weight for layer in made] + [layer.bias for layer in made]
     lowest = min((each.dtype for each in bits), key=lambda dtype: dtype.itemsize)
-    return Network(
-        [weight.astype(lowest, copy=False) for weight, _, _ in layers],
-        [bias.astype(lowest, copy=False) for _, bias, _ in layers],
-        [activation for _, _, activation in layers],
-        name=type(module).__name__,
-    )
+    for layer in made:
+        layer.weight = layer.weight.astype(lowest, copy=False)
+        layer.bias = layer.bias.astype(lowest, copy=False)
+    return made
 
 
-def to_torch(net: Network, dtype: Any = None) -> torch.nn.Sequential:
+def sequential(net: Net, dtype: torch.dtype | None) -> torch.nn.Sequential:
     """A `Sequential` of Linear and ReLU; hidden layers with identity activation follow each other without one."""
     import torch
 
@@ -48,13 +55,13 @@ def to_torch(net: Network, dtype: Any = None) -> torch.nn.Sequential:
         names = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
         dtype = names[net.precision]
     modules: list[torch.nn.Module] = []
-    for weight, bias, activation in zip(net.weights, net.biases, net.activations):
-        linear = torch.nn.Linear(weight.shape[1], weight.shape[0], dtype=dtype)
+    for layer in net.layers():
+        linear = torch.nn.Linear(layer.weight.shape[1], layer.weight.shape[0], dtype=dtype)
         with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(weight))
-            linear.bias.copy_(torch.from_numpy(bias))
+            linear.weight.copy_(torch.from_numpy(layer.weight))
+            linear.bias.copy_(torch.from_numpy(layer.bias))
         modules.append(linear)
-        if activation == "relu":
+        if layer.activation == "relu":
             modules.append(torch.nn.ReLU())
     return torch.nn.Sequential(*modules)
 
@@ -131,15 +138,15 @@ class _Chain:
     def linear(self, layer: Any) -> None:
         weight, bias = _numpy(layer.weight), layer.bias
         bias = np.zeros(len(weight), weight.dtype) if bias is None else _numpy(bias)
-        self.made.append([weight, bias, "identity"])
+        self.made.append(Layer(weight, bias, "identity"))
 
     def relu(self, name: str) -> None:
         if not self.made:
             raise UnsupportedLayerError(f"{name}: a ReLU before the first linear layer")
-        self.made[-1][2] = "relu"
+        self.made[-1].activation = "relu"
 
     def batch_norm(self, layer: Any, name: str) -> None:
-        if not self.made or self.made[-1][2] == "relu":
+        if not self.made or self.made[-1].activation == "relu":
             raise UnsupportedLayerError(
                 f"{name}: batch norm is folded into a linear layer right before it; there is none"
             )
@@ -151,16 +158,17 @@ class _Chain:
         if layer.weight is not None:
             gain, offset = (_numpy(each).astype(np.float64) for each in (layer.weight, layer.bias))
             scale, shift = scale * gain, shift * gain + offset
-        weight, bias, _ = self.made[-1]
-        self.made[-1] = [weight * scale[:, None], bias * scale + shift, "identity"]
+        last = self.made[-1]
+        self.made[-1] = Layer(last.weight * scale[:, None], last.bias * scale + shift, "identity")
 
     def finish(self) -> list[Layer]:
         if not self.made:
             raise ShapeError(f"{type(self.module).__name__}: no linear layer found")
-        if self.made[-1][2] == "relu":
+        last = self.made[-1]
+        if last.activation == "relu":
             # The last layer of a network has no activation: the identity behind the ReLU.
-            width, dtype = self.made[-1][0].shape[0], self.made[-1][0].dtype
-            self.made.append([np.eye(width, dtype=dtype), np.zeros(width, dtype), "identity"])
+            width, dtype = last.weight.shape[0], last.weight.dtype
+            self.made.append(Layer(np.eye(width, dtype=dtype), np.zeros(width, dtype), "identity"))
         return self.made
 
 

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._arrays import box as as_box
+from ._parameters import native
 from ._result import make
+from ._results.linear import LinearPoints, Moved, Strata, Stratum
 from ._terms import Options, terms
 from .errors import ArgumentError
-from .results import LinearPoints, Moved, Strata, Stratum
+from .network import Network
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing_extensions import Unpack
 
-    from .network import Network
+    from ._arrays import BoxLike
+    from ._parameters import NetworkLike
 
 __all__ = ["compress", "inspect", "move", "path", "sample", "strata", "walk"]
 
 
-def _net(value: Any, what: str = "network") -> _native.Net:
-    from .network import as_network
-
-    return as_network(value, what)._net
-
-
-def _points(nets: list[_native.Net], data: str) -> LinearPoints:
-    from .network import Network
-
-    return make(LinearPoints, data, networks=[Network._of(net) for net in nets])
+def _points(found: _native.Networks) -> LinearPoints:
+    return make(LinearPoints, found.json, networks=[Network._of(net) for net in found.networks])
 
 
 def _steps(steps: int) -> int:
@@ -38,7 +34,7 @@ def _steps(steps: int) -> int:
 
 
 def strata(
-    widths: Any,
+    widths: Iterable[int],
     rank: int = 0,
     *,
     max_strata: int = 1_000_000,
@@ -59,11 +55,11 @@ def strata(
 
 
 def inspect(
-    net: Any,
+    net: NetworkLike,
     *,
     layers: tuple[int, int] | None = None,
     block: int | None = None,
-    box: Any = None,
+    box: BoxLike = None,
     tolerance: float = 1e-10,
     scale: float | None = None,
     exact: bool = False,
@@ -80,22 +76,22 @@ def inspect(
     """
     with terms(**options) as given:
         data = _native.linear_inspect(
-            _net(net), layers, block, as_box(box), (tolerance, scale), exact, bases, spaces, given
+            native(net), layers, block, as_box(box), (tolerance, scale), exact, bases, spaces, given
         )
     return make(Stratum, data)
 
 
-def compress(net: Any, block: int, box: Any, *, tolerance: float = 1e-10, **options: Unpack[Options]) -> Network:
+def compress(
+    net: NetworkLike, block: int, box: BoxLike, *, tolerance: float = 1e-10, **options: Unpack[Options]
+) -> Network:
     """The network with the always-active neurons of a ReLU layer replaced by as few as possible; the same function on the box."""
-    from .network import Network
-
     with terms(**options) as given:
-        return Network._of(_native.linear_compress(_net(net), block, as_box(box), (tolerance, None), given))
+        return Network._of(_native.linear_compress(native(net), block, as_box(box), (tolerance, None), given))
 
 
 def path(
-    a: Any,
-    b: Any = None,
+    a: NetworkLike,
+    b: NetworkLike | None = None,
     *,
     steps: int = 10,
     through_minimum: bool = False,
@@ -110,15 +106,15 @@ def path(
     >>> len(found), found.max_difference < 1e-9
     (5, True)
     """
-    second = None if b is None else _net(b, "b")
+    second = None if b is None else native(b, "b")
     with terms(**options) as given:
         return _points(
-            *_native.linear_path(_net(a, "a"), second, _steps(steps), through_minimum, (tolerance, scale), given)
+            _native.linear_path(native(a, "a"), second, _steps(steps), through_minimum, (tolerance, scale), given)
         )
 
 
 def move(
-    net: Any,
+    net: NetworkLike,
     *,
     up: Any = None,
     down: Any = None,
@@ -135,8 +131,6 @@ def move(
     >>> fs.linear.move("zoo:linear-network", to_minimum=True).max_difference < 1e-9
     True
     """
-    from .network import Network
-
     asked = {"up": up, "down": down, "cut": cut, "minimum": () if to_minimum else None}
     chosen = [(kind, value) for kind, value in asked.items() if value is not None]
     if len(chosen) > 1:
@@ -144,17 +138,17 @@ def move(
     kind, value = chosen[0] if chosen else (None, ())
     numbers = [int(n) for each in value for n in (each if isinstance(each, (tuple, list)) else [each])]
     with terms(**options) as given:
-        end, data = _native.linear_move(_net(net), kind, numbers, float(epsilon), (tolerance, scale), given)
-    return make(Moved, data, network=None if end is None else Network._of(end))
+        found = _native.linear_move(native(net), kind, numbers, float(epsilon), (tolerance, scale), given)
+    return make(Moved, found.json, network=None if found.network is None else Network._of(found.network))
 
 
 def sample(
-    widths: Any,
+    widths: Iterable[int],
     rank: int = 0,
     *,
     count: int = 1,
     stratum: int | None = None,
-    product: Any = None,
+    product: NetworkLike | None = None,
     integer: bool = False,
     max_strata: int = 1_000_000,
     tolerance: float = 1e-10,
@@ -169,19 +163,19 @@ def sample(
     """
     if integer and product is not None:
         raise ArgumentError("expected a product or integer=True, found both")
-    over = None if product is None else _net(product, "product")
+    over = None if product is None else native(product, "product")
     with terms(**options) as given:
         return _points(
-            *_native.linear_sample(
+            _native.linear_sample(
                 list(widths), rank, max_strata, stratum, over, integer, count, (tolerance, scale), given
             )
         )
 
 
 def walk(
-    net: Any,
+    net: NetworkLike,
     *,
-    velocity: Any = None,
+    velocity: NetworkLike | None = None,
     project: bool = False,
     length: float = 1.0,
     steps: int = 10,
@@ -195,10 +189,10 @@ def walk(
     >>> fs.linear.walk("zoo:linear-network", length=2, steps=4).max_difference < 1e-9
     True
     """
-    given_velocity = None if velocity is None else _net(velocity, "velocity")
+    given_velocity = None if velocity is None else native(velocity, "velocity")
     with terms(**options) as given:
         return _points(
-            *_native.linear_walk(
-                _net(net), given_velocity, project, float(length), _steps(steps), (tolerance, scale), given
+            _native.linear_walk(
+                native(net), given_velocity, project, float(length), _steps(steps), (tolerance, scale), given
             )
         )

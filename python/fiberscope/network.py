@@ -1,33 +1,34 @@
-"""Networks."""
+"""Networks, the questions about them, and the results that are networks again."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native, _questions
-from ._arrays import PRECISIONS, array, doubles
+from . import _measures, _native, _plot
 from ._arrays import box as as_box
-from ._arrays import points as as_points
+from ._arrays import doubles
+from ._parameters import Parameters, native
+from ._result import ASIDE, Result, make
+from ._results.measures import Conservation, Dimension, Folds, Info, Membership, Regions
+from ._results.proof import Certificate
 from ._terms import Options, terms
-from .errors import ArgumentError, DtypeError, ShapeError
+from .errors import ArgumentError, ShapeError, UndecidedError
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     import matplotlib.axes
-    import torch
+    from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
 
-    from .fiber import Fiber
-    from .results import Canonical, Conservation, Dimension, Folds, Info, Reduced, Regions
+    from ._arrays import BoxLike
+    from ._parameters import NetworkLike
 
 
-class Network:
+class Network(Parameters):
     """A feed-forward network with ReLU or identity activations.
 
     `weights` and `biases` have one array per layer, a weight of shape (outputs, inputs). Hidden layers have ReLU
@@ -43,148 +44,13 @@ class Network:
            [0.5]])
     """
 
-    __slots__ = ("_net",)
-    _net: _native.Net
-
-    def __init__(
-        self,
-        weights: Sequence[Any],
-        biases: Sequence[Any] | None = None,
-        activations: Sequence[str] | None = None,
-        *,
-        name: str = "network",
-    ) -> None:
-        matrices = [array(weight, f"weight of layer {at}", 2) for at, weight in enumerate(weights, 1)]
-        if not matrices:
-            raise ShapeError("weights: expected at least one layer, found none")
-        if biases is None:
-            biases = [np.zeros(len(matrix), matrix.dtype) for matrix in matrices]
-        vectors = [array(bias, f"bias of layer {at}", 1) for at, bias in enumerate(biases, 1)]
-        if len(vectors) != len(matrices):
-            raise ShapeError(f"expected as many biases as weights ({len(matrices)}), found {len(vectors)}")
-        if activations is None:
-            activations = ["relu"] * (len(matrices) - 1) + ["identity"]
-        if len(activations) != len(matrices):
-            raise ShapeError(f"expected one activation per layer ({len(matrices)}), found {len(activations)}")
-        used = {PRECISIONS.get(each.dtype, "f64") for each in matrices + vectors}
-        precision = min(used, key=["f16", "f32", "f64"].index)
-        layers = [
-            (doubles(matrix, "weight"), doubles(vector, "bias"), str(activation))
-            for matrix, vector, activation in zip(matrices, vectors, activations)
-        ]
-        self._net = _native.Net(layers, precision, name)
-
-    @classmethod
-    def _of(cls, net: _native.Net) -> Network:
-        made = cls.__new__(cls)
-        made._net = net
-        return made
-
-    @classmethod
-    def from_json(cls, text: str | bytes | dict[str, Any], *, name: str = "network") -> Network:
-        """The network of network JSON (text or the object)."""
-        if isinstance(text, dict):
-            text = json.dumps(text)
-        return cls._of(_native.Net.from_bytes(text.encode() if isinstance(text, str) else text, "json", name))
-
-    def to_json(self) -> str:
-        """The network as network JSON; doubles survive bit for bit."""
-        return self._net.to_json().decode()
-
-    def save(self, path: str | os.PathLike[str], *, precision: str | None = None) -> Saved:
-        """Writes .json, .npz, .safetensors or .onnx, in the precision "f32" or "f64" (without it: the network's own).
-
-        >>> import fiberscope as fs, tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "deep.onnx"
-        >>> fs.load("zoo:deep").save(path)
-        Saved(precision='f64', rounded=0, largest_change=0.0)
-        >>> fs.load(path).sha256 == fs.load("zoo:deep").sha256
-        True
-        """
-        if precision not in (None, "f32", "f64"):
-            raise ArgumentError(f'precision {precision!r}: expected "f32" or "f64"')
-        return Saved(*self._net.save(Path(path), precision))
-
-    @property
-    def name(self) -> str:
-        """The name in results: where the network comes from."""
-        return self._net.name
-
-    @property
-    def widths(self) -> list[int]:
-        """The widths, inputs first."""
-        return self._net.widths
-
-    @property
-    def weights(self) -> list[np.ndarray]:
-        """The weights, one array of shape (outputs, inputs) per layer."""
-        return [weight for weight, _, _ in self._net.layers()]
-
-    @property
-    def biases(self) -> list[np.ndarray]:
-        """The biases, one vector per layer."""
-        return [bias for _, bias, _ in self._net.layers()]
-
-    @property
-    def activations(self) -> list[str]:
-        """ "relu" or "identity" for every layer."""
-        return [activation for _, _, activation in self._net.layers()]
-
-    @property
-    def parameter_count(self) -> int:
-        """The number of weights and biases."""
-        return self._net.parameter_count
-
-    @property
-    def precision(self) -> str:
-        """The precision in which the parameters were stored: "bf16", "f16", "f32" or "f64"."""
-        return self._net.precision
-
-    @property
-    def notes(self) -> list[str]:
-        """What the reader of a file did beyond copying numbers."""
-        return self._net.notes
-
-    @property
-    def sha256(self) -> str:
-        """The digest by which certificates name the network."""
-        return self._net.sha256
-
-    def __call__(self, x: Any) -> np.ndarray:
-        """The outputs for one point (a vector) or a batch (one point per row), in double precision.
-
-        >>> import fiberscope as fs
-        >>> net = fs.load("zoo:hiding-two")
-        >>> net([1.0, 2.0, 3.0]).shape, net([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]).shape
-        ((1,), (2, 1))
-        """
-        given = doubles(x, "x")
-        inputs = self.widths[0]
-        if given.ndim == 1 and inputs != 1 or given.ndim == 0:
-            one: np.ndarray = self._net.evaluate(as_points(given.reshape(1, -1), "x", inputs))[0]
-            return one
-        return self._net.evaluate(as_points(given, "x", inputs))
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the parameters are equal, number by number. For the functions see `fs.equiv`."""
-        return isinstance(other, Network) and self.sha256 == other.sha256
-
-    def __hash__(self) -> int:
-        return hash(self.sha256)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self._net.to_json(), self.precision, self.name)
-
-    def __repr__(self) -> str:
-        kinds = "-".join(dict.fromkeys(self.activations[:-1])) or "affine"
-        widths = "-".join(map(str, self.widths))
-        return f"Network({widths}, {kinds}, {self.parameter_count} parameters, {self.precision})"
+    __slots__ = ()
 
     def _repr_html_(self) -> str:
         found = self.info()
         return f"<div>{found._repr_html_()}</div>"
 
-    def info(self, box: Any = None, **options: Unpack[Options]) -> Info:
+    def info(self, box: BoxLike = None, **options: Unpack[Options]) -> Info:
         """What the network is: roles of its neurons, hidden hyperplanes, identifiability.
 
         >>> import fiberscope as fs
@@ -192,9 +58,9 @@ class Network:
         >>> found.widths, found.hides, found.identifiable
         ([3, 3, 2, 1], [{'layer': 1, 'neuron': 2}], False)
         """
-        return _questions.info(self, box, **options)
+        return _measures.info(self._net, box, **options)
 
-    def reduce(self, box: Any = None, *, round: bool = False, **options: Unpack[Options]) -> Reduced:
+    def reduce(self, box: BoxLike = None, *, round: bool = False, **options: Unpack[Options]) -> Reduced:
         """The same function with fewer neurons, exactly.
 
         Steps after which no scales make doubles of the parameters are left out (`left`). With `round` they are taken and the parameters
@@ -205,7 +71,10 @@ class Network:
         >>> small.widths_before > small.widths_after, bool(fs.equiv("zoo:cancelling", small.network))
         (True, True)
         """
-        return _questions.reduce(self, box, round, **options)
+        with terms(**options) as given:
+            found = _native.reduce(self._net, as_box(box), bool(round), given)
+        proof = None if found.certificate is None else Certificate(found.certificate)
+        return make(Reduced, found.json, network=Network._of(found.network), certificate=proof)
 
     def canon(self, **options: Unpack[Options]) -> Canonical:
         """The canonical representative, and a fingerprint of the function.
@@ -218,12 +87,16 @@ class Network:
         >>> a.canon().fingerprint == b.canon().fingerprint
         True
         """
-        return _questions.canon(self, **options)
+        with terms(**options) as given:
+            found = _native.canon(self._net, given)
+        if found is None:
+            raise UndecidedError("the time limit was reached before the canonical form was")
+        return make(Canonical, found.json, network=Network._of(found.network))
 
     def relabel(self, **options: Unpack[Options]) -> Network:
         """The network with neurons permuted and scaled at random: other parameters, the same function."""
         with terms(**options) as given:
-            return Network._of(_native.relabel(self._net, given)[0])
+            return Network._of(_native.relabel(self._net, given))
 
     def fiber(
         self,
@@ -240,13 +113,13 @@ class Network:
         >>> len(fiber.sample(3))
         3
         """
-        from .fiber import describe
-
-        return describe(self, orthant=orthant, components=components, classes=classes, **options)
+        with terms(**options) as given:
+            found = _native.fiber(self._net, orthant, components, classes, given)
+        return make(Fiber, found.json, text=found.text, network=self, orthant=orthant)
 
     def regions(
         self,
-        box: Any = None,
+        box: BoxLike = None,
         *,
         max_regions: int | None = None,
         count_only: bool = False,
@@ -260,17 +133,17 @@ class Network:
         >>> found.regions, found.f_vector
         (2, [3, 2])
         """
-        return _questions.regions(self, box, max_regions, count_only, method, **options)
+        return _measures.regions(self._net, box, max_regions, count_only, method, **options)
 
-    def folds(self, box: Any = None, *, max_regions: int = 20_000, **options: Unpack[Options]) -> Folds:
+    def folds(self, box: BoxLike = None, *, max_regions: int = 20_000, **options: Unpack[Options]) -> Folds:
         """Where the function bends: the fold-set, its dependency graph, and whether it identifies the parameters."""
-        return _questions.folds(self, box, max_regions, **options)
+        return _measures.folds(self._net, box, max_regions, **options)
 
     def functional_dimension(
         self,
-        X: Any = None,
+        X: ArrayLike | None = None,
         *,
-        box: Any = None,
+        box: BoxLike = None,
         spectrum: bool = False,
         float32: bool = False,
         generic: bool = False,
@@ -288,19 +161,26 @@ class Network:
         >>> found.rank, found.parameters, found.regions_sampled
         (3, 7, 2)
         """
-        given = (spectrum, float32, generic, samples, max_regions, primes, memory)
-        return _questions.dimension(self, X, box, given, **options)
+        if X is None:
+            if spectrum or float32 or generic:
+                raise ArgumentError("spectrum, float32 and generic need a batch X")
+            return _measures.dimension_on_regions(
+                self._net, box, samples=samples, max_regions=max_regions, primes=primes, memory=memory, **options
+            )
+        if box is not None:
+            raise ArgumentError("expected a batch X or a box, found both")
+        return _measures.dimension_on_batch(
+            self._net, X, spectrum=spectrum, float32=float32, generic=generic, primes=primes, memory=memory, **options
+        )
 
-    def ntk(self, X: Any, *, trace: bool = False, memory: int = 12_000, **options: Unpack[Options]) -> np.ndarray:
+    def ntk(self, X: ArrayLike, *, trace: bool = False, memory: int = 12_000, **options: Unpack[Options]) -> np.ndarray:
         """The empirical neural tangent kernel on a batch; with `trace` summed over the outputs."""
-        given_points = as_points(X, "X", self.widths[0])
-        with terms(**options) as given:
-            return _native.kernel(self._net, given_points, trace, memory, given)
+        return _measures.kernel(self._net, X, trace, memory, **options)
 
     def conserve(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         loss: str = "mse",
         time: float = 0.5,
@@ -309,100 +189,202 @@ class Network:
         **options: Unpack[Options],
     ) -> Conservation:
         """What gradient flow on these samples conserves, and how it drifts with steps of finite size."""
-        return _questions.conserve(self, X, y, loss, time, steps, halvings, **options)
+        return _measures.conserve(self._net, X, y, loss, time, steps, halvings, **options)
 
-    def slice(self, *, points: Any = None, directions: Any = None, origin: Any = None) -> Network:
+    def slice(
+        self, *, points: ArrayLike | None = None, directions: ArrayLike | None = None, origin: ArrayLike | None = None
+    ) -> Network:
         """The network on a plane: through three points, or through `origin` along two directions. It has two inputs.
 
         >>> import fiberscope as fs
         >>> fs.load("zoo:hiding-two").slice(directions=[[1, 0, 0], [0, 1, 0]]).widths
         [2, 3, 2, 1]
         """
-        if (points is None) == (directions is None):
-            raise ArgumentError("slice: expected points=[p, q, r] or directions=[u, v]")
-        if points is not None:
-            return Network._of(_native.slice_through(self._net, _vectors(points, "points", 3))[0])
-        start = np.zeros(self.widths[0]) if origin is None else doubles(origin, "origin", 1)
-        return Network._of(_native.slice_along(self._net, start.tolist(), _vectors(directions, "directions", 2))[0])
+        if points is not None and directions is None:
+            return Network._of(_native.slice_through(self._net, _vectors(points, "points", 3)))
+        if directions is not None and points is None:
+            start = np.zeros(self.widths[0]) if origin is None else doubles(origin, "origin", 1)
+            return Network._of(_native.slice_along(self._net, start.tolist(), _vectors(directions, "directions", 2)))
+        raise ArgumentError("slice: expected points=[p, q, r] or directions=[u, v]")
 
     def plot(
         self,
-        box: Any = None,
+        box: BoxLike = None,
         *,
         ax: matplotlib.axes.Axes | None = None,
         weights: bool = False,
         **options: Unpack[Options],
     ) -> matplotlib.axes.Axes:
         """Draws the network with matplotlib: regions and bent hyperplanes of two inputs, the graph of one. Returns the axis."""
-        from ._plot import plot
-
         with terms(**options) as given:
             shown = json.loads(_native.plot(self._net, as_box(box), given))
-        return plot(shown, ax, weights)
-
-    def to_torch(self, dtype: torch.dtype | None = None) -> torch.nn.Sequential:
-        """The network as `torch.nn.Sequential`, in the network's precision unless `dtype` says otherwise."""
-        from ._torch import to_torch
-
-        return to_torch(self, dtype)
+        return _plot.plot(shown, ax, weights)
 
 
-class Saved(NamedTuple):
-    """What was written."""
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Reduced(Result):
+    """A network with fewer neurons and the same function."""
 
-    precision: str
-    """The precision of the file."""
-    rounded: int
-    """How many parameters were rounded to it."""
-    largest_change: float
-    """The largest change of a parameter."""
+    network: Network
+    widths_before: list[int]
+    widths_after: list[int]
+    exact: bool
+    """Whether the function is exactly the same; otherwise parameters were rounded, as was asked for."""
+    bound: float | None
+    """The outputs differ by no more; `None` if parameters were rounded and the domain is not bounded."""
+    relative: float
+    """The largest change of a parameter by rounding, relative to its size."""
+    certificate: Certificate | None
+    """The proof of equality or of the bound; `None` without a bound."""
+    complete: bool
+    """False if the time limit was reached: more neurons might go."""
+    rational_widths: list[int] | None
+    """The widths that a reduction has whose parameters are no doubles, if there is one."""
+    left: list[dict[str, Any]]
+    """The steps that were left out because of that: `layer`, `neurons` (from 1, of the result) and `step`."""
+    moves: Any = field(metadata=ASIDE)
 
 
-def _vectors(value: Any, what: str, count: int) -> list[list[float]]:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Canonical(Result):
+    """The canonical representative of a network's function."""
+
+    network: Network
+    fingerprint: str
+    """The same fingerprint proves the same function."""
+    complete: bool
+    """Whether another fingerprint of a network for which this is true as well proves another function."""
+    meaning: str
+    """What equal and different fingerprints prove, in a sentence."""
+    exact: bool
+    """Whether the representative's numbers are doubles; otherwise they were rounded."""
+    relative: float
+    """The largest change of a parameter by rounding, relative to its size."""
+    moves: Any = field(metadata=ASIDE)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Networks(Result):
+    """Several networks. Iterates over them."""
+
+    networks: list[Network] = field(metadata=ASIDE)
+
+    def __len__(self) -> int:
+        return len(self.networks)
+
+    def __iter__(self) -> Iterator[Network]:
+        return iter(self.networks)
+
+    def __getitem__(self, at: int) -> Network:
+        return self.networks[at]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Points(Networks):
+    """Points of a fiber, each compared with the given network. Iterates over the networks."""
+
+    max_difference: float | None
+    """The outputs differ by no more (0 if all are exact)."""
+    exact: int | None
+    """Points that compute the same function exactly, proved."""
+    up_to_rounding: int | None
+    unproved: int | None
+    connected: bool | None
+    """For a path: whether one was found inside a piece."""
+    reason: str | None
+    """Why there is no path."""
+
+    def __bool__(self) -> bool:
+        return self.connected is not False
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Fiber(Result):
+    """What is known of the fiber of a network."""
+
+    dimension: int | None
+    """The dimension of the pieces modulo permutation and scaling; `None` if the theory does not cover the network, or there are too many pieces."""
+    generic_dimension: int | None
+    """The dimension of the generic pieces."""
+    components: list[dict[str, Any]]
+    """The pieces that were listed: orientation, numbers of linear and dead neurons, whether they are generic and whether empty, dimension and reason."""
+    given: dict[str, Any] | None
+    """The piece of the network; `None` if it lies in none, for the reason `given_in_no_piece`."""
+    given_in_no_piece: str | None
+    hidden: dict[str, Any] | None
+    """The hyperplane that the next layer hides."""
+    symmetries: list[str]
+    """The symmetries, as sentences."""
+    latex: str | None = field(metadata=ASIDE)
+    """The description as a LaTeX document."""
+    text: str = field(metadata=ASIDE)
+    """The description in words."""
+    network: Network = field(metadata=ASIDE)
+    """The network."""
+    orthant: bool = field(metadata=ASIDE)
+    """Whether the network is considered on the nonnegative orthant."""
+
+    @property
+    def covered(self) -> bool:
+        """Whether the theory describes all generic parameters of the fiber."""
+        return bool(self.data["covered"])
+
+    def sample(
+        self,
+        count: int = 1,
+        *,
+        exact: bool = False,
+        orientation: str | None = None,
+        linear: int | None = None,
+        **options: Unpack[Options],
+    ) -> Points:
+        """Random points of a piece, each compared with the network. A piece is named by its `orientation` and its number of `linear` neurons; without them it is the network's own.
+
+        >>> import fiberscope as fs
+        >>> net = fs.load("zoo:hiding-two")
+        >>> points = net.fiber().sample(2, exact=True)
+        >>> points.exact, bool(fs.equiv(net, points[1])), points[1] == net
+        (2, True, False)
+        """
+        if count < 0:
+            raise ArgumentError(f"count: expected a number from 0 on, found {count}")
+        with terms(**options) as given:
+            found = _native.fiber_sample(self.network._net, self.orthant, count, exact, orientation, linear, given)
+        return _points(found)
+
+    def path(self, a: NetworkLike, b: NetworkLike, *, steps: int = 16, **options: Unpack[Options]) -> Points:
+        """The points of a path from one parameter of the fiber to another, each compared with the network."""
+        if not 1 <= steps <= 100_000:
+            raise ArgumentError(f"steps: expected 1 to 100000, found {steps}")
+        ends = native(a, "a"), native(b, "b")
+        with terms(**options) as given:
+            found = _native.fiber_path(self.network._net, *ends, self.orthant, steps, given)
+        return _points(found)
+
+    def contains(self, other: NetworkLike, **options: Unpack[Options]) -> Membership:
+        """Whether a network lies in the fiber, and in which piece; if not, which equation or inequality fails.
+
+        >>> import fiberscope as fs
+        >>> fiber = fs.load("zoo:hiding-two").fiber()
+        >>> bool(fiber.contains("zoo:hiding-two-translated")), bool(fiber.contains("zoo:hiding-two-too-far"))
+        (True, False)
+        """
+        return _measures.contains(self.network._net, native(other), self.orthant, **options)
+
+    def __contains__(self, other: NetworkLike) -> bool:
+        return bool(self.contains(other))
+
+
+def _points(found: _native.Networks) -> Points:
+    data = json.loads(found.json)
+    if "undecided" in data:
+        reasons = "; ".join(data["undecided"])
+        raise UndecidedError(f"the theory of generic fibers does not cover the network: {reasons}")
+    return make(Points, data, networks=[Network._of(net) for net in found.networks])
+
+
+def _vectors(value: ArrayLike, what: str, count: int) -> list[list[float]]:
     found = doubles(value, what, 2)
     if len(found) != count:
         raise ShapeError(f"{what}: expected {count} vectors, found {len(found)}")
     return [[float(x) for x in row] for row in found]
-
-
-def _unpickle(text: bytes, precision: str, name: str) -> Network:
-    net = _native.Net.from_bytes(text, "json", name)
-    return Network._of(_native.Net(net.layers(), precision, name))
-
-
-def as_network(value: Any, what: str = "network") -> Network:
-    """A network, or the name of a file or `zoo:NAME`, as a network."""
-    if isinstance(value, Network):
-        return value
-    if isinstance(value, (str, os.PathLike)):
-        return load(value)
-    if type(value).__module__.partition(".")[0] == "torch" or hasattr(value, "named_parameters"):
-        from ._torch import from_torch
-
-        return from_torch(value)
-    raise DtypeError(f"{what}: expected a Network, the name of a file, or a torch module, found {type(value).__name__}")
-
-
-def load(path: str | os.PathLike[str], *, nnet_normalization: str = "fold") -> Network:
-    """Reads .onnx, .safetensors, .npz, .nnet, .json, .pt, .pth, or a built-in network `zoo:NAME`. No code in a file is run.
-
-    >>> import fiberscope as fs
-    >>> fs.load("zoo:deep").widths
-    [2, 3, 3, 3, 1]
-    """
-    if nnet_normalization not in ("fold", "ignore"):
-        raise ArgumentError(f'nnet_normalization {nnet_normalization!r}: expected "fold" or "ignore"')
-    return Network._of(_native.Net.load(os.fspath(path), nnet_normalization == "fold"))
-
-
-def from_onnx(model: Any) -> Network:
-    """The network of an ONNX file, of its bytes, or of an `onnx.ModelProto`."""
-    if isinstance(model, (str, os.PathLike)):
-        if Path(model).suffix.lower() != ".onnx":
-            raise ArgumentError(f"{os.fspath(model)}: expected a file name ending in .onnx")
-        return load(model)
-    if hasattr(model, "SerializeToString"):
-        model = model.SerializeToString()
-    if not isinstance(model, (bytes, bytearray, memoryview)):
-        raise DtypeError(f"expected a file name, bytes or an onnx.ModelProto, found {type(model).__name__}")
-    return Network._of(_native.Net.from_bytes(bytes(model), "onnx", "ONNX model"))

@@ -14,11 +14,14 @@ import numpy as np
 
 from . import _native
 from ._arrays import points as as_points
+from ._parameters import Parameters, native
 from ._terms import Options, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
-    from .network import Network
+    from numpy.typing import ArrayLike
+
+    from ._parameters import NetworkLike
 
 
 class Tracker:
@@ -47,8 +50,8 @@ class Tracker:
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
+        model: NetworkLike,
+        data: ArrayLike,
         every: int = 100,
         *,
         dimension_every: int = 1,
@@ -115,10 +118,8 @@ class Tracker:
     def __repr__(self) -> str:
         return f"Tracker({self.steps} steps, {len(self.records)} records, {self.seconds:.3f} s)"
 
-    def _network(self) -> Network:
-        from .network import as_network
-
-        return as_network(self.model, "model")
+    def _network(self) -> Parameters:
+        return Parameters._of(native(self.model, "model"))
 
     def _observe(self) -> dict[str, Any]:
         every = self.dimension_every
@@ -159,7 +160,7 @@ class Tracker:
             self._writer.add(self.steps, made)
 
 
-def _conserved(net: Network) -> list[np.ndarray]:
+def _conserved(net: Parameters) -> list[np.ndarray]:
     """|w_out|^2 - |w_in|^2 - b^2 of every hidden neuron."""
     weights, biases = net.weights, net.biases
     return [

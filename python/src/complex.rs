@@ -5,16 +5,34 @@ use std::sync::Arc;
 use anyhow::ensure;
 use fiberscope::complex::ComplexLimits;
 use fiberscope_core::{Domain, Network};
+use fiberscope_report::Svg;
 use fiberscope_report::folds::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds as find_folds};
 use fiberscope_report::regions::{
-    COUNTED, ComplexView, DRAWN, Depth, RegionsQuestion, Search, build, picture, regions as find_regions,
-    slice,
+    COUNTED, ComplexView, DRAWN, Depth, Found, RegionsQuestion, Search, build, picture,
+    regions as find_regions, slice,
 };
 use pyo3::prelude::*;
+use serde_json::Value;
 
+use crate::answer::{Complex, Picture};
 use crate::error::raise;
 use crate::network::{Net, Place, read_domain};
 use crate::work::{Terms, Watch, work};
+
+/// An answer, and what draws it.
+type Drawable = (Value, Box<dyn FnOnce() -> Option<Svg> + Send>);
+
+fn drawn_by(value: Value, draw: impl FnOnce() -> Option<Svg> + Send + 'static) -> Drawable {
+    (value, Box::new(draw))
+}
+
+fn undrawn(value: Value) -> Drawable {
+    drawn_by(value, || None)
+}
+
+fn hand_over(py: Python, (value, draw): Drawable) -> PyResult<Complex> {
+    Ok(Complex { json: value.to_string(), picture: Picture::new(py, draw)? })
+}
 
 /// A network on a domain.
 fn view(name: String, network: Arc<Network>, domain: Domain) -> ComplexView {
@@ -25,7 +43,7 @@ fn limits(watch: &Watch, regions: u64) -> ComplexLimits {
     ComplexLimits { deadline: watch.deadline.clone(), regions: Some(regions) }
 }
 
-/// The regions of a network: JSON, and the picture as SVG if there is one.
+/// The regions of a network; their picture is that of one or two inputs.
 #[pyfunction]
 pub fn regions(
     py: Python,
@@ -35,9 +53,9 @@ pub fn regions(
     count_only: bool,
     method: Option<String>,
     terms: Terms,
-) -> PyResult<(String, Option<String>)> {
+) -> PyResult<Complex> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    work(py, &terms, move |watch| {
+    let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let question = RegionsQuestion {
             view: view(name, network, domain),
@@ -52,8 +70,12 @@ pub fn regions(
             resume: None,
         };
         let found = find_regions(question, &|text| watch.say(text), &|_| ())?;
-        Ok((found.to_json().to_string(), found.draw().map(|svg| svg.to_document())))
-    })
+        let seen = matches!(&found.found, Found::Listed { complex, .. } if complex.factor_dimension() <= 2);
+        let value = found.to_json();
+        // The cells are kept only where they can be drawn.
+        Ok(if seen { drawn_by(value, move || found.draw()) } else { undrawn(value) })
+    })?;
+    hand_over(py, found)
 }
 
 /// What a picture of a network shows, as JSON: regions and folds of two inputs, curves of one.
@@ -76,7 +98,7 @@ pub fn plot(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResu
     })
 }
 
-/// The fold-set of a network: JSON, and the dependency graph as SVG.
+/// The fold-set of a network; the picture is the dependency graph.
 #[pyfunction]
 pub fn folds(
     py: Python,
@@ -84,19 +106,21 @@ pub fn folds(
     place: Option<Place>,
     max_regions: u64,
     terms: Terms,
-) -> PyResult<(String, Option<String>)> {
+) -> PyResult<Complex> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    work(py, &terms, move |watch| {
+    let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let (view, limits) = (view(name.clone(), network, domain), limits(watch, max_regions));
         let question = FoldsQuestion { view, other: None, limits, seed: watch.seed };
-        match find_folds(&question, &|text| watch.say(text), &|_| ())? {
+        Ok(match find_folds(&question, &|text| watch.say(text), &|_| ())? {
             FoldsAnswer::Folds(found) => {
-                Ok((found.to_json().to_string(), Some(found.picture(&name).draw().to_document())))
+                let picture = found.picture(&name);
+                drawn_by(found.to_json(), move || Some(picture.draw()))
             }
-            _ => Ok((StoppedFolds::new(&question)?.to_json().to_string(), None)),
-        }
-    })
+            _ => undrawn(StoppedFolds::new(&question)?.to_json()),
+        })
+    })?;
+    hand_over(py, found)
 }
 
 /// Whether permutations and scalings turn one network into another, from their folds: JSON.
@@ -122,20 +146,15 @@ pub fn match_folds(
     })
 }
 
-/// The network on the plane through a point along two directions, and the rectangle to look at.
+/// The network on the plane through a point along two directions.
 #[pyfunction]
-pub fn slice_along(
-    py: Python,
-    net: &Net,
-    origin: Vec<f64>,
-    directions: [Vec<f64>; 2],
-) -> PyResult<(Net, [(f64, f64); 2])> {
+pub fn slice_along(py: Python, net: &Net, origin: Vec<f64>, directions: [Vec<f64>; 2]) -> PyResult<Net> {
     sliced(py, net, |network| slice::along(network, &origin, &directions))
 }
 
-/// The network on the plane through three points, and the rectangle to look at.
+/// The network on the plane through three points.
 #[pyfunction]
-pub fn slice_through(py: Python, net: &Net, points: [Vec<f64>; 3]) -> PyResult<(Net, [(f64, f64); 2])> {
+pub fn slice_through(py: Python, net: &Net, points: [Vec<f64>; 3]) -> PyResult<Net> {
     sliced(py, net, |network| slice::through(network, &points))
 }
 
@@ -143,7 +162,7 @@ fn sliced(
     py: Python,
     net: &Net,
     cut: impl FnOnce(&Network) -> anyhow::Result<slice::Slice>,
-) -> PyResult<(Net, [(f64, f64); 2])> {
+) -> PyResult<Net> {
     let slice = cut(&net.network).map_err(|error| raise(py, &error))?;
-    Ok((Net::computed(slice.network, &format!("a slice of {}", net.name)), slice.view))
+    Ok(Net::computed(slice.network, &format!("a slice of {}", net.name)))
 }

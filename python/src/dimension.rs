@@ -10,11 +10,12 @@ use fiberscope::train::{
     Decay, Event, Initialization, Loss, Optimizer, Run, Task, TrackOptions, TrainOptions,
     train as train_seeds,
 };
-use fiberscope_report::dimension::{BatchQuestion, RegionQuestion, on_batch, on_regions};
+use fiberscope_report::dimension::{BatchQuestion, DimensionSummary, RegionQuestion, on_batch, on_regions};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::answer::{Dimension, Networks, Picture, Samples};
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, Watch, work};
 
@@ -29,7 +30,7 @@ fn options(watch: &Watch, primes: Option<usize>, generic: bool, memory: usize) -
     }
 }
 
-/// The functional dimension on a batch: JSON and text.
+/// The functional dimension on a batch.
 #[pyfunction]
 pub fn dimension_on_batch(
     py: Python,
@@ -41,9 +42,9 @@ pub fn dimension_on_batch(
     primes: Option<usize>,
     memory: usize,
     terms: Terms,
-) -> PyResult<(String, String, String)> {
+) -> PyResult<Dimension> {
     let (network, name, points) = (Arc::clone(&net.network), net.name.clone(), matrix(&points));
-    work(py, &terms, move |watch| {
+    let found = work(py, &terms, move |watch| {
         let question = BatchQuestion {
             place: "an array".into(),
             points: &points,
@@ -53,12 +54,12 @@ pub fn dimension_on_batch(
             float32,
         };
         let options = options(watch, primes, generic, memory);
-        let found = on_batch(&name, &network, &question, &options, &|text| watch.say(text))?;
-        Ok((found.to_json().to_string(), found.to_text(), found.draw().to_document()))
-    })
+        on_batch(&name, &network, &question, &options, &|text| watch.say(text))
+    })?;
+    answer(py, found)
 }
 
-/// The functional dimension on a decisive set: JSON and text.
+/// The functional dimension on a decisive set.
 #[pyfunction]
 pub fn dimension_on_regions(
     py: Python,
@@ -69,15 +70,20 @@ pub fn dimension_on_regions(
     primes: Option<usize>,
     memory: usize,
     terms: Terms,
-) -> PyResult<(String, String, String)> {
+) -> PyResult<Dimension> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    work(py, &terms, move |watch| {
+    let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let question = RegionQuestion { domain: &domain, samples, max_regions };
         let options = options(watch, primes, false, memory);
-        let found = on_regions(&name, &network, &question, &options, &|text| watch.say(text))?;
-        Ok((found.to_json().to_string(), found.to_text(), found.draw().to_document()))
-    })
+        on_regions(&name, &network, &question, &options, &|text| watch.say(text))
+    })?;
+    answer(py, found)
+}
+
+fn answer(py: Python, found: DimensionSummary) -> PyResult<Dimension> {
+    let (json, text) = (found.to_json().to_string(), found.to_text());
+    Ok(Dimension { json, text, picture: Picture::new(py, move || Some(found.draw()))? })
 }
 
 /// The empirical neural tangent kernel; with `trace` summed over the outputs.
@@ -152,18 +158,14 @@ pub fn observe(
 
 /// The inputs and targets of a data set of the paper.
 #[pyfunction]
-#[allow(clippy::type_complexity, reason = "two arrays")]
-pub fn task_samples<'py>(
-    py: Python<'py>,
-    name: &str,
-) -> PyResult<Option<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)>> {
+pub fn task_samples(py: Python, name: &str) -> PyResult<Option<Samples>> {
     let Some(task) = Task::from_name(name) else { return Ok(None) };
     let array = |matrix: fiberscope_core::Matrix| {
         let shape = [matrix.rows(), matrix.cols()];
         matrix.into_entries().into_pyarray(py).reshape(shape)
     };
     let (inputs, targets) = task.samples();
-    Ok(Some((array(inputs)?, array(targets)?)))
+    Ok(Some(Samples { inputs: array(inputs)?.unbind(), targets: array(targets)?.unbind() }))
 }
 
 /// The settings of a training.
@@ -214,7 +216,7 @@ impl Settings {
     }
 }
 
-/// Trains networks from several seeds: the networks, and JSON with a list of records per seed.
+/// Trains networks from several seeds; the JSON is a list with an object per seed.
 #[pyfunction]
 pub fn train(
     py: Python,
@@ -222,7 +224,7 @@ pub fn train(
     targets: PyReadonlyArray2<f64>,
     settings: Settings,
     terms: Terms,
-) -> PyResult<(Vec<Net>, String)> {
+) -> PyResult<Networks> {
     let (inputs, targets) = (matrix(&inputs), matrix(&targets));
     let runs = work(py, &terms, move |watch| {
         let options = settings.options()?;
@@ -257,7 +259,7 @@ pub fn train(
             "records": run.state.records,
         })
     });
-    let value = json!(value.collect::<Vec<_>>()).to_string();
-    let net = |run: Run| Net::computed(run.network, &format!("trained from seed {}", run.state.seed));
-    Ok((runs.into_iter().map(net).collect(), value))
+    let json = json!(value.collect::<Vec<_>>()).to_string();
+    let net = |run: Run| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
+    Ok(Networks { networks: runs.into_iter().map(net).collect::<PyResult<_>>()?, json })
 }

@@ -10,6 +10,7 @@ use fiberscope_report::extraction::{ExtractionSummary, Recorder, compare, leak, 
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::answer::{Answer, Search};
 use crate::network::{Net, matrix};
 use crate::work::{Terms, Watch, work};
 
@@ -55,7 +56,7 @@ impl Oracle for Function<'_> {
 /// So many queries are asked at once.
 const BATCH: usize = 4096;
 
-/// Recovers a network from the answers of a function: the network, and JSON. An exception of the function is passed on.
+/// Recovers a network from the answers of a function. An exception of the function is passed on.
 #[pyfunction]
 pub fn extract(
     py: Python,
@@ -69,7 +70,7 @@ pub fn extract(
     truth: Option<PyRef<Net>>,
     log: Option<PathBuf>,
     terms: Terms,
-) -> PyResult<(Option<Net>, String)> {
+) -> PyResult<Search> {
     let truth = truth.map(|truth| Arc::clone(&truth.network));
     let failure = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&failure);
@@ -97,14 +98,15 @@ pub fn extract(
         Ok((summary.found.network, value))
     });
     let raised = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let (network, value) = match (done, raised) {
+    let (network, json) = match (done, raised) {
         (Err(_), Some(exception)) => return Err(exception),
         (done, _) => done?,
     };
-    Ok((network.map(|network| Net::computed(network, "extracted network")), value))
+    let network = network.map(|network| Net::object(py, network, "extracted network")).transpose()?;
+    Ok(Search { network, json })
 }
 
-/// What answers of lower and lower precision leak of a network: JSON and text.
+/// What answers of lower and lower precision leak of a network.
 #[pyfunction]
 pub fn leak_report(
     py: Python,
@@ -114,7 +116,7 @@ pub fn leak_report(
     max_queries: Option<u64>,
     noise: Option<f64>,
     terms: Terms,
-) -> PyResult<(String, String)> {
+) -> PyResult<Answer> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     work(py, &terms, move |watch| {
         let (lo, hi) = domain;
@@ -125,6 +127,6 @@ pub fn leak_report(
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
         let options = Options { widths, domain, max_queries, noise, seed, deadline };
         let report = leak(&name, &network, &options, &|text| watch.say(text));
-        Ok((report.to_json().to_string(), report.to_text()))
+        Ok(Answer { json: report.to_json().to_string(), text: report.to_text() })
     })
 }

@@ -18,6 +18,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::answer::{self, Answer, Networks};
 use crate::network::{Net, matrix};
 use crate::work::{Terms, Watch, work};
 
@@ -26,7 +27,7 @@ fn subject(name: String, network: &Network, orthant: bool, watch: &Watch) -> Sub
     Subject::new(name, network.clone(), ground, watch.deadline.clone(), watch.seed)
 }
 
-/// The fiber of a network: JSON and text.
+/// The fiber of a network.
 #[pyfunction]
 pub fn fiber(
     py: Python,
@@ -35,16 +36,16 @@ pub fn fiber(
     components: usize,
     classes: Option<usize>,
     terms: Terms,
-) -> PyResult<(String, String)> {
+) -> PyResult<Answer> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
         let found = summary(&subject, Listing { components, classes }, &|text| watch.say(text))?;
-        Ok((found.to_json().to_string(), found.to_text()))
+        Ok(Answer { json: found.to_json().to_string(), text: found.to_text() })
     })
 }
 
-/// Points of a piece: the networks and how they compare; `None` for the networks if the theory does not cover the fiber.
+/// Points of a piece and how they compare; `undecided` if the theory does not cover the fiber.
 #[pyfunction]
 pub fn fiber_sample(
     py: Python,
@@ -55,16 +56,16 @@ pub fn fiber_sample(
     orientation: Option<String>,
     linear: Option<usize>,
     terms: Terms,
-) -> PyResult<(Option<Vec<Net>>, String)> {
+) -> PyResult<Networks> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let (drawn, value) = work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
-        let Ok(fiber) = &subject.fiber else { return Ok((None, not_covered(&subject))) };
+        let Ok(fiber) = &subject.fiber else { return Ok((Vec::new(), not_covered(&subject))) };
         let piece = points::piece(fiber, orientation.as_deref(), linear)?;
         let sampler = match FiberSampler::new(fiber, &piece) {
             Ok(sampler) => sampler,
             Err(error @ SamplerError::Empty(_)) => {
-                return Ok((Some(Vec::new()), json!({"empty": true, "reason": error.to_string()})));
+                return Ok((Vec::new(), json!({"empty": true, "reason": error.to_string()})));
             }
             Err(error) => bail!("{error}"),
         };
@@ -74,12 +75,12 @@ pub fn fiber_sample(
             drawn.push(point);
             Ok(())
         })?;
-        Ok((Some(drawn), comparison(&compared)))
+        Ok((drawn, comparison(&compared)))
     })?;
-    Ok((drawn.map(|drawn| named(drawn, &net.name)), value.to_string()))
+    named(py, drawn, &net.name, &value)
 }
 
-/// The points of a path between two parameters of a fiber, and how they compare.
+/// The points of a path between two parameters of a fiber and how they compare; `undecided` as above.
 #[pyfunction]
 pub fn fiber_path(
     py: Python,
@@ -89,12 +90,12 @@ pub fn fiber_path(
     orthant: bool,
     steps: u32,
     terms: Terms,
-) -> PyResult<(Option<Vec<Net>>, String)> {
+) -> PyResult<Networks> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let ends = [Arc::clone(&a.network), Arc::clone(&b.network)];
     let (found, value) = work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
-        let Ok(fiber) = &subject.fiber else { return Ok((None, not_covered(&subject))) };
+        let Ok(fiber) = &subject.fiber else { return Ok((Vec::new(), not_covered(&subject))) };
         for end in &ends {
             if end.widths() != network.widths() {
                 bail!(
@@ -107,7 +108,7 @@ pub fn fiber_path(
         let path = match FiberPath::between(fiber, &ends[0].to_exact(), &ends[1].to_exact()) {
             Ok(path) => path,
             Err(error) => {
-                return Ok((Some(Vec::new()), json!({"connected": false, "reason": error.to_string()})));
+                return Ok((Vec::new(), json!({"connected": false, "reason": error.to_string()})));
             }
         };
         let (mut found, mut compared) = (Vec::new(), Comparison::default());
@@ -116,9 +117,9 @@ pub fn fiber_path(
             found.push(point);
             Ok(())
         })?;
-        Ok((Some(found), comparison(&compared)))
+        Ok((found, comparison(&compared)))
     })?;
-    Ok((found.map(|found| named(found, &net.name)), value.to_string()))
+    named(py, found, &net.name, &value)
 }
 
 /// Whether a network lies in the fiber of another: JSON.
@@ -147,19 +148,20 @@ fn comparison(found: &Comparison) -> Value {
     })
 }
 
-fn named(networks: Vec<Network>, name: &str) -> Vec<Net> {
-    let point = |(k, network)| Net::computed(network, &format!("point {k} of the fiber of {name}"));
-    networks.into_iter().enumerate().map(point).collect()
+fn named(py: Python, networks: Vec<Network>, name: &str, value: &Value) -> PyResult<Networks> {
+    let point = |(k, network)| Net::object(py, network, &format!("point {k} of the fiber of {name}"));
+    let networks = networks.into_iter().enumerate().map(point).collect::<PyResult<_>>()?;
+    Ok(Networks { networks, json: value.to_string() })
 }
 
-/// A network with a proved property: the network, a twin with the same function if there is one, the certificate, the claims.
+/// A network with a proved property.
 #[pyfunction]
 pub fn construct(
     py: Python,
     kind: String,
     widths: Vec<usize>,
     terms: Terms,
-) -> PyResult<(Net, Option<Net>, String, Vec<String>)> {
+) -> PyResult<answer::Construction> {
     let title = format!("{kind} network");
     let (network, twin, certificate, claims) = work(py, &terms, move |watch| {
         let with_twin = |built: Construction| {
@@ -176,8 +178,8 @@ pub fn construct(
             }
         })
     })?;
-    let twin = twin.map(|twin| Net::computed(twin, &format!("twin of the {title}")));
-    Ok((Net::computed(network, &title), twin, certificate, claims))
+    let twin = twin.map(|twin| Net::object(py, twin, &format!("twin of the {title}"))).transpose()?;
+    Ok(answer::Construction { network: Net::object(py, network, &title)?, twin, certificate, claims })
 }
 
 /// The fraction of identifiable parameters: JSON.

@@ -1,10 +1,12 @@
-//! The native part of the Python package: numpy arrays and plain values in, networks and JSON out.
+//! The native part of the Python package: numpy arrays and plain values in, networks and answers out.
 //!
 //! Everything here is thin. A function takes `Net`s, arrays and the `Terms` of the work, calls the library or
-//! `fiberscope-report` on another thread without the interpreter's lock, and hands back JSON with the keys of the command's `--json`; the package
-//! around it (`python/fiberscope`) makes typed results of it.
+//! `fiberscope-report` on another thread without the interpreter's lock, and hands back an object of `answer.rs`
+//! with the JSON of the command's `--json` in it; the package around it (`python/fiberscope`) makes typed results of
+//! it. `_native.pyi` has the types of everything here, and a test holds it against the module.
 #![allow(clippy::too_many_arguments, reason = "functions take what their Python callers pass, one by one")]
 
+mod answer;
 mod complex;
 mod dimension;
 mod error;
@@ -21,6 +23,11 @@ use pyo3::prelude::*;
 /// The native part of fiberscope.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::answer::{
+        Answer, Complex, Construction, Decision, Dimension, Layer, Networks, Picture, Reproduction,
+        Rewriting, Samples, Search, Written, ZooEntry,
+    };
     #[pymodule_export]
     use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
     #[pymodule_export]

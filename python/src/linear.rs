@@ -14,8 +14,9 @@ use fiberscope_report::linear::motion::{
 use fiberscope_report::linear::moves::{Moved, list_value};
 use fiberscope_report::linear::{stratum_json, write_json};
 use pyo3::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::answer::{Networks, Search};
 use crate::network::{Net, Place, read_domain};
 use crate::work::{Terms, Watch, work};
 
@@ -26,8 +27,10 @@ fn tolerance((relative, scale): Zero) -> Tolerance {
     Tolerance { relative, scale }
 }
 
-fn named(networks: Vec<LinearNetwork>, name: &str) -> Vec<Net> {
-    networks.iter().map(|network| Net::computed(network.to_network(), name)).collect()
+fn named(py: Python, networks: &[LinearNetwork], name: &str, value: &Value) -> PyResult<Networks> {
+    let object = |network: &LinearNetwork| Net::object(py, network.to_network(), name);
+    let networks = networks.iter().map(object).collect::<PyResult<_>>()?;
+    Ok(Networks { networks, json: value.to_string() })
 }
 
 fn dag(widths: Vec<usize>, rank: usize, strata: usize, watch: &Watch) -> anyhow::Result<StratumDag> {
@@ -108,7 +111,7 @@ pub fn linear_compress(
     Ok(Net::computed(small, &format!("{}, compressed", net.name)))
 }
 
-/// A path between two networks, or to the canonical point: the points and JSON.
+/// A path between two networks, or to the canonical point.
 #[pyfunction]
 pub fn linear_path(
     py: Python,
@@ -118,7 +121,7 @@ pub fn linear_path(
     through_minimum: bool,
     zero: Zero,
     terms: Terms,
-) -> PyResult<(Vec<Net>, String)> {
+) -> PyResult<Networks> {
     let (first, second) = (Arc::clone(&a.network), b.map(|b| Arc::clone(&b.network)));
     let (points, value) = work(py, &terms, move |watch| {
         let a = LinearNetwork::from_network(&first).context("the first network")?;
@@ -131,10 +134,10 @@ pub fn linear_path(
         watch.deadline.check("before all points of the path were known")?;
         Ok((points, json!({"connected": true, "path": note, "max_difference": difference})))
     })?;
-    Ok((named(points, "a point of the path"), value.to_string()))
+    named(py, &points, "a point of the path", &value)
 }
 
-/// The moves of a network (JSON), or the network after one of them.
+/// The moves of a network, or the network after one of them.
 #[pyfunction]
 pub fn linear_move(
     py: Python,
@@ -144,7 +147,7 @@ pub fn linear_move(
     epsilon: f64,
     zero: Zero,
     terms: Terms,
-) -> PyResult<(Option<Net>, String)> {
+) -> PyResult<Search> {
     let network = Arc::clone(&net.network);
     let (end, value) = work(py, &terms, move |_| {
         let network = LinearNetwork::from_network(&network)?;
@@ -164,11 +167,11 @@ pub fn linear_move(
         let value = moved.to_json();
         Ok((Some(moved.step.end), value))
     })?;
-    let end = end.map(|end| Net::computed(end.to_network(), &format!("{}, moved", net.name)));
-    Ok((end, value.to_string()))
+    let moved = |end: LinearNetwork| Net::object(py, end.to_network(), &format!("{}, moved", net.name));
+    Ok(Search { network: end.map(moved).transpose()?, json: value.to_string() })
 }
 
-/// Random networks of a stratum: the networks and JSON.
+/// Random networks of a stratum.
 #[pyfunction]
 pub fn linear_sample(
     py: Python,
@@ -181,7 +184,7 @@ pub fn linear_sample(
     count: usize,
     zero: Zero,
     terms: Terms,
-) -> PyResult<(Vec<Net>, String)> {
+) -> PyResult<Networks> {
     let product = product.map(|net| Arc::clone(&net.network));
     let (points, value) = work(py, &terms, move |watch| {
         let dag = dag(widths, rank, max_strata, watch)?;
@@ -204,10 +207,10 @@ pub fn linear_sample(
             .map(|model| points.iter().map(|point| product_difference(point, model)).fold(0.0, f64::max));
         Ok((points, json!({"stratum": stratum_json(&stratum), "number": at, "max_difference": difference})))
     })?;
-    Ok((named(points, "a network of the stratum"), value.to_string()))
+    named(py, &points, "a network of the stratum", &value)
 }
 
-/// A walk along a stratum: the points and JSON.
+/// A walk along a stratum.
 #[pyfunction]
 pub fn linear_walk(
     py: Python,
@@ -218,7 +221,7 @@ pub fn linear_walk(
     steps: u32,
     zero: Zero,
     terms: Terms,
-) -> PyResult<(Vec<Net>, String)> {
+) -> PyResult<Networks> {
     let (network, velocity) = (Arc::clone(&net.network), velocity.map(|net| Arc::clone(&net.network)));
     let (points, value) = work(py, &terms, move |watch| {
         ensure!(length.is_finite(), "length: expected a finite number");
@@ -231,5 +234,5 @@ pub fn linear_walk(
         let value = walked.to_json(length, steps as usize);
         Ok((walked.points, value))
     })?;
-    Ok((named(points, &format!("{}, walked", net.name)), value.to_string()))
+    named(py, &points, &format!("{}, walked", net.name), &value)
 }

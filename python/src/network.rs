@@ -7,16 +7,13 @@ use anyhow::Context;
 use fiberscope_core::{Activation, Digest, Domain, Layer, Matrix, Network};
 use fiberscope_io::{Model, Normalization, Precision, ReadOptions, domain, json, load, onnx, save};
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyUntypedArrayMethods,
+    IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::answer::{self, Written, ZooEntry};
 use crate::error::raise;
-
-/// A layer as arrays: weight, bias, name of the activation.
-type Arrays<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, &'static str);
 
 /// A network, what its file said of it, and its name.
 #[pyclass(frozen, module = "fiberscope._native")]
@@ -33,6 +30,11 @@ pub struct Net {
 }
 
 impl Net {
+    /// A network that was computed, in double precision, as an object of Python.
+    pub fn object(py: Python, network: Network, name: &str) -> PyResult<Py<Self>> {
+        Py::new(py, Net::computed(network, name))
+    }
+
     /// A network that was computed, in double precision.
     pub fn computed(network: Network, name: &str) -> Self {
         Net {
@@ -98,27 +100,26 @@ impl Net {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file; returns the precision, how many parameters were rounded, and the largest change.
-    fn save(
-        &self,
-        py: Python,
-        path: PathBuf,
-        precision: Option<&str>,
-    ) -> PyResult<(&'static str, usize, f64)> {
+    /// Writes a file.
+    fn save(&self, py: Python, path: PathBuf, precision: Option<&str>) -> PyResult<Written> {
         let precision = precision.map_or(self.precision.max(Precision::F32), by_name);
         let written =
             py.detach(|| save(&self.network, &path, precision)).map_err(|error| raise(py, &error.into()))?;
-        let (changed, largest) = written.loss.map_or((0, 0.0), |loss| (loss.changed, loss.largest_change));
-        Ok((written.precision.name(), changed, largest))
+        let (rounded, largest_change) =
+            written.loss.map_or((0, 0.0), |loss| (loss.changed, loss.largest_change));
+        Ok(Written { precision: written.precision.name(), rounded, largest_change })
     }
 
     /// The layers as arrays.
-    fn layers<'py>(&self, py: Python<'py>) -> Vec<Arrays<'py>> {
+    fn layers(&self, py: Python) -> Vec<answer::Layer> {
         let arrays = |layer: &Layer| {
             let weight = layer.weight();
             let array = weight.entries().to_vec().into_pyarray(py).reshape([weight.rows(), weight.cols()]);
-            let array = array.expect("a matrix fills its shape");
-            (array, layer.bias().to_vec().into_pyarray(py), layer.activation().name())
+            answer::Layer {
+                weight: array.expect("a matrix fills its shape").unbind(),
+                bias: layer.bias().to_vec().into_pyarray(py).unbind(),
+                activation: layer.activation().name(),
+            }
         };
         self.network.layers().iter().map(arrays).collect()
     }
@@ -167,13 +168,13 @@ impl Net {
     }
 }
 
-/// The built-in networks: name, widths, what each shows, the statement.
+/// The built-in networks.
 #[pyfunction]
-pub fn zoo() -> Vec<(String, Vec<usize>, String, String)> {
+pub fn zoo() -> Vec<ZooEntry> {
     let entries = fiberscope_io::zoo::entries();
     entries
         .into_iter()
-        .map(|e| (e.name.to_string(), e.widths.clone(), e.shows.to_string(), e.statement.to_string()))
+        .map(|entry| ZooEntry { name: entry.name.to_string(), shows: entry.shows.to_string() })
         .collect()
 }
 

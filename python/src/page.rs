@@ -18,11 +18,12 @@ use fiberscope_report::tour::tour as make_tour;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
+use crate::answer::{Answer, Reproduction};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, Watch, work};
 
-/// Writes a report on one or two networks: JSON and text.
+/// Writes a report on one or two networks.
 #[pyfunction]
 pub fn report(
     py: Python,
@@ -33,7 +34,7 @@ pub fn report(
     data: Option<PyReadonlyArray2<f64>>,
     path: PathBuf,
     terms: Terms,
-) -> PyResult<(String, String)> {
+) -> PyResult<Answer> {
     let of = |net: &Net| (Arc::clone(&net.network), net.precision);
     let (a, b, points) = (of(a), b.as_deref().map(of), data.as_ref().map(matrix));
     work(py, &terms, move |watch| {
@@ -48,17 +49,17 @@ pub fn report(
         };
         let made = make_report(&question, &|text| watch.say(text))?;
         write_page(&path, &made.html, watch)?;
-        Ok((made.to_json(&path).to_string(), made.to_text(&path)))
+        Ok(Answer { json: made.to_json(&path).to_string(), text: made.to_text(&path) })
     })
 }
 
-/// Writes the tour: JSON and text.
+/// Writes the tour.
 #[pyfunction]
-pub fn tour(py: Python, path: PathBuf, terms: Terms) -> PyResult<(String, String)> {
+pub fn tour(py: Python, path: PathBuf, terms: Terms) -> PyResult<Answer> {
     work(py, &terms, move |watch| {
         let made = make_tour(watch.seed)?;
         write_page(&path, &made.html, watch)?;
-        Ok((made.to_json(&path).to_string(), made.to_text(&path)))
+        Ok(Answer { json: made.to_json(&path).to_string(), text: made.to_text(&path) })
     })
 }
 
@@ -68,7 +69,7 @@ fn write_page(path: &Path, html: &str, watch: &Watch) -> anyhow::Result<()> {
     Ok(write_atomically(path, |file| file.write_all(html.as_bytes()))?)
 }
 
-/// Runs experiments of the papers again: JSON, text, the page, and whether nothing was cut short.
+/// Runs experiments of the papers again.
 #[pyfunction]
 pub fn reproduce(
     py: Python,
@@ -78,12 +79,13 @@ pub fn reproduce(
     epochs: Option<u64>,
     quick: bool,
     terms: Terms,
-) -> PyResult<(String, String, PathBuf, bool)> {
+) -> PyResult<Reproduction> {
     work(py, &terms, move |watch| {
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
         let question = ReproduceQuestion { name, seeds, epochs, quick, seed, folder, deadline };
         let found = run_again(&question, &|text| watch.say(text))?;
-        Ok((found.to_json().to_string(), found.text, found.page, found.complete))
+        let json = found.to_json().to_string();
+        Ok(Reproduction { json, text: found.text, page: found.page, complete: found.complete })
     })
 }
 

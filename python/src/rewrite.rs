@@ -20,24 +20,25 @@ use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
+use crate::answer::{Answer, Decision, Rewriting};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, work};
 
-/// The anatomy of a network: JSON and text.
+/// The anatomy of a network.
 #[pyfunction]
-pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<(String, String)> {
+pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<Answer> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let precision = net.precision;
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let found = examine_until(&network, &domain, &watch.deadline);
         let value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
-        Ok((value.to_string(), anatomy::text(&name, &found)))
+        Ok(Answer { json: value.to_string(), text: anatomy::text(&name, &found) })
     })
 }
 
-/// Whether two networks are equal: JSON and the certificate.
+/// Whether two networks are equal.
 #[pyfunction]
 pub fn equiv(
     py: Python,
@@ -49,7 +50,7 @@ pub fn equiv(
     data: Option<PyReadonlyArray2<f64>>,
     resume: Option<PathBuf>,
     terms: Terms,
-) -> PyResult<(String, Option<String>)> {
+) -> PyResult<Decision> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let precision = a.precision.min(b.precision).epsilon();
     let points = data.as_ref().map(matrix);
@@ -57,17 +58,19 @@ pub fn equiv(
         let (a, b) = networks;
         let domain = read_domain(place, a.input_width())?;
         let data = points.map(|points| equivalence::data_points(&points, a.input_width())).transpose()?;
-        let options = EquivalenceOptions::new()
-            .exact(exact)
-            .tolerance(tolerance)
-            .precision(precision)
-            .data(data.unwrap_or_default())
-            .deadline(watch.deadline.clone())
-            .seed(watch.seed);
+        let options = EquivalenceOptions {
+            exact,
+            tolerance,
+            precision,
+            data: data.unwrap_or_default(),
+            deadline: watch.deadline.clone(),
+            seed: watch.seed,
+            ..EquivalenceOptions::default()
+        };
         let decision =
             equivalence::search((&a, &b), &domain, options, resume.as_deref(), &|text| watch.say(text))?;
         let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);
-        Ok((equivalence::value(&decision, &domain).to_string(), certificate))
+        Ok(Decision { json: equivalence::value(&decision, &domain).to_string(), certificate })
     })
 }
 
@@ -82,7 +85,7 @@ pub enum Source {
     Text(Vec<u8>),
 }
 
-/// Whether a certificate proves what is asked: JSON and text. Without a place or a claim, its own are asked for.
+/// Whether a certificate proves what is asked. Without a place or a claim, its own are asked for.
 #[pyfunction]
 pub fn check(
     py: Python,
@@ -93,7 +96,7 @@ pub fn check(
     space: bool,
     claim: Option<String>,
     terms: Terms,
-) -> PyResult<(String, String)> {
+) -> PyResult<Answer> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let names = (a.name.clone(), b.name.clone());
     work(py, &terms, move |watch| {
@@ -109,19 +112,13 @@ pub fn check(
         };
         let question = Question { claim, domain };
         let found = answer(source, (&names.0, &names.1), (&a, &b), &question, &watch.deadline)?;
-        Ok((found.value.to_string(), found.text))
+        Ok(Answer { json: found.value.to_string(), text: found.text })
     })
 }
 
-/// Fewer neurons: the network, JSON, and the certificate of equality, or of the bound where parameters were rounded.
+/// Fewer neurons, with the certificate of equality, or of the bound where parameters were rounded.
 #[pyfunction]
-pub fn reduce(
-    py: Python,
-    net: &Net,
-    place: Option<Place>,
-    round: bool,
-    terms: Terms,
-) -> PyResult<(Net, String, Option<String>)> {
+pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: Terms) -> PyResult<Rewriting> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
@@ -131,13 +128,14 @@ pub fn reduce(
         let value = reduced.to_json().to_string();
         Ok((reduced.reduction.network, value, reduced.certificate.map(|certificate| certificate.to_json())))
     });
-    let (small, value, certificate) = done?;
-    Ok((Net::computed(small, &format!("{}, reduced", net.name)), value, certificate))
+    let (small, json, certificate) = done?;
+    let network = Net::object(py, small, &format!("{}, reduced", net.name))?;
+    Ok(Rewriting { network, json, certificate })
 }
 
-/// The canonical representative: the network and JSON; nothing if the time is up before.
+/// The canonical representative; nothing if the time is up before.
 #[pyfunction]
-pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<(Net, String)>> {
+pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<Rewriting>> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let found = canonicalize_until(&network.to_exact(), &Domain::Space, &watch.deadline)?;
@@ -146,11 +144,14 @@ pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<(Net, Strin
         let value = canonical_json(&canonical, Some(&form));
         Ok(Some((form.network, value.to_string())))
     });
-    let named = |rounded| Net::computed(rounded, &format!("{}, canonical", net.name));
-    Ok(done?.map(|(rounded, value)| (named(rounded), value)))
+    let rewriting = |(rounded, json)| {
+        let network = Net::object(py, rounded, &format!("{}, canonical", net.name))?;
+        Ok(Rewriting { network, json, certificate: None })
+    };
+    done?.map(rewriting).transpose()
 }
 
-/// The second network close to the first: the network, JSON, and the certificate that its function is kept, if it is exactly.
+/// The second network close to the first, with the certificate that its function is kept, if it is exactly.
 #[pyfunction]
 pub fn align(
     py: Python,
@@ -159,7 +160,7 @@ pub fn align(
     data: Option<PyReadonlyArray2<f64>>,
     scaling: &str,
     terms: Terms,
-) -> PyResult<(Net, String, Option<String>)> {
+) -> PyResult<Rewriting> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let points = data.as_ref().map(matrix);
     let scaling = match scaling {
@@ -188,17 +189,18 @@ pub fn align(
         let certificate = aligned.certificate.map(|certificate| certificate.to_json());
         Ok((aligned.alignment.network, value.to_string(), certificate))
     });
-    let (network, value, certificate) = done?;
-    Ok((Net::computed(network, &format!("{}, aligned", b.name)), value, certificate))
+    let (network, json, certificate) = done?;
+    let network = Net::object(py, network, &format!("{}, aligned", b.name))?;
+    Ok(Rewriting { network, json, certificate })
 }
 
-/// The network with neurons permuted and scaled at random, and the certificate that it computes the same function.
+/// The network with neurons permuted and scaled at random.
 #[pyfunction]
-pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<(Net, String)> {
+pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<Net> {
     if net.network.parameter_count() == 0 {
         return Err(raise(py, &anyhow::anyhow!("the network has no parameters")));
     }
     let network = Arc::clone(&net.network);
-    let twin = work(py, &terms, move |watch| Ok(fiberscope::orbit::relabel(&network, watch.seed)))?;
-    Ok((Net::computed(twin.network, &format!("{}, relabelled", net.name)), twin.certificate.to_json()))
+    let twin = work(py, &terms, move |watch| Ok(fiberscope::symmetry::relabel(&network, watch.seed)))?;
+    Ok(Net::computed(twin.network, &format!("{}, relabelled", net.name)))
 }

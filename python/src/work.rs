@@ -92,7 +92,8 @@ pub fn work<T: Send + 'static>(
     }
 }
 
-fn panicked(py: Python, payload: &(dyn std::any::Any + Send)) -> PyErr {
+/// The exception for work that panicked.
+pub fn panicked(py: Python, payload: &(dyn std::any::Any + Send)) -> PyErr {
     let text = payload
         .downcast_ref::<&str>()
         .map(ToString::to_string)

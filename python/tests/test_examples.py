@@ -11,6 +11,7 @@ from conftest import ROOT
 
 EXPECTED = {
     "same_function.py": ["equivalent", "different", "certificate"],
+    "smaller.py": ["2-2-4-1 -> 2-2-1", "proved: True", "certificate.json"],
     "symmetries.py": ["symmetries", "fiber"],
     "functional_dimension.py": ["functional dimension", "trajectory.csv"],
 }

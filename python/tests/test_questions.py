@@ -116,7 +116,12 @@ def test_rounded_networks_are_equal_up_to_rounding():
     assert not fs.equiv(net, single, box=(-1, 1), exact=True)
     # Without a box nothing is said about the outputs, but the parameters agree one by one.
     everywhere = fs.equiv(net, single)
-    assert everywhere and everywhere.bound is None and 0 < everywhere.relative < 2**-22 and everywhere.differ_at is not None
+    assert (
+        everywhere
+        and everywhere.bound is None
+        and 0 < everywhere.relative < 2**-22
+        and everywhere.differ_at is not None
+    )
     assert fs.check(everywhere.certificate, net, single).claim == "parameters_agree"
 
 

@@ -12,6 +12,7 @@ const PACKAGE: &str = "python";
 pub fn test() -> Result<(), Failure> {
     environment(&format!("{INTEROP}/requirements.txt"))?;
     let python = environment(&format!("{PACKAGE}/tests/requirements.txt"))?;
+    lint(&python)?;
     // With the tests, whose dependencies change features of shared crates: otherwise all is compiled a second time.
     cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
     let built = target().join("debug");
@@ -23,6 +24,19 @@ pub fn test() -> Result<(), Failure> {
     };
     pytest(&[INTEROP])?;
     pytest(&["--doctest-modules", PACKAGE])
+}
+
+/// Format, lints and types of the package, as `pyproject.toml` has them.
+fn lint(python: &Path) -> Result<(), Failure> {
+    let configuration = format!("{PACKAGE}/pyproject.toml");
+    let ruff =
+        |words: &[&str]| program(python, &[&["-m", "ruff"], words, &["--no-cache", PACKAGE]].concat()).run();
+    ruff(&["check"])?;
+    ruff(&["format", "--check"])?;
+    let cache = target().join("mypy").display().to_string();
+    let sources = format!("{PACKAGE}/fiberscope");
+    let words = ["-m", "mypy", "--strict", "--config-file", &configuration, "--cache-dir", &cache, &sources];
+    program(python, &words).run()
 }
 
 /// Puts the native part into the package, where Python finds it.

@@ -1,0 +1,220 @@
+"""The parameters of a network: arrays, files and modules in; arrays, outputs and files out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from . import _native, _torch
+from ._arrays import PRECISIONS, array, doubles
+from ._arrays import points as as_points
+from .errors import ArgumentError, DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import torch
+    from numpy.typing import ArrayLike
+
+    NetworkLike: TypeAlias = "Parameters | str | os.PathLike[str] | torch.nn.Module"
+
+P = TypeVar("P", bound="Parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was written."""
+
+    precision: str
+    """The precision of the file."""
+    rounded: int
+    """How many parameters were rounded to it."""
+    largest_change: float
+    """The largest change of a parameter."""
+
+
+class Parameters:
+    """Weights, biases and activations. `Network` adds the questions that can be asked about them."""
+
+    __slots__ = ("_net",)
+    _net: _native.Net
+
+    def __init__(
+        self,
+        weights: Sequence[ArrayLike],
+        biases: Sequence[ArrayLike] | None = None,
+        activations: Sequence[str] | None = None,
+        *,
+        name: str = "network",
+    ) -> None:
+        self._net = assemble(weights, biases, activations, name)
+
+    @classmethod
+    def _of(cls: type[P], net: _native.Net) -> P:
+        made = cls.__new__(cls)
+        made._net = net
+        return made
+
+    @classmethod
+    def from_json(cls: type[P], text: str | bytes | dict[str, Any], *, name: str = "network") -> P:
+        """The network of network JSON (text or the object)."""
+        if isinstance(text, dict):
+            text = json.dumps(text)
+        return cls._of(_native.Net.from_bytes(text.encode() if isinstance(text, str) else text, "json", name))
+
+    def to_json(self) -> str:
+        """The network as network JSON; doubles survive bit for bit."""
+        return self._net.to_json().decode()
+
+    def save(self, path: str | os.PathLike[str], *, precision: str | None = None) -> Saved:
+        """Writes .json, .npz, .safetensors or .onnx, in the precision "f32" or "f64" (without it: the network's own).
+
+        >>> import fiberscope as fs, tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "deep.onnx"
+        >>> fs.load("zoo:deep").save(path)
+        Saved(precision='f64', rounded=0, largest_change=0.0)
+        >>> fs.load(path).sha256 == fs.load("zoo:deep").sha256
+        True
+        """
+        if precision not in (None, "f32", "f64"):
+            raise ArgumentError(f'precision {precision!r}: expected "f32" or "f64"')
+        written = self._net.save(Path(path), precision)
+        return Saved(written.precision, written.rounded, written.largest_change)
+
+    def to_torch(self, dtype: torch.dtype | None = None) -> torch.nn.Sequential:
+        """The network as `torch.nn.Sequential`, in the network's precision unless `dtype` says otherwise."""
+        return _torch.sequential(self._net, dtype)
+
+    @property
+    def name(self) -> str:
+        """The name in results: where the network comes from."""
+        return self._net.name
+
+    @property
+    def widths(self) -> list[int]:
+        """The widths, inputs first."""
+        return self._net.widths
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The weights, one array of shape (outputs, inputs) per layer."""
+        return [layer.weight for layer in self._net.layers()]
+
+    @property
+    def biases(self) -> list[np.ndarray]:
+        """The biases, one vector per layer."""
+        return [layer.bias for layer in self._net.layers()]
+
+    @property
+    def activations(self) -> list[str]:
+        """ "relu" or "identity" for every layer."""
+        return [layer.activation for layer in self._net.layers()]
+
+    @property
+    def parameter_count(self) -> int:
+        """The number of weights and biases."""
+        return self._net.parameter_count
+
+    @property
+    def precision(self) -> str:
+        """The precision in which the parameters were stored: "bf16", "f16", "f32" or "f64"."""
+        return self._net.precision
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader of a file did beyond copying numbers."""
+        return self._net.notes
+
+    @property
+    def sha256(self) -> str:
+        """The digest by which certificates name the network."""
+        return self._net.sha256
+
+    def __call__(self, x: ArrayLike) -> np.ndarray:
+        """The outputs for one point (a vector) or a batch (one point per row), in double precision.
+
+        >>> import fiberscope as fs
+        >>> net = fs.load("zoo:hiding-two")
+        >>> net([1.0, 2.0, 3.0]).shape, net([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]).shape
+        ((1,), (2, 1))
+        """
+        given = doubles(x, "x")
+        inputs = self.widths[0]
+        if given.ndim == 1 and inputs != 1 or given.ndim == 0:
+            one: np.ndarray = self._net.evaluate(as_points(given.reshape(1, -1), "x", inputs))[0]
+            return one
+        return self._net.evaluate(as_points(given, "x", inputs))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the parameters are equal, number by number. For the functions see `fs.equiv`."""
+        return isinstance(other, Parameters) and self.sha256 == other.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __reduce__(self) -> tuple[Callable[..., Parameters], tuple[bytes, str, str]]:
+        return type(self)._unpickle, (self._net.to_json(), self.precision, self.name)
+
+    @classmethod
+    def _unpickle(cls: type[P], text: bytes, precision: str, name: str) -> P:
+        net = _native.Net.from_bytes(text, "json", name)
+        layers = [(layer.weight, layer.bias, layer.activation) for layer in net.layers()]
+        return cls._of(_native.Net(layers, precision, name))
+
+    def __repr__(self) -> str:
+        kinds = "-".join(dict.fromkeys(self.activations[:-1])) or "affine"
+        widths = "-".join(map(str, self.widths))
+        return f"Network({widths}, {kinds}, {self.parameter_count} parameters, {self.precision})"
+
+
+def assemble(
+    weights: Sequence[ArrayLike], biases: Sequence[ArrayLike] | None, activations: Sequence[str] | None, name: str
+) -> _native.Net:
+    """The network of these arrays, in their lowest precision; without activations, ReLU in all layers but the last."""
+    matrices = [array(weight, f"weight of layer {at}", 2) for at, weight in enumerate(weights, 1)]
+    if not matrices:
+        raise ShapeError("weights: expected at least one layer, found none")
+    if biases is None:
+        biases = [np.zeros(len(matrix), matrix.dtype) for matrix in matrices]
+    vectors = [array(bias, f"bias of layer {at}", 1) for at, bias in enumerate(biases, 1)]
+    if len(vectors) != len(matrices):
+        raise ShapeError(f"expected as many biases as weights ({len(matrices)}), found {len(vectors)}")
+    if activations is None:
+        activations = ["relu"] * (len(matrices) - 1) + ["identity"]
+    if len(activations) != len(matrices):
+        raise ShapeError(f"expected one activation per layer ({len(matrices)}), found {len(activations)}")
+    used = {PRECISIONS.get(each.dtype, "f64") for each in matrices + vectors}
+    precision = min(used, key=["f16", "f32", "f64"].index)
+    layers = [
+        (doubles(matrix, "weight"), doubles(vector, "bias"), str(activation))
+        for matrix, vector, activation in zip(matrices, vectors, activations)
+    ]
+    return _native.Net(layers, precision, name)
+
+
+def of_module(module: torch.nn.Module) -> _native.Net:
+    """The network of a PyTorch module."""
+    layers = _torch.layers(module)
+    return assemble(
+        [layer.weight for layer in layers],
+        [layer.bias for layer in layers],
+        [layer.activation for layer in layers],
+        type(module).__name__,
+    )
+
+
+def native(value: NetworkLike, what: str = "network") -> _native.Net:
+    """A network, the name of a file or `zoo:NAME`, or a PyTorch module, as the native part takes it."""
+    if isinstance(value, Parameters):
+        return value._net
+    if isinstance(value, (str, os.PathLike)):
+        return _native.Net.load(os.fspath(value), True)
+    if _torch.is_module(value):
+        return of_module(value)
+    raise DtypeError(f"{what}: expected a Network, the name of a file, or a torch module, found {type(value).__name__}")

@@ -1,0 +1,1 @@
+"""The classes of `fiberscope.results`, by what they tell."""
