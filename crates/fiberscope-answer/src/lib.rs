@@ -23,7 +23,6 @@ pub mod rewrite;
 pub mod slice;
 pub mod tour;
 pub mod volume;
-pub mod web;
 
 /// Where long work says how far it is, in a few words.
 pub type Say<'a> = &'a (dyn Fn(&str) + Sync);

@@ -10,11 +10,11 @@ use fiberscope_core::{Certificate, Claim, Domain, Network};
 use fiberscope_io::zoo;
 use fiberscope_report::graph::{Curve, Graph};
 use fiberscope_report::page::{Page, Section};
+use fiberscope_report::web::CHECKER;
 use fiberscope_report::{Svg, anatomy, certificate, text};
 use serde_json::{Value, json};
 
 use crate::report::network_text;
-use crate::web::CHECKER;
 
 /// A finished tour.
 #[derive(Clone, Debug)]

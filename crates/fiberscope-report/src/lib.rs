@@ -32,6 +32,7 @@ pub mod sections;
 mod svg;
 pub mod text;
 pub mod trajectory;
+pub mod web;
 mod words;
 
 pub use svg::Svg;

@@ -6,10 +6,10 @@ mod server;
 use anyhow::{Context, ensure};
 use fiberscope_core::Network;
 use fiberscope_report::page::data_block;
+use fiberscope_report::web::EXPLORER;
 use serde_json::json;
 
 use crate::report::network_text;
-use crate::web::EXPLORER;
 pub use server::Server;
 
 /// Networks with more parameters are not put into a page.

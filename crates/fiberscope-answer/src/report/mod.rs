@@ -13,13 +13,13 @@ use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope_core::{Domain, Network};
 use fiberscope_io::{Precision, json as network_json};
 use fiberscope_report::page::{Badge, Page, Section};
+use fiberscope_report::web::CHECKER;
 use fiberscope_report::{anatomy, sections};
 use serde_json::{Value, json};
 
 use crate::Say;
 use crate::dimension::{BatchQuestion, on_batch};
 use crate::fiber::{Listing, Subject};
-use crate::web::CHECKER;
 use crate::{equivalence, fiber};
 use proofs::Proofs;
 
