@@ -8,11 +8,15 @@ use fiberscope::train::Record;
 use fiberscope_io::table::{Table, Values};
 use fiberscope_io::write_atomically;
 use fiberscope_report::Svg;
+use fiberscope_report::png::{self, PngError};
 
 /// Whether [`write_picture`] knows the ending of this file: to be asked before long work.
 pub fn check_picture(path: &Path) -> anyhow::Result<()> {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
     match ending.as_deref() {
+        Some("png") if !png::AVAILABLE => {
+            Err(PngError::Unavailable).with_context(|| path.display().to_string())
+        }
         Some("svg" | "png") => Ok(()),
         _ => anyhow::bail!("{}: expected a file name ending in .svg or .png", path.display()),
     }

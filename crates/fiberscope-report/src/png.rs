@@ -1,21 +1,34 @@
-//! Drawings as PNG files, by `resvg` with a font of our own, so that they look the same everywhere.
+//! Drawings as PNG files, by `resvg` with a font of our own, so that they look the same everywhere. Reading fonts is a large
+//! part of a build, so that this is a feature, `png`; without it there are drawings as SVG only.
 
+#[cfg(feature = "png")]
 use std::sync::Arc;
 
+#[cfg(feature = "png")]
 use resvg::tiny_skia::{Color, Pixmap, Transform};
+#[cfg(feature = "png")]
 use resvg::usvg::{self, fontdb};
 use thiserror::Error;
 
 use crate::Svg;
 
+/// Whether this build makes pictures of drawings.
+pub const AVAILABLE: bool = cfg!(feature = "png");
+
+#[cfg(feature = "png")]
 const REGULAR: &[u8] = include_bytes!("fonts/DejaVuSans.ttf");
+#[cfg(feature = "png")]
 const BOLD: &[u8] = include_bytes!("fonts/DejaVuSans-Bold.ttf");
 /// Pictures with more pixels are refused.
+#[cfg(feature = "png")]
 const LARGEST: f32 = 2e8;
 
 /// Why a drawing has no picture.
 #[derive(Debug, Error)]
 pub enum PngError {
+    /// This build makes no pictures: see [`AVAILABLE`].
+    #[error("this build writes no PNG: name a file that ends in .svg, or build with `--features png`")]
+    Unavailable,
     /// The text is no SVG drawing.
     #[error("the drawing cannot be read: {0}")]
     Drawing(String),
@@ -39,7 +52,14 @@ impl Svg {
     }
 }
 
+/// Without fonts there is no picture.
+#[cfg(not(feature = "png"))]
+fn png(_: &str, _: f32) -> Result<Vec<u8>, PngError> {
+    Err(PngError::Unavailable)
+}
+
 /// The picture of an SVG document on white, `scale` pixels per unit.
+#[cfg(feature = "png")]
 fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(REGULAR.to_vec());
@@ -62,7 +82,7 @@ fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "png"))]
 mod tests {
     use super::*;
 

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use fiberscope::limit::Deadline;
 use fiberscope_io::write_atomically;
 use fiberscope_report::page::Page;
+use fiberscope_report::png;
 use serde_json::{Value, json};
 
 use crate::Say;
@@ -92,7 +93,8 @@ fn write(outcome: &Outcome, folder: &Path) -> anyhow::Result<Vec<String>> {
     let mut files = Vec::new();
     let name = |text: &str| text.replace([' ', ','], "-").replace("--", "-");
     for (stem, _, drawing) in outcome.figures() {
-        for ending in ["svg", "png"] {
+        let endings: &[&str] = if png::AVAILABLE { &["svg", "png"] } else { &["svg"] };
+        for ending in endings {
             let path = folder.join(format!("{}.{ending}", name(&stem)));
             write_picture(&path, &drawing)?;
             files.push(path.display().to_string());

@@ -59,6 +59,10 @@ impl HttpOracle {
         url.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty())).ok_or_else(
             || OracleError(format!("{url}: expected an address such as http://localhost:8000/model")),
         )?;
+        if !cfg!(feature = "https") && url.to_ascii_lowercase().starts_with("https:") {
+            let text = "this build has no TLS: it was made without the feature `https` (or `full`)";
+            return Err(OracleError(format!("{url}: {text}")));
+        }
         let roots = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -151,9 +155,11 @@ impl HttpOracle {
             ureq::Error::BodyExceedsLimit(limit) => {
                 Failure::Final(format!("the answer has more than {limit} bytes"))
             }
-            ureq::Error::BadUri(_) | ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Http(_) => {
+            ureq::Error::BadUri(_) | ureq::Error::Tls(_) | ureq::Error::Http(_) => {
                 Failure::Final(error.to_string())
             }
+            #[cfg(feature = "https")]
+            ureq::Error::Rustls(_) => Failure::Final(error.to_string()),
             // What is wrong with a certificate stays wrong.
             ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 Failure::Final(error.to_string())
