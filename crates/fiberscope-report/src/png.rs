@@ -1,27 +1,12 @@
 //! Drawings as PNG files, by `resvg` with a font of our own, so that they look the same everywhere. Reading fonts is a large
 //! part of a build, so that this is a feature, `png`; without it there are drawings as SVG only.
 
-#[cfg(feature = "png")]
-use std::sync::Arc;
-
-#[cfg(feature = "png")]
-use resvg::tiny_skia::{Color, Pixmap, Transform};
-#[cfg(feature = "png")]
-use resvg::usvg::{self, fontdb};
 use thiserror::Error;
 
 use crate::Svg;
 
 /// Whether this build makes pictures of drawings.
 pub const AVAILABLE: bool = cfg!(feature = "png");
-
-#[cfg(feature = "png")]
-const REGULAR: &[u8] = include_bytes!("fonts/DejaVuSans.ttf");
-#[cfg(feature = "png")]
-const BOLD: &[u8] = include_bytes!("fonts/DejaVuSans-Bold.ttf");
-/// Pictures with more pixels are refused.
-#[cfg(feature = "png")]
-const LARGEST: f32 = 2e8;
 
 /// Why a drawing has no picture.
 #[derive(Debug, Error)]
@@ -48,43 +33,62 @@ pub enum PngError {
 impl Svg {
     /// The drawing as a picture on white, `scale` pixels per unit.
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, PngError> {
-        png(&self.to_print_document(), scale)
+        raster::png(&self.to_print_document(), scale)
     }
 }
 
-/// Without fonts there is no picture.
 #[cfg(not(feature = "png"))]
-fn png(_: &str, _: f32) -> Result<Vec<u8>, PngError> {
-    Err(PngError::Unavailable)
+mod raster {
+    use super::PngError;
+
+    /// Without fonts there is no picture.
+    pub(super) fn png(_: &str, _: f32) -> Result<Vec<u8>, PngError> {
+        Err(PngError::Unavailable)
+    }
 }
 
-/// The picture of an SVG document on white, `scale` pixels per unit.
 #[cfg(feature = "png")]
-fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
-    let mut fonts = fontdb::Database::new();
-    fonts.load_font_data(REGULAR.to_vec());
-    fonts.load_font_data(BOLD.to_vec());
-    fonts.set_sans_serif_family("DejaVu Sans");
-    let options = usvg::Options {
-        font_family: "DejaVu Sans".to_owned(),
-        fontdb: Arc::new(fonts),
-        ..usvg::Options::default()
-    };
-    let tree = usvg::Tree::from_str(svg, &options).map_err(|error| PngError::Drawing(error.to_string()))?;
-    let (width, height) = ((tree.size().width() * scale).ceil(), (tree.size().height() * scale).ceil());
-    let size = PngError::Size { width, height };
-    if (width * height).is_nan() || width * height > LARGEST {
-        return Err(size);
+mod raster {
+    use std::sync::Arc;
+
+    use resvg::tiny_skia::{Color, Pixmap, Transform};
+    use resvg::usvg::{self, fontdb};
+
+    use super::PngError;
+
+    const REGULAR: &[u8] = include_bytes!("fonts/DejaVuSans.ttf");
+    const BOLD: &[u8] = include_bytes!("fonts/DejaVuSans-Bold.ttf");
+    /// Pictures with more pixels are refused.
+    const LARGEST: f32 = 2e8;
+
+    /// The picture of an SVG document on white, `scale` pixels per unit.
+    pub(super) fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_font_data(REGULAR.to_vec());
+        fonts.load_font_data(BOLD.to_vec());
+        fonts.set_sans_serif_family("DejaVu Sans");
+        let options = usvg::Options {
+            font_family: "DejaVu Sans".to_owned(),
+            fontdb: Arc::new(fonts),
+            ..usvg::Options::default()
+        };
+        let tree =
+            usvg::Tree::from_str(svg, &options).map_err(|error| PngError::Drawing(error.to_string()))?;
+        let (width, height) = ((tree.size().width() * scale).ceil(), (tree.size().height() * scale).ceil());
+        let size = PngError::Size { width, height };
+        if (width * height).is_nan() || width * height > LARGEST {
+            return Err(size);
+        }
+        let mut pixels = Pixmap::new(width as u32, height as u32).ok_or(size)?;
+        pixels.fill(Color::WHITE);
+        resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+        pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
     }
-    let mut pixels = Pixmap::new(width as u32, height as u32).ok_or(size)?;
-    pixels.fill(Color::WHITE);
-    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
 }
 
 #[cfg(all(test, feature = "png"))]
 mod tests {
-    use super::*;
+    use super::raster::png;
 
     #[test]
     fn text_leaves_ink_and_nonsense_is_refused() {
