@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() -> std::io::Result<()> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
     // A folder that is not there would make cargo run this every time.
-    let watched = if built.is_dir() { built.display().to_string() } else { "build.rs".into() };
+    let watched = if built.is_dir() { "dist" } else { "build.rs" };
     println!("cargo::rerun-if-changed={watched}");
     let constant = |name: &str, about: &str, file: &str| {
         let path = built.join(file);

@@ -58,15 +58,13 @@ pub fn equiv(
         let (a, b) = networks;
         let domain = read_domain(place, a.input_width())?;
         let data = points.map(|points| equivalence::data_points(&points, a.input_width())).transpose()?;
-        let options = EquivalenceOptions {
-            exact,
-            tolerance,
-            precision,
-            data: data.unwrap_or_default(),
-            deadline: watch.deadline.clone(),
-            seed: watch.seed,
-            ..EquivalenceOptions::default()
-        };
+        let options = EquivalenceOptions::new()
+            .exact(exact)
+            .tolerance(tolerance)
+            .precision(precision)
+            .data(data.unwrap_or_default())
+            .deadline(watch.deadline.clone())
+            .seed(watch.seed);
         let decision =
             equivalence::search((&a, &b), &domain, options, resume.as_deref(), &|text| watch.say(text))?;
         let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);
@@ -201,6 +199,6 @@ pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<Net> {
         return Err(raise(py, &anyhow::anyhow!("the network has no parameters")));
     }
     let network = Arc::clone(&net.network);
-    let twin = work(py, &terms, move |watch| Ok(fiberscope::symmetry::relabel(&network, watch.seed)))?;
+    let twin = work(py, &terms, move |watch| Ok(fiberscope::orbit::relabel(&network, watch.seed)))?;
     Ok(Net::computed(twin.network, &format!("{}, relabelled", net.name)))
 }

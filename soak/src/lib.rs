@@ -103,9 +103,9 @@ impl Options {
     }
 
     fn folder(&self) -> PathBuf {
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from);
-        target.join("soak")
+        // A relative name counts from the root, as it does for cargo.
+        let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+        self.root.join(target).join("soak")
     }
 }
 

@@ -1,8 +1,6 @@
 //! The tests of pages in a real browser: headless Chromium, driven from Python.
 
-use std::path::PathBuf;
-
-use crate::shell::{Failure, cargo, program, root};
+use crate::shell::{Failure, cargo, program, target};
 use crate::{TESTED, python};
 
 /// Clicks through the explorer and reports; needs what [`crate::web::build`] made.
@@ -10,9 +8,8 @@ pub fn test() -> Result<(), Failure> {
     install_chromium()?;
     let python = python::environment("web/tests/browser/requirements.txt")?;
     cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "web/tests/browser"])
-        .env("FIBERSCOPE", target.join("debug/fiberscope"))
+        .env("FIBERSCOPE", target().join("debug/fiberscope"))
         .run()
 }
 

@@ -1,12 +1,16 @@
-//! The tasks of the house: `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME | soak`.
+//! The tasks of the project: `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME | soak | package | program TARGET |
+//! site | version VERSION`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 
 mod bench;
 mod browser;
 mod python;
+mod release;
 mod shell;
+mod site;
 mod soak;
 mod web;
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -16,8 +20,8 @@ const USAGE: &str = "usage: cargo xtask TASK
 
   test            everything that must pass: format, lints, Rust tests, docs, Python tests, browser tests
   ci              the same, as run for every submission
-  web             build the explorer page and the checker as WebAssembly into web/dist/
-  bench NAME..    run benchmarks against their peers and store the tables in bench/results/
+  web             build the explorer page and the checker as WebAssembly, for the crate that embeds them
+  bench NAME..    run benchmarks against their peers and store the tables in bench/results/; `build` times the compiler
   bench NAME ARG  print a part of a benchmark, such as extract table
   bless           rewrite the golden transcripts and the digests in zoo/certificates/
   fuzz NAME [-- ARGS]
@@ -26,6 +30,13 @@ const USAGE: &str = "usage: cargo xtask TASK
                   generated pairs through equiv and both checkers, broken files through all readers, until the
                   time is up or Ctrl-C; counts and findings go to bench/results/soak.md (--report FILE: there).
                   Ends with 1 if there are findings; --case K and --round K (with --seed) show one again
+  package [crates] [wheel] [sdist]
+                  make the packages of a release (all of them, or those named), and try each out: crates are compiled
+                  from their packages, wheels installed in a clean environment
+  program TARGET  the command as an archive to download, such as for x86_64-unknown-linux-musl (static)
+  site            the documentation as a site with search, in target/site/
+  version VERSION [--notes]
+                  check that workspace and changelog have this version; print its changes
 ";
 
 /// What has tests, always built together: one package alone would be built with other features. The benchmarks have
@@ -38,6 +49,11 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test" | "ci"] => test(),
         ["web"] => web::build(),
+        ["package", kinds @ ..] => release::package(kinds),
+        ["program", target] => release::program(target),
+        ["site"] => site::build(),
+        ["version", version] => release::version(version, false),
+        ["version", version, "--notes"] => release::version(version, true),
         ["bench", names @ ..] if !names.is_empty() => bench::run(names),
         ["bless"] => bless(),
         ["fuzz", name, rest @ ..] => fuzz(name, rest),
@@ -59,6 +75,7 @@ fn main() -> ExitCode {
 
 fn test() -> Result<(), Failure> {
     cargo(&["fmt", "--all", "--check"]).run()?;
+    workflows::lint()?;
     // First: the command embeds what this builds.
     web::build()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
@@ -84,7 +101,7 @@ fn fuzz(name: &str, rest: &[&str]) -> Result<(), Failure> {
     let scratch = root().join("fuzz/target/corpus").join(name);
     std::fs::create_dir_all(&scratch).map_err(|error| Failure(format!("{}: {error}", scratch.display())))?;
     let committed = match name {
-        "certificate" => root().join("zoo/certificates"),
+        "certificate" => root().join("crates/fiberscope-io/zoo/certificates"),
         _ => root().join("crates/fiberscope-io/tests/corpus").join(name),
     };
     std::fs::create_dir_all(&committed)

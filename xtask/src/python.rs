@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::TESTED;
-use crate::shell::{Failure, cargo, program, root};
+use crate::shell::{Failure, cargo, program, root, target};
 
 const INTEROP: &str = "crates/fiberscope-io/tests/interop";
 const PACKAGE: &str = "python";
@@ -54,34 +54,35 @@ fn install(built: &Path) -> Result<(), Failure> {
     placed.map_err(|error| Failure(format!("{} to {}: {error}", from.display(), to.display())))
 }
 
-/// Where cargo builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
-}
-
-/// A Python with the packages of a requirements file, in a virtual environment under `target/`.
+/// A Python with the packages of a requirements file, in a virtual environment beside what cargo builds.
 pub fn environment(requirements: &str) -> Result<PathBuf, Failure> {
-    let folder = root().join("target/python");
-    let python = folder.join("bin/python");
+    let folder = target().join("python");
+    let mut python = interpreter(&folder);
     if !python.exists() {
-        create(&folder)?;
+        python = create(&folder)?;
     }
     program(&python, &["-m", "pip", "install", "--quiet", "--requirement", requirements]).run()?;
     Ok(python)
 }
 
-fn create(folder: &std::path::Path) -> Result<(), Failure> {
+/// Where a virtual environment has its Python.
+fn interpreter(folder: &Path) -> PathBuf {
+    folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+/// Makes a virtual environment with nothing in it, and returns its Python.
+pub fn create(folder: &Path) -> Result<PathBuf, Failure> {
+    let python = interpreter(folder);
     let folder = folder.display().to_string();
     let make = || program("python3", &["-m", "venv", "--clear", &folder]);
     if make().quiet().succeeds() {
-        return Ok(());
+        return Ok(python);
     }
     // Debian ships the module apart.
     if program("apt-get", &["--version"]).quiet().succeeds() {
         program("apt-get", &["update"]).run()?;
         program("apt-get", &["install", "--yes", "python3-venv"]).run()?;
     }
-    make().run().map_err(|_| {
-        Failure("Python 3 with its venv module is needed for the tests against real libraries".into())
-    })
+    make().run().map_err(|_| Failure("Python 3 with its venv module is needed for this task".into()))?;
+    Ok(python)
 }

@@ -19,6 +19,11 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository").to_owned()
 }
 
+/// Where cargo builds. (A relative `CARGO_TARGET_DIR` counts from the root, where every task runs.)
+pub fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// A program with arguments.
 pub fn program(name: impl AsRef<OsStr>, arguments: &[&str]) -> Task {
     let mut command = Command::new(name.as_ref());
@@ -35,6 +40,12 @@ impl Task {
     /// Sets an environment variable.
     pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
+        self
+    }
+
+    /// Runs the program in this folder.
+    pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(folder);
         self
     }
 

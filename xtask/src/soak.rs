@@ -1,14 +1,12 @@
 //! The soak: the program of `soak/`, built for speed and started beside the command that it asks now and then.
 
-use std::path::PathBuf;
-
 use crate::bench::machine;
-use crate::shell::{Failure, cargo, program, root};
+use crate::shell::{Failure, cargo, program, root, target};
 
 /// Runs the soak; whether it found nothing.
 pub fn run(words: &[&str]) -> Result<bool, Failure> {
-    cargo(&["build", "--release", "--package", "fiberscope-cli", "--package", "fiberscope-soak"]).run()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    cargo(&["build", "--profile", "dist", "--package", "fiberscope-cli", "--package", "fiberscope-soak"])
+        .run()?;
     let machine = machine();
     let report = root().join("bench/results/soak.md").display().to_string();
     let commit = commit()?;
@@ -21,13 +19,13 @@ pub fn run(words: &[&str]) -> Result<bool, Failure> {
         arguments.extend(["--report", &report]);
     }
     arguments.extend(words);
-    match program(target.join("release/fiberscope-soak"), &arguments).code()? {
+    match program(target().join("dist/fiberscope-soak"), &arguments).code()? {
         Some(0) => Ok(true),
         Some(1) => Ok(false),
         Some(code) => Err(Failure(format!("the soak ended with {code}"))),
         None => Err(Failure(
             "the soak was ended by a signal. If nobody sent it, a reader overflowed the stack or took all memory: --round K for the rounds after the \
-             last ones in target/soak/ writes each input to target/soak/input before it is read"
+             last ones in soak/ (in the target folder) writes each input to soak/input before it is read"
                 .into(),
         )),
     }

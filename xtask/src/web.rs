@@ -1,14 +1,19 @@
-//! The explorer page and the checker as WebAssembly, each one file in `web/dist/`, where the command finds them when it is compiled.
+//! The explorer page and the checker as WebAssembly, each one file in [`DIST`], where the crate that embeds them finds
+//! them when it is compiled or packaged.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::shell::{Failure, cargo, program, root};
+use crate::shell::{Failure, cargo, program, root, target};
 
+/// Where they go: into the crate that embeds them.
+pub const DIST: &str = "crates/fiberscope-report/dist";
 const TARGET: &str = "wasm32-unknown-unknown";
-/// The scripts of the page, in this order.
+/// What runs a module, shared with reports.
+const ENGINE: &str = "crates/fiberscope-report/src/page/engine.js";
+/// The scripts of the page that come after it, in this order.
 const SCRIPTS: [&str; 9] =
-    ["engine", "network", "palette", "heights", "view", "judge", "app", "panels", "pointer"];
+    ["network", "palette", "heights", "view", "judge", "app", "panels", "pointer", "main"];
 
 /// Builds both.
 pub fn build() -> Result<(), Failure> {
@@ -17,13 +22,13 @@ pub fn build() -> Result<(), Failure> {
     let checker = base64(&module(&["--no-default-features"])?);
     let page = page(&explorer)?;
     for (name, text) in [("explorer.html", &page), ("checker.b64", &checker)] {
-        let path = root().join("web/dist").join(name);
+        let path = root().join(DIST).join(name);
         // The command is compiled again only if something changed.
         if fs::read_to_string(&path).is_ok_and(|old| old == *text) {
             continue;
         }
         fs::write(&path, text).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
-        println!("wrote web/dist/{name} ({} kB)", text.len() / 1000);
+        println!("wrote {DIST}/{name} ({} kB)", text.len() / 1000);
     }
     Ok(())
 }
@@ -44,18 +49,15 @@ fn add_target() -> Result<(), Failure> {
 fn module(arguments: &[&str]) -> Result<Vec<u8>, Failure> {
     let common = ["build", "--profile", "web", "--target", TARGET, "--package", "fiberscope-web"];
     cargo(&[&common, arguments].concat()).run()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    read_bytes(&target.join(TARGET).join("web/fiberscope_web.wasm"))
+    read_bytes(&target().join(TARGET).join("web/fiberscope_web.wasm"))
 }
 
 /// The page with its style, its scripts and the module in it.
 fn page(module: &str) -> Result<String, Failure> {
-    let part = |name: &str| {
-        let bytes = read_bytes(&root().join("web/page").join(name))?;
-        String::from_utf8(bytes).map_err(|error| Failure(format!("web/page/{name}: {error}")))
-    };
+    let part = |name: &str| read(&root().join("web/page").join(name));
     let mut script = String::from("\"use strict\";\n(() => {\n");
-    for name in SCRIPTS.into_iter().chain(["main"]) {
+    script += &read(&root().join(ENGINE))?;
+    for name in SCRIPTS {
         script += &part(&format!("{name}.js"))?;
     }
     script += "})();\n";
@@ -64,6 +66,10 @@ fn page(module: &str) -> Result<String, Failure> {
     }
     let page = part("explorer.html")?.replace("{{style}}", &part("explorer.css")?);
     Ok(page.replace("{{script}}", &script).replace("{{wasm}}", module))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read_bytes(path)?).map_err(|error| Failure(format!("{}: {error}", path.display())))
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {

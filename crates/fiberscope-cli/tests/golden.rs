@@ -35,7 +35,7 @@ fn run(line: &str, folder: &Path) -> String {
 /// A fresh folder in which `zoo/` is the zoo.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(root().join("zoo"), folder.path().join("zoo")).unwrap();
+    std::os::unix::fs::symlink(root().join("crates/fiberscope-io/zoo"), folder.path().join("zoo")).unwrap();
     folder
 }
 

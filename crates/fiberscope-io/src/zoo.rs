@@ -1,7 +1,7 @@
 //! The zoo: small named networks with known answers, and certificates about them.
 //!
-//! The files stand in the folder `zoo/` and are part of the program, so that `zoo:NAME` works wherever
-//! a model file does.
+//! The files stand in the folder `zoo/` of this crate (the one at the root of the repository leads here) and are part
+//! of the program, so that `zoo:NAME` works wherever a model file does.
 
 use serde::Deserialize;
 
@@ -53,7 +53,7 @@ impl ZooCertificate {
 
 macro_rules! embedded {
     ($folder:literal: $($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../zoo/", $folder, "/", $name, ".json")))),*]
+        &[$(($name, include_str!(concat!("../zoo/", $folder, "/", $name, ".json")))),*]
     };
 }
 
@@ -72,7 +72,7 @@ const CERTIFICATES: &[(&str, &str)] = embedded!("certificates":
 
 /// The networks of the zoo, in the order of `zoo/index.json`.
 pub fn entries() -> Vec<ZooEntry> {
-    serde_json::from_str(include_str!("../../../zoo/index.json")).expect("a test reads the index")
+    serde_json::from_str(include_str!("../zoo/index.json")).expect("a test reads the index")
 }
 
 /// The network of that name.

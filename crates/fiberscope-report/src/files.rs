@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::Svg;
+use crate::draw::png::{self, PngError};
 use anyhow::Context;
 use fiberscope_io::write_atomically;
 
@@ -11,6 +12,9 @@ use fiberscope_io::write_atomically;
 pub fn check_picture(path: &Path) -> anyhow::Result<()> {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
     match ending.as_deref() {
+        Some("png") if !png::AVAILABLE => {
+            Err(PngError::Unavailable).with_context(|| path.display().to_string())
+        }
         Some("svg" | "png") => Ok(()),
         _ => anyhow::bail!("{}: expected a file name ending in .svg or .png", path.display()),
     }

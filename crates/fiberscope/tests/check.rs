@@ -123,7 +123,7 @@ fn a_question_is_answered_by_what_is_proved() {
 /// Every place of a certificate with an object, written as an array; a key twice; an unknown key; a name as an object.
 #[test]
 fn there_is_one_form() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../zoo/certificates/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/zoo/certificates/");
     let (mut objects, mut names) = (0, 0);
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

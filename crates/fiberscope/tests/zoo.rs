@@ -11,7 +11,7 @@ use fiberscope::fiber::Identifiability;
 use fiberscope_io::zoo::{self, ZooCertificate};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../zoo")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fiberscope-io/zoo")
 }
 
 fn network(name: &str) -> Network {

@@ -183,8 +183,8 @@ fn corpus(root: &Path, name: &str) -> Vec<Vec<u8>> {
         "csv" => paths.extend(files(&tests.join("data/nnet"), Some(&["csv"]))),
         "domain" => paths.extend(files(&tests.join("data/domain"), Some(&["csv", "json", "vnnlib"]))),
         "npy" => paths.extend(files(&tests.join("data/npz"), Some(&["npy"]))),
-        "json" => paths.extend(files(&root.join("zoo/networks"), Some(&["json"]))),
-        "certificate" => paths.extend(files(&root.join("zoo/certificates"), Some(&["json"]))),
+        "json" => paths.extend(files(&tests.join("../zoo/networks"), Some(&["json"]))),
+        "certificate" => paths.extend(files(&tests.join("../zoo/certificates"), Some(&["json"]))),
         _ => {}
     }
     let read = |path: PathBuf| fs::read(path).ok().filter(|bytes| bytes.len() <= LONGEST);

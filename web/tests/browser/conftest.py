@@ -34,7 +34,8 @@ def shots(tmp_path_factory):
 @pytest.fixture(scope="session")
 def fiberscope():
     """Runs the command and gives what it did."""
-    program = os.environ.get("FIBERSCOPE", str(ROOT / "target/debug/fiberscope"))
+    built = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug" / "fiberscope"
+    program = os.environ.get("FIBERSCOPE", str(built))
 
     def run(*arguments, code=0):
         done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=120)

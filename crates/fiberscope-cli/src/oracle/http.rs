@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use fiberscope::extract::{Oracle, OracleError};
 use fiberscope_core::Matrix;
 use ureq::http::{Response, StatusCode, Uri};
-use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 use super::Patience;
@@ -59,13 +58,21 @@ impl HttpOracle {
         url.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty())).ok_or_else(
             || OracleError(format!("{url}: expected an address such as http://localhost:8000/model")),
         )?;
-        let roots = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        if !cfg!(feature = "https") && url.to_ascii_lowercase().starts_with("https:") {
+            let text = "this build has no TLS: it was made without the feature `https` (or `full`)";
+            return Err(OracleError(format!("{url}: {text}")));
+        }
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .user_agent(concat!("fiberscope/", env!("CARGO_PKG_VERSION")))
-            .tls_config(roots);
+            .user_agent(concat!("fiberscope/", env!("CARGO_PKG_VERSION")));
+        // Servers are checked against the certificates of the system.
+        #[cfg(feature = "https")]
+        let config = {
+            use ureq::tls::{RootCerts, TlsConfig};
+            config.tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
+        };
         let (inputs, outputs) = options.sizes.unwrap_or((1, 1));
         let hello = Hello { inputs, outputs, max_batch: None };
         let agent = config.build().into();
@@ -151,9 +158,11 @@ impl HttpOracle {
             ureq::Error::BodyExceedsLimit(limit) => {
                 Failure::Final(format!("the answer has more than {limit} bytes"))
             }
-            ureq::Error::BadUri(_) | ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Http(_) => {
+            ureq::Error::BadUri(_) | ureq::Error::Tls(_) | ureq::Error::Http(_) => {
                 Failure::Final(error.to_string())
             }
+            #[cfg(feature = "https")]
+            ureq::Error::Rustls(_) => Failure::Final(error.to_string()),
             // What is wrong with a certificate stays wrong.
             ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 Failure::Final(error.to_string())

@@ -76,7 +76,7 @@ pub fn write() -> tempfile::TempDir {
     }
     table(&at("points.csv"), 20_000, 8);
     table(&at("samples.csv"), 2000, 9);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    fs::copy(root.join("zoo/certificates/deep-shuffled.json"), at("zoo-proof.json")).unwrap();
+    let zoo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fiberscope-io/zoo");
+    fs::copy(zoo.join("certificates/deep-shuffled.json"), at("zoo-proof.json")).unwrap();
     folder
 }

@@ -1,6 +1,5 @@
 //! Tables of results as CSV and Parquet.
 
-#[cfg(feature = "parquet")]
 mod columnar;
 
 use std::io::{self, Write};

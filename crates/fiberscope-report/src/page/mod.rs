@@ -33,7 +33,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 /// Nothing is loaded; the script of the page and the checker run.
 const CHECKER_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; base-uri 'none'; form-action 'none'";
 /// The code that runs a WebAssembly module, shared with the explorer.
-const ENGINE: &str = include_str!("../../../../web/page/engine.js");
+const ENGINE: &str = include_str!("engine.js");
 const RECHECK: &str = include_str!("recheck.js");
 /// From so many sections on, a page has a table of contents.
 const CONTENTS: usize = 3;

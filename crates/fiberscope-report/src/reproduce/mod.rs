@@ -14,6 +14,7 @@ use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
 use crate::Say;
+use crate::draw::png;
 use crate::files::write_picture;
 use experiment::{NAMES, experiment};
 use outcome::Outcome;
@@ -93,7 +94,8 @@ fn write(outcome: &Outcome, folder: &Path) -> anyhow::Result<Vec<String>> {
     let mut files = Vec::new();
     let name = |text: &str| text.replace([' ', ','], "-").replace("--", "-");
     for (stem, _, drawing) in outcome.figures() {
-        for ending in ["svg", "png"] {
+        let endings: &[&str] = if png::AVAILABLE { &["svg", "png"] } else { &["svg"] };
+        for ending in endings {
             let path = folder.join(format!("{}.{ending}", name(&stem)));
             write_picture(&path, &drawing)?;
             files.push(path.display().to_string());

@@ -47,7 +47,7 @@ pub fn changes(value: &Value) -> Vec<Value> {
 
 /// Names of the valid certificates with their networks.
 pub fn valid_certificates() -> Vec<(String, String, String)> {
-    let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../../zoo/certificates/index.json");
+    let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/zoo/certificates/index.json");
     let entries: Vec<zoo::ZooCertificate> = serde_json::from_slice(&std::fs::read(index).unwrap()).unwrap();
     let names =
         entries.into_iter().map(|entry| (entry.file.trim_end_matches(".json").to_owned(), entry.a, entry.b));

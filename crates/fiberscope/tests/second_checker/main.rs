@@ -30,7 +30,7 @@ use serde_json::Value;
 
 #[test]
 fn the_zoo() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../zoo/certificates");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/zoo/certificates");
     let index = fs::read(format!("{folder}/index.json")).unwrap();
     let entries: Vec<zoo::ZooCertificate> = serde_json::from_slice(&index).unwrap();
     let mut cases = Cases::default();

@@ -1,19 +1,23 @@
-//! Benchmarks: each is a program of `bench/` that measures Fiberscope and its peers in one run and
-//! prints a Markdown table.
+//! Benchmarks: each is a program of `bench/` that measures Fiberscope and its peers in one run and prints a Markdown
+//! table. One more, `build`, measures the compiler at work on Fiberscope itself.
+
+mod build;
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::python;
-use crate::shell::{Failure, cargo, program, root};
+use crate::shell::{Failure, cargo, program, root, target};
+
+/// The benchmark that is no program of `bench/`.
+const BUILD: &str = "build";
 
 /// Runs the benchmarks and stores their tables. Words that follow the name of a benchmark and are no such name themselves
 /// are its arguments: they choose a part of it, which is printed and not stored.
 pub fn run(words: &[&str]) -> Result<(), Failure> {
-    let known = root().join("bench/src/bin");
     let mut benchmarks: Vec<(&str, Vec<&str>)> = Vec::new();
     for word in words {
-        if known.join(format!("{word}.rs")).exists() {
+        if *word == BUILD || is_program(word) {
             benchmarks.push((word, Vec::new()));
         } else if let Some((_, arguments)) = benchmarks.last_mut() {
             arguments.push(word);
@@ -21,15 +25,18 @@ pub fn run(words: &[&str]) -> Result<(), Failure> {
             return Err(Failure(format!("no benchmark {word:?} in bench/src/bin/")));
         }
     }
-    let python = python::environment("bench/peers/requirements.txt")?;
-    // Some benchmarks run the command itself; built together, both share their dependencies.
-    cargo(&["build", "--release", "--package", "fiberscope-cli", "--package", "fiberscope-bench"]).run()?;
+    let mut python = None;
     for (name, arguments) in benchmarks {
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        let built = target.join("release").join(name);
-        let task = program(built, &arguments);
-        let table = task.env("FIBERSCOPE_BENCH_PYTHON", &python).output()?;
+        let table = if name == BUILD {
+            build::measure()?
+        } else {
+            let python = match &python {
+                Some(python) => python,
+                None => python.insert(prepare()?),
+            };
+            let task = program(target().join("dist").join(name), &arguments);
+            task.env("FIBERSCOPE_BENCH_PYTHON", python).output()?
+        };
         print!("{table}");
         if !arguments.is_empty() {
             continue;
@@ -39,6 +46,21 @@ pub fn run(words: &[&str]) -> Result<(), Failure> {
         fs::write(&path, page).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
     }
     Ok(())
+}
+
+/// Whether `bench/` has a program of that name: a file, or a folder with a `main.rs`.
+fn is_program(name: &str) -> bool {
+    let programs = root().join("bench/src/bin");
+    programs.join(format!("{name}.rs")).is_file() || programs.join(name).join("main.rs").is_file()
+}
+
+/// Builds the benchmarks as the command is released; returns a Python with their peers.
+fn prepare() -> Result<PathBuf, Failure> {
+    let python = python::environment("bench/peers/requirements.txt")?;
+    // Some benchmarks run the command itself; built together, both share their dependencies.
+    let packages = ["--package", "fiberscope-cli", "--package", "fiberscope-bench"];
+    cargo(&[&["build", "--profile", "dist"], &packages[..]].concat()).run()?;
+    Ok(python)
 }
 
 /// The machine and the compiler, in words.
@@ -51,4 +73,15 @@ pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let rustc = program("rustc", &["--version"]).output().unwrap_or_default();
     format!("{}{simd}, {cores} cores, {}", model.unwrap_or("an unknown processor"), rustc.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_program;
+
+    #[test]
+    fn programs_are_files_or_folders() {
+        assert!(is_program("eval") && is_program("search"));
+        assert!(!is_program("nothing"));
+    }
 }

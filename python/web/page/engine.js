@@ -1,1 +1,0 @@
-../../../web/page/engine.js
