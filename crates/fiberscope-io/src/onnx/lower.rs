@@ -71,6 +71,7 @@ fn attempt<'a>(
 }
 
 /// What a name stands for.
+#[expect(clippy::large_enum_variant, reason = "there are few, and most are values")]
 pub(super) enum Slot<'a> {
     Constant(Rc<Tensor>),
     Value(Value<'a>),

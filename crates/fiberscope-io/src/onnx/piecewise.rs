@@ -85,7 +85,7 @@ enum Rest<'a> {
     /// `constant + entry`, or `constant - entry`.
     Offset { negated: bool, constants: Vec<Rational> },
     /// Another round of a search for largest entries.
-    Maxima(Maxima<'a>),
+    Maxima(Box<Maxima<'a>>),
 }
 
 /// Groups of entries whose largest are wanted.
@@ -107,6 +107,7 @@ struct Task<'a> {
 }
 
 /// A node that is finished, or needs another layer.
+#[expect(clippy::large_enum_variant, reason = "one at a time")]
 enum Next<'a> {
     Done(Site<'a>, Value<'a>),
     Again(Box<Task<'a>>),
@@ -514,7 +515,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut relus = Value::new(vec![count], Map::Rows(differences));
         relus.inherit(&value);
         let kept = value.select(vec![kept.len()], &kept);
-        let rest = Rest::Maxima(Maxima { groups, kept, pairs: count, negated });
+        let rest = Rest::Maxima(Box::new(Maxima { groups, kept, pairs: count, negated }));
         Ok(again(site, dims, relus, rest))
     }
 
@@ -543,7 +544,8 @@ impl<'a> Lowering<'_, 'a> {
                 rows.shift(&constants);
                 Value { dims, map: Map::Rows(rows), ..relus }
             }
-            Rest::Maxima(Maxima { groups, kept, pairs, negated }) => {
+            Rest::Maxima(maxima) => {
+                let Maxima { groups, kept, pairs, negated } = *maxima;
                 let mut sums = kept.map.rows().expect("it was carried without a matrix");
                 // The entries without a partner get nothing added.
                 let width = sums.output();

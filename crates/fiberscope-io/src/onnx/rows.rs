@@ -195,7 +195,8 @@ fn merged(a: &[(usize, Rational)], b: &[(usize, Rational)]) -> Vec<(usize, Ratio
         let next = match (a.peek(), b.peek()) {
             (Some(x), Some(y)) if x.0 == y.0 => {
                 let pair = (x.0, &x.1 + &y.1);
-                (a.next(), b.next());
+                a.next();
+                b.next();
                 pair
             }
             (Some(x), Some(y)) if x.0 > y.0 => b.next().expect("it was seen").clone(),
