@@ -29,6 +29,7 @@
 //! ```
 
 mod close;
+pub mod difference;
 mod hyperplanes;
 mod limits;
 mod line;

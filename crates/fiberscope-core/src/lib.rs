@@ -24,6 +24,7 @@ mod relaxation;
 pub mod residue;
 mod serde_forms;
 mod strict;
+mod strided;
 #[cfg(test)]
 mod testing;
 mod twofold;
@@ -49,4 +50,5 @@ pub use range::{Role, preactivation_range};
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
 pub use relaxation::relaxed_bound;
+pub use strided::{Strided, multiply_into};
 pub use twofold::{two_product, two_sum};
