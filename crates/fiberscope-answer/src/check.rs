@@ -4,7 +4,8 @@ use std::io::Read;
 
 use anyhow::{Context, bail, ensure};
 use fiberscope::limit::Deadline;
-use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader};
+use fiberscope_check::difference::Arithmetic;
+use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader_in};
 use fiberscope_core::{Network, Rational};
 use fiberscope_report::{json, text};
 use serde_json::Value;
@@ -27,12 +28,13 @@ pub fn answer(
     names: (&str, &str),
     (a, b): (&Network, &Network),
     question: &Question,
+    arithmetic: Arithmetic,
     deadline: &Deadline,
 ) -> anyhow::Result<Answer> {
     if let Some(domain) = &question.domain {
         domain.check(a.input_width())?;
     }
-    let checked = check_reader(certificate, a, b, &|| deadline.is_past())?;
+    let checked = check_reader_in(arithmetic, certificate, a, b, &|| deadline.is_past())?;
     Ok(told(&checked, names, (a, b), question))
 }
 

@@ -3,6 +3,7 @@
 //! There are no files, no search and no printing in this crate.
 
 mod anatomy;
+mod bisection;
 mod certificate;
 mod content;
 mod cover;
@@ -30,6 +31,7 @@ mod testing;
 mod twofold;
 
 pub use anatomy::{Anatomy, Condition, FiberFacts, Identifiability, RankBounds};
+pub use bisection::BoxNode;
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
 pub use content::content;
 pub use cover::{CoverNode, Operand};

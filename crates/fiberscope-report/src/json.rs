@@ -78,7 +78,7 @@ fn told(head: Option<&Certificate>, outcome: &Outcome, question: &Question) -> V
         value["relative"] = upper(relative);
         value["relative_exact"] = json!(relative.to_string());
     }
-    if let Some(Claim::EquivalentUpToRounding { bound }) = &claim {
+    if let Some(bound) = claim.as_ref().and_then(Claim::bound) {
         value["bound"] = upper(bound);
         value["bound_exact"] = json!(bound.to_string());
     }

@@ -14,10 +14,12 @@
 //!
 //! The search for a certificate uses the very same bounds, so that what it found is what is checked.
 
+mod exact;
 mod pair;
 mod region;
 mod relax;
 mod row;
+mod tree;
 mod vector;
 mod zonotope;
 
@@ -27,6 +29,8 @@ mod tests;
 pub use pair::{Pair, PairLayer};
 pub use region::{middle, outward};
 pub use row::{Gaps, RowCoefficients};
+pub use tree::{Arithmetic, MAX_DEPTH};
+pub(crate) use tree::{Walk, pair};
 pub use zonotope::{Bounder, LayerBounds};
 
 /// The unit of rounding.

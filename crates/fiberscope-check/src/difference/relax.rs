@@ -129,6 +129,11 @@ pub(super) struct Lines {
     pub a_lower: Line,
     pub e_upper: Line,
     pub e_lower: Line,
+    /// Whether the upper and the lower line of `e` are those of R3.
+    pub apart: (bool, bool),
+    /// For A and for B: the slope of the upper line of relu, and that (0 or 1) of the lower line.
+    pub triangle_a: (f64, f64),
+    pub triangle_b: (f64, f64),
     /// How far apart the lines of `a` are at most.
     pub a_gap: f64,
     /// How far apart the lines of `e` are in the middle.
@@ -140,7 +145,7 @@ impl Lines {
     pub fn identity() -> Self {
         let a = Line { z: 1.0, d: 0.0, offset: 0.0 };
         let e = Line { z: 0.0, d: 1.0, offset: 0.0 };
-        Lines { a_upper: a, a_lower: a, e_upper: e, e_lower: e, a_gap: 0.0, e_gap: 0.0 }
+        Lines { a_upper: a, a_lower: a, e_upper: e, e_lower: e, ..Lines::default() }
     }
 
     /// The lines of a ReLU neuron.
@@ -161,13 +166,18 @@ impl Lines {
         let z = 0.5 * (zl.max(yl - du) + zu.min(yu - dl));
         let d = 0.5 * (dl + du);
         let at = |line: &Line| line.z * z + line.d * d + line.offset;
-        let e_upper = if at(&upper) < at(&apart_upper) { upper } else { apart_upper };
-        let e_lower = if at(&lower) > at(&apart_lower) { lower } else { apart_lower };
+        // Not `>=`: what is no number is no reason.
+        let apart = (!(at(&upper) < at(&apart_upper)), !(at(&lower) > at(&apart_lower)));
+        let e_upper = if apart.0 { apart_upper } else { upper };
+        let e_lower = if apart.1 { apart_lower } else { lower };
         Lines {
             a_upper: Line { z: chord_a, d: 0.0, offset: height_a },
             a_lower: Line { z: flat_a, d: 0.0, offset: 0.0 },
             e_upper,
             e_lower,
+            apart,
+            triangle_a: (chord_a, flat_a),
+            triangle_b: (chord_b, flat_b),
             a_gap: height_a,
             e_gap: (at(&e_upper) - at(&e_lower)).max(0.0),
         }

@@ -115,6 +115,12 @@ impl Bounder<'_> {
         &self.rows.input
     }
 
+    /// The lines of hidden layer `l`.
+    pub(super) fn lines(&mut self, l: usize) -> &[Lines] {
+        self.prepare_rows();
+        &self.rows.lines[l]
+    }
+
     fn prepare_rows(&mut self) {
         if self.rows.ready {
             return;

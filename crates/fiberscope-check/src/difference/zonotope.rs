@@ -160,10 +160,11 @@ impl<'p> Bounder<'p> {
         self.pair
     }
 
-    /// Bounds all layers on the box from `lo` to `hi`; false if something is not finite, and then nothing is known.
+    /// Bounds all layers on the box from `lo` to `hi`; false if something is not finite (or if this thread's arithmetic is not that of the
+    /// lemmas), and then nothing is known.
     pub fn run(&mut self, lo: &[f64], hi: &[f64]) -> bool {
         self.rows.forget();
-        if lo.len() != self.lo.len() || hi.len() != self.hi.len() {
+        if lo.len() != self.lo.len() || hi.len() != self.hi.len() || !rounds_to_nearest() {
             return false;
         }
         self.lo.copy_from_slice(lo);
@@ -447,6 +448,13 @@ impl Products {
             free.iter().enumerate().for_each(|(t, &j)| row[j] = z[1 + t]);
         }
     }
+}
+
+/// Whether this thread rounds to nearest and keeps what is not normal; some libraries set processors to do otherwise.
+fn rounds_to_nearest() -> bool {
+    let [one, least] = [1.0, 5e-324].map(std::hint::black_box);
+    let kept = least > 0.0 && f64::MIN_POSITIVE * (0.5 * one) > 0.0;
+    kept && one + U == 1.0 && one + 1.5 * U > 1.0 && -one - U == -1.0 && -one - 1.5 * U < -1.0
 }
 
 /// Appends these columns of a matrix, row by row.

@@ -1,7 +1,10 @@
 //! The law of the bounds: no exact value at any point of a box lies beyond them.
 
+mod tree;
+
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Rational};
 
+use super::exact::ExactBounder;
 use super::*;
 
 /// The same numbers for the same seed (SplitMix64).
@@ -186,6 +189,64 @@ fn no_exact_value_lies_beyond_a_bound() {
         }
     }
     assert!(bounded > 1400, "{bounded}");
+}
+
+/// Exact bounds contain the exact values and lie within the bounds in doubles.
+#[test]
+fn exact_bounds_are_bounds_and_no_worse() {
+    for seed in 0..300 {
+        let mut dice = Dice(seed);
+        let Case { a, b, lo, hi } = case(&mut dice);
+        let pair = Pair::new(&a, &b).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        let networks = [a, b];
+        let mut exactly = ExactBounder::new(&networks);
+        if !bounder.run(&lo, &hi) {
+            continue;
+        }
+        exactly.run(&lo, &hi, &bounder, &|| false).unwrap();
+        for (l, layer) in exactly.bounds.iter().enumerate() {
+            let near = bounder.layer(l);
+            for (i, bounds) in layer.iter().enumerate() {
+                let within = |(lower, upper): &(Rational, Rational), near: (&[f64], &[f64])| {
+                    assert!(
+                        lower <= upper && exact(near.0[i]) <= *lower && *upper <= exact(near.1[i]),
+                        "{seed}"
+                    );
+                };
+                within(&bounds.z, (near.zl, near.zu));
+                within(&bounds.d, (near.dl, near.du));
+                within(&bounds.y, (near.yl, near.yu));
+            }
+        }
+        let [a, b] = &networks;
+        for _ in 0..3 {
+            let x = point(&mut dice, &lo, &hi);
+            for (l, (z, y)) in truth(a, &x).iter().zip(&truth(b, &x)).enumerate() {
+                for (i, bounds) in exactly.bounds[l].iter().enumerate() {
+                    let contains = |(lower, upper): &(Rational, Rational), value: &Rational| {
+                        assert!(lower <= value && value <= upper, "{seed} {l} {i}");
+                    };
+                    contains(&bounds.z, &z[i]);
+                    contains(&bounds.y, &y[i]);
+                    contains(&bounds.d, &(&y[i] - &z[i]));
+                    if l + 1 == exactly.bounds.len() {
+                        for sign in [-1, 1] {
+                            let row = exactly.tighten(i, sign, &mut bounder, &|| false).unwrap();
+                            let near = bounder.tighten(i, sign);
+                            let value = &(&y[i] - &z[i]) * &Rational::from(i64::from(sign));
+                            assert!(value <= row, "{seed}: {value} {row}");
+                            assert!(
+                                near == f64::INFINITY || row <= exact(near),
+                                "{seed}: {} {near}",
+                                row.to_f64()
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The largest absolute bound of a single output, by the forms and by rows.
