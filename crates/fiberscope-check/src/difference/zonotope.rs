@@ -43,7 +43,7 @@ pub(super) struct Kept {
     pub du: Vec<f64>,
     pub yl: Vec<f64>,
     pub yu: Vec<f64>,
-    /// The coefficients of the inputs in the forms of `z`, row by row.
+    /// What the inputs' coefficients in the forms of `z` and `d` add up to in absolute value, row by row.
     inputs: Vec<f64>,
 }
 
@@ -198,7 +198,8 @@ impl<'p> Bounder<'p> {
         LayerBounds { zl, zu, dl, du, yl, yu }
     }
 
-    /// The coefficients of the inputs in the forms of `z` of layer `l`: a row of as many entries as there are inputs for every neuron.
+    /// The absolute values of the inputs' coefficients in the forms of `z` and of `d` of layer `l`, added (a neuron may be missing from one network):
+    /// a row of as many entries as there are inputs for every neuron. Nothing that is checked rests on them.
     pub fn input_coefficients(&self, l: usize) -> &[f64] {
         &self.kept[l].inputs
     }
@@ -443,9 +444,10 @@ impl Products {
 
     fn keep_inputs(&self, free: &[usize], inputs: usize, kept: &mut [f64]) {
         kept.fill(0.0);
+        let rows = kept.len() / inputs;
         for (i, row) in kept.chunks_exact_mut(inputs).enumerate() {
-            let z = self.z(i);
-            free.iter().enumerate().for_each(|(t, &j)| row[j] = z[1 + t]);
+            let (z, d) = (self.z(i), self.d(i, rows));
+            free.iter().enumerate().for_each(|(t, &j)| row[j] = z[1 + t].abs() + d[1 + t].abs());
         }
     }
 }
