@@ -83,7 +83,7 @@ fn cut(text: &str) -> String {
 const MAX_EXPONENT: i64 = 5000;
 
 /// The exact value of a decimal number such as `0.001` or `1e-6`.
-fn parse_decimal(text: &str) -> anyhow::Result<Rational> {
+pub fn parse_decimal(text: &str) -> anyhow::Result<Rational> {
     let wrong = || format!("expected a decimal number such as 0.001 or 1e-6, found {:?}", cut(text));
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().with_context(wrong)?;

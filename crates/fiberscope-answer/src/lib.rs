@@ -7,6 +7,7 @@
 pub mod check;
 pub mod complex;
 pub mod conserve;
+pub mod difference;
 pub mod dimension;
 pub mod equivalence;
 pub mod explore;

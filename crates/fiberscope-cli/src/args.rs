@@ -9,7 +9,9 @@ use fiberscope::limit::{Deadline, Stop, machine_memory};
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 pub use crate::commands::answer::AnswerArgs;
+pub use crate::commands::bounds::BoundsArgs;
 pub use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
+pub use crate::commands::diff::DiffArgs;
 pub use crate::commands::explore::ExploreArgs;
 pub use crate::commands::extract::args::ExtractArgs;
 pub use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
@@ -110,6 +112,8 @@ pub enum Command {
     Info(InfoArgs),
     Convert(ConvertArgs),
     Equiv(EquivArgs),
+    Diff(DiffArgs),
+    Bounds(BoundsArgs),
     Check(CheckArgs),
     Reduce(ReduceArgs),
     Canon(CanonArgs),
