@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from . import _native, errors, linear
+from ._difference import bounds, diff
 from ._extract import extract, leak_report
 from ._pages import Explorer, explore, report, reproduce, tour
 from ._questions import align, check, construct, equiv, match_folds, train, volume
@@ -81,6 +82,6 @@ def save(network: Any, path: str | os.PathLike[str], *, precision: str | None = 
 __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
-    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "explore", "extract", "from_onnx",
+    "UnsupportedLayerError", "Witness", "align", "bounds", "check", "construct", "diff", "equiv", "errors", "explore", "extract", "from_onnx",
     "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "report", "reproduce", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

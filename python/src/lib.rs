@@ -6,6 +6,7 @@
 #![allow(clippy::too_many_arguments, reason = "functions take what their Python callers pass, one by one")]
 
 mod complex;
+mod difference;
 mod dimension;
 mod error;
 mod extract;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
+    #[pymodule_export]
+    use super::difference::{bounds, diff};
     #[pymodule_export]
     use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
     #[pymodule_export]
