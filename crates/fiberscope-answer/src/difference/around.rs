@@ -165,7 +165,7 @@ impl Around {
         const SHOWN: usize = 20;
         let mut out = format!(
             "balls of radius {} around {} rows: certified bounds of the largest difference\n",
-            decimal::nearest(&self.radius, 4),
+            super::tolerance_text(&self.radius),
             grouped(self.rows)
         );
         for ball in self.balls.iter().take(SHOWN) {

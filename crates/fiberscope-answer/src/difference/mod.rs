@@ -20,7 +20,7 @@ use fiberscope::limit::Limit;
 use fiberscope_core::{Certificate, Domain, Network, Rational, decimal};
 use fiberscope_io::write_atomically;
 use fiberscope_report::json::{lower, number, upper};
-use fiberscope_report::number::{grouped, significant};
+use fiberscope_report::number::{grouped, significant, significant_upper};
 use serde_json::{Value, json};
 
 use crate::Say;
@@ -193,6 +193,9 @@ pub fn text(asked: &Asked, found: &Difference, checked: bool) -> String {
 fn headline(asked: &Asked, found: &Difference, checked: bool) -> String {
     let proof = if checked { "certificate checked" } else { "certified" };
     let most = match &found.upper {
+        Some(upper) if upper.is_zero() => {
+            format!("the outputs do not differ on the box: moves make the same network of both ({proof})")
+        }
         Some(upper) => {
             format!("the outputs differ by at most {} on the box ({proof})", decimal::upper(upper))
         }
@@ -226,7 +229,8 @@ fn worst_lines(found: &Difference) -> Vec<String> {
     let Some(worst) = &found.worst else { return Vec::new() };
     let (output, difference) = worst.largest();
     if difference.is_zero() {
-        return vec!["no point where they differ was found".into()];
+        let none = found.upper.as_ref().is_some_and(Rational::is_zero);
+        return if none { Vec::new() } else { vec!["no point where they differ was found".into()] };
     }
     let named =
         if found.outputs.len() > 1 { format!("output {} differs", output + 1) } else { "they differ".into() };
@@ -250,15 +254,17 @@ fn relative_line(size: &Size, found: &Difference) -> String {
     )
 }
 
+/// A number of boxes in words.
+fn boxes(count: usize) -> String {
+    if count == 1 { "1 box".into() } else { format!("{} boxes", grouped(count)) }
+}
+
 fn ending(asked: &Asked, found: &Difference) -> String {
-    let boxes = match found.cells {
-        0 => "moves make the same network of both".into(),
-        1 => "1 box".into(),
-        cells => format!("{} boxes", grouped(cells)),
-    };
+    let boxes = boxes(found.cells);
     let close = match &found.upper {
         Some(upper) if found.lower.is_positive() => {
-            format!("; the upper bound is {} times the lower one", decimal::upper(&(upper / &found.lower)))
+            let times = decimal::upper_f64(&(upper / &found.lower));
+            format!("; the upper bound is {} times the lower one", significant_upper(times, 4))
         }
         _ => String::new(),
     };

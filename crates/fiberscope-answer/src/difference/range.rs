@@ -7,6 +7,8 @@ use fiberscope_report::json::{lower, upper};
 use fiberscope_report::number::grouped;
 use serde_json::{Value, json};
 
+use super::boxes;
+
 /// The largest absolute value of an output of a network on a box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size {
@@ -63,11 +65,10 @@ pub fn range_progress(now: &Progress) -> String {
 pub fn range_text(found: &Ranges, checked: bool) -> String {
     let proof = if checked { "certificate checked" } else { "certified" };
     let Some(outputs) = &found.outputs else { return "no bounds on the outputs are known\n".into() };
-    let mut out =
-        format!("ranges of the outputs on the box ({proof}); values from seen to seen were found:\n");
+    let mut out = format!("ranges of the outputs on the box ({proof}), and of the values that were found:\n");
     for (k, range) in outputs.iter().enumerate() {
         out += &format!(
-            "  output {}: from {} to {}; seen from {} to {}\n",
+            "  output {}: from {} to {}; found from {} to {}\n",
             k + 1,
             decimal::lower(&range.lower),
             decimal::upper(&range.upper),
@@ -75,7 +76,7 @@ pub fn range_text(found: &Ranges, checked: bool) -> String {
             decimal::lower(&range.seen.1)
         );
     }
-    out += &format!("{} boxes", grouped(found.cells));
+    out += &boxes(found.cells);
     if let Ended::Limit(limit) = found.ended {
         out += &format!("; stopped because {limit}");
     }

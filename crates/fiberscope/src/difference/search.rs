@@ -101,8 +101,8 @@ pub struct Search<'s> {
     pub(super) size: f64,
     /// The number of boxes that were bounded.
     pub cells: usize,
-    /// The best point of the round, from where an ascent begins.
-    pub(super) candidate: Option<Sight>,
+    /// Points of the round from where ascents may begin.
+    pub(super) candidates: Vec<Sight>,
     pub(super) workers: Mutex<Vec<Worker<'s>>>,
     pub(super) reported: Instant,
 }
@@ -123,7 +123,7 @@ impl<'s> Search<'s> {
             lower: 0.0,
             size: 0.0,
             cells: 0,
-            candidate: None,
+            candidates: Vec::new(),
             workers: Mutex::new(Vec::new()),
             reported: Instant::now(),
         }
@@ -268,6 +268,7 @@ impl<'s> Search<'s> {
                 tasks.push((open.node, halves.collect()));
             }
         }
+        let boxes = tasks.len();
         let mut bounded = self.bound_all(&tasks, goal).into_iter();
         for (open, inputs) in batch.into_iter().zip(splits) {
             let children: Vec<Option<Bounded>> = bounded.by_ref().take(1 << inputs.len()).collect();
@@ -288,7 +289,7 @@ impl<'s> Search<'s> {
                 self.place(node, child, goal);
             }
         }
-        self.climb();
+        self.climb(boxes);
         self.settle();
     }
 
@@ -328,6 +329,7 @@ impl<'s> Search<'s> {
         }
         if let Some(sight) = sight {
             self.see(&sight);
+            self.candidates.push(sight);
         }
     }
 

@@ -1,23 +1,28 @@
 //! Points where the networks are far apart: what the search sees on its way, and ascents from there.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use fiberscope_core::decimal;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use super::Progress;
 use super::exact::Point;
+use super::probe::Probe;
 use super::rows::{output, sign};
 use super::search::{MARGIN, Purpose, Search};
-use super::worker::{Sight, Worker};
+use super::worker::Sight;
 use crate::clock::Instant;
 
 /// Rounds of an ascent.
 const CLIMB: usize = 30;
 /// Random starts of the ascent per row, and in all.
-const STARTS: (usize, usize) = (2, 32);
+const STARTS: (usize, usize) = (8, 128);
+/// The points of a round that are climbed from.
+const CLIMBS: usize = 6;
+/// An ascent costs about as much as a few boxes: there is one for so many.
+const BOXES: usize = 16;
 /// A lower bound is evaluated exactly if it grows by this much, relatively.
 const GROWTH: f64 = 1.0 / 1024.0;
 /// Values this close are the same up to rounding.
@@ -29,7 +34,7 @@ impl Search<'_> {
     /// Looks at points before the first box: those that were given, the middle, and ascents from random points.
     pub(super) fn look_around(&mut self) {
         let (lo, hi) = (self.tree.root().0.to_vec(), self.tree.root().1.to_vec());
-        let mut worker = Worker::new(self.pair);
+        let mut probe = Probe::new(self.pair);
         let inside = |x: &[f64]| -> Vec<f64> {
             x.iter().zip(lo.iter().zip(&hi)).map(|(x, (lo, hi))| x.clamp(*lo, *hi)).collect()
         };
@@ -39,8 +44,8 @@ impl Search<'_> {
             if i > 0 && self.setting.deadline.is_past() {
                 break;
             }
-            self.look_at(&mut worker, inside(x));
-            self.size = self.size.max(worker.probe.size());
+            self.look_at(&mut probe, inside(x));
+            self.size = self.size.max(probe.size());
         }
         let starts = match self.setting.purpose {
             Purpose::Epsilon(_) => 0,
@@ -58,16 +63,15 @@ impl Search<'_> {
             if self.setting.deadline.is_past() || x.iter().any(|x| x.is_nan()) {
                 break;
             }
-            worker.probe.climb(&mut x, start % self.best.len(), &lo, &hi, CLIMB);
-            self.look_at(&mut worker, x);
+            probe.climb(&mut x, start % self.best.len(), &lo, &hi, CLIMB);
+            self.look_at(&mut probe, x);
         }
         self.settle();
     }
 
-    fn look_at(&mut self, worker: &mut Worker, x: Vec<f64>) {
-        let difference = worker.probe.difference(&x).to_vec();
+    fn look_at(&mut self, probe: &mut Probe, x: Vec<f64>) {
+        let difference = probe.difference(&x).to_vec();
         self.see(&Sight { x, difference, row: 0 });
-        self.candidate = None;
     }
 
     /// Keeps a point if a row is larger there than at all others before.
@@ -79,23 +83,26 @@ impl Search<'_> {
                 self.places[row].clone_from(&sight.x);
             }
         }
-        let better = |than: &Sight| sight.value(sight.row) > than.value(than.row);
-        if self.candidate.as_ref().is_none_or(better) {
-            let Sight { x, difference, row } = sight;
-            self.candidate = Some(Sight { x: x.clone(), difference: difference.clone(), row: *row });
-        }
     }
 
-    /// Climbs from the best point of the round.
-    pub(super) fn climb(&mut self) {
-        let Some(Sight { mut x, row, .. }) = self.candidate.take() else { return };
-        let spare = self.workers.get_mut().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
+    /// Climbs from the best points of a round of so many boxes, in parallel; where a number decides, from those that come near it.
+    pub(super) fn climb(&mut self, boxes: usize) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        if let Purpose::Epsilon(epsilon) = &self.setting.purpose {
+            let near = 0.5 * epsilon.to_f64();
+            candidates.retain(|sight| sight.value(sight.row) > near);
+        }
+        candidates.sort_by(|x, y| y.value(y.row).total_cmp(&x.value(x.row)));
+        candidates.truncate((boxes / BOXES).clamp(1, CLIMBS));
         let (lo, hi) = self.tree.root();
-        let (lo, hi) = (lo.to_vec(), hi.to_vec());
-        worker.probe.climb(&mut x, row, &lo, &hi, CLIMB);
-        self.look_at(&mut worker, x);
-        self.workers.get_mut().unwrap_or_else(PoisonError::into_inner).push(worker);
+        let climbed = |Sight { mut x, row, .. }: Sight| {
+            let mut probe = Probe::new(self.pair);
+            probe.climb(&mut x, row, lo, hi, CLIMB);
+            let difference = probe.difference(&x).to_vec();
+            Sight { x, difference, row }
+        };
+        let climbed: Vec<Sight> = candidates.into_par_iter().map(climbed).collect();
+        climbed.iter().for_each(|sight| self.see(sight));
     }
 
     /// Evaluates the best point exactly if that may change what is known.

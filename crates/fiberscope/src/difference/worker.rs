@@ -36,7 +36,7 @@ impl Sight {
 }
 
 /// A point is worth looking at if it comes as near to the best one as this.
-const NEAR: f64 = 0.9;
+const NEAR: f64 = 0.5;
 
 /// The workspace of a thread.
 pub struct Worker<'p> {
