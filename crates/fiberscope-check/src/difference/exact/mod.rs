@@ -78,8 +78,9 @@ fn down(x: Rational, bits: u32) -> Rational {
     -(-x).round_up(bits)
 }
 
-fn slope(x: f64) -> Rational {
-    Rational::from_f64(x).unwrap_or(Rational::ONE)
+/// The exact value of a double of a box or of a slope, which are finite.
+fn number(x: f64) -> Rational {
+    Rational::from_f64(x).expect("ends of boxes and slopes are finite")
 }
 
 fn half() -> Rational {
@@ -152,7 +153,7 @@ impl ExactBounder {
 
     /// Bounds all layers on a box which the doubles have bounded before.
     pub fn run(&mut self, lo: &[f64], hi: &[f64], proposals: &Bounder, stop: Stop) -> Result<(), End> {
-        let exact = |ends: &[f64]| ends.iter().map(|&x| slope(x)).collect::<Vec<_>>();
+        let exact = |ends: &[f64]| ends.iter().map(|&x| number(x)).collect::<Vec<_>>();
         (self.lo, self.hi) = (exact(lo), exact(hi));
         let (mut a, mut columns) = inputs(lo, hi);
         let mut e = vec![Form::default(); a.len()];
@@ -189,7 +190,7 @@ fn inputs(lo: &[f64], hi: &[f64]) -> (Vec<Form>, usize) {
     let mut columns = 1;
     let form = |(&lo, &hi): (&f64, &f64)| {
         let c = region::centre(lo, hi).filter(|_| lo < hi).unwrap_or(lo);
-        let [from, c, to] = [lo, c, hi].map(slope);
+        let [from, c, to] = [lo, c, hi].map(number);
         let radius = (&to - &c).max(&c - &from);
         let norm = up(&c.abs() + &radius, ERROR_BITS);
         let mut terms = vec![c];
@@ -287,7 +288,7 @@ fn activate(
         Phase::Off => Form::default(),
         Phase::On => z.clone(),
         Phase::Open => {
-            let slope = slope(relax::chord(z_near.0, z_near.1));
+            let slope = number(relax::chord(z_near.0, z_near.1));
             let radius = &relu_band(&slope, &bounds.z) * &half();
             let mut a = scaled(z, &slope);
             a.widen(&radius, &radius, symbol());
@@ -307,7 +308,7 @@ fn activate(
     };
     let mut e;
     if let Some(near) = band {
-        let slope = slope(near);
+        let slope = number(near);
         let (above, below) = difference_band(&slope, &bounds.d);
         e = scaled(d, &slope);
         e.widen(&(&(&above - &below) * &half()), &(&(&above + &below) * &half()), symbol());
@@ -318,7 +319,7 @@ fn activate(
             Phase::Off => Form::default(),
             Phase::On => y,
             Phase::Open => {
-                let slope = slope(relax::chord(y_near.0, y_near.1));
+                let slope = number(relax::chord(y_near.0, y_near.1));
                 let radius = &relu_band(&slope, &bounds.y) * &half();
                 let mut e = scaled(&y, &slope);
                 e.widen(&radius, &radius, symbol());

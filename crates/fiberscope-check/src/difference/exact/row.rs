@@ -7,8 +7,8 @@ use fiberscope_core::{Activation as Function, ProductSum, Rational};
 
 use super::super::relax::{Lines, Phase};
 use super::{
-    BOUND_BITS, Bounder, Bounds, ERROR_BITS, ExactBounder, ExactLayer, abs_dot, difference_band, phase,
-    relu_band, shorten, slope, unit, up,
+    BOUND_BITS, Bounder, Bounds, ERROR_BITS, ExactBounder, ExactLayer, abs_dot, difference_band, number,
+    phase, relu_band, shorten, unit, up,
 };
 use crate::{End, Stop, go_on};
 
@@ -135,9 +135,9 @@ fn triangle(bounds: &(Rational, Rational), (chord, flat): (f64, f64)) -> (Ration
         Phase::Off => (Rational::ZERO, Rational::ZERO, Rational::ZERO),
         Phase::On => (Rational::ONE, Rational::ZERO, Rational::ONE),
         Phase::Open => {
-            let chord = slope(chord);
+            let chord = number(chord);
             let height = relu_band(&chord, bounds);
-            (chord, height, slope(flat))
+            (chord, height, number(flat))
         }
     }
 }
@@ -155,11 +155,11 @@ fn line_of_e(upper: bool, bounds: &Bounds, near: &Lines) -> Line {
         (true, (true, _)) => Line { z: &chord_b - &flat_a, d: chord_b, offset: height_b },
         (false, (_, true)) => Line { z: &flat_b - &chord_a, d: flat_b, offset: -height_a },
         (true, _) => {
-            let slope = slope(near.e_upper.d);
+            let slope = number(near.e_upper.d);
             Line { offset: difference_band(&slope, &bounds.d).0, z: Rational::ZERO, d: slope }
         }
         (false, _) => {
-            let slope = slope(near.e_lower.d);
+            let slope = number(near.e_lower.d);
             Line { offset: -difference_band(&slope, &bounds.d).1, z: Rational::ZERO, d: slope }
         }
     }
