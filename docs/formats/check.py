@@ -1496,6 +1496,247 @@ def check_same(path: Path, box: Box) -> None:
     demand(a == b, "the outputs are the same expressions")
 
 
+# ---- Evidence: difference --------------------------------------------------------------------------------------------
+
+STEPS = 4096  # slopes are multiples of 1 / STEPS
+Bounds = tuple[int, int, int, int, int, int]  # zl, zu, dl, du, yl, yu over the scale of their layer
+
+
+def box_node(value: Any) -> int:
+    if natural(value) >= 1 << 32:
+        raise Unreadable("expected an integer below 2^32")
+    return value
+
+
+def stored(x: Fraction) -> bool:
+    """Whether the nearest double differs from x by at most 2^-53 of itself."""
+    try:
+        near = Fraction(float(x))
+    except OverflowError:
+        return False
+    return abs(x - near) * (1 << 53) <= abs(near)
+
+
+def double_above(x: Fraction) -> float:
+    """The least double that is not below x."""
+    try:
+        near = float(x)
+    except OverflowError:
+        near = inf
+    if isfinite(near) and Fraction(near) < x:
+        near = nextafter(near, inf)
+    demand(isfinite(near), "the ends of the box lie within the doubles")
+    return near
+
+
+def slope(part: int, whole: int) -> int:
+    """part / whole in steps, rounded to the nearest one; a slope is a proposal, any one between 0 and 1 is as true."""
+    return max(0, min(STEPS, (2 * STEPS * part + whole) // (2 * whole))) if whole else 0
+
+
+def relu_band(s: int, low: int, high: int) -> int:
+    """R4: 0 <= relu(t) - s t <= this, times STEPS."""
+    return max(-s * low, (STEPS - s) * high)
+
+
+def difference_band(s: int, low: int, high: int) -> tuple[int, int]:
+    """R5: -Q <= e - s d <= H, times STEPS: (H, Q)."""
+    return max((STEPS - s) * high, -s * low, 0), max(-(STEPS - s) * low, s * high, 0)
+
+
+class PairLayer:
+    """One layer of both networks: integers over one denominator."""
+
+    def __init__(self, p: Layer, q: Layer) -> None:
+        differences = [[y - x for x, y in zip(*rows)] for rows in zip(p.weight, q.weight)]
+        biases = [y - x for x, y in zip(p.bias, q.bias)]
+        parts = [p.weight, q.weight, differences, [p.bias], [biases]]
+        demand(all(stored(x) for part in parts for row in part for x in row),
+               "parameters and their differences are doubles, or close to normal ones")
+        rows, self.den = over_one_denominator([row for part in parts for row in part])
+        n = len(p.bias)
+        self.a, self.b, self.d, (self.bias_a, self.bias_d) = rows[:n], rows[n:2 * n], rows[2 * n:3 * n], rows[3 * n:]
+        self.relu = p.relu
+
+
+def over(rows: Sequence[list[int]], columns: int) -> list[tuple[int, ...]]:
+    """The columns of rows that may be short of zeros."""
+    return list(zip(*(row + [0] * (columns - len(row)) for row in rows)))
+
+
+class BoxBounds:
+    """Bounds of all layers on a box, in exact arithmetic (page: difference): forms are integers over one scale per layer."""
+
+    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float]) -> None:
+        self.layers = layers
+        centres = [low if low == high else 0.5 * (low + high) for low, high in zip(lo, hi)]
+        (low, high, mid), scale = over_one_denominator([[Fraction(x) for x in part] for part in (lo, hi, centres)])
+        self.ends, self.end_scale, self.columns = (low, high), scale, 1
+        a: list[list[int]] = []
+        for c, r in ((c, max(y - c, c - x)) for x, c, y in zip(low, mid, high)):
+            a.append([c])
+            if r:
+                self.widen(a[-1], 0, r)
+        e: list[list[int]] = [[] for _ in a]
+        self.bounds: list[list[Bounds]] = []
+        self.scales: list[int] = []
+        for layer in layers:
+            of_a, of_e = over(a, self.columns), over(e, self.columns)
+            z = [[sum(map(mul, w, column)) for column in of_a] for w in layer.a]
+            d = [[sum(map(mul, w, x)) + sum(map(mul, v, y)) for x, y in zip(of_a, of_e)]
+                 for w, v in zip(layer.d, layer.b)]
+            for forms, bias in ((z, layer.bias_a), (d, layer.bias_d)):
+                for form, value in zip(forms, bias):
+                    form[0] += value * scale
+            scale *= layer.den
+            self.scales.append(scale)
+            self.bounds.append([self.around(*forms) for forms in zip(z, d)])
+            if layer is layers[-1]:
+                break
+            scale *= 2 * STEPS
+            activated = [self.activate(layer.relu, *forms) for forms in zip(z, d, self.bounds[-1])]
+            a, e = [form for form, _ in activated], [form for _, form in activated]
+
+    @staticmethod
+    def around(z: list[int], d: list[int]) -> Bounds:
+        y = [p + q for p, q in zip(z, d)]
+        ends = [(form[0] - r, form[0] + r) for form in (z, d, y) for r in [sum(map(abs, form[1:]))]]
+        return (*ends[0], *ends[1], *ends[2])
+
+    def widen(self, form: list[int], offset: int, radius: int) -> None:
+        """Adds an offset and a new symbol."""
+        form.extend([0] * (self.columns - len(form)))
+        form[0] += offset
+        form.append(radius)
+        self.columns += 1
+
+    def activate(self, relu: bool, z: list[int], d: list[int], bounds: Bounds) -> tuple[list[int], list[int]]:
+        """The forms of a and e behind a neuron, times 2 STEPS (R0, R4, R5)."""
+        zl, zu, dl, du, yl, yu = bounds
+        whole = 2 * STEPS
+        if not relu or (zl >= 0 and yl >= 0 and zu > 0 and yu > 0):
+            return [whole * x for x in z], [whole * x for x in d]
+        a, radius_a = [], 0
+        if zu > 0:
+            s = STEPS if zl >= 0 else slope(zu, zu - zl)
+            a = [2 * s * x for x in z]
+            if zl < 0:
+                radius_a = relu_band(s, zl, zu)
+                self.widen(a, radius_a, radius_a)
+        if zu <= 0 and yu <= 0:
+            return a, []
+        exact = (zu <= 0 or zl >= 0) and (yu <= 0 or yl >= 0)
+        t = 0 if yu <= 0 else STEPS if yl >= 0 else slope(yu, yu - yl)
+        radius_b = relu_band(t, yl, yu) if yl < 0 < yu else 0
+        s = STEPS // 2 if dl >= 0 or du <= 0 else slope(du, du - dl)
+        above, below = difference_band(s, dl, du)
+        if not exact and above + below < radius_a + radius_b:
+            e = [2 * s * x for x in d]
+            self.widen(e, above - below, above + below)
+            return a, e
+        e = [2 * t * (p + q) for p, q in zip(z, d)]
+        if radius_b:
+            self.widen(e, radius_b, radius_b)
+        e.extend([0] * (len(a) - len(e)))
+        for i, x in enumerate(a):
+            e[i] -= x
+        return a, e
+
+    def output(self, k: int, sign: int) -> Fraction:
+        """An upper bound of sign (f_B - f_A) of an output."""
+        _, _, dl, du, _, _ = self.bounds[-1][k]
+        return Fraction(du if sign > 0 else -dl, self.scales[-1])
+
+    def row(self, k: int, sign: int) -> Fraction:
+        """The same by going backwards (page: E4, without its errors): sign d_k <= (c_z . z + c_d . d) / scale + constant."""
+        outputs = len(self.bounds[-1])
+        c_z, c_d, scale, constant = [0] * outputs, [sign * (i == k) for i in range(outputs)], 1, ZERO
+        for l in range(len(self.layers) - 1, -1, -1):
+            layer = self.layers[l]
+            scale *= layer.den
+            constant += Fraction(sum(map(mul, c_z, layer.bias_a)) + sum(map(mul, c_d, layer.bias_d)), scale)
+            c_a = [sum(map(mul, c_z, p)) + sum(map(mul, c_d, q)) for p, q in zip(zip(*layer.a), zip(*layer.d))]
+            c_e = [sum(map(mul, c_d, p)) for p in zip(*layer.b)]
+            if l == 0:
+                best = sum(max(c * x, c * y) for c, x, y in zip(c_a, *self.ends))
+                return constant + Fraction(best, scale * self.end_scale)
+            relu, offset = self.layers[l - 1].relu, 0
+            c_z, c_d = [], []
+            for x, y, bounds in zip(c_a, c_e, self.bounds[l - 1]):
+                (a_z, a_t), (e_z, e_d, e_t) = lines(relu, bounds, x > 0, y > 0)
+                c_z.append(x * a_z + y * e_z)
+                c_d.append(y * e_d)
+                offset += x * a_t + y * e_t
+            scale *= STEPS
+            constant += Fraction(offset, scale * self.scales[l - 1])
+        raise AssertionError("a network has a first layer")
+
+
+def lines(relu: bool, bounds: Bounds, upper_a: bool, upper_e: bool) -> tuple[tuple[int, int], tuple[int, int, int]]:
+    """R7, times STEPS: a line (slope of z, offset) that bounds a, and one (slopes of z and d, offset) that bounds e."""
+    if not relu:
+        return (STEPS, 0), (0, STEPS, 0)
+    zl, zu, dl, du, yl, yu = bounds
+
+    def triangle(low: int, high: int) -> tuple[int, int, int]:
+        if high <= 0 or low >= 0:
+            s = 0 if high <= 0 else STEPS
+            return s, 0, s
+        s = slope(high, high - low)
+        return s, relu_band(s, low, high), STEPS if high > -low else 0
+
+    (chord_a, height_a, flat_a), (chord_b, height_b, flat_b) = triangle(zl, zu), triangle(yl, yu)
+    rising, falling = (STEPS, 0) if dl >= 0 else (0, STEPS) if du <= 0 else (slope(du, du - dl), slope(-dl, du - dl))
+    middle_z, middle_d = max(zl, yl - du) + min(zu, yu - dl), dl + du  # twice the middle
+
+    def at(line: tuple[int, int, int]) -> int:
+        return line[0] * middle_z + line[1] * middle_d + 2 * line[2]
+
+    if upper_e:
+        e = min((chord_b - flat_a, chord_b, height_b), (0, rising, difference_band(rising, dl, du)[0]), key=at)
+    else:
+        e = max((flat_b - chord_a, flat_b, -height_a), (0, falling, -difference_band(falling, dl, du)[1]), key=at)
+    return ((chord_a, height_a) if upper_a else (flat_a, 0)), e
+
+
+def check_difference(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], nodes: Iterable[Any]) -> Claim:
+    """The leaves cover the box, and on each of them the outputs differ by at most the bounds (page: difference)."""
+    demand(bounded(box), "the domain is a box that is bounded on all sides")
+    first, second = both(a, b, box, evidence)
+    demand_same_shape(first.layers, second.layers)
+    inputs, *hidden, outputs = widths(first.layers)
+    entries = max([*hidden, outputs]) * (2 * sum(hidden) + inputs + 1), (sum(hidden) + outputs) * inputs
+    demand(max(entries) <= 1 << 25, "the forms of all neurons fit into the limits")
+    bounds = evidence["bounds"]
+    demand(len(bounds) == outputs, f"there are {outputs} bounds, one per output")
+    demand(all(bound >= 0 for bound in bounds), "no bound is negative")
+    layers = [PairLayer(p, q) for p, q in zip(first.layers, second.layers)]
+    lo, hi = [-double_above(-(low or ZERO)) for low, _ in box], [double_above(high or ZERO) for _, high in box]
+    waiting, place = [(lo, hi, 0)], 0
+    for value in nodes:
+        place += 1
+        split_at = box_node(value)
+        demand(len(waiting) > 0, f"nothing follows a complete tree, not even node {place}")
+        lo, hi, depth = waiting.pop()
+        if split_at:
+            demand(split_at <= inputs, f"node {place}: there is an input {split_at}")
+            demand(depth < 4096, f"node {place}: a path has at most 4096 bisections")
+            j = split_at - 1
+            middle = 0.5 * (lo[j] + hi[j])
+            demand(lo[j] < middle < hi[j], f"node {place}: a double lies strictly between the ends of input {split_at}")
+            waiting.append(([*lo[:j], middle, *lo[j + 1:]], hi, depth + 1))
+            waiting.append((lo, [*hi[:j], middle, *hi[j + 1:]], depth + 1))
+            continue
+        demand(all(isfinite(x + y) for x, y in zip(lo, hi)), f"node {place}: the sums of the ends are doubles")
+        found = BoxBounds(layers, lo, hi)
+        for k, bound in enumerate(bounds):
+            for sign in (1, -1):
+                held = found.output(k, sign) <= bound or found.row(k, sign) <= bound
+                demand(held, f"node {place}: output {k + 1} differs by at most the stated bound on the box")
+    demand(not waiting, f"the tree is complete (after node {place}, {len(waiting)} subtrees are missing)")
+    return "within", max(bounds)
+
+
 # ---- The file and the question ---------------------------------------------------------------------------------------
 
 CHAINS = {"a": CHAIN, "b": CHAIN}
@@ -1508,9 +1749,10 @@ EVIDENCE: dict[str, dict[str, Form]] = {
     "hyperplanes": {**CHAINS, "prefix": natural},
     "regions": CHAINS,
     "line": CHAINS,
+    "difference": {**CHAINS, "bounds": NUMBERS},
     "witness": {"x": NUMBERS, "a": NUMBERS, "b": NUMBERS},
 }
-STREAMED = {"regions": ("tree", node), "line": ("breakpoints", number)}
+STREAMED: dict[str, tuple[str, Form]] = {"regions": ("tree", node), "line": ("breakpoints", number), "difference": ("tree", box_node)}
 CHECKS = {"moves": check_moves, "rounding": check_rounding, "nudged": check_nudged, "close": check_close,
           "hyperplanes": check_hyperplanes, "witness": check_witness}
 
@@ -1578,6 +1820,8 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
     box = read_domain(domain, a.widths[0])
     if kind == "regions":
         claim = check_regions(a.layers, b.layers, box, evidence, stream)
+    elif kind == "difference":
+        claim = check_difference(a.layers, b.layers, box, evidence, stream)
     elif kind == "line":
         claim = check_line(a.layers, b.layers, box, evidence, domain == "space", stream)
     else:
@@ -1603,7 +1847,7 @@ def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: 
         asked = question.box
         demand(len(asked) == len(box), f"the box of the question has an interval for each of the {len(box)} inputs")
     wanted = question.claim or name
-    if wanted == "within":
+    if wanted == "within" and question.claim:
         enough = name == "equivalent" or (bound is not None and question.within is not None and bound <= question.within)
         demand(enough, f"what is proved ({name}) says that the outputs differ by at most the EPS of the question")
     else:

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from . import _native, errors, linear, results
+from ._difference import bounds, diff
 from ._extract import extract, leak_report
 from ._load import as_network as _as_network
 from ._load import from_onnx, from_torch, load
@@ -70,6 +71,6 @@ def save(network: NetworkLike, path: str | os.PathLike[str], *, precision: str |
 __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
-    "UnsupportedLayerError", "Witness", "align", "check", "construct", "equiv", "errors", "explore", "extract", "from_onnx",
+    "UnsupportedLayerError", "Witness", "align", "bounds", "check", "construct", "diff", "equiv", "errors", "explore", "extract", "from_onnx",
     "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Answer", "Complex", "Construction", "Decision", "Dimension", "ExplorerServer", "Layer", "Net", "Networks",
-    "Picture", "Reproduction", "Rewriting", "Samples", "Search", "Written", "ZooEntry", "align", "canon", "check",
-    "command", "conserve", "construct", "dimension_on_batch", "dimension_on_regions", "equiv", "extract", "fiber",
+    "Answer", "Complex", "Construction", "Decision", "Dimension", "ExplorerServer", "Layer", "Measured", "Net",
+    "Networks", "Picture", "Ranges", "Reproduction", "Rewriting", "Samples", "Search", "Written", "ZooEntry", "align", "bounds", "canon", "check",
+    "command", "conserve", "construct", "diff", "dimension_on_batch", "dimension_on_regions", "equiv", "extract", "fiber",
     "fiber_contains", "fiber_path", "fiber_sample", "folds", "info", "kernel", "leak_report", "linear_compress",
     "linear_inspect", "linear_move", "linear_path", "linear_sample", "linear_strata", "linear_walk", "load_data",
     "match_folds", "observe", "plot", "reduce", "regions", "relabel", "report", "reproduce", "slice_along",
@@ -166,6 +166,26 @@ class Decision:
     def certificate(self) -> str | None: ...
 
 @final
+class Measured:
+    @property
+    def json(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def certificate(self) -> str | None: ...
+
+@final
+class Ranges:
+    @property
+    def json(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def certificate(self) -> str | None: ...
+    @property
+    def constant(self) -> Net: ...
+
+@final
 class Rewriting:
     @property
     def network(self) -> Net: ...
@@ -233,6 +253,19 @@ def equiv(
 def check(
     certificate: _FileName | bytes, a: Net, b: Net, place: _Place, space: bool, claim: str | None, terms: _Terms
 ) -> Answer: ...
+def diff(
+    a: Net,
+    b: Net,
+    place: _Place,
+    epsilon: float | None,
+    gap: float,
+    relative: bool,
+    as_given: bool,
+    data: _Doubles | None,
+    resume: _FileName | None,
+    terms: _Terms,
+) -> Measured: ...
+def bounds(net: Net, place: _Place, gap: float, terms: _Terms) -> Ranges: ...
 def reduce(net: Net, place: _Place, round: bool, terms: _Terms) -> Rewriting: ...
 def canon(net: Net, terms: _Terms) -> Rewriting | None: ...
 def align(a: Net, b: Net, data: _Doubles | None, scaling: str, terms: _Terms) -> Rewriting: ...

@@ -6,13 +6,14 @@ from ._parameters import Saved
 from ._result import Result
 from ._results.linear import LinearPoints, Moved, Strata, Stratum
 from ._results.measures import Conservation, Dimension, FoldMatch, Folds, Info, Membership, Regions, Volume
-from ._results.networks import Aligned, Construction, Extraction, Trained
+from ._results.networks import Aligned, Bounds, Construction, Extraction, Trained
 from ._results.pages import LeakReport, ReportPage, Reproduction, TourPage
-from ._results.proof import Certificate, Checked, Equivalence, Witness
+from ._results.proof import Certificate, Checked, Difference, Equivalence, Witness
 from .network import Canonical, Fiber, Points, Reduced
 
 __all__ = [
-    "Aligned", "Canonical", "Certificate", "Checked", "Conservation", "Construction", "Dimension", "Equivalence",
+    "Aligned", "Bounds", "Canonical", "Certificate", "Checked", "Conservation", "Construction", "Difference", "Dimension",
+    "Equivalence",
     "Extraction", "Fiber", "FoldMatch", "Folds", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "Points",
     "Reduced", "Regions", "ReportPage", "Reproduction", "Result", "Saved", "Strata", "Stratum", "TourPage", "Trained",
     "Volume", "Witness",

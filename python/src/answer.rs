@@ -44,6 +44,23 @@ pub struct Decision {
     pub certificate: Option<String>,
 }
 
+/// Bounds of the difference of two networks, their words, and the certificate, if there is one.
+#[pyclass(frozen, get_all, module = "fiberscope._native")]
+pub struct Measured {
+    pub json: String,
+    pub text: String,
+    pub certificate: Option<String>,
+}
+
+/// Ranges of outputs, their words, the certificate, and the constant network that it names.
+#[pyclass(frozen, get_all, module = "fiberscope._native")]
+pub struct Ranges {
+    pub json: String,
+    pub text: String,
+    pub certificate: Option<String>,
+    pub constant: Py<Net>,
+}
+
 /// A network made from another, and the certificate that says how they compare, if there is one.
 #[pyclass(frozen, get_all, module = "fiberscope._native")]
 pub struct Rewriting {

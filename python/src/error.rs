@@ -2,6 +2,7 @@
 
 use fiberscope::align::AlignError;
 use fiberscope::complex::ComplexError;
+use fiberscope::difference::DifferenceError;
 use fiberscope::dimension::DimensionError;
 use fiberscope::equivalence::EquivalenceError;
 use fiberscope::extract::ExtractError;
@@ -64,6 +65,14 @@ fn class(error: &anyhow::Error) -> &'static str {
                 ExtractError::Domain { .. } => "DomainError",
                 ExtractError::Widths(_) => "ShapeError",
                 _ => "OracleError",
+            };
+        }
+        if let Some(error) = cause.downcast_ref::<DifferenceError>() {
+            return match error {
+                DifferenceError::Inputs { .. } | DifferenceError::Outputs { .. } => "ShapeError",
+                DifferenceError::Domain(DomainError::Length { .. }) => "ShapeError",
+                DifferenceError::Domain(_) | DifferenceError::Unbounded(_) => "DomainError",
+                _ => "ArgumentError",
             };
         }
         if cause.is::<CertificateError>() {

@@ -8,6 +8,7 @@
 
 mod answer;
 mod complex;
+mod difference;
 mod dimension;
 mod error;
 mod extract;
@@ -25,11 +26,13 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::answer::{
-        Answer, Complex, Construction, Decision, Dimension, Layer, Networks, Picture, Reproduction,
-        Rewriting, Samples, Search, Written, ZooEntry,
+        Answer, Complex, Construction, Decision, Dimension, Layer, Measured, Networks, Picture, Ranges,
+        Reproduction, Rewriting, Samples, Search, Written, ZooEntry,
     };
     #[pymodule_export]
     use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
+    #[pymodule_export]
+    use super::difference::{bounds, diff};
     #[pymodule_export]
     use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
     #[pymodule_export]

@@ -109,7 +109,8 @@ pub fn check(
             Source::Text(text) => Box::new(Cursor::new(text)),
         };
         let question = Question { claim, domain };
-        let found = answer(source, (&names.0, &names.1), (&a, &b), &question, &watch.deadline)?;
+        let found =
+            answer(source, (&names.0, &names.1), (&a, &b), &question, Default::default(), &watch.deadline)?;
         Ok(Answer { json: found.value.to_string(), text: found.text })
     })
 }

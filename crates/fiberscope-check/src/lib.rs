@@ -29,6 +29,7 @@
 //! ```
 
 mod close;
+pub mod difference;
 mod hyperplanes;
 mod limits;
 mod line;
@@ -45,12 +46,13 @@ use fiberscope_core::{
     Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
 };
 
-pub use limits::{check_lengths, check_move, regions_fit};
+use difference::Arithmetic;
+pub use limits::{check_lengths, check_move, difference_fits, regions_fit};
 pub use line::{LineOutcome, compare_on_line};
 pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
-use stream::Verifier;
-pub use stream::{Checked, check_reader};
+pub use stream::{Checked, check_reader, check_reader_in};
+use stream::{Made, Verifier};
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,14 +122,28 @@ pub fn check(certificate: &Certificate, a: &Network, b: &Network) -> Outcome {
 
 /// Checks a certificate for two networks until it is told to stop. `stop` is asked between steps of the check.
 pub fn check_until(certificate: &Certificate, a: &Network, b: &Network, stop: &dyn Fn() -> bool) -> Outcome {
-    let rewritten = Default::default();
-    let mut verifier = Verifier::new((a, b), stop, &rewritten);
+    check_until_in(Arithmetic::default(), certificate, a, b, stop)
+}
+
+/// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact anyway.
+pub fn check_until_in(
+    arithmetic: Arithmetic,
+    certificate: &Certificate,
+    a: &Network,
+    b: &Network,
+    stop: &dyn Fn() -> bool,
+) -> Outcome {
+    let made = Made::default();
+    let mut verifier = Verifier::new((a, b), arithmetic, stop, &made);
     let mut run = || {
         verifier.head(certificate)?;
         match &certificate.evidence {
             Evidence::Regions { tree, .. } => tree.iter().try_for_each(|node| verifier.node(node))?,
             Evidence::Line { breakpoints, .. } => {
                 breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
+            }
+            Evidence::Difference { tree, .. } => {
+                tree.iter().try_for_each(|&node| verifier.box_node(node))?;
             }
             _ => {}
         }

@@ -19,6 +19,9 @@ const MAX_BITS: (u64, u64) = (1 << 28, 1 << 12);
 const MAX_NUMBERS: usize = 1 << 22;
 const MAX_FORM_BITS: u64 = 1 << 34;
 
+/// The most entries of the forms of a layer in a tree of boxes: rows times columns.
+const MAX_ENTRIES: usize = 1 << 25;
+
 fn most_bits(parameters: usize) -> u64 {
     MAX_BITS.0.saturating_add(MAX_BITS.1.saturating_mul(parameters as u64))
 }
@@ -112,6 +115,17 @@ pub fn regions_fit(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> bool 
         && bits(a).saturating_add(bits(b)) <= MAX_FORM_BITS
 }
 
+/// Whether a tree of boxes may be given for networks of these widths: whether the forms of a layer fit, with a column for the centre, one for each
+/// input and two for each hidden neuron, and whether the inputs' coefficients of all neurons do.
+pub fn difference_fits(widths: &[usize]) -> bool {
+    let [inputs, hidden @ .., outputs] = widths else { return false };
+    let neurons = hidden.iter().sum::<usize>();
+    let columns = neurons.saturating_mul(2).saturating_add(inputs + 1);
+    let widest = hidden.iter().max().unwrap_or(outputs).max(outputs);
+    widest.saturating_mul(columns) <= MAX_ENTRIES
+        && (neurons + outputs).saturating_mul(*inputs) <= MAX_ENTRIES
+}
+
 #[cfg(test)]
 mod tests {
     use fiberscope_core::{NeuronCopy, Nudge};
@@ -150,6 +164,16 @@ mod tests {
         let copy = NeuronCopy { of: 0, unit: 1, factor: Rational::ONE, out: vec![] };
         let split = Move::Split { layer: 0, copies: vec![copy; 10_000] };
         assert!(check_move(&split, &wide, parameters).is_err());
+    }
+
+    #[test]
+    fn differences_of_large_networks_do_not_fit() {
+        assert!(difference_fits(&[5, 50, 50, 50, 50, 50, 50, 5]));
+        assert!(difference_fits(&[784, 256, 256, 256, 256, 10]));
+        assert!(difference_fits(&[3, 1]));
+        assert!(!difference_fits(&[10, 5_000, 5_000, 1]));
+        assert!(!difference_fits(&[100_000, 1_000, 1]));
+        assert!(!difference_fits(&[usize::MAX / 4, 1]));
     }
 
     #[test]

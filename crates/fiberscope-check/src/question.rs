@@ -50,10 +50,12 @@ impl Question {
         let holds = match (&self.claim, &claim) {
             (None, _) | (Some(AskedClaim::Equivalent | AskedClaim::Within(_)), Claim::Equivalent) => true,
             (Some(AskedClaim::Different), Claim::Different) => true,
-            (Some(AskedClaim::Within(eps)), Claim::EquivalentUpToRounding { bound }) if bound > eps => {
-                return Some(Shortfall::Bound);
+            (Some(AskedClaim::Within(eps)), Claim::EquivalentUpToRounding { .. } | Claim::Within { .. }) => {
+                if claim.bound().is_some_and(|bound| bound > eps) {
+                    return Some(Shortfall::Bound);
+                }
+                true
             }
-            (Some(AskedClaim::Within(_)), Claim::EquivalentUpToRounding { .. }) => true,
             (Some(_), _) => false,
         };
         if !holds {

@@ -5,9 +5,11 @@ use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
 
 use fiberscope_core::{
-    Certificate, CertificateError, CertificatePart, CoverNode, Evidence, ExactNetwork, Network, Rational,
+    BoxNode, Certificate, CertificateError, CertificatePart, CoverNode, Evidence, ExactNetwork, Network,
+    Rational,
 };
 
+use crate::difference::{self, Arithmetic, Pair};
 use crate::{
     End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding,
 };
@@ -32,8 +34,19 @@ pub fn check_reader(
     b: &Network,
     stop: &dyn Fn() -> bool,
 ) -> Result<Checked, CertificateError> {
-    let (rewritten, interrupted) = (OnceCell::new(), Cell::new(false));
-    let mut verifier = Verifier::new((a, b), stop, &rewritten);
+    check_reader_in(Arithmetic::default(), reader, a, b, stop)
+}
+
+/// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact anyway.
+pub fn check_reader_in(
+    arithmetic: Arithmetic,
+    reader: impl Read,
+    a: &Network,
+    b: &Network,
+    stop: &dyn Fn() -> bool,
+) -> Result<Checked, CertificateError> {
+    let (made, interrupted) = (Made::default(), Cell::new(false));
+    let mut verifier = Verifier::new((a, b), arithmetic, stop, &made);
     let (mut head, mut listed, mut ended) = (None, 0, Ok(()));
     let reader = BufReader::new(Watched { reader, stop, interrupted: &interrupted });
     let read = Certificate::read_parts(reader, &mut |part| {
@@ -46,6 +59,10 @@ pub fn check_reader(
             CertificatePart::Breakpoint(t) => {
                 listed += 1;
                 verifier.breakpoint(&t)
+            }
+            CertificatePart::Box(node) => {
+                listed += 1;
+                verifier.box_node(node)
             }
         };
         if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -78,14 +95,19 @@ impl<R: Read> Read for Watched<'_, R> {
     }
 }
 
-/// The networks after the moves of a certificate.
-pub type Rewritten = OnceCell<[ExactNetwork; 2]>;
+/// What is made of a certificate before its list: the networks after the moves, and the pair that they are.
+#[derive(Default)]
+pub struct Made {
+    rewritten: OnceCell<[ExactNetwork; 2]>,
+    pair: OnceCell<Pair>,
+}
 
 /// The check of one certificate: its head, its nodes or breakpoints one by one, and the end.
 pub struct Verifier<'a> {
     networks: (&'a Network, &'a Network),
+    arithmetic: Arithmetic,
     stop: Stop<'a>,
-    rewritten: &'a Rewritten,
+    made: &'a Made,
     list: List<'a>,
 }
 
@@ -94,12 +116,18 @@ enum List<'a> {
     None,
     Tree(Box<regions::Walk<'a>>),
     Breakpoints(Box<line::LineCheck<'a>>),
+    Boxes(Box<difference::Walk<'a>>),
 }
 
 impl<'a> Verifier<'a> {
-    /// A check with a place for the networks after the moves.
-    pub fn new(networks: (&'a Network, &'a Network), stop: Stop<'a>, rewritten: &'a Rewritten) -> Self {
-        Verifier { networks, stop, rewritten, list: List::None }
+    /// A check with a place for what is made on the way.
+    pub fn new(
+        networks: (&'a Network, &'a Network),
+        arithmetic: Arithmetic,
+        stop: Stop<'a>,
+        made: &'a Made,
+    ) -> Self {
+        Verifier { networks, arithmetic, stop, made, list: List::None }
     }
 
     /// Checks all that stands before a list, and all evidence without one.
@@ -148,6 +176,14 @@ impl<'a> Verifier<'a> {
                 self.list = List::Breakpoints(Box::new(line::LineCheck::new(a, b, domain)?));
                 Ok(())
             }
+            Evidence::Difference { a, b, bounds, .. } => {
+                let networks = self.keep(both(a, b)?);
+                let pair = difference::pair(&networks[0], &networks[1])?;
+                let pair = self.made.pair.get_or_init(|| pair);
+                let walk = difference::Walk::new(networks, pair, domain, bounds, self.arithmetic)?;
+                self.list = List::Boxes(Box::new(walk));
+                Ok(())
+            }
             Evidence::Witness { x, a: value_a, b: value_b } => {
                 verify_witness((a, value_a), (b, value_b), domain, x)
             }
@@ -156,7 +192,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn keep(&self, networks: [ExactNetwork; 2]) -> &'a [ExactNetwork; 2] {
-        self.rewritten.get_or_init(|| networks)
+        self.made.rewritten.get_or_init(|| networks)
     }
 
     /// The next node of the tree.
@@ -177,12 +213,22 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// The next node of the tree of boxes.
+    pub fn box_node(&mut self, node: BoxNode) -> Result<(), End> {
+        go_on(self.stop)?;
+        match &mut self.list {
+            List::Boxes(walk) => walk.next(node, self.stop),
+            _ => refuse("tree of boxes", "there is no tree of boxes in this kind of evidence"),
+        }
+    }
+
     /// The end of the certificate.
     pub fn finish(&mut self) -> Result<(), End> {
         match &mut self.list {
             List::None => Ok(()),
             List::Tree(walk) => walk.finish(),
             List::Breakpoints(line) => line.finish(),
+            List::Boxes(walk) => walk.finish(),
         }
     }
 }

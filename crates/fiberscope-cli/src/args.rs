@@ -362,6 +362,9 @@ pub struct CheckArgs {
     /// Ask for a proof of this: equivalent, different, or within=EPS (outputs differ by at most EPS)
     #[arg(long, value_name = "CLAIM")]
     pub claim: Option<String>,
+    /// Bound the boxes of a difference in exact arithmetic too, a thousand times slower than in doubles with proved errors
+    #[arg(long)]
+    pub exact: bool,
     #[command(flatten)]
     pub read: ReadArgs,
 }

@@ -7,7 +7,9 @@ use crate::args::{
     ReduceArgs, TourArgs, ZooArgs,
 };
 use crate::commands::answer::AnswerArgs;
+use crate::commands::bounds::BoundsArgs;
 use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
+use crate::commands::diff::DiffArgs;
 use crate::commands::explore::ExploreArgs;
 use crate::commands::extract::args::ExtractArgs;
 use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};
@@ -39,6 +41,8 @@ pub enum Command {
     Info(InfoArgs),
     Convert(ConvertArgs),
     Equiv(EquivArgs),
+    Diff(DiffArgs),
+    Bounds(BoundsArgs),
     Check(CheckArgs),
     Reduce(ReduceArgs),
     Canon(CanonArgs),

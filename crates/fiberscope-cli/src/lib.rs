@@ -100,6 +100,8 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Info(args) => commands::info::run(&args, &global, output),
         Command::Convert(args) => commands::convert::run(&args, output),
         Command::Equiv(args) => commands::equiv::run(&args, &global, output),
+        Command::Diff(args) => commands::diff::run(&args, &global, output),
+        Command::Bounds(args) => commands::bounds::run(&args, &global, output),
         Command::Reduce(args) => commands::rewrite::reduce(&args, &global, output),
         Command::Canon(args) => commands::rewrite::canon(&args, &global, output),
         Command::Align(args) => commands::rewrite::align(&args, &global, output),

@@ -2,6 +2,7 @@
 //!
 //! There are no files, no search and no printing in this crate.
 
+mod bisection;
 mod certificate;
 mod content;
 mod cover;
@@ -27,10 +28,12 @@ mod relaxation;
 pub mod residue;
 mod serde_forms;
 mod strict;
+mod strided;
 #[cfg(test)]
 mod testing;
 mod twofold;
 
+pub use bisection::BoxNode;
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
 pub use content::{content, ratio_of};
 pub use cover::{CoverNode, Operand};
@@ -54,4 +57,5 @@ pub use rank_bounds::RankBounds;
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
 pub use relaxation::relaxed_bound;
+pub use strided::{Strided, multiply_into};
 pub use twofold::{two_product, two_sum};

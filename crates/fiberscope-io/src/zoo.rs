@@ -65,8 +65,8 @@ const NETWORKS: &[(&str, &str)] = embedded!("networks":
     "nonlocal" "nonlocal-turned" "tent" "unconnected");
 
 const CERTIFICATES: &[(&str, &str)] = embedded!("certificates":
-    "abs-line" "abs-line-more" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-close" "deep-rounded"
-    "deep-shifted" "deep-shuffled" "duplicate-merged" "duplicate-nudged" "duplicate-split" "hiding-one-flipped" "hiding-two-regions"
+    "abs-line" "abs-line-more" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-close" "deep-difference" "deep-rounded"
+    "deep-shifted" "deep-shuffled" "duplicate-merged" "duplicate-nudged" "duplicate-split" "hiding-one-flipped" "hiding-two-difference" "hiding-two-regions"
     "hiding-two-same" "hiding-two-too-far" "hiding-two-translated" "identifiable-nudged" "linear-network-folded"
     "linear-network-unfolded" "linear-square-hyperplanes" "linear-square-turned" "nonlocal-turned");
 

@@ -291,13 +291,13 @@ fn at_most(bound: Option<&Rational>) -> String {
 }
 
 /// The tolerance as it was typed: a double.
-fn tolerance_text(tolerance: &Rational) -> String {
+pub(crate) fn tolerance_text(tolerance: &Rational) -> String {
     let value = tolerance.to_f64();
     if (1e-4..1e6).contains(&value) { value.to_string() } else { format!("{value:e}") }
 }
 
 /// A vector, shortened where it is long.
-fn point(xs: &[Rational]) -> String {
+pub(crate) fn point(xs: &[Rational]) -> String {
     const SHOWN: usize = 8;
     let shown = |x: &Rational| match x.to_f64() {
         near if (near == 0.0 || (1e-6..1e17).contains(&near.abs()))

@@ -23,6 +23,7 @@ pub mod certificate;
 pub mod conserve;
 pub mod construct;
 pub mod convert;
+pub mod difference;
 pub mod dimension;
 pub mod draw;
 pub mod equivalence;

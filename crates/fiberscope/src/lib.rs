@@ -8,6 +8,7 @@
 //! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
 //! - [`clock`]: the clock of time limits, also where the standard library has none.
 //! - [`complex`]: which linear regions does a network have, and where does its function bend?
+//! - [`difference`]: how far apart are two networks at most on a box?
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
 //! - [`reduce`]: fewer neurons, same function.
 //! - [`equivalence`]: do two networks compute the same function?
@@ -53,6 +54,7 @@ pub mod anatomy;
 pub mod canonical;
 pub mod clock;
 pub mod complex;
+pub mod difference;
 #[cfg(feature = "dense")]
 pub mod dimension;
 pub mod equivalence;

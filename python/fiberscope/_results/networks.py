@@ -85,3 +85,21 @@ class Trained(Result):
     """The epoch in which the loss ceased to be finite."""
     records: list[dict[str, Any]]
     """Loss, functional dimension, regions, states of neurons and drift over time."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Bounds(Result):
+    """Certified ranges of the outputs of a network on a box."""
+
+    outputs: list[dict[str, Any]] | None
+    """`lower` and `upper` of every output, and the values that were `seen`."""
+    cells: int
+    """The number of boxes that were bounded."""
+    limit: str | None
+    """The limit that ended the search, if one did."""
+    certificate: Certificate | None
+    """The proof that the network differs from `constant` by at most half the width of each range."""
+    constant: Network
+    """The network whose outputs are the middles of the ranges everywhere."""
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""

@@ -98,3 +98,40 @@ class Checked(Result):
 
     def __bool__(self) -> bool:
         return self.valid
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Difference(Result):
+    """Certified bounds of the largest difference of two networks on a box. True in an `if` iff the command would exit with 0."""
+
+    lower: float | str
+    """The largest difference that was found, evaluated exactly and rounded down."""
+    upper: float | str | None
+    """No input of the box has a larger difference (rounded up); `None` if no bound is known."""
+    witness: Witness | None
+    """The input with the largest difference found."""
+    output: int | None
+    """The output that differs most there, counted from 0."""
+    decision: str | None
+    """With `epsilon`: "within", "exceeds" or "undecided"."""
+    outputs: list[dict[str, Any]]
+    """`lower` and `upper` of every output."""
+    cells: int
+    """The number of boxes that were bounded."""
+    size: dict[str, Any] | None
+    """With `relative`: bounds of the largest absolute value of an output of the first network."""
+    relative: dict[str, Any] | None
+    """With `relative`: bounds of the largest difference divided by that."""
+    rows: dict[str, Any] | None
+    """With `data`: what the networks do on its rows (max, mean, quantiles, agreement of decisions)."""
+    certificate: Certificate | None
+    """The proof; `fs.check` checks it again."""
+    gap: float
+    """How close the bounds were asked to come."""
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
+
+    def __bool__(self) -> bool:
+        if self.decision is not None:
+            return self.decision == "within"
+        return self.upper is not None and float(self.upper) <= (1 + self.gap) * float(self.lower)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fiberscope_check::Question;
+use fiberscope_check::difference::Arithmetic;
 use fiberscope_core::Domain;
 use fiberscope_report::certificate::{answer, parse_claim, too_late};
 
@@ -30,6 +31,7 @@ pub fn run(args: CheckArgs, global: &Global, output: &mut Output) -> anyhow::Res
         None => args.space.then_some(Domain::Space),
     };
     let question = Question { claim, domain };
+    let arithmetic = if args.exact { Arithmetic::Exact } else { Arithmetic::Doubles };
     let late = too_late((&args.a, &args.b), &question);
     let left = deadline.left();
     let (sender, receiver) = channel();
@@ -37,7 +39,7 @@ pub fn run(args: CheckArgs, global: &Global, output: &mut Output) -> anyhow::Res
     std::thread::Builder::new().spawn(move || {
         let names = (args.a.as_str(), args.b.as_str());
         // Nobody receives what comes too late.
-        let _ = sender.send(answer(file, names, (&a, &b), &question, &deadline));
+        let _ = sender.send(answer(file, names, (&a, &b), &question, arithmetic, &deadline));
     })?;
     let found = match left {
         None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),

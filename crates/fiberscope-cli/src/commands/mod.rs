@@ -1,10 +1,12 @@
 //! One module per command.
 
 pub mod answer;
+pub mod bounds;
 pub mod check;
 pub mod completions;
 pub mod complex;
 pub mod convert;
+pub mod diff;
 pub mod equiv;
 pub mod explore;
 pub mod extract;

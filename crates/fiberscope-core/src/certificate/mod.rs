@@ -13,7 +13,7 @@ use thiserror::Error;
 pub use read::CertificatePart;
 
 use crate::strict::read_strictly;
-use crate::{CoverNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep, decimal};
+use crate::{BoxNode, CoverNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep, decimal};
 
 const FORMAT: &str = "fiberscope-certificate";
 const VERSION: u64 = 1;
@@ -27,6 +27,11 @@ pub enum Claim {
     EquivalentUpToRounding {
         /// The bound.
         bound: Rational,
+    },
+    /// `abs(f_A(x)[k] - f_B(x)[k]) <= bounds[k]` for every `x` and every output `k`.
+    Within {
+        /// A bound for each output.
+        bounds: Vec<Rational>,
     },
     /// Moves that keep both functions lead to networks whose parameters agree one by one. Nothing is said about the outputs.
     ParametersAgree {
@@ -43,8 +48,18 @@ impl Claim {
         match self {
             Claim::Equivalent => "equivalent",
             Claim::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",
+            Claim::Within { .. } => "within",
             Claim::ParametersAgree { .. } => "parameters_agree",
             Claim::Different => "different",
+        }
+    }
+
+    /// The largest difference of two outputs that the claim allows, if it speaks of one.
+    pub fn bound(&self) -> Option<&Rational> {
+        match self {
+            Claim::EquivalentUpToRounding { bound } => Some(bound),
+            Claim::Within { bounds } => bounds.iter().max(),
+            Claim::Equivalent | Claim::ParametersAgree { .. } | Claim::Different => None,
         }
     }
 }
@@ -53,7 +68,8 @@ impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Claim::Equivalent => write!(f, "the networks compute the same function"),
-            Claim::EquivalentUpToRounding { bound } => {
+            Claim::EquivalentUpToRounding { .. } | Claim::Within { .. } => {
+                let bound = self.bound().unwrap_or(&Rational::ZERO);
                 write!(f, "the outputs differ by at most {}", decimal::upper(bound))
             }
             Claim::ParametersAgree { relative } => write!(
@@ -154,6 +170,17 @@ pub enum Evidence {
         /// Where neurons change their signs, in increasing order.
         breakpoints: Vec<Rational>,
     },
+    /// Moves that align the networks, and a cover of the domain by boxes on each of which the outputs are bounded to differ little.
+    Difference {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+        /// The bound for the difference of each output.
+        bounds: Vec<Rational>,
+        /// The cover: a tree in preorder.
+        tree: Vec<BoxNode>,
+    },
     /// A point where the networks differ.
     Witness {
         /// The point.
@@ -217,6 +244,7 @@ impl Evidence {
             Evidence::Hyperplanes { .. } => "hyperplanes",
             Evidence::Regions { .. } => "regions",
             Evidence::Line { .. } => "line",
+            Evidence::Difference { .. } => "difference",
             Evidence::Witness { .. } => "witness",
         }
     }
@@ -233,6 +261,7 @@ impl Certificate {
             Evidence::Rounding { bound, .. } | Evidence::Nudged { bound, .. } => {
                 Claim::EquivalentUpToRounding { bound: bound.clone() }
             }
+            Evidence::Difference { bounds, .. } => Claim::Within { bounds: bounds.clone() },
             Evidence::Close { relative, .. } => Claim::ParametersAgree { relative: relative.clone() },
             Evidence::Witness { .. } => Claim::Different,
         }
@@ -280,6 +309,11 @@ impl Certificate {
                 write!(out, "\n  \"a\": {},\n  \"b\": {},\n  \"breakpoints\": ", lines(a), lines(b))?;
                 write_list(out, breakpoints)?;
             }
+            Evidence::Difference { a, b, bounds, tree } => {
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                write!(out, "\n  \"bounds\": {},\n  \"tree\": ", json(bounds))?;
+                write_short_list(out, tree)?;
+            }
             Evidence::Witness { x, a, b } => {
                 write!(out, "\n  \"x\": {},\n  \"a\": {},\n  \"b\": {}", json(x), json(a), json(b))?;
             }
@@ -307,6 +341,21 @@ fn write_list(out: &mut String, items: &[impl Serialize]) -> fmt::Result {
     use fmt::Write;
     for (i, item) in items.iter().enumerate() {
         write!(out, "{}\n    {}", if i == 0 { "[" } else { "," }, json(item))?;
+    }
+    out.write_str(if items.is_empty() { "[]" } else { "]" })
+}
+
+/// Many short entries per line.
+fn write_short_list(out: &mut String, items: &[impl Serialize]) -> fmt::Result {
+    use fmt::Write;
+    const PER_LINE: usize = 50;
+    for (i, item) in items.iter().enumerate() {
+        let before = match i {
+            0 => "[",
+            _ if i % PER_LINE == 0 => ",\n    ",
+            _ => ",",
+        };
+        write!(out, "{before}{}", json(item))?;
     }
     out.write_str(if items.is_empty() { "[]" } else { "]" })
 }
@@ -398,6 +447,12 @@ mod tests {
             Evidence::Hyperplanes { a: every_move(), b: MoveChain::default(), prefix: 1 },
             Evidence::Regions { a: MoveChain::default(), b: every_move(), tree: every_node() },
             Evidence::Line { a: every_move(), b: MoveChain::default(), breakpoints: vec![r("-1/3"), r("0")] },
+            Evidence::Difference {
+                a: every_move(),
+                b: MoveChain::default(),
+                bounds: vec![r("1/1024"), r("0")],
+                tree: [vec![BoxNode::Bisect(1); 70], vec![BoxNode::Leaf; 71]].concat(),
+            },
             Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
         ] {
             let certificate = certificate(evidence);

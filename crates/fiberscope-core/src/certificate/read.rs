@@ -1,4 +1,4 @@
-//! Reading a certificate as a stream: the nodes of a tree and the breakpoints of a line are handed over one by one.
+//! Reading a certificate as a stream: the nodes of trees and the breakpoints of a line are handed over one by one.
 //!
 //! The keys of the file and of the evidence stand in one order, so that all that a checker must know is read before
 //! the list, which may be longer than memory.
@@ -10,17 +10,19 @@ use std::ops::ControlFlow;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Certificate, CertificateError, Evidence, FORMAT, VERSION};
-use crate::{CoverNode, Rational};
+use crate::{BoxNode, CoverNode, Rational};
 
 /// A part of a certificate, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CertificatePart {
-    /// All but the tree and the breakpoints, which are empty here. It comes first.
+    /// All but the trees and the breakpoints, which are empty here. It comes first.
     Head(Box<Certificate>),
     /// The next node of the tree.
     Node(CoverNode),
     /// The next breakpoint.
     Breakpoint(Rational),
+    /// The next node of the tree of boxes.
+    Box(BoxNode),
 }
 
 /// What takes the parts, and says whether it wants more.
@@ -43,7 +45,8 @@ impl Certificate {
                 (CertificatePart::Breakpoint(t), Some(Evidence::Line { breakpoints, .. })) => {
                     breakpoints.push(t);
                 }
-                (CertificatePart::Node(_) | CertificatePart::Breakpoint(_), _) => {
+                (CertificatePart::Box(node), Some(Evidence::Difference { tree, .. })) => tree.push(node),
+                (CertificatePart::Node(_) | CertificatePart::Breakpoint(_) | CertificatePart::Box(_), _) => {
                     unreachable!("a list comes after the head that announces it")
                 }
             }
@@ -193,6 +196,15 @@ impl<'de, H: FnOnce(Evidence) -> Box<Certificate>> Visitor<'de> for EvidenceSeed
                 key(m, "breakpoints")?;
                 state.give(CertificatePart::Head(head(evidence)))?;
                 m.next_value_seed(List(state, CertificatePart::Breakpoint))?;
+                end(m)?;
+                return Ok(None);
+            }
+            "difference" => {
+                let (a, b, bounds) = (entry(m, "a")?, entry(m, "b")?, entry(m, "bounds")?);
+                key(m, "tree")?;
+                let evidence = Evidence::Difference { a, b, bounds, tree: Vec::new() };
+                state.give(CertificatePart::Head(head(evidence)))?;
+                m.next_value_seed(List(state, CertificatePart::Box))?;
                 end(m)?;
                 return Ok(None);
             }

@@ -4,7 +4,8 @@ use std::io::Read;
 
 use anyhow::{Context, bail, ensure};
 use fiberscope::limit::Deadline;
-use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader};
+use fiberscope_check::difference::Arithmetic;
+use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader_in};
 use fiberscope_core::{Network, Rational};
 use serde_json::Value;
 
@@ -28,12 +29,13 @@ pub fn answer(
     names: (&str, &str),
     (a, b): (&Network, &Network),
     question: &Question,
+    arithmetic: Arithmetic,
     deadline: &Deadline,
 ) -> anyhow::Result<Answer> {
     if let Some(domain) = &question.domain {
         domain.check(a.input_width())?;
     }
-    let checked = check_reader(certificate, a, b, &|| deadline.is_past())?;
+    let checked = check_reader_in(arithmetic, certificate, a, b, &|| deadline.is_past())?;
     Ok(told(&checked, names, (a, b), question))
 }
 
@@ -82,7 +84,7 @@ fn cut(text: &str) -> String {
 const MAX_EXPONENT: i64 = 5000;
 
 /// The exact value of a decimal number such as `0.001` or `1e-6`.
-fn parse_decimal(text: &str) -> anyhow::Result<Rational> {
+pub fn parse_decimal(text: &str) -> anyhow::Result<Rational> {
     let wrong = || format!("expected a decimal number such as 0.001 or 1e-6, found {:?}", cut(text));
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().with_context(wrong)?;

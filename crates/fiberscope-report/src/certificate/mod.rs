@@ -4,7 +4,7 @@ mod check;
 mod moves;
 mod words;
 
-pub use check::{Answer, answer, parse_claim, too_late};
+pub use check::{Answer, answer, parse_claim, parse_decimal, too_late};
 
 use fiberscope_check::{Checked, Outcome, Question};
 use fiberscope_core::{Certificate, Claim, MoveChain, NetworkName};
@@ -110,7 +110,7 @@ fn told_value(head: Option<&Certificate>, outcome: &Outcome, question: &Question
         value["relative"] = upper(relative);
         value["relative_exact"] = json!(relative.to_string());
     }
-    if let Some(Claim::EquivalentUpToRounding { bound }) = &claim {
+    if let Some(bound) = claim.as_ref().and_then(Claim::bound) {
         value["bound"] = upper(bound);
         value["bound_exact"] = json!(bound.to_string());
     }

@@ -17,6 +17,7 @@ pub fn evidence(evidence: &Evidence) -> String {
     let listed = match evidence {
         Evidence::Regions { tree, .. } => tree.len(),
         Evidence::Line { breakpoints, .. } => breakpoints.len(),
+        Evidence::Difference { tree, .. } => tree.len(),
         _ => 0,
     };
     evidence_with(evidence, Some(listed))
@@ -64,6 +65,12 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
                 plural(n, "breakpoint", "breakpoints")
             ))
         ),
+        Evidence::Difference { a, b, bounds, .. } => format!(
+            "{}, to align the networks; a tree{} that divides the box; {} as the largest bound of an output",
+            chains(a, b),
+            listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes"))),
+            decimal::upper(bounds.iter().max().unwrap_or(&Rational::ZERO))
+        ),
         Evidence::Witness { x, .. } => format!("a point with {}, and the values there", coordinates(x)),
         _ => "of a kind that this version does not know".into(),
     }
@@ -88,7 +95,8 @@ pub fn move_chains(evidence: &Evidence) -> Vec<(&'static str, &MoveChain)> {
         | Evidence::Rounding { a, b, .. }
         | Evidence::Close { a, b, .. }
         | Evidence::Hyperplanes { a, b, .. }
-        | Evidence::Line { a, b, .. } => vec![("A", a), ("B", b)],
+        | Evidence::Line { a, b, .. }
+        | Evidence::Difference { a, b, .. } => vec![("A", a), ("B", b)],
         _ => Vec::new(),
     }
 }

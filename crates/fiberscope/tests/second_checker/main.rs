@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod difference;
 mod forms;
 mod second;
 mod tampered;

@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 use std::process::{Command, Stdio};
 
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Certificate, Claim, Network};
+use fiberscope::core::{Certificate, Network};
 use fiberscope_io::json;
 use serde_json::{Value, json};
 
@@ -50,10 +50,7 @@ fn first(certificate: &[u8], a: &Network, b: &Network) -> [Value; 3] {
     };
     match check(&certificate, a, b) {
         Outcome::Proved(claim) => {
-            let bound = match &claim {
-                Claim::EquivalentUpToRounding { bound } => bound.to_string().into(),
-                _ => Value::Null,
-            };
+            let bound = claim.bound().map_or(Value::Null, |bound| bound.to_string().into());
             ["proved".into(), claim.name().into(), bound]
         }
         _ => ["refused".into(), Value::Null, Value::Null],

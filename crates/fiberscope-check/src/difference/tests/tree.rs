@@ -1,0 +1,204 @@
+//! Rules of the tree of boxes, each with a tree that breaks it.
+
+use fiberscope_core::{
+    BoxNode, Certificate, Domain, Evidence, Interval, Layer, Matrix, Move, MoveChain, Network, NetworkName,
+};
+
+use super::*;
+use crate::{Outcome, check_until_in};
+
+/// `relu(x - y) + relu(y)` with some parameters changed by `change`.
+fn network(change: f64) -> Network {
+    let hidden = [[1.0 + change, -1.0], [0.0, 1.0 - change], [0.5, 0.5]];
+    let output = [[1.0, 1.0 + change, -0.25], [0.5, -1.0, change]];
+    Network::new(vec![
+        Layer::new(Matrix::from_rows(&hidden).unwrap(), vec![0.0, change, -0.1], Activation::Relu),
+        Layer::new(Matrix::from_rows(&output).unwrap(), vec![0.0, 0.25], Activation::Identity),
+    ])
+    .unwrap()
+}
+
+fn domain() -> Domain {
+    Domain::from_bounds(&[(-1.0, 1.0), (-0.5, 1.5)]).unwrap()
+}
+
+fn certificate(
+    networks: [&Network; 2],
+    domain: Domain,
+    moves: [MoveChain; 2],
+    bounds: &[Rational],
+    tree: &[BoxNode],
+) -> Certificate {
+    let [a, b] = networks.map(NetworkName::of);
+    let [of_a, of_b] = moves;
+    let evidence = Evidence::Difference { a: of_a, b: of_b, bounds: bounds.to_vec(), tree: tree.to_vec() };
+    Certificate { a, b, domain, evidence }
+}
+
+fn nodes(numbers: &[u32]) -> Vec<BoxNode> {
+    numbers.iter().map(|&n| n.checked_sub(1).map_or(BoxNode::Leaf, BoxNode::Bisect)).collect()
+}
+
+/// The tree of the tests: five leaves.
+const TREE: [u32; 9] = [1, 0, 2, 1, 0, 0, 2, 0, 0];
+
+/// The least bounds in doubles that the tree proves, without rows.
+fn least(a: &Network, b: &Network) -> Vec<f64> {
+    let pair = Pair::new(&a.to_exact(), &b.to_exact()).unwrap();
+    let mut bounder = Bounder::new(&pair);
+    let mut least = vec![0.0f64; 2];
+    let boxes = [
+        ([-1.0, -0.5], [0.0, 1.5]),
+        ([0.0, -0.5], [0.5, 0.5]),
+        ([0.5, -0.5], [1.0, 0.5]),
+        ([0.0, 0.5], [1.0, 1.0]),
+        ([0.0, 1.0], [1.0, 1.5]),
+    ];
+    for (lo, hi) in boxes {
+        assert!(bounder.run(&lo, &hi));
+        for k in 0..2 {
+            let (lower, upper) = (bounder.output_bounds().0[k], bounder.output_bounds().1[k]);
+            let up = upper.min(bounder.tighten(k, 1).max(if upper <= 0.0 { upper } else { 0.0 }));
+            least[k] = least[k].max(up).max((-lower).min(bounder.tighten(k, -1)));
+        }
+    }
+    least
+}
+
+fn both(certificate: &Certificate, a: &Network, b: &Network) -> [Outcome; 2] {
+    [Arithmetic::Doubles, Arithmetic::Exact].map(|how| check_until_in(how, certificate, a, b, &|| false))
+}
+
+#[test]
+fn a_tree_proves_its_bounds_and_not_one_unit_less() {
+    let (a, b) = (network(0.0), network(1e-3));
+    let least = least(&a, &b);
+    let bounds: Vec<Rational> = least.iter().map(|&x| exact(x)).collect();
+    let valid = certificate([&a, &b], domain(), Default::default(), &bounds, &nodes(&TREE));
+    for outcome in both(&valid, &a, &b) {
+        assert_eq!(outcome, Outcome::Proved(valid.claim()));
+    }
+    assert_eq!(valid.claim().bound(), bounds.iter().max());
+    for k in 0..2 {
+        let mut less = bounds.clone();
+        less[k] = exact(least[k].next_down());
+        let invalid = certificate([&a, &b], domain(), Default::default(), &less, &nodes(&TREE));
+        let [doubles, exactly] = both(&invalid, &a, &b);
+        let Outcome::Refused(refusal) = doubles else { panic!("{doubles:?}") };
+        assert!(refusal.rule.contains(&format!("output {} differs by at most", k + 1)), "{refusal}");
+        // Exact bounds are a little better, but not by a millionth.
+        drop(exactly);
+        less[k] = exact(least[k] * (1.0 - 1e-6));
+        let invalid = certificate([&a, &b], domain(), Default::default(), &less, &nodes(&TREE));
+        assert!(both(&invalid, &a, &b).iter().all(|outcome| matches!(outcome, Outcome::Refused(_))));
+    }
+}
+
+#[test]
+fn every_rule_is_kept() {
+    let (a, b) = (network(0.0), network(1e-3));
+    let bounds = vec![Rational::ONE; 2];
+    let check = |change: &dyn Fn(&mut Certificate), networks: [&Network; 2], expected: &str| {
+        let mut changed = certificate([&a, &b], domain(), Default::default(), &bounds, &nodes(&TREE));
+        change(&mut changed);
+        for outcome in both(&changed, networks[0], networks[1]) {
+            let Outcome::Refused(refusal) = outcome else { panic!("{expected}: {outcome:?}") };
+            assert!(refusal.to_string().contains(expected), "{refusal}");
+        }
+    };
+    let tree = |change: &'static dyn Fn(&mut Vec<BoxNode>)| {
+        move |certificate: &mut Certificate| {
+            let Evidence::Difference { tree, .. } = &mut certificate.evidence else { panic!() };
+            change(tree);
+        }
+    };
+    let missing = "tree of boxes, node 8: the tree ends here; 1 or more nodes are missing";
+    check(&tree(&|tree| tree.truncate(8)), [&a, &b], missing);
+    check(&tree(&|tree| tree.clear()), [&a, &b], "the tree ends here");
+    check(&tree(&|tree| tree.push(BoxNode::Leaf)), [&a, &b], "node 10: the tree ends before this node");
+    check(&tree(&|tree| tree[2] = BoxNode::Bisect(2)), [&a, &b], "node 3: there are 2 inputs, no input 3");
+    // A box of another shape: the tree no longer fits.
+    check(&tree(&|tree| tree[1] = BoxNode::Bisect(0)), [&a, &b], "nodes are missing");
+    check(&tree(&|tree| *tree = vec![BoxNode::Bisect(0); 2000]), [&a, &b], "cannot be bisected between");
+    check(&|_| {}, [&b, &a], "network A");
+    check(&|_| {}, [&a, &network(2e-3)], "network B");
+    let bounds_of = |change: &'static dyn Fn(&mut Vec<Rational>)| {
+        move |certificate: &mut Certificate| {
+            let Evidence::Difference { bounds, .. } = &mut certificate.evidence else { panic!() };
+            change(bounds);
+        }
+    };
+    check(&bounds_of(&|bounds| drop(bounds.pop())), [&a, &b], "bounds: expected 2 (one per output), found 1");
+    check(&bounds_of(&|bounds| bounds[1] = exact(-1.0)), [&a, &b], "output 2 must not be negative");
+    check(&bounds_of(&|bounds| bounds[0] = Rational::ZERO), [&a, &b], "output 1 differs by at most");
+    check(&|certificate| certificate.domain = Domain::Space, [&a, &b], "domain: a bound on the difference");
+    check(&|certificate| certificate.domain = Domain::orthant(2), [&a, &b], "needs a box that is bounded");
+    // A larger box than the one that the tree was made for.
+    let wider = |certificate: &mut Certificate| {
+        certificate.domain = Domain::from_bounds(&[(-1.0, 1.0), (-0.5, 1e7)]).unwrap();
+    };
+    check(&wider, [&a, &b], "differs by at most");
+    let dropped = |certificate: &mut Certificate| {
+        let Evidence::Difference { a, .. } = &mut certificate.evidence else { panic!() };
+        *a = MoveChain::from(vec![Move::Drop { layer: 0, units: vec![0] }]);
+    };
+    check(&dropped, [&a, &b], "move 1 on A");
+}
+
+#[test]
+fn moves_with_fractions_align_the_networks() {
+    // B with its neurons in another order and scaled by thirds.
+    let (a, b) = (network(0.0), network(1e-3));
+    let moves = vec![
+        Move::Permute { layer: 0, order: vec![2, 0, 1] },
+        Move::Scale { layer: 0, factors: ["1/3", "7", "2/5"].map(|c| c.parse().unwrap()).to_vec() },
+    ];
+    let chains = || [MoveChain::from(moves.clone()), MoveChain::from(moves.clone())];
+    let bounds = vec![exact(0.05); 2];
+    let valid = certificate([&a, &b], domain(), chains(), &bounds, &nodes(&TREE));
+    for outcome in both(&valid, &a, &b) {
+        assert_eq!(outcome, Outcome::Proved(valid.claim()));
+    }
+    let [moved, _] = chains();
+    let apart = certificate([&a, &b], domain(), [moved, MoveChain::default()], &bounds, &nodes(&TREE));
+    assert!(both(&apart, &a, &b).iter().all(|outcome| matches!(outcome, Outcome::Refused(_))));
+}
+
+#[test]
+fn a_box_with_fractions_is_rounded_outward() {
+    let (a, b) = (network(0.0), network(1e-3));
+    let third: Rational = "1/3".parse().unwrap();
+    let sides = vec![Interval::new(-&third, third.clone()), Interval::new(third.clone(), third)];
+    let bounds = vec![exact(0.01); 2];
+    let valid = certificate([&a, &b], Domain::Box(sides), Default::default(), &bounds, &nodes(&[1, 0, 0]));
+    for outcome in both(&valid, &a, &b) {
+        assert_eq!(outcome, Outcome::Proved(valid.claim()));
+    }
+}
+
+#[test]
+fn parameters_beyond_the_doubles_are_refused() {
+    let a = network(0.0);
+    let factors = vec![Rational::dyadic(1, 2000), Rational::ONE, Rational::ONE];
+    let moves = MoveChain::from(vec![Move::Scale { layer: 0, factors }]);
+    let bounds = vec![Rational::ONE; 2];
+    let invalid = certificate([&a, &a], domain(), [moves.clone(), moves], &bounds, &nodes(&[0]));
+    for outcome in both(&invalid, &a, &a) {
+        let Outcome::Refused(refusal) = outcome else { panic!("{outcome:?}") };
+        assert!(refusal.rule.contains("beyond the doubles"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_check_stops_when_told() {
+    let a = network(0.0);
+    let valid = certificate([&a, &a], domain(), Default::default(), &[exact(1.0), exact(1.0)], &nodes(&TREE));
+    for how in [Arithmetic::Doubles, Arithmetic::Exact] {
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 3
+        };
+        assert_eq!(check_until_in(how, &valid, &a, &a, &stop), Outcome::Stopped);
+    }
+}

@@ -1,0 +1,220 @@
+//! The check of a tree of boxes.
+//!
+//! Lemma. If every rule below holds, `abs(f_A(x)[k] - f_B(x)[k]) <= bounds[k]` for every `x` of the domain and every output `k`. Proof: the root
+//! box contains the domain, the halves of a box cover it, so every `x` lies in a leaf; there the bounds of the forms or those of rows hold,
+//! since the results of the moves are `f_A` and `f_B` on the domain.
+//!
+//! The tree is walked in preorder with an explicit stack; nothing is computed for a box that is bisected.
+
+use fiberscope_core::{BoxNode, Domain, ExactNetwork, Rational};
+
+use super::exact::ExactBounder;
+use super::{Bounder, Pair, middle, outward};
+use crate::{End, Stop, difference_fits, refuse, short_number};
+
+/// The deepest path of a tree.
+pub const MAX_DEPTH: usize = 4096;
+
+/// How the boxes of a tree are bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// In doubles, with an error beside every form.
+    #[default]
+    Doubles,
+    /// In exact numbers of about 200 bits, which takes a thousand times as long. Doubles only propose the slopes.
+    Exact,
+}
+
+/// A bisection on the current path.
+struct Frame {
+    input: usize,
+    lo: f64,
+    middle: f64,
+    hi: f64,
+    /// Whether the walk is in the upper half.
+    upper: bool,
+}
+
+/// The check of a tree, a node at a time.
+pub struct Walk<'a> {
+    bounder: Bounder<'a>,
+    exact: Option<ExactBounder>,
+    bounds: Vec<Rational>,
+    /// The largest doubles that are at most the bounds: a double is at most a bound if and only if it is at most this one.
+    doubles: Vec<f64>,
+    lo: Vec<f64>,
+    hi: Vec<f64>,
+    frames: Vec<Frame>,
+    count: u64,
+    complete: bool,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(
+        networks: &[ExactNetwork; 2],
+        pair: &'a Pair,
+        domain: &Domain,
+        bounds: &[Rational],
+        arithmetic: Arithmetic,
+    ) -> Result<Self, End> {
+        let (lo, hi) = outward(domain).or_else(|rule| refuse("domain", rule))?;
+        if bounds.len() != pair.outputs() {
+            let rule = format!("expected {} (one per output), found {}", pair.outputs(), bounds.len());
+            return refuse("bounds", rule);
+        }
+        if let Some(k) = bounds.iter().position(Rational::is_negative) {
+            return refuse("bounds", format!("the bound of output {} must not be negative", k + 1));
+        }
+        let exact = match arithmetic {
+            Arithmetic::Doubles => None,
+            Arithmetic::Exact => Some(ExactBounder::new(networks)),
+        };
+        Ok(Walk {
+            bounder: Bounder::new(pair),
+            exact,
+            bounds: bounds.to_vec(),
+            doubles: bounds.iter().map(round_down).collect(),
+            lo,
+            hi,
+            frames: Vec::new(),
+            count: 0,
+            complete: false,
+        })
+    }
+
+    /// The next node of the tree.
+    pub fn next(&mut self, node: BoxNode, stop: Stop) -> Result<(), End> {
+        self.count += 1;
+        if self.complete {
+            return refuse(self.step(), "the tree ends before this node");
+        }
+        match node {
+            BoxNode::Leaf => {
+                self.leaf(stop)?;
+                self.turn();
+                Ok(())
+            }
+            BoxNode::Bisect(input) => self.bisect(input as usize),
+        }
+    }
+
+    /// The end of the tree.
+    pub fn finish(&self) -> Result<(), End> {
+        if self.complete {
+            return Ok(());
+        }
+        let missing = self.frames.iter().filter(|frame| !frame.upper).count() + 1;
+        refuse(self.step(), format!("the tree ends here; {missing} or more nodes are missing"))
+    }
+
+    fn step(&self) -> String {
+        format!("tree of boxes, node {}", self.count)
+    }
+
+    fn bisect(&mut self, input: usize) -> Result<(), End> {
+        if input >= self.lo.len() {
+            return refuse(
+                self.step(),
+                format!("there are {} inputs, no input {}", self.lo.len(), input + 1),
+            );
+        }
+        if self.frames.len() == MAX_DEPTH {
+            return refuse(self.step(), format!("a path has more than {MAX_DEPTH} bisections"));
+        }
+        let (lo, hi) = (self.lo[input], self.hi[input]);
+        let Some(middle) = middle(lo, hi) else {
+            let rule = format!("input {} cannot be bisected between {lo:e} and {hi:e}", input + 1);
+            return refuse(self.step(), rule);
+        };
+        self.hi[input] = middle;
+        self.frames.push(Frame { input, lo, middle, hi, upper: false });
+        Ok(())
+    }
+
+    /// Goes from a finished box to the next one of the preorder.
+    fn turn(&mut self) {
+        while let Some(frame) = self.frames.last_mut() {
+            let Frame { input, lo, middle, hi, upper } = *frame;
+            self.hi[input] = hi;
+            if !upper {
+                self.lo[input] = middle;
+                frame.upper = true;
+                return;
+            }
+            self.lo[input] = lo;
+            self.frames.pop();
+        }
+        self.complete = true;
+    }
+
+    fn leaf(&mut self, stop: Stop) -> Result<(), End> {
+        if !self.bounder.run(&self.lo, &self.hi) {
+            return refuse(self.step(), "the bounds on this box are beyond the doubles");
+        }
+        if self.exact.is_some() { self.exact_leaf(stop) } else { self.doubles_leaf() }
+    }
+
+    fn doubles_leaf(&mut self) -> Result<(), End> {
+        for k in 0..self.doubles.len() {
+            let (lower, upper) = self.bounder.output_bounds();
+            for (sign, form) in [(1, upper[k]), (-1, -lower[k])] {
+                if form <= self.doubles[k] {
+                    continue;
+                }
+                let row = self.bounder.tighten(k, sign);
+                // Not `row > ..`, which would take what is no number for a bound.
+                if !(row <= self.doubles[k]) {
+                    return self.too_large(k, format!("{:e}", row.min(form)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn exact_leaf(&mut self, stop: Stop) -> Result<(), End> {
+        let Some(exact) = &mut self.exact else { return Ok(()) };
+        exact.run(&self.lo, &self.hi, &self.bounder, stop)?;
+        for k in 0..self.bounds.len() {
+            for sign in [1, -1] {
+                let form = exact.output_bound(k, sign);
+                if form <= self.bounds[k] {
+                    continue;
+                }
+                let row = exact.tighten(k, sign, &mut self.bounder, stop)?;
+                if row > self.bounds[k] {
+                    return self.too_large(k, format!("{:e}", row.min(form).to_f64()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, output: usize, found: String) -> Result<(), End> {
+        let stated = match self.bounds[output].to_f64() {
+            near if near.is_finite() => format!("{near:e}"),
+            _ => short_number(&self.bounds[output]),
+        };
+        let rule = format!(
+            "output {} differs by at most {found} on this box; that must be at most the stated bound {stated}",
+            output + 1
+        );
+        refuse(self.step(), rule)
+    }
+}
+
+/// Checks that a pair may be bounded, and makes it.
+pub fn pair(a: &ExactNetwork, b: &ExactNetwork) -> Result<Pair, End> {
+    if !difference_fits(&a.widths()) {
+        return refuse("tree of boxes", "the networks are too large for this kind of certificate");
+    }
+    Pair::new(a, b).or_else(|rule| refuse("comparison after the moves", rule))
+}
+
+/// The largest double that is at most a number that is not negative.
+fn round_down(x: &Rational) -> f64 {
+    let near = x.to_f64().min(f64::MAX);
+    match Rational::from_f64(near) {
+        Some(exact) if exact > *x => near.next_down(),
+        _ => near,
+    }
+}

@@ -1,0 +1,83 @@
+//! `fiberscope bounds`
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{anyhow, ensure};
+use clap::Args;
+use fiberscope::check::{Outcome, check};
+use fiberscope::difference::{Ended, GAP, Options, Progress, ranges};
+use fiberscope_io::{Precision, save, write_atomically};
+use fiberscope_report::difference::{range_progress, range_text, range_value};
+use serde_json::json;
+
+use super::diff::not_negative;
+use super::{read_domain, read_model};
+use crate::Answer;
+use crate::args::{Global, ReadArgs};
+use crate::output::Output;
+
+/// Bound the range of every output of a network on a box, with proof
+///
+/// Exit code 0: every end of a range is known up to G times the width of the values that were found; 3: a limit came first, and the best
+/// bounds are told. The certificate compares MODEL with a constant network, which --constant writes: it says how far MODEL is from it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope bounds zoo:deep --box -1,1\n  fiberscope bounds model.onnx --box 0,1 --certificate proof.json --constant constant.json --time-limit 60\n  fiberscope check proof.json model.onnx constant.json"
+)]
+pub struct BoundsArgs {
+    /// The network
+    pub model: String,
+    /// The inputs that matter: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
+    pub domain: Option<String>,
+    /// Search until every end is known up to G times the width of the values found
+    #[arg(long, value_name = "G", default_value_t = GAP, value_parser = not_negative, allow_hyphen_values = true)]
+    pub gap: f64,
+    /// Write the certificate to this file
+    #[arg(long, value_name = "OUT", requires = "constant")]
+    pub certificate: Option<PathBuf>,
+    /// Write the constant network that the certificate names to this file (.json, .npz, .onnx, .safetensors)
+    #[arg(long, value_name = "OUT")]
+    pub constant: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let start = Instant::now();
+    let network = read_model(&args.model, &args.read.options(), output)?.network;
+    ensure!(
+        args.domain.is_some(),
+        "a box of inputs is needed: outputs have no bounds far away; use --box LO,HI or --box FILE"
+    );
+    let domain = read_domain(args.domain.as_deref(), network.input_width())?;
+    let shown = output.clone();
+    let progress = |now: &Progress| shown.progress(&range_progress(now));
+    let options =
+        Options::new().gap(args.gap).seed(global.seed).deadline(global.deadline()).progress(&progress);
+    let found = ranges(&network, &domain, &options)?;
+    output.end_progress();
+    let mut checked = false;
+    if let Some(path) = &args.constant {
+        save(&found.constant, path, Precision::F64)?;
+    }
+    if let (Some(path), Some(certificate)) = (&args.certificate, &found.certificate) {
+        if !matches!(found.ended, Ended::Limit(_)) {
+            match check(certificate, &network, &found.constant) {
+                Outcome::Proved(_) => checked = true,
+                Outcome::Refused(refusal) => {
+                    return Err(anyhow!("the checker refuses the certificate: {refusal}"));
+                }
+                Outcome::Stopped => {}
+            }
+        }
+        let json = certificate.to_json();
+        write_atomically(path, |file| file.write_all(json.as_bytes()))?;
+    }
+    let mut value = range_value(&found, &domain);
+    value["seconds"] = json!(start.elapsed().as_secs_f64());
+    output.result(&range_text(&found, checked), &value)?;
+    Ok(if found.ended == Ended::Reached { Answer::Yes } else { Answer::Undecided })
+}

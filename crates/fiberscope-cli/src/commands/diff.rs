@@ -1,0 +1,158 @@
+//! `fiberscope diff`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use fiberscope::difference::{GAP, Options};
+use fiberscope_core::{Domain, Network, Rational};
+use fiberscope_io::{load_data, write_atomically};
+use fiberscope_report::certificate::parse_decimal;
+use fiberscope_report::difference::{Asked, around, certificate, on_data, rows, search, size, text, value};
+use serde_json::json;
+
+use super::{read_domain, read_model};
+use crate::Answer;
+use crate::args::{Global, ReadArgs};
+use crate::output::Output;
+
+/// Tell how far apart two networks can be on a box, with proof
+///
+/// Both bounds of the largest difference of an output are certified: the upper one by the checker's own bounds on small boxes, the
+/// lower one by exact evaluation at the worst input found. Networks may be permuted, rescaled, pruned or of different
+/// depths: moves that keep the functions bring them to one shape first.
+///
+/// With --epsilon, exit code 0: the outputs differ by at most EPS; 1: an input where they differ by more is shown; 3: neither was found
+/// within the limits. Without: exit code 0 when the upper bound is at most 1 + G times the lower one; 3 with the best bounds when a limit
+/// comes first.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope diff zoo:deep zoo:deep-rounded --box -1,1 --epsilon 1e-9 --certificate proof.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --gap 0.05 --time-limit 60 --resume search.json\n  fiberscope diff a.onnx b.onnx --around images.npy --radius 0.01 --epsilon 0.5"
+)]
+pub struct DiffArgs {
+    /// The first network
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The second network
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// The inputs that matter: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
+    pub domain: Option<String>,
+    /// Decide whether the outputs differ by at most EPS
+    #[arg(long, value_name = "EPS", value_parser = epsilon, allow_hyphen_values = true)]
+    pub epsilon: Option<Rational>,
+    /// Search until the upper bound is at most 1 + G times the lower one
+    #[arg(long, value_name = "G", default_value_t = GAP, value_parser = not_negative, allow_hyphen_values = true, conflicts_with = "epsilon")]
+    pub gap: f64,
+    /// Measure against the largest absolute value of an output of A on the box; EPS is a part of it
+    #[arg(long, conflicts_with = "around")]
+    pub relative: bool,
+    /// Compare the networks on the rows of this file too (.csv, .npy, .npz)
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Bound the difference on balls around the rows of this file (.csv, .npy, .npz), cut with the box
+    #[arg(long, value_name = "FILE", requires = "radius", conflicts_with_all = ["certificate", "resume"])]
+    pub around: Option<PathBuf>,
+    /// The radius of the balls, in every input
+    #[arg(long, value_name = "R", value_parser = epsilon, allow_hyphen_values = true, requires = "around")]
+    pub radius: Option<Rational>,
+    /// Do not permute and scale B towards A first
+    #[arg(long)]
+    pub as_given: bool,
+    /// Write the certificate to this file
+    #[arg(long, value_name = "OUT")]
+    pub certificate: Option<PathBuf>,
+    /// Go on with the search in this file if it exists, and write it there if a limit ends it
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+fn epsilon(text: &str) -> Result<Rational, String> {
+    match parse_decimal(text) {
+        Ok(number) if !number.is_negative() => Ok(number),
+        _ => Err("expected a decimal number that is not negative, such as 0.05 or 1e-6".into()),
+    }
+}
+
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number that is not negative".into()),
+    }
+}
+
+pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let start = Instant::now();
+    let read = args.read.options();
+    let (a, b) = (read_model(&args.a, &read, output)?.network, read_model(&args.b, &read, output)?.network);
+    ensure!(
+        args.domain.is_some() || args.around.is_some(),
+        "a box of inputs is needed: far away two networks are as far apart as they like; use --box LO,HI, --box FILE, or --around FILE --radius R"
+    );
+    let domain = read_domain(args.domain.as_deref(), a.input_width())?;
+    let data = args.data.as_deref().map(|path| table(path, &a)).transpose()?;
+    let options = Options::new()
+        .align(!args.as_given)
+        .seed(global.seed)
+        .deadline(global.deadline())
+        .points(data.clone().unwrap_or_default());
+    let mut asked = Asked { epsilon: args.epsilon.clone(), gap: args.gap, size: None };
+    let shown = output.clone();
+    let say = |text: &str| shown.progress(text);
+    let summary = match &data {
+        Some(points) => Some(on_data(&a, &b, points, sides(&domain).as_deref())?),
+        None => None,
+    };
+    let (mut told, mut json, holds) = if let (Some(path), Some(radius)) = (&args.around, &args.radius) {
+        let points = table(path, &a)?;
+        let found = around((&a, &b), &points, radius, &domain, (&asked, &options), &say)?;
+        output.end_progress();
+        (found.text(&asked), found.summary(&asked), found.holds(&asked))
+    } else {
+        if args.relative {
+            asked.size = Some(size(&a, &domain, &global.deadline())?);
+        }
+        let found = search((&a, &b), &domain, &asked, options, args.resume.as_deref(), &say)?;
+        output.end_progress();
+        let mut checked = false;
+        if let Some(path) = &args.certificate
+            && let Some((certificate, accepted)) = certificate((&a, &b), &domain, &asked, &found)?
+        {
+            let json = certificate.to_json();
+            write_atomically(path, |file| file.write_all(json.as_bytes()))?;
+            checked = accepted;
+        }
+        (text(&asked, &found, checked), value(&asked, &found, &domain), asked.holds(&found))
+    };
+    if let Some(rows) = summary {
+        told += &rows.text();
+        json["data"] = rows.value();
+    }
+    json["seconds"] = json!(start.elapsed().as_secs_f64());
+    output.result(&told, &json)?;
+    Ok(answer(holds))
+}
+
+fn answer(holds: Option<bool>) -> Answer {
+    match holds {
+        Some(true) => Answer::Yes,
+        Some(false) => Answer::No,
+        None => Answer::Undecided,
+    }
+}
+
+/// The rows of a table of points.
+fn table(path: &Path, network: &Network) -> anyhow::Result<Vec<Vec<f64>>> {
+    rows(&load_data(path)?.points, network.input_width()).with_context(|| path.display().to_string())
+}
+
+/// The ends of a box as doubles.
+fn sides(domain: &Domain) -> Option<Vec<(f64, f64)>> {
+    let Domain::Box(sides) = domain else { return None };
+    sides.iter().map(|side| Some((side.lower.as_ref()?.to_f64(), side.upper.as_ref()?.to_f64()))).collect()
+}

@@ -1,0 +1,274 @@
+//! How far apart two networks are on a box: the search as the command asks for it, its answer in words and in JSON.
+
+mod around;
+mod data;
+mod range;
+
+pub use around::{Around, Ball, around};
+pub use data::{Rows, on_data, rows};
+pub use range::{Size, range_progress, range_text, range_value, size};
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::json::{lower, number, upper};
+use crate::number::{grouped, significant, significant_upper};
+use anyhow::{Context, anyhow};
+use fiberscope::check::{Outcome, check};
+use fiberscope::difference::{
+    Decision, Difference, DifferenceError, Ended, Options, Point, Progress, State, measure,
+};
+use fiberscope::limit::Limit;
+use fiberscope_core::{Certificate, Domain, Network, Rational, decimal};
+use fiberscope_io::write_atomically;
+use serde_json::{Value, json};
+
+use crate::Say;
+use crate::equivalence::{point, tolerance_text};
+
+/// What is asked beside the networks and the box.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The number that the difference is compared with, as it was typed.
+    pub epsilon: Option<Rational>,
+    /// How close the bounds are to come otherwise.
+    pub gap: f64,
+    /// The size of the outputs of `A`, if differences are measured against it.
+    pub size: Option<Size>,
+}
+
+impl Asked {
+    /// The difference that is small enough, in the units of the outputs; with a size, `epsilon` times the least that it can be.
+    fn absolute(&self) -> Option<Rational> {
+        self.epsilon.as_ref().map(|epsilon| match &self.size {
+            Some(size) => epsilon * &size.lower,
+            None => epsilon.clone(),
+        })
+    }
+
+    /// Whether the question is answered with yes; `None` if it is not answered.
+    pub fn holds(&self, found: &Difference) -> Option<bool> {
+        match self.decision(found) {
+            Some(Decision::Within) => Some(true),
+            Some(Decision::Exceeds) => Some(false),
+            Some(Decision::Undecided) => None,
+            None => found.is_within_gap(self.gap).then_some(true),
+        }
+    }
+
+    /// The decision about `epsilon`. A difference is beyond a part of the size only if it is beyond that part of the largest size.
+    pub fn decision(&self, found: &Difference) -> Option<Decision> {
+        match (found.decision?, &self.epsilon, &self.size) {
+            (Decision::Exceeds, Some(epsilon), Some(size)) => {
+                let beyond = size.upper.as_ref().is_some_and(|size| found.lower > epsilon * size);
+                Some(if beyond { Decision::Exceeds } else { Decision::Undecided })
+            }
+            (decision, ..) => Some(decision),
+        }
+    }
+}
+
+/// Searches. With a file, a search that it holds is continued, and one that a limit ends is written to it.
+pub fn search(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    asked: &Asked,
+    options: Options,
+    file: Option<&Path>,
+    say: Say,
+) -> anyhow::Result<Difference> {
+    let progress = |now: &Progress| say(&progress_text(now));
+    let mut options = options.gap(asked.gap).progress(&progress);
+    options.epsilon = asked.absolute();
+    options.resume = file.filter(|path| path.exists()).map(read_state).transpose()?;
+    let found = measure(a, b, domain, &options).map_err(|error| match (&error, file) {
+        (DifferenceError::State(_), Some(path)) => anyhow!("{}: {error}", path.display()),
+        _ => error.into(),
+    })?;
+    if let (Some(path), Ended::Limit(_)) = (file, found.ended) {
+        let json = found.state.to_json();
+        write_atomically(path, |file| file.write_all(json.as_bytes()))?;
+    }
+    Ok(found)
+}
+
+fn read_state(path: &Path) -> anyhow::Result<State> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    State::from_json(&bytes).with_context(|| path.display().to_string())
+}
+
+/// How far a search is, in a line.
+pub fn progress_text(now: &Progress) -> String {
+    let most = if now.upper.is_finite() { significant(now.upper, 4) } else { "?".into() };
+    format!(
+        "the outputs differ by at least {} and at most {most}; {} boxes, {} open",
+        significant(now.lower, 4),
+        grouped(now.cells),
+        grouped(now.open)
+    )
+}
+
+/// The proof of what is said, checked if there is time: of the upper bounds, or where the difference is beyond `epsilon` of the
+/// point. The second part is whether the checker has accepted it.
+pub fn certificate(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    asked: &Asked,
+    found: &Difference,
+) -> anyhow::Result<Option<(Certificate, bool)>> {
+    let beyond = asked.decision(found) == Some(Decision::Exceeds);
+    let certificate = if beyond { found.witness(a, b, domain) } else { found.certificate.clone() };
+    let Some(certificate) = certificate else { return Ok(None) };
+    // A limit leaves no time for another pass over all boxes. The bounds are those of the checker.
+    if matches!(found.ended, Ended::Limit(_)) && !beyond {
+        return Ok(Some((certificate, false)));
+    }
+    match check(&certificate, a, b) {
+        Outcome::Proved(_) => Ok(Some((certificate, true))),
+        Outcome::Refused(refusal) => Err(anyhow!("the checker refuses the certificate: {refusal}")),
+        Outcome::Stopped => Ok(Some((certificate, false))),
+    }
+}
+
+/// The keys of `fiberscope diff --json`. Upper bounds are rounded up and lower ones down; outputs count from 1.
+pub fn value(asked: &Asked, found: &Difference, domain: &Domain) -> Value {
+    let at_most = |bound: &Option<Rational>| bound.as_ref().map(upper);
+    let outputs: Vec<Value> = found
+        .outputs
+        .iter()
+        .map(|output| json!({"lower": lower(&output.lower), "upper": at_most(&output.upper)}))
+        .collect();
+    let mut value = json!({
+        "lower": lower(&found.lower),
+        "upper": at_most(&found.upper),
+        "witness": found.worst.as_ref().map(witness),
+        "decision": asked.decision(found).map(Decision::name),
+        "epsilon": asked.epsilon.as_ref().map(number),
+        "gap": asked.gap,
+        "outputs": outputs,
+        "domain": domain,
+        "cells": found.cells,
+        "limit": match found.ended { Ended::Limit(limit) => Some(Limit::name(limit)), _ => None },
+        "lower_exact": found.lower.to_string(),
+        "upper_exact": found.upper.as_ref().map(ToString::to_string),
+    });
+    if let Some(size) = &asked.size {
+        let (least, most) = size.relative(found);
+        value["size"] = json!({"lower": lower(&size.lower), "upper": at_most(&size.upper)});
+        value["relative"] = json!({"lower": least.as_ref().map(lower), "upper": most.as_ref().map(upper)});
+    }
+    value
+}
+
+fn witness(worst: &Point) -> Value {
+    let numbers = |xs: &[Rational]| -> Vec<Value> { xs.iter().map(number).collect() };
+    let exact: Vec<String> = worst.x.iter().map(ToString::to_string).collect();
+    json!({
+        "x": numbers(&worst.x),
+        "a": numbers(&worst.a),
+        "b": numbers(&worst.b),
+        "output": worst.largest().0 + 1,
+        "x_exact": exact,
+    })
+}
+
+/// The answer as text. `checked` is whether the checker has accepted a certificate of it.
+pub fn text(asked: &Asked, found: &Difference, checked: bool) -> String {
+    let mut lines = vec![headline(asked, found, checked)];
+    lines.extend(worst_lines(found));
+    if found.outputs.len() > 1 {
+        lines.push("largest difference of each output:".into());
+        lines.extend(found.outputs.iter().enumerate().map(|(k, output)| {
+            let most = output.upper.as_ref().map_or("?".into(), decimal::upper);
+            format!("  output {}: at least {}, at most {most}", k + 1, decimal::lower(&output.lower))
+        }));
+    }
+    if let Some(size) = &asked.size {
+        lines.push(relative_line(size, found));
+    }
+    lines.push(ending(asked, found));
+    lines.join("\n") + "\n"
+}
+
+fn headline(asked: &Asked, found: &Difference, checked: bool) -> String {
+    let proof = if checked { "certificate checked" } else { "certified" };
+    let most = match &found.upper {
+        Some(upper) if upper.is_zero() => {
+            format!("the outputs do not differ on the box: moves make the same network of both ({proof})")
+        }
+        Some(upper) => {
+            format!("the outputs differ by at most {} on the box ({proof})", decimal::upper(upper))
+        }
+        None => "no bound on the difference of the outputs is known".into(),
+    };
+    let Some((decision, epsilon)) = asked.decision(found).zip(asked.epsilon.as_ref()) else { return most };
+    let epsilon = tolerance_text(epsilon);
+    let of = if asked.size.is_some() { " of the size of A's outputs" } else { "" };
+    match decision {
+        Decision::Within => format!("within {epsilon}{of}: {most}"),
+        Decision::Exceeds => {
+            format!("exceeds {epsilon}{of}: a point where the outputs differ by more is shown")
+        }
+        Decision::Undecided => format!(
+            "undecided whether the outputs differ by at most {epsilon}{of} on the box: {}\n{most}",
+            reason(found)
+        ),
+    }
+}
+
+fn reason(found: &Difference) -> String {
+    match found.ended {
+        Ended::Limit(limit) => limit.to_string(),
+        Ended::Reached | Ended::Rounding => {
+            "the bounds are as close as arithmetic of doubles can bring them".into()
+        }
+    }
+}
+
+fn worst_lines(found: &Difference) -> Vec<String> {
+    let Some(worst) = &found.worst else { return Vec::new() };
+    let (output, difference) = worst.largest();
+    if difference.is_zero() {
+        let none = found.upper.as_ref().is_some_and(Rational::is_zero);
+        return if none { Vec::new() } else { vec!["no point where they differ was found".into()] };
+    }
+    let named =
+        if found.outputs.len() > 1 { format!("output {} differs", output + 1) } else { "they differ".into() };
+    vec![
+        format!("{named} by {} (evaluated exactly) at", decimal::lower(&difference)),
+        format!("  x    = {}", point(&worst.x)),
+        format!("  A(x) = {}", point(&worst.a)),
+        format!("  B(x) = {}", point(&worst.b)),
+    ]
+}
+
+fn relative_line(size: &Size, found: &Difference) -> String {
+    let (least, most) = size.relative(found);
+    let bound =
+        |part: Option<Rational>, show: fn(&Rational) -> String| part.map_or("?".into(), |part| show(&part));
+    format!(
+        "relative to the largest absolute value of an output of A there, which is at least {}: at least {}, at most {}",
+        decimal::lower(&size.lower),
+        bound(least, decimal::lower),
+        bound(most, decimal::upper)
+    )
+}
+
+/// A number of boxes in words.
+fn boxes(count: usize) -> String {
+    if count == 1 { "1 box".into() } else { format!("{} boxes", grouped(count)) }
+}
+
+fn ending(asked: &Asked, found: &Difference) -> String {
+    let boxes = boxes(found.cells);
+    let close = match &found.upper {
+        Some(upper) if found.lower.is_positive() => {
+            let times = decimal::upper_f64(&(upper / &found.lower));
+            format!("; the upper bound is {} times the lower one", significant_upper(times, 4))
+        }
+        _ => String::new(),
+    };
+    let open = asked.epsilon.is_none() && !found.is_within_gap(asked.gap);
+    let why = if open { format!("; stopped because {}", reason(found)) } else { String::new() };
+    format!("{boxes}{close}{why}")
+}

@@ -1,0 +1,375 @@
+//! How far apart are two networks at most, with proof?
+//!
+//! For networks `A, B : R^n -> R^m` and a bounded box `X` let
+//!
+//! ```text
+//! D_k = max over x in X of abs(A_k(x) - B_k(x)),   D = max over k of D_k.
+//! ```
+//!
+//! [`measure`] finds certified `lower <= D_k <= upper` for every output and for all together, the input where the largest difference
+//! was found, and decides `D <= epsilon` if asked. Lower bounds are exact values at points of the box. Upper bounds are those of the
+//! checker on the leaves of a tree of boxes ([`fiberscope_check::difference`]): the bounds that were found are the ones that are
+//! checked.
+//!
+//! Whatever ends the search, the bounds that are known then are handed over, with their certificate, and a [`State`] from which
+//! another search goes on.
+//!
+//! ```
+//! use fiberscope::difference::{self, Options};
+//! use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+//!
+//! let network = |w: f64| {
+//!     let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+//!     let output = Layer::new(Matrix::from_rows(&[[1.0, w]]).unwrap(), vec![0.0], Activation::Identity);
+//!     Network::new(vec![hidden, output]).unwrap()
+//! };
+//! let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
+//! let found = difference::measure(&network(1.0), &network(1.25), &domain, &Options::new()).unwrap();
+//! assert_eq!(found.lower.to_f64(), 0.25); // at x = -1
+//! assert!(found.upper.unwrap().to_f64() <= 0.275);
+//! ```
+
+mod branch;
+mod exact;
+mod options;
+mod probe;
+mod range;
+mod rows;
+mod search;
+mod shape;
+mod sights;
+mod state;
+mod tree;
+mod worker;
+
+pub use exact::Point;
+pub use options::{GAP, Options, Progress};
+pub use range::{OutputRange, Ranges, ranges};
+pub use state::State;
+
+use fiberscope_check::difference::outward;
+use fiberscope_core::{
+    BoxNode, Certificate, Domain, DomainError, Evidence, MoveChain, Network, NetworkName, Rational,
+};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::limit::{Deadline, Limit};
+use exact::Exact;
+use search::{Purpose, Search, Setting};
+use shape::Shaped;
+use tree::Tree;
+
+/// Bounds of the largest difference of one output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputBounds {
+    /// The exact difference at some input.
+    pub lower: Rational,
+    /// No input has a larger difference; `None` if no bound is known.
+    pub upper: Option<Rational>,
+}
+
+/// The answer to the question whether the difference is at most `epsilon`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is.
+    Within,
+    /// There is an input where it is larger.
+    Exceeds,
+    /// Neither is known.
+    Undecided,
+}
+
+impl Decision {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Decision::Within => "within",
+            Decision::Exceeds => "exceeds",
+            Decision::Undecided => "undecided",
+        }
+    }
+}
+
+/// What ended a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// What was asked is answered.
+    Reached,
+    /// A limit came first.
+    Limit(Limit),
+    /// The bounds are as close as this arithmetic can bring them.
+    Rounding,
+}
+
+/// How the neurons of the second network were brought to those of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alignment {
+    /// They stayed as they are.
+    AsGiven,
+    /// By the permutation and the factors that relate the networks up to rounding, or powers of two.
+    Related,
+    /// By the permutation and the factors that bring the parameters closest.
+    Closest,
+}
+
+/// The largest difference of two networks on a box.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The largest exact difference that was found.
+    pub lower: Rational,
+    /// No input has a larger difference; `None` if no bound is known.
+    pub upper: Option<Rational>,
+    /// The same for every output.
+    pub outputs: Vec<OutputBounds>,
+    /// Where the largest difference was found.
+    pub worst: Option<Point>,
+    /// Whether the difference is at most `epsilon`, if that was asked.
+    pub decision: Option<Decision>,
+    /// The number of boxes that were bounded.
+    pub cells: usize,
+    /// What ended the search.
+    pub ended: Ended,
+    /// How the networks were aligned.
+    pub alignment: Alignment,
+    /// The proof of the upper bounds, if there are any.
+    pub certificate: Option<Certificate>,
+    /// From where another search can go on.
+    pub state: State,
+}
+
+impl Difference {
+    /// The certificate that the networks differ where the largest difference was found.
+    pub fn witness(&self, a: &Network, b: &Network, domain: &Domain) -> Option<Certificate> {
+        let Point { x, a: at_a, b: at_b } = self.worst.clone().filter(|point| point.a != point.b)?;
+        let evidence = Evidence::Witness { x, a: at_a, b: at_b };
+        Some(certificate((a, b), domain, evidence))
+    }
+
+    /// Whether the upper bound is at most `1 + gap` times the lower one.
+    pub fn is_within_gap(&self, gap: f64) -> bool {
+        let Some(factor) = Rational::from_f64(1.0 + gap) else { return false };
+        self.upper.as_ref().is_some_and(|upper| *upper <= &factor * &self.lower)
+    }
+}
+
+/// Why two networks cannot be compared on a box.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum DifferenceError {
+    #[error("expected networks with the same number of inputs, found {a} and {b}")]
+    Inputs { a: usize, b: usize },
+    #[error("expected networks with the same number of outputs, found {a} and {b}")]
+    Outputs { a: usize, b: usize },
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    #[error(
+        "expected a bounded box of inputs: without one two networks are as far apart as they like far away ({0})"
+    )]
+    Unbounded(String),
+    #[error("expected an epsilon that is not negative, found {0}")]
+    Epsilon(Rational),
+    #[error("expected a gap that is a number and not negative, found {0}")]
+    Gap(String),
+    #[error("input {input} of point {point} is no finite number")]
+    Points { point: usize, input: usize },
+    #[error("the networks cannot be brought to one shape that the checker can bound: {0}")]
+    Shape(String),
+    #[error("not the state of a search for this difference: {0}")]
+    State(String),
+}
+
+/// What is declared exceeds what was found by this part, so that another machine, which adds in another order, finds it too.
+const DECLARED: i64 = 20;
+/// The bits of a declared bound.
+const BITS: u32 = 40;
+/// The most points that are evaluated exactly in the end; fewer if a limit has come.
+const POINTS: usize = 16;
+const POINTS_LATE: usize = 3;
+
+/// Bounds of the largest difference of two networks on a box.
+pub fn measure(
+    a: &Network,
+    b: &Network,
+    domain: &Domain,
+    options: &Options,
+) -> Result<Difference, DifferenceError> {
+    check(a, b, domain, options)?;
+    let root = outward(domain).map_err(DifferenceError::Unbounded)?;
+    let shaped = match &options.resume {
+        Some(state) => {
+            state.check(a, b, domain)?;
+            let moves = [state.moves_a.clone(), state.moves_b.clone()];
+            shape::moved(a, b, domain, moves, state.alignment)?
+        }
+        None => shape::common(a, b, domain, (&root.0, &root.1), options.align, &options.deadline)?,
+    };
+    let exact = Exact::new(a, b, domain);
+    if shaped.equal {
+        return Ok(equal((a, b), domain, shaped, &exact, &root, options));
+    }
+    let mut points = options.points.clone();
+    points.extend(options.resume.iter().flat_map(|state| state.points.clone()));
+    let purpose = match &options.epsilon {
+        Some(epsilon) => Purpose::Epsilon(epsilon.clone()),
+        None => Purpose::Gap(options.gap),
+    };
+    let setting = || Setting {
+        purpose: purpose.clone(),
+        points: &points,
+        seed: options.seed,
+        deadline: &options.deadline,
+        progress: options.progress,
+    };
+    if let Some(state) = &options.resume {
+        let wrong = || DifferenceError::State("its tree is none".into());
+        let tree = Tree::from_preorder(root.0.clone(), root.1.clone(), &state.tree).ok_or_else(wrong)?;
+        let mut search = Search::new(&shaped.pair, &exact, tree, setting());
+        if let Some(ended) = search.begin_and_run() {
+            return Ok(finish((a, b), domain, &shaped, &exact, &search, ended, options));
+        }
+    }
+    // A first search, or one that had no time to bound again what it was given.
+    let mut search = Search::new(&shaped.pair, &exact, Tree::new(root.0, root.1), setting());
+    let ended = search.root_and_run();
+    let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
+    if let Some(state) = &options.resume {
+        found.state = state.clone();
+    }
+    Ok(found)
+}
+
+/// The certificate that two networks differ by at most `epsilon` on a box, if it is found in time: what [`measure`] decides, in one
+/// call.
+pub fn within(
+    a: &Network,
+    b: &Network,
+    domain: &Domain,
+    epsilon: &Rational,
+    deadline: &Deadline,
+) -> Option<Evidence> {
+    let options = Options::new().epsilon(epsilon.clone()).deadline(deadline.clone());
+    let found = measure(a, b, domain, &options).ok()?;
+    let proved = found.decision == Some(Decision::Within);
+    found.certificate.filter(|_| proved).map(|certificate| certificate.evidence)
+}
+
+fn check(a: &Network, b: &Network, domain: &Domain, options: &Options) -> Result<(), DifferenceError> {
+    if a.input_width() != b.input_width() {
+        return Err(DifferenceError::Inputs { a: a.input_width(), b: b.input_width() });
+    }
+    if a.output_width() != b.output_width() {
+        return Err(DifferenceError::Outputs { a: a.output_width(), b: b.output_width() });
+    }
+    domain.check(a.input_width())?;
+    if let Some(epsilon) = options.epsilon.as_ref().filter(|epsilon| epsilon.is_negative()) {
+        return Err(DifferenceError::Epsilon(epsilon.clone()));
+    }
+    if !(options.gap >= 0.0 && options.gap.is_finite()) {
+        return Err(DifferenceError::Gap(options.gap.to_string()));
+    }
+    for (point, x) in options.points.iter().enumerate() {
+        let wrong = x.iter().position(|x| !x.is_finite());
+        let wrong = wrong.or((x.len() != a.input_width()).then_some(x.len()));
+        if let Some(input) = wrong {
+            return Err(DifferenceError::Points { point: point + 1, input: input + 1 });
+        }
+    }
+    Ok(())
+}
+
+fn certificate((a, b): (&Network, &Network), domain: &Domain, evidence: Evidence) -> Certificate {
+    Certificate { a: NetworkName::of(a), b: NetworkName::of(b), domain: domain.clone(), evidence }
+}
+
+/// The evidence for bounds on the boxes of a tree.
+fn evidence([a, b]: [MoveChain; 2], bounds: Vec<Rational>, tree: &[u32]) -> Evidence {
+    let node = |&split: &u32| split.checked_sub(1).map_or(BoxNode::Leaf, BoxNode::Bisect);
+    Evidence::Difference { a, b, bounds, tree: tree.iter().map(node).collect() }
+}
+
+/// Moves make the same network of both.
+fn equal(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    shaped: Shaped,
+    exact: &Exact,
+    root: &(Vec<f64>, Vec<f64>),
+    options: &Options,
+) -> Difference {
+    let [moves_a, moves_b] = shaped.moves.clone();
+    let none = OutputBounds { lower: Rational::ZERO, upper: Some(Rational::ZERO) };
+    let evidence = Evidence::Moves { a: moves_a, b: moves_b };
+    Difference {
+        lower: Rational::ZERO,
+        upper: Some(Rational::ZERO),
+        outputs: vec![none; a.output_width()],
+        worst: exact.at(&root.0),
+        decision: options.epsilon.as_ref().map(|_| Decision::Within),
+        cells: 0,
+        ended: Ended::Reached,
+        alignment: shaped.alignment,
+        certificate: Some(certificate((a, b), domain, evidence)),
+        state: State::new((a, b), domain, shaped.alignment, shaped.moves, vec![0], Vec::new()),
+    }
+}
+
+/// What is declared of a bound that was found: a little more; `None` if it is not finite.
+fn declared(bound: f64) -> Option<Rational> {
+    let margin = &Rational::ONE + &Rational::dyadic(1, -DECLARED);
+    Some((&Rational::from_f64(bound.max(0.0))? * &margin).round_up(BITS))
+}
+
+fn finish(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    shaped: &Shaped,
+    exact: &Exact,
+    search: &Search,
+    ended: Ended,
+    options: &Options,
+) -> Difference {
+    let rows = search.bounds();
+    let uppers: Vec<Option<Rational>> = rows.chunks(2).map(|rows| declared(rows[0].max(rows[1]))).collect();
+    let points = search.points();
+    let known = search.worst.clone();
+    let most = if matches!(ended, Ended::Limit(_)) { POINTS_LATE } else { POINTS };
+    let seen = points.iter().take(most).filter_map(|x| exact.at(x)).chain(known);
+    let mut lowers = vec![Rational::ZERO; a.output_width()];
+    let mut worst: Option<(Rational, Point)> = None;
+    for point in seen {
+        for (k, lower) in lowers.iter_mut().enumerate() {
+            *lower = point.difference(k).max(lower.clone());
+        }
+        let (_, difference) = point.largest();
+        if worst.as_ref().is_none_or(|(most, _)| difference > *most) {
+            worst = Some((difference, point));
+        }
+    }
+    let lower = lowers.iter().max().cloned().unwrap_or(Rational::ZERO);
+    let upper = uppers.iter().cloned().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
+    let decision = options.epsilon.as_ref().map(|epsilon| match &upper {
+        Some(upper) if upper <= epsilon => Decision::Within,
+        _ if lower > *epsilon => Decision::Exceeds,
+        _ => Decision::Undecided,
+    });
+    let tree = search.tree.preorder();
+    let [moves_a, moves_b] = shaped.moves.clone();
+    let bounds = uppers.iter().cloned().collect::<Option<Vec<_>>>();
+    let evidence = bounds.map(|bounds| evidence([moves_a, moves_b], bounds, &tree));
+    Difference {
+        lower,
+        upper,
+        outputs: lowers.into_iter().zip(uppers).map(|(lower, upper)| OutputBounds { lower, upper }).collect(),
+        worst: worst.map(|(_, point)| point),
+        decision,
+        cells: search.cells,
+        ended,
+        alignment: shaped.alignment,
+        certificate: evidence.map(|evidence| certificate((a, b), domain, evidence)),
+        state: State::new((a, b), domain, shaped.alignment, shaped.moves.clone(), tree, points),
+    }
+}

@@ -1,0 +1,342 @@
+//! Branch and bound over boxes.
+//!
+//! Every leaf of the tree has bounds for all rows, computed on its own box. The leaf that is farthest from the goal is bisected next,
+//! so that bounds are the best that so many boxes give whenever the search ends; where the goal is a given number every leaf beyond
+//! it has to be bisected, in whatever order. A leaf that is ten times beyond the goal is bisected twice before it is bounded again.
+//!
+//! Leaves are taken in batches whose size depends on their number alone and are put together in order, so that the result does not
+//! depend on the number of threads.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::{Mutex, PoisonError};
+
+use fiberscope_check::difference::{MAX_DEPTH, Pair};
+use fiberscope_core::{Rational, decimal};
+use rayon::prelude::*;
+
+use super::branch::Splits;
+use super::exact::{Exact, Point};
+use super::rows::Goal;
+use super::tree::{Tree, halve};
+use super::worker::{Bounded, Sight, Worker};
+use super::{Ended, Progress};
+use crate::clock::Instant;
+use crate::limit::Deadline;
+
+/// A leaf so many times beyond its aim is bisected twice.
+const FAR: f64 = 10.0;
+/// The leaves of a batch: a part of those that are open, and never more than this.
+const BATCH: usize = 64;
+const PART: usize = 8;
+/// Aims are lowered by this, relatively, so that what is declared in the end stays within what was asked.
+pub const MARGIN: f64 = 1.0 / (1 << 18) as f64;
+/// Bounds below this part of the size of the outputs are those of rounding.
+const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
+
+/// What a search is for.
+#[derive(Clone, Debug)]
+pub enum Purpose {
+    /// To decide whether the largest difference is at most this.
+    Epsilon(Rational),
+    /// To bring the bounds of the largest difference together: the upper one at most `1 + gap` times the lower one.
+    Gap(f64),
+    /// To bring the bounds of every row together, up to so much of the width of its output's range.
+    Range(f64),
+}
+
+/// What a search is given beside the networks.
+pub struct Setting<'s> {
+    pub purpose: Purpose,
+    pub points: &'s [Vec<f64>],
+    pub seed: u64,
+    pub deadline: &'s Deadline,
+    pub progress: Option<&'s (dyn Fn(&Progress) + Sync)>,
+}
+
+/// A leaf that is beyond the goal.
+pub(super) struct Open {
+    far: f64,
+    node: u32,
+    splits: Splits,
+    pub(super) bounds: Box<[f64]>,
+}
+
+impl Ord for Open {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.far.total_cmp(&other.far).then(other.node.cmp(&self.node))
+    }
+}
+
+impl PartialOrd for Open {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Open {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Open {}
+
+/// A branch and bound over boxes.
+pub struct Search<'s> {
+    pub(super) pair: &'s Pair,
+    pub(super) exact: &'s Exact,
+    pub(super) setting: Setting<'s>,
+    pub tree: Tree,
+    pub(super) open: BinaryHeap<Open>,
+    /// The largest bound of every row on a leaf that is not open.
+    pub(super) closed: Vec<f64>,
+    /// The largest value of every row that was seen, and where.
+    pub(super) best: Vec<f64>,
+    pub(super) places: Vec<Vec<f64>>,
+    /// The point with the largest exact difference, and that difference, rounded down.
+    pub worst: Option<Point>,
+    pub(super) lower: f64,
+    /// The largest absolute value of an output of `A` that was seen.
+    pub(super) size: f64,
+    /// The number of boxes that were bounded.
+    pub cells: usize,
+    /// Points of the round from where ascents may begin.
+    pub(super) candidates: Vec<Sight>,
+    pub(super) workers: Mutex<Vec<Worker<'s>>>,
+    pub(super) reported: Instant,
+}
+
+impl<'s> Search<'s> {
+    pub fn new(pair: &'s Pair, exact: &'s Exact, tree: Tree, setting: Setting<'s>) -> Self {
+        let rows = 2 * pair.outputs();
+        Search {
+            pair,
+            exact,
+            setting,
+            tree,
+            open: BinaryHeap::new(),
+            closed: vec![f64::NEG_INFINITY; rows],
+            best: vec![f64::NEG_INFINITY; rows],
+            places: vec![Vec::new(); rows],
+            worst: None,
+            lower: 0.0,
+            size: 0.0,
+            cells: 0,
+            candidates: Vec::new(),
+            workers: Mutex::new(Vec::new()),
+            reported: Instant::now(),
+        }
+    }
+
+    /// Looks at points, bounds the leaves that there are and goes on from there; `None` if a limit came before they were bounded.
+    pub fn begin_and_run(&mut self) -> Option<Ended> {
+        self.look_around();
+        let goal = self.goal();
+        self.bound_leaves(&goal).then(|| self.run())
+    }
+
+    /// The same for a tree of one leaf, which is bounded in any case.
+    pub fn root_and_run(&mut self) -> Ended {
+        self.look_around();
+        let goal = self.goal();
+        let mut worker = Worker::new(self.pair);
+        (worker.lo, worker.hi) = (self.tree.root().0.to_vec(), self.tree.root().1.to_vec());
+        let bounded = worker.bound(&goal, &self.best, self.tree.root());
+        self.cells += 1;
+        self.place(0, bounded, &goal);
+        self.settle();
+        self.run()
+    }
+
+    /// Bounds the leaves that there are; `false` if a limit came before.
+    pub fn bound_leaves(&mut self, goal: &Goal) -> bool {
+        let leaves = self.tree.leaves();
+        for batch in leaves.chunks(BATCH * PART) {
+            let tasks: Vec<Task> = batch.iter().map(|&node| (node, Vec::new())).collect();
+            for ((node, _), bounded) in tasks.iter().zip(self.bound_all(&tasks, goal)) {
+                let Some(bounded) = bounded else { return false };
+                self.place(*node, bounded, goal);
+            }
+            self.report();
+        }
+        true
+    }
+
+    /// Searches until the goal is reached or a limit comes.
+    fn run(&mut self) -> Ended {
+        loop {
+            let goal = self.goal();
+            if let Some(ended) = self.ended(&goal) {
+                return ended;
+            }
+            self.round(&goal);
+            self.report();
+        }
+    }
+
+    /// The bound of every row: the largest one on any leaf.
+    pub fn bounds(&self) -> Vec<f64> {
+        let mut bounds = self.closed.clone();
+        for open in &self.open {
+            bounds.iter_mut().zip(&open.bounds).for_each(|(most, bound)| *most = most.max(*bound));
+        }
+        bounds
+    }
+
+    /// The points with the largest values of the rows, the largest one first, each once.
+    pub fn points(&self) -> Vec<Vec<f64>> {
+        let mut rows: Vec<usize> = (0..self.best.len()).filter(|&row| !self.places[row].is_empty()).collect();
+        rows.sort_by(|&x, &y| self.best[y].total_cmp(&self.best[x]));
+        let mut points: Vec<Vec<f64>> = Vec::new();
+        for place in rows.into_iter().map(|row| &self.places[row]) {
+            if !points.contains(place) {
+                points.push(place.clone());
+            }
+        }
+        points
+    }
+
+    fn goal(&self) -> Goal {
+        let rows = self.closed.len();
+        match &self.setting.purpose {
+            Purpose::Epsilon(epsilon) => {
+                let aim = decimal::lower_f64(epsilon) * (1.0 - MARGIN);
+                Goal { decides: true, ..Goal::largest(rows, aim) }
+            }
+            Purpose::Gap(gap) => Goal::largest(rows, (1.0 + gap) * self.lower * (1.0 - MARGIN)),
+            Purpose::Range(gap) => {
+                let width = |row: usize| {
+                    let found = self.best[row] + self.best[row ^ 1];
+                    found.max(ROUNDING * self.best[row].abs().max(self.best[row ^ 1].abs()))
+                };
+                let weight = |row| 1.0 / width(row).max(f64::MIN_POSITIVE);
+                let weight = (0..rows).map(weight).collect();
+                Goal { offset: self.best.clone(), weight, aim: *gap, decides: false }
+            }
+        }
+    }
+
+    fn ended(&mut self, goal: &Goal) -> Option<Ended> {
+        if let Some(limit) = self.setting.deadline.limit() {
+            return Some(Ended::Limit(limit));
+        }
+        if let Purpose::Epsilon(epsilon) = &self.setting.purpose
+            && self.worst.as_ref().is_some_and(|point| point.largest().1 > *epsilon)
+        {
+            return Some(Ended::Reached);
+        }
+        // What was put in under an earlier goal may be nearer by now.
+        while let Some(mut top) = self.open.pop() {
+            let far = goal.worst(&top.bounds).1;
+            if far < top.far {
+                top.far = far;
+                self.open.push(top);
+                continue;
+            }
+            let beyond = far > goal.aim;
+            let small = matches!(self.setting.purpose, Purpose::Gap(_)) && far <= ROUNDING * self.size;
+            self.open.push(top);
+            if beyond && !small {
+                return None;
+            }
+            break;
+        }
+        let reached = goal.worst(&self.bounds()).1 <= goal.aim;
+        Some(if reached { Ended::Reached } else { Ended::Rounding })
+    }
+
+    /// Bisects a batch of leaves and bounds what comes of them.
+    fn round(&mut self, goal: &Goal) {
+        let count = (self.open.len() / PART).clamp(1, BATCH);
+        let mut batch = Vec::new();
+        while batch.len() < count
+            && let Some(open) = self.open.pop()
+        {
+            if goal.worst(&open.bounds).1 <= goal.aim {
+                self.close(&open.bounds);
+            } else {
+                batch.push(open);
+            }
+        }
+        let mut tasks: Vec<Task> = Vec::new();
+        let splits: Vec<Vec<usize>> =
+            batch.iter().map(|open| open.splits.inputs(open.far > FAR * goal.aim)).collect();
+        for (open, inputs) in batch.iter().zip(&splits) {
+            for half in 0..1usize << inputs.len() {
+                let halves = inputs.iter().enumerate().map(|(bit, &input)| (input, half >> bit & 1 == 0));
+                tasks.push((open.node, halves.collect()));
+            }
+        }
+        let boxes = tasks.len();
+        let mut bounded = self.bound_all(&tasks, goal).into_iter();
+        for (open, inputs) in batch.into_iter().zip(splits) {
+            let children: Vec<Option<Bounded>> = bounded.by_ref().take(1 << inputs.len()).collect();
+            let Some(children) = children.into_iter().collect::<Option<Vec<_>>>() else {
+                // A limit came: the leaf stays one.
+                self.open.push(open);
+                continue;
+            };
+            let first = self.tree.split(open.node, inputs[0]);
+            let nodes = match inputs.get(1) {
+                None => vec![first, first + 1],
+                Some(&second) => {
+                    let [below, above] = [first, first + 1].map(|node| self.tree.split(node, second));
+                    vec![below, above, below + 1, above + 1]
+                }
+            };
+            for (node, child) in nodes.into_iter().zip(children) {
+                self.place(node, child, goal);
+            }
+        }
+        self.climb(boxes);
+        self.settle();
+    }
+
+    /// Bounds boxes in parallel, in order; `None` for those that a limit came before.
+    fn bound_all(&mut self, tasks: &[Task], goal: &Goal) -> Vec<Option<Bounded>> {
+        let root = self.tree.root();
+        let bounded = |(node, halves): &Task| {
+            if self.setting.deadline.is_past() {
+                return None;
+            }
+            let lock = || self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+            let spare = lock().pop();
+            let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
+            let (mut lo, mut hi) = (std::mem::take(&mut worker.lo), std::mem::take(&mut worker.hi));
+            let depth = self.tree.boxed(*node, &mut lo, &mut hi) + halves.len();
+            halves.iter().for_each(|&(input, lower)| halve(&mut lo, &mut hi, input, lower));
+            (worker.lo, worker.hi) = (lo, hi);
+            let mut bounded = worker.bound(goal, &self.best, root);
+            if depth + 2 > MAX_DEPTH {
+                bounded.splits = Splits::default();
+            }
+            lock().push(worker);
+            Some(bounded)
+        };
+        let bounded: Vec<_> = tasks.par_iter().map(bounded).collect();
+        self.cells += bounded.iter().flatten().count();
+        bounded
+    }
+
+    /// Puts a leaf where it belongs.
+    fn place(&mut self, node: u32, bounded: Bounded, goal: &Goal) {
+        let Bounded { bounds, far, splits, sight } = bounded;
+        if far <= goal.aim || splits.is_empty() {
+            self.close(&bounds);
+        } else {
+            self.open.push(Open { far, node, splits, bounds });
+        }
+        if let Some(sight) = sight {
+            self.see(&sight);
+            self.candidates.push(sight);
+        }
+    }
+
+    fn close(&mut self, bounds: &[f64]) {
+        self.closed.iter_mut().zip(bounds).for_each(|(most, bound)| *most = most.max(*bound));
+    }
+}
+
+/// A box: a node and halves of its box, one after the other.
+type Task = (u32, Vec<(usize, bool)>);
