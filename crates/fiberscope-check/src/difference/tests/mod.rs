@@ -89,9 +89,7 @@ fn case(dice: &mut Dice) -> Case {
         let scale = if wild { 10f64.powi(dice.below(25) as i32 - 12) } else { 1.0 };
         let mut weight = vec![vec![0.0; columns]; rows];
         for i in 0..rows {
-            for j in 0..columns {
-                weight[i][j] = dice.short(bits) * scale;
-            }
+            weight[i].fill_with(|| dice.short(bits) * scale);
             match dice.below(5) {
                 0 if i > 0 => weight[i] = weight[i - 1].iter().map(|w| -w).collect(),
                 1 if columns > 1 => weight[i][1] = -weight[i][0] * 1e8,
@@ -349,6 +347,23 @@ fn the_ends_of_the_doubles_are_handled_soundly() {
                 }
             }
         }
+    }
+}
+
+/// `g N` of such an input is no number other than 0, but its product with a weight rounds all the same.
+#[test]
+fn inputs_that_are_not_normal_have_errors_too() {
+    let mut dice = Dice(8);
+    for _ in 0..300 {
+        let w = 1e308 * (0.5 + 0.5 * dice.unit().abs());
+        let a = relu_network(&[(&[&[w, -w]], &[0.0])]);
+        let b = relu_network(&[(&[&[w, -w.next_up()]], &[0.0])]);
+        let x = 1e-310 * dice.unit().abs();
+        let x = [x, x + 5e-324 * dice.below(3) as f64];
+        let pair = Pair::new(&a, &b).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        assert!(bounder.run(&x, &x));
+        holds(&mut bounder, &a, &b, &x.map(exact), &mut dice);
     }
 }
 
