@@ -188,6 +188,20 @@ fn parameters_beyond_the_doubles_are_refused() {
 }
 
 #[test]
+fn paths_are_not_endless() {
+    let layer = Layer::new(Matrix::from_rows(&[[1.0; 5]]).unwrap(), vec![0.0], Activation::Identity);
+    let a = Network::new(vec![layer]).unwrap();
+    let domain = Domain::from_bounds(&[(0.0, 1.0); 5]).unwrap();
+    let tree: Vec<BoxNode> = (0..5000).map(|i| BoxNode::Bisect(i % 5)).collect();
+    let invalid = certificate([&a, &a], domain, Default::default(), &[Rational::ONE], &tree);
+    for outcome in both(&invalid, &a, &a) {
+        let Outcome::Refused(refusal) = outcome else { panic!("{outcome:?}") };
+        let expected = "tree of boxes, node 4097: a path has more than 4096 bisections";
+        assert_eq!(refusal.to_string(), expected);
+    }
+}
+
+#[test]
 fn a_check_stops_when_told() {
     let a = network(0.0);
     let valid = certificate([&a, &a], domain(), Default::default(), &[exact(1.0), exact(1.0)], &nodes(&TREE));
