@@ -189,6 +189,38 @@ fn no_exact_value_lies_beyond_a_bound() {
     assert!(bounded > 1400, "{bounded}");
 }
 
+/// Layers of many neurons, so that sums have all their lanes and products all their blocks.
+#[test]
+fn no_exact_value_lies_beyond_a_bound_of_wide_networks() {
+    for seed in 0..8 {
+        let mut dice = Dice(seed);
+        let widths = [[5, 50, 33, 3], [9, 17, 64, 2], [40, 8, 16, 1], [3, 200, 1, 5]][seed as usize % 4];
+        let (far, radius) = [(0.0, 0.3), (1e6, 1e-9)][seed as usize / 4];
+        let layers = |apart: f64| -> ExactNetwork {
+            let mut dice = Dice(seed + 100);
+            let layer = |l: usize| {
+                let mut number = |_| exact(dice.unit() * (1.0 + apart * dice.unit()));
+                let (rows, columns) = (widths[l + 1], widths[l]);
+                let weight = (0..rows * columns).map(&mut number).collect();
+                let bias = (0..rows).map(&mut number).collect();
+                let activation = if l == 2 { Activation::Identity } else { Activation::Relu };
+                Layer::new(Matrix::from_entries(rows, columns, weight).unwrap(), bias, activation)
+            };
+            ExactNetwork::new((0..3).map(layer).collect()).unwrap()
+        };
+        let (a, b) = (layers(0.0), layers(1e-3));
+        let lo: Vec<f64> = (0..widths[0]).map(|_| far + radius * dice.unit()).collect();
+        let hi: Vec<f64> = lo.iter().map(|lo| lo + radius * dice.unit().abs()).collect();
+        let pair = Pair::new(&a, &b).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        assert!(bounder.run(&lo, &hi));
+        for _ in 0..3 {
+            let x = point(&mut dice, &lo, &hi);
+            holds(&mut bounder, &a, &b, &x, &mut dice);
+        }
+    }
+}
+
 /// Exact bounds contain the exact values and lie within the bounds in doubles.
 #[test]
 fn exact_bounds_are_bounds_and_no_worse() {
