@@ -2,7 +2,7 @@
 //!
 //! Every pair of `bench/data/difference/cases.json` is decided at its epsilons, for all outputs, on one thread: search, certificate
 //! written, read and checked. NeuroDiff's numbers are those that the file states: a program in single precision, for one
-//! output, without a proof. An argument names another folder with a `cases.json`; `epsilon`, `gap` and `twins` choose tables.
+//! output, without a proof. An argument names another folder with a `cases.json`; `epsilon` and `gap` choose a table, any other word cases by their names.
 
 #![allow(clippy::print_stdout)]
 
@@ -23,6 +23,8 @@ use serde_json::Value;
 const DECIDE: Duration = Duration::from_secs(60);
 const MEASURE: Duration = Duration::from_secs(10);
 
+type Failure = Box<dyn Error + Send + Sync>;
+
 struct Case {
     name: String,
     a: Network,
@@ -31,7 +33,7 @@ struct Case {
     value: Value,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let tables: Vec<&String> =
         arguments.iter().filter(|word| ["epsilon", "gap"].contains(&word.as_str())).collect();
@@ -55,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
 }
 
-fn read_cases(folder: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
+fn read_cases(folder: &Path) -> Result<Vec<Case>, Failure> {
     let list: Vec<Value> = serde_json::from_slice(&fs::read(folder.join("cases.json"))?)?;
     let options = ReadOptions { normalization: Normalization::Ignore, ..ReadOptions::default() };
     let mut cases = Vec::new();
@@ -85,7 +87,7 @@ fn cpu() -> f64 {
 }
 
 /// Checks the certificate as it is written; its length in bytes and the CPU seconds.
-fn checked(case: &Case, found: &Difference) -> Result<(usize, f64), Box<dyn Error>> {
+fn checked(case: &Case, found: &Difference) -> Result<(usize, f64), Failure> {
     let certificate = found.certificate.as_ref().ok_or("no certificate")?.to_json();
     let start = cpu();
     let Checked { outcome, .. } = check_reader(certificate.as_bytes(), &case.a, &case.b, &|| false)?;
@@ -95,7 +97,7 @@ fn checked(case: &Case, found: &Difference) -> Result<(usize, f64), Box<dyn Erro
     }
 }
 
-fn decisions(cases: &[Case]) -> Result<(), Box<dyn Error>> {
+fn decisions(cases: &[Case]) -> Result<(), Failure> {
     println!("## Decisions at a given epsilon\n");
     println!(
         "All outputs, one thread, CPU seconds, limit {} s. NeuroDiff decides one output in single precision, without a proof.\n",
@@ -134,7 +136,7 @@ fn decisions(cases: &[Case]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn bounds(cases: &[Case]) -> Result<(), Box<dyn Error>> {
+fn bounds(cases: &[Case]) -> Result<(), Failure> {
     println!("## Both bounds\n");
     println!(
         "All outputs, one thread, gap 0.05, at most {} s (wall); lower is exact, upper certified.\n",

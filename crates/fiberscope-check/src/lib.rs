@@ -1,7 +1,7 @@
 //! The checker: does a certificate prove what it says about two networks?
 //!
 //! A network's parameters are doubles, that is, rational numbers; every step is exact rational
-//! arithmetic. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
+//! arithmetic, but for the boxes of a [`difference`], which are bounded in doubles with proved errors, or exactly too on demand. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
 //! code that finds certificates: only the rules of `docs/formats/certificate-v1.md`, in its order.
 //!
 //! A certificate in memory ([`check`]) and one that comes as a stream ([`check_reader`]) go through the same `Verifier`, which takes the

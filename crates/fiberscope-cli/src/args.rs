@@ -334,7 +334,7 @@ pub enum AlignScaling {
     None,
 }
 
-/// Check a certificate in exact arithmetic
+/// Check a certificate: exactly, and boxes of differences in doubles with proved errors
 ///
 /// A certificate proves its own claim on its own domain. With --box, --space or --claim, the question is whether it proves that. Exit
 /// code 0: it does. 1: it is refused, with the step and the rule that fail, or it proves something else. 2: it cannot be

@@ -8,7 +8,7 @@ use fiberscope::check::{
     AskedClaim, Outcome, Question, Shortfall, check, check_reader, check_until, compare_on_line, regions_fit,
 };
 use fiberscope::core::{
-    Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
+    Activation, BoxNode, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
     NetworkName, Neuron, Operand, Rational,
 };
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, SearchState, resume, search};
@@ -54,6 +54,12 @@ fn a_question_is_answered_by_what_is_proved() {
         let (a_moves, b_moves) = no_moves();
         certificate(&a, &a, unit.clone(), Evidence::Rounding { a: a_moves, b: b_moves, bound: r(bound) })
     };
+    let within = |bounds: [&str; 2]| {
+        let (a_moves, b_moves) = no_moves();
+        let bounds = bounds.map(r).to_vec();
+        let evidence = Evidence::Difference { a: a_moves, b: b_moves, bounds, tree: vec![BoxNode::Leaf] };
+        certificate(&a, &a, unit.clone(), evidence)
+    };
     let witness = |x: &str, domain: Domain| {
         let evidence = Evidence::Witness { x: vec![r(x)], a: vec![r("1")], b: vec![r("2")] };
         certificate(&a, &a, domain, evidence)
@@ -75,6 +81,14 @@ fn a_question_is_answered_by_what_is_proved() {
     let rows: Vec<Row> = vec![
         (equal_on(Domain::Space), None, [None, None, Some(Claim), None, None]),
         (equal_on(Domain::Space), Some(unit.clone()), [None, None, Some(Claim), None, None]),
+        (within(["1/4", "1/3"]), None, [None, Some(Claim), Some(Claim), None, Some(Bound)]),
+        (within(["1/2", "1/4"]), None, [None, Some(Claim), Some(Claim), Some(Bound), Some(Bound)]),
+        (within(["0", "1/4"]), Some(bounds(-1.0, 0.5)), [None, Some(Claim), Some(Claim), None, Some(Bound)]),
+        (
+            within(["0", "0"]),
+            Some(Domain::Space),
+            [Some(place), Some(Claim), Some(Claim), Some(place), Some(place)],
+        ),
         (equal_on(unit.clone()), Some(unit.clone()), [None, None, Some(Claim), None, None]),
         (equal_on(unit.clone()), Some(bounds(-1.0, 0.5)), [None, None, Some(Claim), None, None]),
         (

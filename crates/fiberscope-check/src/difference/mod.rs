@@ -14,11 +14,15 @@
 //!
 //! The search for a certificate uses the very same bounds, so that what it found is what is checked.
 
+mod activate;
 mod exact;
+mod forms;
 mod pair;
+mod products;
 mod region;
 mod relax;
 mod row;
+mod space;
 mod tree;
 mod vector;
 mod zonotope;
@@ -28,7 +32,7 @@ mod tests;
 
 pub use pair::{Pair, PairLayer};
 pub use region::{middle, outward};
-pub use row::{Gaps, RowCoefficients};
+pub use space::{Gaps, RowCoefficients};
 pub use tree::{Arithmetic, MAX_DEPTH};
 pub(crate) use tree::{Walk, pair};
 pub use zonotope::{Bounder, LayerBounds};

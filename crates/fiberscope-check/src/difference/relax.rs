@@ -129,8 +129,8 @@ pub(super) struct Lines {
     pub a_lower: Line,
     pub e_upper: Line,
     pub e_lower: Line,
-    /// Whether the upper and the lower line of `e` are those of R3.
-    pub apart: (bool, bool),
+    /// Whether the upper and the lower line of `e` are those of R5; otherwise they are those of R3.
+    pub band: (bool, bool),
     /// For A and for B: the slope of the upper line of relu, and that (0 or 1) of the lower line.
     pub triangle_a: (f64, f64),
     pub triangle_b: (f64, f64),
@@ -166,16 +166,15 @@ impl Lines {
         let z = 0.5 * (zl.max(yl - du) + zu.min(yu - dl));
         let d = 0.5 * (dl + du);
         let at = |line: &Line| line.z * z + line.d * d + line.offset;
-        // Not `>=`: what is no number is no reason.
-        let apart = (!(at(&upper) < at(&apart_upper)), !(at(&lower) > at(&apart_lower)));
-        let e_upper = if apart.0 { apart_upper } else { upper };
-        let e_lower = if apart.1 { apart_lower } else { lower };
+        let band = (at(&upper) < at(&apart_upper), at(&lower) > at(&apart_lower));
+        let e_upper = if band.0 { upper } else { apart_upper };
+        let e_lower = if band.1 { lower } else { apart_lower };
         Lines {
             a_upper: Line { z: chord_a, d: 0.0, offset: height_a },
             a_lower: Line { z: flat_a, d: 0.0, offset: 0.0 },
             e_upper,
             e_lower,
-            apart,
+            band,
             triangle_a: (chord_a, flat_a),
             triangle_b: (chord_b, flat_b),
             a_gap: height_a,

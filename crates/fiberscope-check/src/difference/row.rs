@@ -6,88 +6,23 @@
 
 use fiberscope_core::Activation as Function;
 
-use super::pair::Pair;
 use super::relax::{Line, Lines};
+use super::space::{Gaps, RowCoefficients};
 use super::vector::{abs_dot, add_scaled};
 use super::zonotope::Bounder;
 use super::{TINY, U};
-
-/// How far apart the lines of the neurons of a layer are.
-#[derive(Clone, Debug, Default)]
-pub struct Gaps {
-    /// The largest distance of the lines of `a`.
-    pub a: Vec<f64>,
-    /// The distance of the lines of `e` in the middle.
-    pub e: Vec<f64>,
-}
-
-/// The coefficients that the last row had behind the neurons of a layer.
-#[derive(Clone, Debug, Default)]
-pub struct RowCoefficients {
-    /// The coefficients of `a`.
-    pub a: Vec<f64>,
-    /// The coefficients of `e`.
-    pub e: Vec<f64>,
-}
-
-/// What rows need of a box, computed when the first row asks for it.
-#[derive(Clone, Debug)]
-pub(super) struct RowSpace {
-    ready: bool,
-    /// Layer by layer, the inputs of the network first: bounds `alpha` of `abs(a)` and `eps` of `abs(e)`.
-    sizes: Vec<Sizes>,
-    lines: Vec<Vec<Lines>>,
-    gaps: Vec<Gaps>,
-    coefficients: Vec<RowCoefficients>,
-    input: Vec<f64>,
-    c_z: Vec<f64>,
-    c_d: Vec<f64>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Sizes {
-    alpha: Vec<f64>,
-    eps: Vec<f64>,
-    /// `abs(W_A) alpha + abs(b_A)` and `abs(dW) alpha + abs(W_B) eps + abs(db)` of the layer behind.
-    v_a: Vec<f64>,
-    v_d: Vec<f64>,
-    /// `1 + sum (alpha + eps + zeta + delta)`.
-    total: f64,
-}
-
-impl RowSpace {
-    pub fn new(pair: &Pair) -> Self {
-        let hidden = pair.layers().len() - 1;
-        RowSpace {
-            ready: false,
-            sizes: vec![Sizes::default(); hidden + 1],
-            lines: vec![Vec::new(); hidden],
-            gaps: vec![Gaps::default(); hidden],
-            coefficients: vec![RowCoefficients::default(); hidden],
-            input: vec![0.0; pair.inputs()],
-            c_z: Vec::new(),
-            c_d: Vec::new(),
-        }
-    }
-
-    pub fn forget(&mut self) {
-        self.ready = false;
-    }
-}
 
 impl Bounder<'_> {
     /// A certified upper bound of `sign (f_B(x)[output] - f_A(x)[output])` on the box of the last run, which must have succeeded; infinite if
     /// something is not finite. Rows and forms are both bounds: take the smaller one.
     pub fn tighten(&mut self, output: usize, sign: i8) -> f64 {
         let outputs = self.pair.outputs();
-        let mut space = std::mem::take(&mut self.rows.c_d);
-        space.clear();
-        space.resize(outputs, 0.0);
-        space[output] = if sign < 0 { -1.0 } else { 1.0 };
-        self.rows.c_d = space;
-        self.rows.c_z.clear();
-        self.rows.c_z.resize(outputs, 0.0);
-        self.descend(0.0, 0.0)
+        for row in [&mut self.rows.c_z, &mut self.rows.c_d] {
+            row.clear();
+            row.resize(outputs, 0.0);
+        }
+        self.rows.c_d[output] = if sign < 0 { -1.0 } else { 1.0 };
+        self.descend(0.0)
     }
 
     /// A certified upper bound of `c_z . f_A(x) + c_d . (f_B(x) - f_A(x)) + constant` on the box of the last run, for these very doubles.
@@ -96,7 +31,7 @@ impl Bounder<'_> {
             kept.clear();
             kept.extend_from_slice(given);
         }
-        self.descend(constant, 0.0)
+        self.descend(constant)
     }
 
     /// How far apart the lines of hidden layer `l` are.
@@ -170,8 +105,9 @@ impl Bounder<'_> {
     }
 
     /// Takes the row in `c_z`, `c_d` from the outputs to the inputs.
-    fn descend(&mut self, mut kappa: f64, mut error: f64) -> f64 {
+    fn descend(&mut self, mut kappa: f64) -> f64 {
         self.prepare_rows();
+        let mut error = 0.0;
         let layers = self.pair.layers();
         let Bounder { rows: space, kept, lo, hi, .. } = self;
         let (mut c_z, mut c_d) = (std::mem::take(&mut space.c_z), std::mem::take(&mut space.c_d));

@@ -162,10 +162,10 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 let row = self.bounder.tighten(k, sign);
-                // Not `row > ..`, which would take what is no number for a bound.
-                if !(row <= self.doubles[k]) {
-                    return self.too_large(k, format!("{:e}", row.min(form)));
+                if row <= self.doubles[k] {
+                    continue;
                 }
+                return self.too_large(k, format!("{:e}", row.min(form)));
             }
         }
         Ok(())

@@ -9,7 +9,9 @@ use fiberscope_core::Activation;
 use crate::difference::rows::{output, sign};
 
 /// Steps of the ascent, as parts of the way to the vertex that the slopes point to.
-const STEPS: [f64; 4] = [1.0, 0.5, 0.1, 0.02];
+const STEPS: [f64; 6] = [1.0, 0.5, 0.1, 0.02, 0.004, 0.0008];
+/// So few inputs are also moved one by one.
+const FEW: usize = 32;
 
 /// A workspace for evaluations.
 pub struct Probe<'p> {
@@ -110,10 +112,24 @@ impl<'p> Probe<'p> {
                 let found = value(self, &next);
                 (found > best).then_some((found, next))
             });
+            // Where slopes lead nowhere, on a ridge, an input alone may.
+            let better = better.or_else(|| {
+                let inputs = if x.len() <= FEW { 0..x.len() } else { 0..0 };
+                inputs
+                    .flat_map(|j| {
+                        [lo[j], hi[j], 0.5 * (x[j] + lo[j]), 0.5 * (x[j] + hi[j])].map(|to| (j, to))
+                    })
+                    .find_map(|(j, to)| {
+                        let mut next = x.clone();
+                        next[j] = to.clamp(lo[j], hi[j]);
+                        let found = value(self, &next);
+                        (found > best).then_some((found, next))
+                    })
+            });
             let Some((found, next)) = better else { break };
+            // The slopes are those of the last point that was looked at, this one.
             best = found;
             *x = next;
-            // The slopes are those of the last point that was looked at.
         }
         best
     }

@@ -151,9 +151,9 @@ fn line_of_a(upper: bool, bounds: &Bounds, near: &Lines) -> Line {
 fn line_of_e(upper: bool, bounds: &Bounds, near: &Lines) -> Line {
     let (chord_a, height_a, flat_a) = triangle(&bounds.z, near.triangle_a);
     let (chord_b, height_b, flat_b) = triangle(&bounds.y, near.triangle_b);
-    match (upper, near.apart) {
-        (true, (true, _)) => Line { z: &chord_b - &flat_a, d: chord_b, offset: height_b },
-        (false, (_, true)) => Line { z: &flat_b - &chord_a, d: flat_b, offset: -height_a },
+    match (upper, near.band) {
+        (true, (false, _)) => Line { z: &chord_b - &flat_a, d: chord_b, offset: height_b },
+        (false, (_, false)) => Line { z: &flat_b - &chord_a, d: flat_b, offset: -height_a },
         (true, _) => {
             let slope = number(near.e_upper.d);
             Line { offset: difference_band(&slope, &bounds.d).0, z: Rational::ZERO, d: slope }

@@ -89,9 +89,7 @@ fn case(dice: &mut Dice) -> Case {
         let scale = if wild { 10f64.powi(dice.below(25) as i32 - 12) } else { 1.0 };
         let mut weight = vec![vec![0.0; columns]; rows];
         for i in 0..rows {
-            for j in 0..columns {
-                weight[i][j] = dice.short(bits) * scale;
-            }
+            weight[i].fill_with(|| dice.short(bits) * scale);
             match dice.below(5) {
                 0 if i > 0 => weight[i] = weight[i - 1].iter().map(|w| -w).collect(),
                 1 if columns > 1 => weight[i][1] = -weight[i][0] * 1e8,
@@ -189,6 +187,38 @@ fn no_exact_value_lies_beyond_a_bound() {
         }
     }
     assert!(bounded > 1400, "{bounded}");
+}
+
+/// Layers of many neurons, so that sums have all their lanes and products all their blocks.
+#[test]
+fn no_exact_value_lies_beyond_a_bound_of_wide_networks() {
+    for seed in 0..8 {
+        let mut dice = Dice(seed);
+        let widths = [[5, 50, 33, 3], [9, 17, 64, 2], [40, 8, 16, 1], [3, 200, 1, 5]][seed as usize % 4];
+        let (far, radius) = [(0.0, 0.3), (1e6, 1e-9)][seed as usize / 4];
+        let layers = |apart: f64| -> ExactNetwork {
+            let mut dice = Dice(seed + 100);
+            let layer = |l: usize| {
+                let mut number = |_| exact(dice.unit() * (1.0 + apart * dice.unit()));
+                let (rows, columns) = (widths[l + 1], widths[l]);
+                let weight = (0..rows * columns).map(&mut number).collect();
+                let bias = (0..rows).map(&mut number).collect();
+                let activation = if l == 2 { Activation::Identity } else { Activation::Relu };
+                Layer::new(Matrix::from_entries(rows, columns, weight).unwrap(), bias, activation)
+            };
+            ExactNetwork::new((0..3).map(layer).collect()).unwrap()
+        };
+        let (a, b) = (layers(0.0), layers(1e-3));
+        let lo: Vec<f64> = (0..widths[0]).map(|_| far + radius * dice.unit()).collect();
+        let hi: Vec<f64> = lo.iter().map(|lo| lo + radius * dice.unit().abs()).collect();
+        let pair = Pair::new(&a, &b).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        assert!(bounder.run(&lo, &hi));
+        for _ in 0..3 {
+            let x = point(&mut dice, &lo, &hi);
+            holds(&mut bounder, &a, &b, &x, &mut dice);
+        }
+    }
 }
 
 /// Exact bounds contain the exact values and lie within the bounds in doubles.
@@ -349,6 +379,23 @@ fn the_ends_of_the_doubles_are_handled_soundly() {
                 }
             }
         }
+    }
+}
+
+/// `g N` of such an input is no number other than 0, but its product with a weight rounds all the same.
+#[test]
+fn inputs_that_are_not_normal_have_errors_too() {
+    let mut dice = Dice(8);
+    for _ in 0..300 {
+        let w = 1e308 * (0.5 + 0.5 * dice.unit().abs());
+        let a = relu_network(&[(&[&[w, -w]], &[0.0])]);
+        let b = relu_network(&[(&[&[w, -w.next_up()]], &[0.0])]);
+        let x = 1e-310 * dice.unit().abs();
+        let x = [x, x + 5e-324 * dice.below(3) as f64];
+        let pair = Pair::new(&a, &b).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        assert!(bounder.run(&x, &x));
+        holds(&mut bounder, &a, &b, &x.map(exact), &mut dice);
     }
 }
 
