@@ -21,7 +21,7 @@ def test_a_report_is_that_of_the_command(tmp_path, command):
     np.save(tmp_path / "x.npy", x)
     ours = fs.report("zoo:deep", "zoo:deep-shuffled", path=tmp_path / "ours.html", data=tmp_path / "x.npy", box=(-1, 1))
     other = tmp_path / "theirs.html"
-    arguments = ["--data", str(tmp_path / "x.npy"), "--box", "-1,1", "--output", str(other)]
+    arguments = ["--data", str(tmp_path / "x.npy"), "--box", "-1,1", "-o", str(other)]
     theirs = command("report", "zoo:deep", "zoo:deep-shuffled", *arguments)
     assert ours.verdict == theirs["verdict"] == "equivalent" and ours.claims == theirs["claims"]
     # The page names where the points come from.

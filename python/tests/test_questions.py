@@ -64,7 +64,7 @@ def test_volume_and_strata_are_the_commands(command):
 
 def test_training_is_the_commands(command, tmp_path):
     flags = ["--task", "f1", "--widths", "1,4,1", "--epochs", "4", "--every", "2", "--seeds", "2"]
-    theirs = command("train", *flags, "--output", str(tmp_path / "run"))
+    theirs = command("train", *flags, "-o", str(tmp_path / "run"))
     runs = fs.train(task="f1", widths=[1, 4, 1], epochs=4, every=2, seeds=2)
     assert [run.records[-1] for run in runs] == [run["last"] for run in theirs["runs"]]
     stored = fs.load(tmp_path / "run" / "seed-0001.safetensors")

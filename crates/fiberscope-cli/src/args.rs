@@ -124,10 +124,10 @@ impl ReadArgs {
 
 /// Show the main results on built-in networks and write report.html
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope tour --output report.html")]
+#[command(after_help = "Example:\n  fiberscope tour -o report.html")]
 pub struct TourArgs {
     /// Where to write the report
-    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    #[arg(long = "out", short, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
 }
 
@@ -251,13 +251,13 @@ fn methods() -> impl TypedValueParser<Value = Method> {
 /// make doubles of the parameters are left out and listed, unless --round is given.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope reduce zoo:cancelling --output small.json --certificate proof.json\n  fiberscope reduce model.json --output small.json --box -1,1 --round"
+    after_help = "Examples:\n  fiberscope reduce zoo:cancelling -o small.json --certificate proof.json\n  fiberscope reduce model.json -o small.json --box -1,1 --round"
 )]
 pub struct ReduceArgs {
     /// The network
     pub model: String,
     /// Where to write the reduced network
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long = "out", short, value_name = "OUT")]
     pub output: PathBuf,
     /// Keep the function on a box only: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
@@ -277,12 +277,12 @@ pub struct ReduceArgs {
 /// The same fingerprint proves the same function. Another one proves another function only in the classes for which the
 /// answer says so.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope canon zoo:hiding-one-flipped --output canonical.json")]
+#[command(after_help = "Example:\n  fiberscope canon zoo:hiding-one-flipped -o canonical.json")]
 pub struct CanonArgs {
     /// The network
     pub model: String,
     /// Where to write the canonical representative
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long = "out", short, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Write it even if its parameters are no doubles, rounded
     #[arg(long)]
@@ -297,7 +297,7 @@ pub struct CanonArgs {
 /// how large the relative difference of the parameters is.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope align zoo:deep zoo:deep-shuffled --output aligned.json\n  fiberscope align zoo:deep zoo:deep-rounded --output aligned.json"
+    after_help = "Examples:\n  fiberscope align zoo:deep zoo:deep-shuffled -o aligned.json\n  fiberscope align zoo:deep zoo:deep-rounded -o aligned.json"
 )]
 pub struct AlignArgs {
     /// The network to come close to
@@ -307,7 +307,7 @@ pub struct AlignArgs {
     #[arg(value_name = "B")]
     pub b: String,
     /// Where to write the result
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long = "out", short, value_name = "OUT")]
     pub output: PathBuf,
     /// Inputs on which the interpolation barrier is measured (.csv, .npy, .npz)
     #[arg(long, value_name = "FILE")]

@@ -89,7 +89,7 @@ fn boxes_that_do_not_fit() {
     );
     refused(folder, &["equiv", "a.json", "b.json", "--box", "short.csv"], "short.csv");
     refused(folder, &["equiv", "a.json", "b.json", "--box", "0,NaN"], "0,NaN");
-    refused(folder, &["reduce", "a.json", "--output", "small.json", "--box", "short.csv"], "short.csv");
+    refused(folder, &["reduce", "a.json", "-o", "small.json", "--box", "short.csv"], "short.csv");
 }
 
 #[test]
@@ -127,6 +127,6 @@ fn no_time_is_no_answer() {
     assert!(out.contains("undecided: the time limit was reached"), "{out}");
     assert!(!folder.join("new.json").exists());
     let (code, out, error) =
-        run(folder, &["reduce", "a.json", "--output", "small.json", "--time-limit", "1e-9"]);
+        run(folder, &["reduce", "a.json", "-o", "small.json", "--time-limit", "1e-9"]);
     assert!(code == 3 && out.contains("2-2-1 -> 2-2-1"), "{out} {error}");
 }

@@ -106,14 +106,14 @@ fn a_training_is_resumed_and_its_network_is_a_model() {
     let folder = folder();
     let at = folder.path();
     let flags = "--task f1 --widths 1,5,5,1 --seeds 2 --every 5 --checkpoint 5";
-    let whole = json(at, &format!("train {flags} --epochs 20 --output whole"));
+    let whole = json(at, &format!("train {flags} --epochs 20 -o whole"));
     assert_eq!(whole["runs"].as_array().unwrap().len(), 2);
-    json(at, &format!("train {flags} --epochs 10 --output parts"));
-    let again = fiberscope(at, &format!("train {flags} --epochs 20 --output parts"));
+    json(at, &format!("train {flags} --epochs 10 -o parts"));
+    let again = fiberscope(at, &format!("train {flags} --epochs 20 -o parts"));
     assert!(again.code == 2 && again.err.contains("--resume goes on with it"), "{}", again.err);
-    let other = fiberscope(at, &format!("train {flags} --rate 0.5 --epochs 20 --output parts --resume"));
+    let other = fiberscope(at, &format!("train {flags} --rate 0.5 --epochs 20 -o parts --resume"));
     assert!(other.code == 2 && other.err.contains("other settings"), "{}", other.err);
-    json(at, "train parts/config.json --epochs 20 --output parts --resume");
+    json(at, "train parts/config.json --epochs 20 -o parts --resume");
     for file in [
         "seed-0000.safetensors",
         "seed-0001.safetensors",
@@ -139,7 +139,7 @@ fn divergence_and_failing_checkpoints_are_told() {
     let at = folder.path();
     let ran = fiberscope(
         at,
-        "train --task f1 --widths 1,6,6,1 --optimizer sgd --rate 1e9 --epochs 30 --output bad",
+        "train --task f1 --widths 1,6,6,1 --optimizer sgd --rate 1e9 --epochs 30 -o bad",
     );
     assert!(
         ran.code == 1 && ran.err.contains("note: seed 0: the loss is not finite in epoch"),
@@ -149,17 +149,17 @@ fn divergence_and_failing_checkpoints_are_told() {
     assert!(at.join("bad/trajectory.csv").exists());
     // A checkpoint that cannot be written ends its seed; the other's files are written all the same.
     fs::create_dir_all(at.join("full/seed-0001.checkpoint")).unwrap();
-    let ran = fiberscope(at, "train --task f1 --widths 1,4,1 --seeds 2 --epochs 4 --output full");
+    let ran = fiberscope(at, "train --task f1 --widths 1,4,1 --seeds 2 --epochs 4 -o full");
     assert!(
         ran.code == 2 && ran.err.contains("seed-0001.checkpoint: expected a file, found a folder"),
         "{}",
         ran.err
     );
     assert!(at.join("full/seed-0000.checkpoint").is_file() && at.join("full/trajectory.csv").is_file());
-    let ran = fiberscope(at, "train --output nothing");
+    let ran = fiberscope(at, "train -o nothing");
     assert!(ran.code == 2 && ran.err.contains("--task NAME or --data FILE"), "{}", ran.err);
     fs::write(at.join("config.json"), r#"{"task": "f1", "learning-rate": 1}"#).unwrap();
-    let ran = fiberscope(at, "train config.json --output nothing");
+    let ran = fiberscope(at, "train config.json -o nothing");
     assert!(ran.code == 2 && ran.err.contains("unknown field `learning-rate`"), "{}", ran.err);
 }
 
@@ -167,7 +167,7 @@ fn divergence_and_failing_checkpoints_are_told() {
 fn experiments_are_rerun_in_small() {
     let folder = folder();
     let at = folder.path();
-    let value = json(at, "reproduce ntk-weight-decay --seeds 2 --epochs 8 --output out");
+    let value = json(at, "reproduce ntk-weight-decay --seeds 2 --epochs 8 -o out");
     let experiment = &value["experiments"][0];
     assert_eq!(experiment["groups"].as_array().unwrap().len(), 3);
     assert_eq!(experiment["comparisons"].as_array().unwrap().len(), 3);
@@ -179,7 +179,7 @@ fn experiments_are_rerun_in_small() {
     ] {
         assert!(at.join("out").join(file).exists(), "{file}");
     }
-    let value = json(at, "reproduce ntk-init --seeds 3 --output out");
+    let value = json(at, "reproduce ntk-init --seeds 3 -o out");
     assert_eq!(value["experiments"][0]["groups"][2]["runs"], 3);
     let ran = fiberscope(at, "reproduce ntk-nothing");
     assert!(ran.code == 2 && ran.err.contains("expected all or one of ntk-init"), "{}", ran.err);

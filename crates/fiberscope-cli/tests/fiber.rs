@@ -90,7 +90,7 @@ fn outside_the_theory_the_condition_is_named_with_exit_code_3() {
 fn points_and_paths_are_written_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let sampled = json(folder, "fiber zoo:linear-many --sample 4 --exact --output points", 0);
+    let sampled = json(folder, "fiber zoo:linear-many --sample 4 --exact -o points", 0);
     assert_eq!(
         (sampled["files"].as_array().unwrap().len(), sampled["max_difference"].as_f64()),
         (4, Some(0.0))
@@ -99,20 +99,20 @@ fn points_and_paths_are_written_and_checked() {
     for k in 0..4 {
         assert_eq!(run(folder, &format!("equiv zoo:linear-many points/point-00{k}.json --exact")).0, 0);
     }
-    let again = json(folder, "fiber zoo:linear-many --sample 4 --exact --output again --threads 1", 0);
+    let again = json(folder, "fiber zoo:linear-many --sample 4 --exact -o again --threads 1", 0);
     assert_eq!(again["exact"], 4);
     assert_eq!(
         fs::read(folder.join("points/point-003.json")).unwrap(),
         fs::read(folder.join("again/point-003.json")).unwrap()
     );
     let path =
-        json(folder, "fiber --path points/point-000.json points/point-002.json --steps 6 --output path", 0);
+        json(folder, "fiber --path points/point-000.json points/point-002.json --steps 6 -o path", 0);
     assert_eq!(path["files"].as_array().unwrap().len(), 7);
     assert!(path["max_difference"].as_f64().unwrap() < 1e-6, "{path}");
     assert_eq!(path["unproved"], 0);
     let apart = json(
         folder,
-        "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned --output apart",
+        "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned -o apart",
         1,
     );
     assert!(apart["reason"].as_str().unwrap().contains("different pieces"));
@@ -149,14 +149,14 @@ fn a_dead_neuron_may_be_linear_in_an_equal_network() {
         let member = json(folder, &format!("fiber a.json --member {name}"), 0);
         assert_eq!((&member["orientation"], &member["linear"]), (&signs.into(), &linear.into()));
         let line = format!(
-            "fiber b.json --sample 2 --exact --orientation {signs} --linear {linear} --output {linear}"
+            "fiber b.json --sample 2 --exact --orientation {signs} --linear {linear} -o {linear}"
         );
         assert_eq!(json(folder, &line, 0)["exact"], 2);
         assert_eq!(run(folder, &format!("equiv a.json {linear}/point-001.json --exact")).0, 0);
     }
-    let apart = json(folder, "fiber --path a.json b.json --output none", 1);
+    let apart = json(folder, "fiber --path a.json b.json -o none", 1);
     assert!(apart["reason"].as_str().unwrap().contains("stays inside one piece"), "{apart}");
-    let (code, _, error) = run(folder, "fiber a.json --sample 1 --orientation + --linear 1 --output none");
+    let (code, _, error) = run(folder, "fiber a.json --sample 1 --orientation + --linear 1 -o none");
     assert_eq!((code, error.contains("has no piece (+, 1 linear)")), (2, true), "{error}");
 }
 

@@ -47,7 +47,7 @@ fn reductions_are_exact_by_choice_of_scales() {
     let at = folder.path();
     // 5 relu(3x + 3) + 7 relu(x + 1): merged into the first neuron the weight is 5 + 7/3.
     write(at, "third.json", &[[3.0, 3.0], [1.0, 1.0]], &[5.0, 7.0]);
-    let found = answer(at, "reduce third.json --output small.json --certificate proof.json");
+    let found = answer(at, "reduce third.json -o small.json --certificate proof.json");
     assert_eq!((&found["exact"], &found["widths_after"]), (&json!(true), &json!([1, 1, 1])));
     assert_eq!((&found["bound"], &found["left"]), (&json!(0.0), &json!([])));
     assert!(equal(at, "third.json", "small.json"));
@@ -60,24 +60,24 @@ fn steps_that_would_leave_the_doubles_are_left_or_rounded() {
     let at = folder.path();
     // The sum of the columns has more than 53 bits, and the rows have nothing in common to give.
     write(at, "long.json", &[[1.0, 0.3], [1.0, 0.3], [1.0, -2.0], [1.0, -2.0]], &[0.1, 1e-9, 1.0, 2.0]);
-    let found = answer(at, "reduce long.json --output small.json");
+    let found = answer(at, "reduce long.json -o small.json");
     assert_eq!((&found["exact"], &found["widths_after"]), (&json!(true), &json!([1, 3, 1])));
     assert_eq!(found["rational_widths"], json!([1, 2, 1]));
     assert_eq!(found["left"], json!([{"layer": 1, "neurons": [1, 2], "step": "merge"}]));
     assert!(equal(at, "long.json", "small.json"));
-    let (_, text, _) = run(at, "reduce long.json --output small.json");
+    let (_, text, _) = run(at, "reduce long.json -o small.json");
     assert!(text.contains("exactly (certificate checked)"), "{text}");
     assert!(text.contains("layer 1: neurons 1, 2 are multiples of each other and were not merged"), "{text}");
 
-    let rounded = answer(at, "reduce long.json --output small.json --round");
+    let rounded = answer(at, "reduce long.json -o small.json --round");
     assert_eq!((&rounded["exact"], &rounded["bound"]), (&json!(false), &Value::Null));
     assert_eq!((&rounded["widths_after"], &rounded["certified"]), (&json!([1, 2, 1]), &json!(false)));
     let relative = rounded["relative"].as_f64().unwrap();
     assert!(relative > 0.0 && relative < 2e-16);
-    let (_, text, _) = run(at, "reduce long.json --output small.json --round");
+    let (_, text, _) = run(at, "reduce long.json -o small.json --round");
     assert!(text.contains("not kept exactly") && text.contains("the domain is not bounded"), "{text}");
 
-    let line = "reduce long.json --output small.json --round --box -1,1 --certificate proof.json";
+    let line = "reduce long.json -o small.json --round --box -1,1 --certificate proof.json";
     let bounded = answer(at, line);
     let bound = bounded["bound"].as_f64().unwrap();
     assert!(bound > 0.0 && bound < 1e-15);
@@ -90,12 +90,12 @@ fn a_canonical_form_is_not_rounded_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write(at, "long.json", &[[1.0, 0.3], [1.0, 0.3]], &[0.1, 1e-9]);
-    let (code, _, err) = run(at, "canon long.json --output form.json");
+    let (code, _, err) = run(at, "canon long.json -o form.json");
     assert_eq!(code, 2);
     assert!(err.contains("no doubles") && !at.join("form.json").exists(), "{err}");
     let found = answer(at, "canon long.json");
     assert_eq!((&found["class"], &found["complete"]), (&json!("one_hidden_layer"), &json!(true)));
-    let rounded = answer(at, "canon long.json --output form.json --round");
+    let rounded = answer(at, "canon long.json -o form.json --round");
     assert_eq!(rounded["exact"], json!(false));
     assert_eq!(rounded["fingerprint"], found["fingerprint"]);
     let general = answer(at, "canon zoo:deep");
@@ -107,13 +107,13 @@ fn a_canonical_form_is_not_rounded_unasked() {
 fn real_scalings_are_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let found = answer(at, "align zoo:deep zoo:deep-rounded --output aligned.json");
+    let found = answer(at, "align zoo:deep zoo:deep-rounded -o aligned.json");
     let relative = found["relative"].as_f64().unwrap();
     assert!(relative > 0.0 && relative < 1e-15, "{relative}");
     assert_eq!(found["exact"], json!(false));
     let kept = answer(
         at,
-        "align zoo:deep zoo:deep-rounded --output aligned.json --scaling powers-of-two --certificate proof.json",
+        "align zoo:deep zoo:deep-rounded -o aligned.json --scaling powers-of-two --certificate proof.json",
     );
     assert_eq!((&kept["exact"], &kept["certified"]), (&json!(true), &json!(true)));
     assert_eq!(run(at, "check proof.json zoo:deep-rounded aligned.json").0, 0);

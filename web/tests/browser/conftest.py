@@ -50,7 +50,7 @@ def fiberscope():
 def explorer_file(fiberscope, tmp_path_factory):
     """The explorer as a file, as users hand it on."""
     path = tmp_path_factory.mktemp("page") / "explorer.html"
-    fiberscope("explore", "--output", path)
+    fiberscope("explore", "-o", path)
     return path
 
 

@@ -44,7 +44,7 @@ def main():
     program = sys.argv[1] if len(sys.argv) > 1 else "fiberscope"
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "explorer.html"
-        subprocess.run([program, "explore", "--output", path, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, "explore", "-o", path, "--quiet"], check=True, stdout=subprocess.DEVNULL)
         browser = Chromium()
         try:
             page = browser.page()

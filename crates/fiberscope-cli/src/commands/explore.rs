@@ -17,10 +17,10 @@ use crate::output::Output;
 /// Explore a network in the browser: regions, folds, weights, and its fiber
 ///
 /// Serves one page, with the network in it, on this machine only, under an address that nobody can guess; Ctrl-C (or --time-limit) stops. The page computes in the
-/// browser. With --output it is written to a file instead, which needs no server and can be handed on.
+/// browser. With -o it is written to a file instead, which needs no server and can be handed on.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope explore zoo:hiding-two\n  fiberscope explore model.onnx --port 8080\n  fiberscope explore model.onnx --output explorer.html"
+    after_help = "Examples:\n  fiberscope explore zoo:hiding-two\n  fiberscope explore model.onnx --port 8080\n  fiberscope explore model.onnx -o explorer.html"
 )]
 pub struct ExploreArgs {
     /// The network [default: the page begins with an example]
@@ -32,7 +32,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), conflicts_with = "output")]
     pub address: IpAddr,
     /// Write the page to this file and serve nothing
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long = "out", short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,

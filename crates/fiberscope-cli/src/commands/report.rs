@@ -21,7 +21,7 @@ use crate::output::Output;
 /// browser (if the command was built with `cargo xtask web`).
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope report zoo:hiding-two --output report.html\n  fiberscope report before.onnx after.onnx --box -1,1 --data inputs.csv -o report.html"
+    after_help = "Examples:\n  fiberscope report zoo:hiding-two -o report.html\n  fiberscope report before.onnx after.onnx --box -1,1 --data inputs.csv -o report.html"
 )]
 pub struct ReportArgs {
     /// The network
@@ -39,7 +39,7 @@ pub struct ReportArgs {
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
     /// Where to write the page
-    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    #[arg(long = "out", short, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
     #[command(flatten)]
     pub read: ReadArgs,

@@ -16,7 +16,7 @@ use crate::output::Output;
 /// or not they agree.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope reproduce ntk-univariate --output figures\n  fiberscope reproduce all --quick --output figures"
+    after_help = "Examples:\n  fiberscope reproduce ntk-univariate -o figures\n  fiberscope reproduce all --quick -o figures"
 )]
 pub struct ReproduceArgs {
     /// The experiment
@@ -31,7 +31,7 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub quick: bool,
     /// The folder to write to
-    #[arg(long, short, value_name = "DIR", default_value = "reproduce")]
+    #[arg(long = "out", short, value_name = "DIR", default_value = "reproduce")]
     pub output: PathBuf,
 }
 

@@ -55,7 +55,7 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
         if !form.rounding.is_zero() && !args.round {
             bail!(
                 "{}: not written, because the canonical representative has parameters that are no doubles; --round writes it rounded, \
-                 and without --output the fingerprint is printed",
+                 and without -o the fingerprint is printed",
                 path.display()
             );
         }

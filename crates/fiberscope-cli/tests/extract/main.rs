@@ -342,7 +342,7 @@ fn flags_that_make_no_sense() {
     check("http:// -o out.json", "expected an address such as");
     check("http://127.0.0.1:1/ -o out.json --leak-report", "--leak-report: expected a model");
     check("missing.json -o out.json", "missing.json: No such file");
-    check("net.json", "--output <OUT>");
+    check("net.json", "-o <OUT>");
     assert_eq!(names(folder.path()), ["net.json"]);
 }
 

@@ -90,7 +90,7 @@ pub struct FoldsArgs {
 
 /// Build networks with a proved property
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 --output net.json")]
+#[command(after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 -o net.json")]
 pub struct ConstructArgs {
     #[command(subcommand)]
     pub command: ConstructCommand,
@@ -107,7 +107,7 @@ pub enum ConstructCommand {
 ///
 /// Writes the network, a twin with the hyperplane translated as far as it goes, and the certificate that both compute the same function.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope construct hiding --widths 3,3,2,1 --output net.json")]
+#[command(after_help = "Example:\n  fiberscope construct hiding --widths 3,3,2,1 -o net.json")]
 pub struct HidingArgs {
     #[command(flatten)]
     pub build: BuildArgs,
@@ -118,7 +118,7 @@ pub struct HidingArgs {
 /// Widths n0 >= n1 >= n2 >= 2, n3, n4. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identified by their functions; the whole is not: a twin with other parameters
 /// and the certificate that both compute the same function are written beside it.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope construct nonlocal --widths 3,3,2,2,1 --output net.json")]
+#[command(after_help = "Example:\n  fiberscope construct nonlocal --widths 3,3,2,2,1 -o net.json")]
 pub struct NonlocalArgs {
     #[command(flatten)]
     pub build: BuildArgs,
@@ -131,7 +131,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', required = true)]
     pub widths: Vec<usize>,
     /// Where to write the network
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long = "out", short, value_name = "OUT")]
     pub output: PathBuf,
     /// Where to write the twin [default: OUT with the ending .twin.json]
     #[arg(long, value_name = "OUT")]
@@ -147,14 +147,14 @@ pub struct BuildArgs {
 /// paths in the dependency graph of the fold-set.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 --output net.json --certificate paths.json"
+    after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 -o net.json --certificate paths.json"
 )]
 pub struct IdentifiableArgs {
     /// The widths n0,n1,...,1
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', required = true)]
     pub widths: Vec<usize>,
     /// Where to write the network
-    #[arg(long, short, value_name = "OUT")]
+    #[arg(long = "out", short, value_name = "OUT")]
     pub output: PathBuf,
     /// Where to write the certificate [default: OUT with the ending .certificate.json]
     #[arg(long, value_name = "OUT")]

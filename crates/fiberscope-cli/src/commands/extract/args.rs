@@ -15,7 +15,7 @@ use crate::args::{ReadArgs, positive, seconds};
 /// part of it, or a limit was reached. 2: the oracle or the flags are wrong. Ask only systems that you may ask.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "fiberscope extract [OPTIONS] --output <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] --output <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>",
+    override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>",
     after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --leak-report"
 )]
 pub struct ExtractArgs {
@@ -26,7 +26,7 @@ pub struct ExtractArgs {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
     /// Where to write the network
-    #[arg(long, short, value_name = "OUT", required_unless_present = "leak_report")]
+    #[arg(long = "out", short, value_name = "OUT", required_unless_present = "leak_report")]
     pub output: Option<PathBuf>,
     /// The widths, which saves queries: of all layers (10,8,1), or of the hidden layers (8)
     #[arg(long, value_name = "N,N,..", value_delimiter = ',')]

@@ -13,7 +13,7 @@ use crate::args::ReadArgs;
 /// can be checked and a lower bound for the dimension (exit code 3), with the conditions that fail. With --member: exit code 0 if the network lies in the fiber, with its piece; 1 with the equation that fails if it lies in no piece and does not have the function, as far as the description decides that.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 --output points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json --output path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex"
+    after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 -o points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json -o path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex"
 )]
 pub struct FiberArgs {
     /// The network [with --path: the first end]
@@ -25,17 +25,17 @@ pub struct FiberArgs {
     /// List at most this many pieces
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub components: usize,
-    /// Write N random points of a piece to the folder --output, each checked to compute the same function
+    /// Write N random points of a piece to the folder -o, each checked to compute the same function
     #[arg(long, value_name = "N", requires = "output", conflicts_with_all = ["path", "member"])]
     pub sample: Option<usize>,
-    /// Write a path from A to B inside a piece to the folder --output, each point checked
+    /// Write a path from A to B inside a piece to the folder -o, each point checked
     #[arg(long, value_names = ["A", "B"], num_args = 2, requires = "output", conflicts_with = "member")]
     pub path: Option<Vec<String>>,
     /// The number of steps of the path
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub steps: u32,
     /// The folder for points
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long = "out", short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// The piece to sample: one sign per hyperplane, as listed [default: that of the network]
     #[arg(long, value_name = "SIGNS", requires = "sample", allow_hyphen_values = true)]

@@ -71,7 +71,7 @@ struct Written<'a> {
 
 impl<'a> Written<'a> {
     fn new(subject: &'a Subject, args: &'a FiberArgs) -> anyhow::Result<Self> {
-        let folder = args.output.as_deref().context("expected --output DIR")?;
+        let folder = args.output.as_deref().context("expected -o DIR")?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         Ok(Written { subject, folder, files: Vec::new(), compared: Comparison::default() })
     }

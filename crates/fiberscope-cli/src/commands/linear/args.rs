@@ -141,7 +141,7 @@ pub struct PathArgs {
     #[arg(long, requires = "b")]
     pub through_minimum: bool,
     /// Write the points of the path into this folder
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long = "out", short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
@@ -172,7 +172,7 @@ pub struct MoveArgs {
     #[arg(long, value_name = "X", default_value_t = 1.0, allow_hyphen_values = true)]
     pub epsilon: f64,
     /// Write the network after the move
-    #[arg(long, short, value_name = "FILE", requires = "step")]
+    #[arg(long = "out", short, value_name = "FILE", requires = "step")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
@@ -200,7 +200,7 @@ pub struct SampleArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
     pub count: usize,
     /// The folder to write to
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long = "out", short, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
@@ -231,7 +231,7 @@ pub struct WalkArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub steps: u32,
     /// Write the points of the walk into this folder
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long = "out", short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,

@@ -91,7 +91,7 @@ fn check_same(stored: &Settings, now: &Settings, place: &str) -> anyhow::Result<
     let comparable =
         |settings: &Settings| Settings { epochs: None, seeds: None, checkpoint: None, ..settings.clone() };
     if comparable(stored) != comparable(now) {
-        bail!("{place}: the folder holds a training with other settings; use them, or another --output");
+        bail!("{place}: the folder holds a training with other settings; use them, or another -o");
     }
     Ok(())
 }
