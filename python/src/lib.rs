@@ -16,6 +16,7 @@ mod fiber;
 mod linear;
 mod network;
 mod page;
+mod parts;
 mod rewrite;
 mod work;
 
@@ -26,8 +27,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::answer::{
-        Answer, Complex, Construction, Decision, Dimension, Layer, Measured, Networks, Picture, Ranges,
-        Reproduction, Rewriting, Samples, Search, Written, ZooEntry,
+        Answer, Complex, Construction, Decision, Dimension, Measured, Networks, Picture, Ranges,
+        Reproduction, Rewriting, Samples, Search,
     };
     #[pymodule_export]
     use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
@@ -47,6 +48,8 @@ mod _native {
     use super::network::{Net, load_data, zoo};
     #[pymodule_export]
     use super::page::{ExplorerServer, command, report, reproduce, tour, write_explorer};
+    #[pymodule_export]
+    use super::parts::{Layer, Written, ZooEntry};
     #[pymodule_export]
     use super::rewrite::{align, canon, check, equiv, info, reduce, relabel};
 }

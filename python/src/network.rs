@@ -12,8 +12,8 @@ use numpy::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answer::{self, Written, ZooEntry};
 use crate::error::raise;
+use crate::parts::{self, Written, ZooEntry};
 
 /// A network, what its file said of it, and its name.
 #[pyclass(frozen, module = "fiberscope._native")]
@@ -111,11 +111,11 @@ impl Net {
     }
 
     /// The layers as arrays.
-    fn layers(&self, py: Python) -> Vec<answer::Layer> {
+    fn layers(&self, py: Python) -> Vec<parts::Layer> {
         let arrays = |layer: &Layer| {
             let weight = layer.weight();
             let array = weight.entries().to_vec().into_pyarray(py).reshape([weight.rows(), weight.cols()]);
-            answer::Layer {
+            parts::Layer {
                 weight: array.expect("a matrix fills its shape").unbind(),
                 bias: layer.bias().to_vec().into_pyarray(py).unbind(),
                 activation: layer.activation().name(),

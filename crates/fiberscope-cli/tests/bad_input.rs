@@ -126,7 +126,6 @@ fn no_time_is_no_answer() {
     assert_eq!(code, 3, "{error}");
     assert!(out.contains("undecided: the time limit was reached"), "{out}");
     assert!(!folder.join("new.json").exists());
-    let (code, out, error) =
-        run(folder, &["reduce", "a.json", "-o", "small.json", "--time-limit", "1e-9"]);
+    let (code, out, error) = run(folder, &["reduce", "a.json", "-o", "small.json", "--time-limit", "1e-9"]);
     assert!(code == 3 && out.contains("2-2-1 -> 2-2-1"), "{out} {error}");
 }

@@ -137,10 +137,8 @@ fn a_training_is_resumed_and_its_network_is_a_model() {
 fn divergence_and_failing_checkpoints_are_told() {
     let folder = folder();
     let at = folder.path();
-    let ran = fiberscope(
-        at,
-        "train --task f1 --widths 1,6,6,1 --optimizer sgd --rate 1e9 --epochs 30 -o bad",
-    );
+    let ran =
+        fiberscope(at, "train --task f1 --widths 1,6,6,1 --optimizer sgd --rate 1e9 --epochs 30 -o bad");
     assert!(
         ran.code == 1 && ran.err.contains("note: seed 0: the loss is not finite in epoch"),
         "{}",

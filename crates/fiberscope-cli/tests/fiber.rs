@@ -105,16 +105,12 @@ fn points_and_paths_are_written_and_checked() {
         fs::read(folder.join("points/point-003.json")).unwrap(),
         fs::read(folder.join("again/point-003.json")).unwrap()
     );
-    let path =
-        json(folder, "fiber --path points/point-000.json points/point-002.json --steps 6 -o path", 0);
+    let path = json(folder, "fiber --path points/point-000.json points/point-002.json --steps 6 -o path", 0);
     assert_eq!(path["files"].as_array().unwrap().len(), 7);
     assert!(path["max_difference"].as_f64().unwrap() < 1e-6, "{path}");
     assert_eq!(path["unproved"], 0);
-    let apart = json(
-        folder,
-        "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned -o apart",
-        1,
-    );
+    let apart =
+        json(folder, "fiber zoo:linear-square --path zoo:linear-square zoo:linear-square-turned -o apart", 1);
     assert!(apart["reason"].as_str().unwrap().contains("different pieces"));
 }
 
@@ -148,9 +144,8 @@ fn a_dead_neuron_may_be_linear_in_an_equal_network() {
     for (name, signs, linear) in [("a.json", "+", 0), ("b.json", "-", 1)] {
         let member = json(folder, &format!("fiber a.json --member {name}"), 0);
         assert_eq!((&member["orientation"], &member["linear"]), (&signs.into(), &linear.into()));
-        let line = format!(
-            "fiber b.json --sample 2 --exact --orientation {signs} --linear {linear} -o {linear}"
-        );
+        let line =
+            format!("fiber b.json --sample 2 --exact --orientation {signs} --linear {linear} -o {linear}");
         assert_eq!(json(folder, &line, 0)["exact"], 2);
         assert_eq!(run(folder, &format!("equiv a.json {linear}/point-001.json --exact")).0, 0);
     }

@@ -5,7 +5,7 @@
 use half::{bf16, f16};
 
 use super::external::External;
-use super::lower::{Lowering, Site};
+use super::lowering::{Lowering, Site};
 use super::proto::Node;
 use super::shape;
 use super::tensor::{Tensor, Values, float_type, type_name};

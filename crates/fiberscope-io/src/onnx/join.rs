@@ -4,7 +4,7 @@ use fiberscope_core::{Activation, Matrix, Rational, two_sum};
 
 use super::affine::Affine;
 use super::layers::Value;
-use super::lower::{Lowering, Site};
+use super::lowering::{Lowering, Site};
 use super::map::Map;
 use super::proto::Node;
 use super::rows::Rows;

@@ -6,7 +6,7 @@
 use fiberscope_core::{Matrix, Rational};
 
 use super::affine::exact;
-use super::lower::{Lowering, Site};
+use super::lowering::{Lowering, Site};
 use super::proto::Node;
 use super::shape;
 use crate::FormatError;

@@ -18,6 +18,7 @@
 //! rounded once, and the model's notes say so.
 
 mod affine;
+mod arithmetic;
 mod budget;
 mod constant;
 mod convolution;
@@ -29,10 +30,12 @@ mod join;
 mod layers;
 mod linear;
 mod lower;
+mod lowering;
 mod map;
 mod piecewise;
 mod proto;
 mod rows;
+mod schedule;
 mod select;
 mod shape;
 mod tensor;

@@ -13,7 +13,7 @@ use fiberscope_core::{Activation, Rational};
 
 use super::affine::exact;
 use super::layers::Value;
-use super::lower::{Lowering, Site, Slot};
+use super::lowering::{Lowering, Site, Slot};
 use super::map::Map;
 use super::proto::Node;
 use super::shape;

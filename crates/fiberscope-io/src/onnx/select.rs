@@ -6,7 +6,7 @@ use fiberscope_core::Rational;
 
 use super::affine::exact;
 use super::layers::Value;
-use super::lower::{Lowering, Site};
+use super::lowering::{Lowering, Site};
 use super::proto::Node;
 use super::shape::{self, resolve};
 use super::tensor::Values;

@@ -1,7 +1,7 @@
 //! A certificate and the checker's word on it: text, JSON, and a section of a page.
 
 mod check;
-mod moves;
+pub mod moves;
 mod words;
 
 pub use check::{Answer, answer, parse_claim, parse_decimal, too_late};

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use fiberscope_core::{Move, Rational};
-//! use crate::certificate::moves::describe;
+//! use fiberscope_report::certificate::moves::describe;
 //!
 //! let translation = Move::Translate { layer: 0, unit: 1, amount: Rational::from(-1) };
 //! assert_eq!(describe(&translation), "translate the hidden hyperplane of neuron 2 of layer 1 by -1");

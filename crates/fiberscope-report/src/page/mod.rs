@@ -6,7 +6,7 @@
 //! everything else. Data, such as certificates and networks, stand in blocks of JSON with an `id`.
 //!
 //! ```
-//! use crate::page::{Badge, Cell, Page, Section, Table};
+//! use fiberscope_report::page::{Badge, Cell, Page, Section, Table};
 //!
 //! let table = Table::new(["network", "parameters"]).row([Cell::text("deep"), Cell::number("37")]);
 //! let section = Section::new("Networks").badge(Badge::good("checked: equivalent")).table(table);

@@ -1,0 +1,43 @@
+//! When the nodes of a graph are worked off.
+
+use super::graph::{Graph, Maker};
+use super::piecewise;
+use crate::FormatError;
+
+/// When each node is worked off.
+pub(super) struct Schedule {
+    pub(super) switches: Vec<bool>,
+    /// For a node that switches its level; for another the first level that needs it, or one more than the last.
+    pub(super) due: Vec<usize>,
+    pub(super) last: usize,
+}
+
+impl Schedule {
+    pub(super) fn new(graph: &Graph, order: &[usize]) -> Result<Self, FormatError> {
+        let count = graph.nodes.len();
+        let (mut switches, mut level, mut last) = (vec![false; count], vec![0; count], 0);
+        for &at in order {
+            let node = &graph.nodes[at];
+            switches[at] = node.is_standard() && piecewise::switches(node.operator);
+            for name in node.inputs() {
+                if let Some(Maker::Node(maker)) = graph.maker(name?) {
+                    level[at] = level[at].max(level[maker]);
+                }
+            }
+            level[at] += usize::from(switches[at]);
+            last = last.max(level[at]);
+        }
+        let mut due = vec![last + 1; count];
+        for &at in order.iter().rev() {
+            if switches[at] {
+                due[at] = level[at];
+            }
+            for name in graph.nodes[at].inputs() {
+                if let Some(Maker::Node(maker)) = graph.maker(name?) {
+                    due[maker] = due[maker].min(due[at]);
+                }
+            }
+        }
+        Ok(Schedule { switches, due, last })
+    }
+}
