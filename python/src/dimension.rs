@@ -7,7 +7,7 @@ use fiberscope::dimension::ntk::{Kernel, KernelKind};
 use fiberscope::dimension::{DimensionError, DimensionOptions, NeuronState, Patterns, functional_dimension};
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope::train::{
-    Decay, Event, Initialization, Loss, Optimizer, Run, Task, TrackOptions, TrainOptions,
+    Decay, Initialization, Loss, Optimizer, Task, TrackOptions, TrainEvent, TrainOptions, TrainRun,
     train as train_seeds,
 };
 use fiberscope_report::dimension::{BatchQuestion, DimensionSummary, RegionQuestion, on_batch, on_regions};
@@ -236,8 +236,8 @@ pub fn train(
         };
         let last = watch.seed.checked_add(settings.seeds).context("seed: too large")?;
         let starts: Vec<_> = (watch.seed..last).map(Err).collect();
-        let on = |event: Event| -> anyhow::Result<()> {
-            if let Event::Record(record) = event {
+        let on = |event: TrainEvent| -> anyhow::Result<()> {
+            if let TrainEvent::Record(record) = event {
                 let (seed, epoch) = (record.seed, record.epoch);
                 watch.say(&format!(
                     "seed {seed}, epoch {epoch}: loss {:.2e}, dimension {}",
@@ -251,7 +251,7 @@ pub fn train(
             "f64" => train_seeds::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?,
             other => bail!("precision {other:?}: expected \"f32\" or \"f64\""),
         };
-        runs.into_iter().collect::<anyhow::Result<Vec<Run>>>()
+        runs.into_iter().collect::<anyhow::Result<Vec<TrainRun>>>()
     })?;
     let value = runs.iter().map(|run| {
         json!({
@@ -260,6 +260,6 @@ pub fn train(
         })
     });
     let json = json!(value.collect::<Vec<_>>()).to_string();
-    let net = |run: Run| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
+    let net = |run: TrainRun| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
     Ok(Networks { networks: runs.into_iter().map(net).collect::<PyResult<_>>()?, json })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fiberscope::extract::{ExtractError, Options, Oracle, OracleError, extract as recover};
+use fiberscope::extract::{ExtractError, ExtractOptions, Oracle, OracleError, extract as recover};
 use fiberscope_core::Matrix;
 use fiberscope_io::queries::{Log, Run};
 use fiberscope_report::extraction::{ExtractionSummary, Recorder, compare, leak, place};
@@ -81,7 +81,7 @@ pub fn extract(
             Log::open(path, &Run { inputs, outputs, seed, domain, widths: widths.clone(), noise })
         });
         let mut recorder = Recorder::new(Box::new(oracle), opened.transpose()?, BATCH);
-        let options = Options { widths, domain, max_queries, noise, seed, deadline };
+        let options = ExtractOptions { widths, domain, max_queries, noise, seed, deadline };
         let found = recover(&mut recorder, &options, &mut |now| {
             let layer = place(now.layer, now.step).map_or(String::new(), |l| format!("layer {}, ", l + 1));
             let (step, neurons, queries) = (now.step, now.neurons, now.queries);
@@ -125,7 +125,7 @@ pub fn leak_report(
             return Err(ExtractError::Domain { lo, hi }.into());
         }
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
-        let options = Options { widths, domain, max_queries, noise, seed, deadline };
+        let options = ExtractOptions { widths, domain, max_queries, noise, seed, deadline };
         let report = leak(&name, &network, &options, &|text| watch.say(text));
         Ok(Answer { json: report.to_json().to_string(), text: report.to_text() })
     })

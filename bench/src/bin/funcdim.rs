@@ -17,7 +17,7 @@ use faer::{Accum, Mat, Par};
 use fiberscope::dimension::{DimensionOptions, functional_dimension};
 use fiberscope::limit::Deadline;
 use fiberscope::train::{
-    Event, Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, Trainer, train,
+    Initialization, Samples, Task, TrackOptions, TrainError, TrainEvent, TrainOptions, Trainer, train,
 };
 use fiberscope_bench::Peer;
 use fiberscope_core::{Matrix, Network};
@@ -177,7 +177,7 @@ fn training() -> Result<()> {
     let seeds: Vec<_> = (0..15).map(Err).collect();
     let ours = pool.install(|| -> std::result::Result<f64, TrainError> {
         let start = cpu_seconds();
-        train::<f32, TrainError>(&options, &track, &x, &y, &seeds, &|_: Event| Ok(()))?;
+        train::<f32, TrainError>(&options, &track, &x, &y, &seeds, &|_: TrainEvent| Ok(()))?;
         Ok(cpu_seconds() - start)
     })?;
     println!(

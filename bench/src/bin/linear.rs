@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiberscope::linear::{
-    Bar, Barcode, Fiber, FlowBases, StratumDag, Tolerance, count_strata, sample_stratum,
+    Bar, Barcode, FlowBases, ProductFiber, StratumDag, Tolerance, count_strata, sample_stratum,
 };
 
 const LIMIT: usize = 50_000_000;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         equal(4, 6),
         equal(1, 20),
     ] {
-        strata(&Fiber::new(widths, 0)?)?;
+        strata(&ProductFiber::new(widths, 0)?)?;
     }
     println!("\n## Counting only\n");
     println!("| widths | rank | strata | seconds |");
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (widths, rank) in
         [(equal(30, 4), 0), (equal(100, 4), 0), (equal(100, 4), 40), (equal(50, 5), 0), (equal(1000, 3), 0)]
     {
-        let fiber = Fiber::new(widths, rank)?;
+        let fiber = ProductFiber::new(widths, rank)?;
         let count = count_strata(&fiber)?;
         let seconds = best(|| count_strata(&fiber))?;
         println!("| {} | {rank} | {count} | {seconds:.3} |", name(&fiber));
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn strata(fiber: &Fiber) -> Result<(), Box<dyn Error>> {
+fn strata(fiber: &ProductFiber) -> Result<(), Box<dyn Error>> {
     let dag = StratumDag::build(fiber, LIMIT)?;
     let seconds = best(|| StratumDag::build(fiber, LIMIT))?;
     let items = (dag.len() + dag.edge_count()) as f64;
@@ -88,7 +88,7 @@ fn inspect(width: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn name(fiber: &Fiber) -> String {
+fn name(fiber: &ProductFiber) -> String {
     let widths: Vec<String> = fiber.widths().iter().map(ToString::to_string).collect();
     widths.join(",")
 }

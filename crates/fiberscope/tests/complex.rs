@@ -6,8 +6,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldMatch, FoldSet, Genericity,
-    IdentifiabilityCertificate, Method, PolyhedralComplex, construct_identifiable, count_cells,
+    BreakpointComplex, Built, CellCounts, CellMethod, ComplexLimits, CountOutcome, FoldMatch, FoldSet,
+    Genericity, IdentifiabilityCertificate, PolyhedralComplex, construct_identifiable, count_cells,
     count_cells_saving, match_folds, unseen_neurons, walk_regions, weigh_by_paths,
 };
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
@@ -28,7 +28,7 @@ fn cube(d: usize) -> Domain {
     Domain::from_bounds(&vec![(-1.0, 1.0); d]).unwrap()
 }
 
-fn count(network: &Network, domain: &Domain) -> (CellCounts, Method) {
+fn count(network: &Network, domain: &Domain) -> (CellCounts, CellMethod) {
     match count_cells(network, domain, &ComplexLimits::default(), None, &|_| ()).unwrap() {
         CountOutcome::Complete { counts, method } => (counts, method),
         CountOutcome::Stopped { .. } => panic!("there is no limit"),
@@ -76,7 +76,7 @@ fn known_counts() {
         let d = network.input_width();
         let (counts, method) = count(&network, &cube(d));
         let expected: Vec<u64> = serde_json::from_value(known[name]["box"]["f_vector"].clone()).unwrap();
-        assert_eq!((counts.all.clone(), method), (expected, Method::Edges), "{name}");
+        assert_eq!((counts.all.clone(), method), (expected, CellMethod::Edges), "{name}");
         assert_eq!(counts.euler(), 1);
         assert_eq!(counts.bounded, counts.all);
     }
@@ -99,7 +99,7 @@ fn known_counts_of_degenerate_networks() {
         let (counts, method) = count(&network, &cube(2));
         assert_eq!(counts.all[2], expected["cells"].as_u64().unwrap(), "{name}");
         assert_eq!(counts.all[0], expected["vertices"].as_u64().unwrap(), "{name}");
-        assert_eq!((counts.euler(), method), (1, Method::Cells));
+        assert_eq!((counts.euler(), method), (1, CellMethod::Cells));
         let complex = build(&network, &cube(2));
         assert_eq!(complex.counts(), counts);
     }
@@ -178,7 +178,7 @@ fn both_algorithms_agree_on_degenerate_networks() {
             let network = random_degenerate(widths, 2000 + seed);
             agree(&network, &cube(widths[0]), &name);
             agree(&network, &Domain::Space, &name);
-            irregular += usize::from(count(&network, &Domain::Space).1 == Method::Cells);
+            irregular += usize::from(count(&network, &Domain::Space).1 == CellMethod::Cells);
         }
     }
     assert!(irregular > 15, "{irregular}");

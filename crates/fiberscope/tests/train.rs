@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use fiberscope::core::Matrix;
 use fiberscope::limit::Deadline;
 use fiberscope::train::{
-    Decay, Estimate, Event, Initialization, Loss, Optimizer, Real, Record, Run, Samples, Task, TrackOptions,
-    TrainError, TrainOptions, TrainState, Trainer, train,
+    Decay, Estimate, Initialization, Loss, Optimizer, Real, Samples, Task, TrackOptions, TrainError,
+    TrainEvent, TrainOptions, TrainRecord, TrainRun, TrainState, Trainer, train,
 };
 use serde_json::Value;
 
@@ -79,9 +79,9 @@ fn run<T: Real>(
     every: u64,
     starts: &[Result<TrainState, u64>],
     task: (Matrix, Matrix),
-) -> Vec<Run> {
+) -> Vec<TrainRun> {
     let track = TrackOptions { every, dimension: true, checkpoint: 0, deadline: Deadline::NEVER };
-    let on = |_: Event| Ok::<(), TrainError>(());
+    let on = |_: TrainEvent| Ok::<(), TrainError>(());
     let runs = train::<T, TrainError>(options, &track, &task.0, &task.1, starts, &on).unwrap();
     runs.into_iter().map(Result::unwrap).collect()
 }
@@ -97,7 +97,7 @@ fn a_resumed_training_is_the_same_bit_by_bit() {
     let mut states: Vec<_> = first.into_iter().map(|run| Ok(run.state)).collect();
     // The record of the end of the first half is not one of the whole.
     for state in states.iter_mut().flatten() {
-        state.records.retain(|record: &Record| record.epoch.is_multiple_of(2));
+        state.records.retain(|record: &TrainRecord| record.epoch.is_multiple_of(2));
     }
     let resumed = run::<f32>(&whole, 2, &states, task());
     for (a, b) in straight.iter().zip(&resumed) {
@@ -108,7 +108,7 @@ fn a_resumed_training_is_the_same_bit_by_bit() {
     let wrong = TrainOptions { widths: vec![1, 5, 1], ..whole };
     let track = TrackOptions { every: 0, dimension: false, checkpoint: 0, deadline: Deadline::NEVER };
     let (x, y) = task();
-    let on = |_: Event| Ok::<(), TrainError>(());
+    let on = |_: TrainEvent| Ok::<(), TrainError>(());
     let refused = train::<f32, TrainError>(&wrong, &track, &x, &y, &states, &on).unwrap();
     let error = refused.into_iter().next().unwrap().unwrap_err().to_string();
     assert_eq!(error, "the state does not fit: expected 16 numbers in parameters, found 61");
@@ -141,8 +141,8 @@ fn a_diverging_seed_stops_and_the_others_go_on() {
     let told = Mutex::new(Vec::new());
     let (x, y) = Task::Univariate(1).samples();
     let track = TrackOptions { every: 10, dimension: true, checkpoint: 5, deadline: Deadline::NEVER };
-    let on = |event: Event| {
-        if let Event::Diverged { seed, epoch } = event {
+    let on = |event: TrainEvent| {
+        if let TrainEvent::Diverged { seed, epoch } = event {
             told.lock().unwrap().push((seed, epoch));
         }
         Ok::<(), TrainError>(())
@@ -161,8 +161,8 @@ fn an_error_of_the_listener_ends_its_seed_only() {
     let options = TrainOptions::paper(&[1, 4, 1], 6);
     let (x, y) = Task::Univariate(1).samples();
     let track = TrackOptions { every: 0, dimension: false, checkpoint: 2, deadline: Deadline::NEVER };
-    let on = |event: Event| match event {
-        Event::Checkpoint(state) if state.seed == 1 => Err(TrainError::State("the disk is full".into())),
+    let on = |event: TrainEvent| match event {
+        TrainEvent::Checkpoint(state) if state.seed == 1 => Err(TrainError::State("the disk is full".into())),
         _ => Ok(()),
     };
     let runs = train::<f32, TrainError>(&options, &track, &x, &y, &[Err(0), Err(1)], &on).unwrap();
@@ -195,8 +195,8 @@ fn initial_dimensions_are_those_of_the_reference() {
         let options = TrainOptions::paper(&[task.inputs(), 10, 10, 10, 10, 1], 0);
         let starts: Vec<_> = (0..seeds).map(Err).collect();
         let runs = run::<f32>(&options, 1, &starts, task.samples());
-        let records: Vec<&Record> = runs.iter().map(|run| &run.state.records[0]).collect();
-        let values: [fn(&Record) -> usize; 3] = [|r| r.rank_float32, |r| r.rank, |r| r.regions];
+        let records: Vec<&TrainRecord> = runs.iter().map(|run| &run.state.records[0]).collect();
+        let values: [fn(&TrainRecord) -> usize; 3] = [|r| r.rank_float32, |r| r.rank, |r| r.regions];
         for (value, reference) in values.iter().zip(references) {
             let estimate = Estimate::of(records.iter().map(|r| value(r) as f64));
             let error = estimate.error * 2f64.sqrt();

@@ -4,8 +4,9 @@ use anyhow::bail;
 use fiberscope::complex::ComplexLimits;
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, DimensionError, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval,
-    RegionSample, full_functional_dimension, functional_dimension, list_regions, sample_regions_until,
+    Bounds, Coverage, DimensionError, DimensionOptions, DimensionProgress, LayerStates, NeuronState,
+    RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
+    sample_regions_until,
 };
 use fiberscope_core::{Domain, Matrix, Network};
 
@@ -238,7 +239,7 @@ fn common(
     }
 }
 
-fn show(say: Say, progress: Progress) {
+fn show(say: Say, progress: DimensionProgress) {
     say(&format!("rank: {} independent rows, of at most {}", progress.done, progress.total));
 }
 

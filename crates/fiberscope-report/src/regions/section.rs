@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, Method, PolyhedralComplex, on_plane};
+use fiberscope::complex::{BreakpointComplex, Built, CellMethod, ComplexLimits, PolyhedralComplex, on_plane};
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Domain, Interval, Network, Rational};
 
@@ -62,7 +62,7 @@ pub fn section(
         facets: (breakpoints.facets.len(), breakpoints.visible_facets()),
         unseen: breakpoints.hidden_neurons(&complex).iter().map(ToString::to_string).collect(),
         method: match complex.method() {
-            Method::Cells => "all cells subdivided in exact arithmetic: the complex is not simple",
+            CellMethod::Cells => "all cells subdivided in exact arithmetic: the complex is not simple",
             _ => "edges subdivided, certified in exact arithmetic",
         }
         .into(),

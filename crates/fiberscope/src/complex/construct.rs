@@ -25,7 +25,7 @@ use crate::limit::{Deadline, LimitReached};
 /// Why there is no construction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum ConstructError {
+pub enum IdentifiableError {
     #[error("expected widths n_0 >= n_1 >= ... >= 2, then 1, with at least one hidden layer; found {found}")]
     Widths { found: String },
     #[error("none of {attempts} attempts passed the checks; the last: {reason}")]
@@ -38,7 +38,7 @@ pub enum ConstructError {
 
 /// A network with its certificate.
 #[derive(Debug)]
-pub struct Constructed {
+pub struct IdentifiableNetwork {
     /// The network.
     pub network: Network,
     /// The box on which the certificate holds.
@@ -53,7 +53,7 @@ const ATTEMPTS: usize = 60;
 const REGIONS: u64 = 200_000;
 
 /// A network of these widths that is identified by its function on the box `[-1, 1]^n`.
-pub fn construct_identifiable(widths: &[usize], seed: u64) -> Result<Constructed, ConstructError> {
+pub fn construct_identifiable(widths: &[usize], seed: u64) -> Result<IdentifiableNetwork, IdentifiableError> {
     construct_identifiable_until(widths, seed, &Deadline::NEVER, &|_, _| ())
 }
 
@@ -63,12 +63,12 @@ pub fn construct_identifiable_until(
     seed: u64,
     deadline: &Deadline,
     progress: &dyn Fn(usize, &str),
-) -> Result<Constructed, ConstructError> {
+) -> Result<IdentifiableNetwork, IdentifiableError> {
     let falling = widths.windows(2).all(|pair| pair[0] >= pair[1]);
     let hidden = widths.len() >= 3 && widths[..widths.len() - 1].iter().all(|&n| n >= 2);
     if !falling || !hidden || widths.last() != Some(&1) {
         let found: Vec<String> = widths.iter().map(ToString::to_string).collect();
-        return Err(ConstructError::Widths { found: found.join(",") });
+        return Err(IdentifiableError::Widths { found: found.join(",") });
     }
     let domain = Domain::from_bounds(&vec![(-1.0, 1.0); widths[0]]).expect("finite bounds");
     let limits = ComplexLimits { regions: Some(REGIONS), deadline: deadline.clone() };
@@ -81,7 +81,7 @@ pub fn construct_identifiable_until(
         let Ok(built) = PolyhedralComplex::build(&network, &domain, &limits, &|_| ()) else { continue };
         let Built::Complete(complex) = built else {
             deadline.check("before the complex of an attempt was known")?;
-            return Err(ConstructError::TooLarge { most: REGIONS });
+            return Err(IdentifiableError::TooLarge { most: REGIONS });
         };
         let genericity = Genericity::until(&complex, seed, deadline)?;
         if !genericity.is_general() || !genericity.is_transparent() {
@@ -92,11 +92,11 @@ pub fn construct_identifiable_until(
         let certificate =
             IdentifiabilityCertificate::until(&network, &complex, &breakpoints, &genericity, deadline)?;
         match certificate.reason() {
-            None => return Ok(Constructed { network, domain, certificate, attempts: attempt }),
+            None => return Ok(IdentifiableNetwork { network, domain, certificate, attempts: attempt }),
             Some(found) => reason = found,
         }
     }
-    Err(ConstructError::Attempts { attempts: ATTEMPTS, reason })
+    Err(IdentifiableError::Attempts { attempts: ATTEMPTS, reason })
 }
 
 type Vector = Vec<f64>;

@@ -127,7 +127,7 @@ fn off_region(complex: &PolyhedralComplex, layer: usize) -> Option<(usize, Vec<R
     let (d, flat) = (complex.factor_dimension(), &complex.frame.flat);
     let units = flat.layers[layer].first..flat.layers[layer].first + flat.layers[layer].width;
     let is_off = |x: &[Rational]| {
-        complex.frame.oracle.values(flat, x)[units.clone()].iter().all(Rational::is_negative)
+        complex.frame.arbiter.values(flat, x)[units.clone()].iter().all(Rational::is_negative)
     };
     let mut found = None;
     for (number, cell) in complex.cells[d].iter().enumerate() {
@@ -194,7 +194,7 @@ fn proportional(
             for h in layer.first..layer.first + layer.width {
                 deadline.check(WHEN)?;
                 let active = |i: usize| cell.signs[i] == Sign::Positive;
-                let (normal, offset) = complex.frame.oracle.function(flat, h, active);
+                let (normal, offset) = complex.frame.arbiter.function(flat, h, active);
                 let Some(lead) = normal.iter().find(|x| !x.is_zero()) else { continue };
                 let inverse = lead.recip().expect("the leading entry is not zero");
                 let key = (normal.iter().map(|x| x * &inverse).collect(), &offset * &inverse);

@@ -12,6 +12,7 @@
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
 mod affine;
+mod arbiter;
 mod breakpoints;
 mod collinear;
 mod construct;
@@ -28,7 +29,6 @@ mod join;
 mod lattice;
 mod listing;
 mod newton;
-mod oracle;
 mod polyhedral;
 mod relaxed;
 mod rows;
@@ -48,7 +48,9 @@ use fiberscope_core::DomainError;
 use thiserror::Error;
 
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
-pub use construct::{ConstructError, Constructed, construct_identifiable, construct_identifiable_until};
+pub use construct::{
+    IdentifiableError, IdentifiableNetwork, construct_identifiable, construct_identifiable_until,
+};
 pub use count::CellCounts;
 pub use fold_match::{FoldMatch, match_folds};
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
@@ -57,7 +59,7 @@ pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
 pub use slice::on_plane;
 pub use stream::{
-    ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
+    CellMethod, ComplexLimits, CountOutcome, CountProgress, CountState, count_cells, count_cells_saving,
 };
 pub use transparency::{LayerTransparency, Transparency, TransparencyLimits};
 pub use walk::{Walked, exact_region_bound, region_bound, walk_regions};

@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::lattice::{Lattice, LatticeCell};
 use super::listing::list_cells;
 use super::skeleton::Stop;
-use super::stream::{ComplexLimits, Method};
+use super::stream::{CellMethod, ComplexLimits};
 use super::subdivide::{Room, subdivide};
 use super::{ComplexError, CountProgress};
 
@@ -24,7 +24,7 @@ pub struct PolyhedralComplex {
     pub(crate) cofacets: Vec<Vec<Vec<u32>>>,
     touching: Vec<Vec<bool>>,
     points: Vec<Vec<f64>>,
-    method: Method,
+    method: CellMethod,
 }
 
 /// What came of building a complex.
@@ -82,7 +82,7 @@ impl PolyhedralComplex {
             let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
             match subdivide(
                 &frame.flat,
-                &frame.oracle,
+                &frame.arbiter,
                 &frame.sides,
                 Room::up_to(u32::MAX as usize / 4),
                 &vertices,
@@ -90,7 +90,7 @@ impl PolyhedralComplex {
                 Err(Stop::TooMany(..)) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
                 Err(Stop::Irregular) => break,
                 Ok(skeleton) => {
-                    let outside = frame.outside(&skeleton, &frame.oracle, &frame.kinds);
+                    let outside = frame.outside(&skeleton, &frame.arbiter, &frame.kinds);
                     if let (true, Some(reach)) = (frame.whole, outside) {
                         frame.widen_beyond(reach);
                         continue;
@@ -104,7 +104,7 @@ impl PolyhedralComplex {
                         frame,
                         cells,
                         points,
-                        Method::Edges,
+                        CellMethod::Edges,
                     ))));
                 }
             }
@@ -117,12 +117,12 @@ impl PolyhedralComplex {
                 continue;
             }
             let points = lattice.points.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
-            let complex = PolyhedralComplex::of(frame, lattice.cells, points, Method::Cells);
+            let complex = PolyhedralComplex::of(frame, lattice.cells, points, CellMethod::Cells);
             return Ok(Built::Complete(Box::new(complex)));
         }
     }
 
-    fn of(frame: Frame, cells: Vec<Vec<LatticeCell>>, points: Vec<Vec<f64>>, method: Method) -> Self {
+    fn of(frame: Frame, cells: Vec<Vec<LatticeCell>>, points: Vec<Vec<f64>>, method: CellMethod) -> Self {
         let mut cofacets: Vec<Vec<Vec<u32>>> =
             cells.iter().map(|cells| vec![Vec::new(); cells.len()]).collect();
         for (k, cells) in cells.iter().enumerate().skip(1) {
@@ -156,7 +156,7 @@ impl PolyhedralComplex {
     }
 
     /// How the cells were found.
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> CellMethod {
         self.method
     }
 
@@ -366,7 +366,7 @@ impl<'a> Region<'a> {
 
     /// The Jacobian of the network on the region, exactly.
     pub fn jacobian_exact(&self) -> Matrix<Rational> {
-        let exact = self.0.complex.frame.oracle.network();
+        let exact = self.0.complex.frame.arbiter.network();
         let map = exact.affine_map(&self.0.sign_vector()).expect("the signs are of this network");
         map.into_parts().0
     }

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ComplexError;
+use super::arbiter::Arbiter;
 use super::count::{CellCounts, Tally, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
-use super::oracle::Oracle;
 use super::skeleton::{Skeleton, Stop};
 use super::subdivide::{Room, subdivide};
 use super::tile::{Tile, is_box};
@@ -40,7 +40,7 @@ pub struct CountProgress {
 
 /// How the cells were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum CellMethod {
     /// Subdivision of edges in doubles, certified.
     Edges,
     /// Subdivision of all cells in exact arithmetic: the complex is not simple.
@@ -49,13 +49,13 @@ pub enum Method {
     Walk,
 }
 
-impl Method {
+impl CellMethod {
     /// The name in outputs.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Edges => "edges",
-            Method::Cells => "cells",
-            Method::Walk => "walk",
+            CellMethod::Edges => "edges",
+            CellMethod::Cells => "cells",
+            CellMethod::Walk => "walk",
         }
     }
 }
@@ -69,7 +69,7 @@ pub enum CountOutcome {
         /// Their numbers.
         counts: CellCounts,
         /// How they were found.
-        method: Method,
+        method: CellMethod,
     },
     /// A limit was reached first.
     Stopped {
@@ -148,7 +148,7 @@ pub fn count_cells_saving(
             return Err(ComplexError::OtherState);
         }
         frame.sides.clone_from(&state.sides);
-        frame.oracle = frame.oracle.with_sides(&frame.sides);
+        frame.arbiter = frame.arbiter.with_sides(&frame.sides);
         start = Some(state);
     }
     let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
@@ -165,7 +165,7 @@ pub fn count_cells_saving(
         match run.tiles(&frame, &mut state, save) {
             Tiled::Complete => {
                 let counts = state.tally.counts(frame.extra);
-                return Ok(CountOutcome::Complete { counts, method: Method::Edges });
+                return Ok(CountOutcome::Complete { counts, method: CellMethod::Edges });
             }
             Tiled::Irregular => return run.lattice(&mut frame),
             Tiled::Wider(reach) => frame.widen_beyond(reach),
@@ -296,23 +296,23 @@ impl<'a> Run<'a> {
             self.started.fetch_max(regions, Ordering::Relaxed);
             self.go_on(regions)
         };
-        let oracle = frame.oracle.with_sides(&tile.sides);
+        let arbiter = frame.arbiter.with_sides(&tile.sides);
         let room = if first { Room { most, expected: 1.25 * most as f64 } } else { Room::up_to(most) };
-        match subdivide(&frame.flat, &oracle, &tile.sides, room, &go_on) {
+        match subdivide(&frame.flat, &arbiter, &tile.sides, room, &go_on) {
             Err(Stop::Irregular) => TileEnd::Irregular,
             Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
                 let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
                 TileEnd::Split(tile.parts(&points, if first { parts.max(TILES) } else { parts.min(16) }))
             }
-            Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &oracle),
+            Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &arbiter),
         }
     }
 
-    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton, oracle: &Oracle) -> TileEnd {
+    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton, arbiter: &Arbiter) -> TileEnd {
         let kinds = tile.kinds();
         if frame.whole
-            && let Some(reach) = frame.outside(skeleton, oracle, &kinds)
+            && let Some(reach) = frame.outside(skeleton, arbiter, &kinds)
         {
             return TileEnd::Wider(reach);
         }
@@ -339,7 +339,7 @@ impl<'a> Run<'a> {
                 frame.widen_beyond(reach);
                 continue;
             }
-            return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: Method::Cells });
+            return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: CellMethod::Cells });
         }
     }
 }

@@ -4,7 +4,7 @@ use fiberscope_core::{Matrix, Network, RankBounds};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::bounds::{Bounds, Deficit, Reduced, StateCounts, parameters, theorem_1};
+use super::bounds::{Bounds, Deficit, ReducedArchitecture, StateCounts, parameters, theorem_1};
 use super::data_rank::independent_rows;
 use super::field::Field;
 use super::jacobian::{At, Factors, Vectors};
@@ -59,7 +59,7 @@ impl DimensionOptions {
 
 /// How far an elimination is: pivots found of at most so many.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct DimensionProgress {
     /// Pivots found.
     pub done: usize,
     /// The least upper bound.
@@ -132,7 +132,7 @@ pub fn functional_dimension(
     network: &Network,
     points: &Matrix,
     options: &DimensionOptions,
-    progress: &(dyn Fn(Progress) + Sync),
+    progress: &(dyn Fn(DimensionProgress) + Sync),
 ) -> Result<FunctionalDimension, DimensionError> {
     check_points(network, points)?;
     let patterns = Patterns::until(network, points, &options.deadline)?;
@@ -201,13 +201,13 @@ impl<'a> Batch<'a> {
         let (_, data_rank) = independent_rows(field, &homogeneous, &all, homogeneous.cols(), rng);
         let regions = patterns.regions();
         let (kept, live) = representatives(field, patterns, &homogeneous, &regions, data_rank.upper, rng);
-        let symmetry = Reduced::new(widths[0], &counts, outputs).bound();
+        let symmetry = ReducedArchitecture::new(widths[0], &counts, outputs).bound();
         let bounds = Bounds {
             rows: patterns.count() * outputs,
             scaling: parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>(),
             theorem_1: theorem_1(&widths, &counts),
             symmetry,
-            symmetry_on_data: Reduced::new(data_rank.upper - 1, &counts, outputs).bound(),
+            symmetry_on_data: ReducedArchitecture::new(data_rank.upper - 1, &counts, outputs).bound(),
             regions: outputs * live,
             layers: None,
         };
@@ -233,7 +233,7 @@ impl<'a> Batch<'a> {
         let live = (0..patterns.count()).filter(|&i| patterns.last_dead_layer(i).is_none()).count();
         let coordinates =
             Matrix::from_fn(pattern.len(), dimension, |i, j| if i % dimension == j { 1.0 } else { 0.0 });
-        let symmetry = Reduced::new(widths[0], &counts, outputs).bound();
+        let symmetry = ReducedArchitecture::new(widths[0], &counts, outputs).bound();
         let bounds = Bounds {
             rows: pattern.len() * outputs,
             scaling: parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>(),
@@ -259,7 +259,7 @@ impl<'a> Batch<'a> {
         }
         let factors = Factors::new(field, self.network, self.patterns, &self.vectors, At::Random, rng);
         let outputs = self.network.output_width();
-        let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, outputs);
+        let reduced = ReducedArchitecture::new(self.data_rank.upper - 1, &self.counts, outputs);
         let hidden = self.network.hidden_depth();
         let layer = |l: usize| {
             let groups = self.patterns.groups(&self.vectors.pattern, l - 1);
@@ -278,7 +278,7 @@ impl<'a> Batch<'a> {
         field: Field,
         at: At,
         options: &DimensionOptions,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(DimensionProgress) + Sync),
         rng: &mut ChaCha8Rng,
     ) -> RankInterval {
         let upper = self.bounds.certified();
@@ -311,7 +311,7 @@ impl<'a> Batch<'a> {
         field: &Field,
         at: At,
         options: &DimensionOptions,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(DimensionProgress) + Sync),
         rng: &mut ChaCha8Rng,
         lower: &mut usize,
     ) -> Option<Modular> {
@@ -327,7 +327,7 @@ impl<'a> Batch<'a> {
             }
         }
         let go_on = |done: usize, bytes: usize| {
-            progress(Progress { done, total: upper });
+            progress(DimensionProgress { done, total: upper });
             bytes <= options.memory && !options.deadline.is_past()
         };
         let only = self.ample_layer(upper);
@@ -363,7 +363,8 @@ impl<'a> Batch<'a> {
 
     /// The narrowest layer whose share of the symmetry bound is enough for a rank, if that saves work.
     fn ample_layer(&self, rank: usize) -> Option<usize> {
-        let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, self.network.output_width());
+        let reduced =
+            ReducedArchitecture::new(self.data_rank.upper - 1, &self.counts, self.network.output_width());
         let cost = |l: usize| self.layer_cost(l);
         let total: usize = (0..self.network.depth()).map(cost).sum();
         let ample = (0..self.network.depth()).filter(|&l| reduced.share(l + 1) >= rank);

@@ -10,7 +10,7 @@ use fiberscope_core::{Domain, Matrix, Network, SignVector};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::batch::{Batch, DimensionOptions, Progress, RankInterval};
+use super::batch::{Batch, DimensionOptions, DimensionProgress, RankInterval};
 use super::bounds::{Bounds, parameters};
 use super::field::Field;
 use super::jacobian::{At, Factors};
@@ -186,7 +186,7 @@ pub fn full_functional_dimension(
     network: &Network,
     regions: &RegionSample,
     options: &DimensionOptions,
-    progress: &(dyn Fn(Progress) + Sync),
+    progress: &(dyn Fn(DimensionProgress) + Sync),
 ) -> FullDimension {
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let widths = network.widths();

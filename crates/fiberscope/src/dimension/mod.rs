@@ -36,9 +36,11 @@ use thiserror::Error;
 
 use crate::limit::LimitReached;
 
-pub use batch::{DimensionOptions, FunctionalDimension, Progress, RankInterval, functional_dimension};
+pub use batch::{
+    DimensionOptions, DimensionProgress, FunctionalDimension, RankInterval, functional_dimension,
+};
 pub(crate) use bounds::parameters as parameter_count;
-pub use bounds::{Bounds, Deficit, Reduced, StateCounts, theorem_1};
+pub use bounds::{Bounds, Deficit, ReducedArchitecture, StateCounts, theorem_1};
 pub use decisive::{
     Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
     sample_regions_until,

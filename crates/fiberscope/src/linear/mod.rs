@@ -23,9 +23,9 @@
 //! | what does training keep? | [`Conserved`] |
 //!
 //! ```
-//! use fiberscope::linear::{Fiber, StratumDag};
+//! use fiberscope::linear::{ProductFiber, StratumDag};
 //!
-//! let fiber = Fiber::new(vec![4, 6, 5], 1)?;
+//! let fiber = ProductFiber::new(vec![4, 6, 5], 1)?;
 //! let dag = StratumDag::build(&fiber, 1000)?;
 //! assert_eq!((dag.len(), dag.edge_count(), dag.fiber_dimension()), (17, 25, 35));
 //! # Ok::<(), fiberscope::linear::LinearError>(())
@@ -68,12 +68,12 @@ pub use dag::{Edge, StratumDag};
 pub use enumerate::{StratumLimits, StratumTable};
 pub use error::LinearError;
 pub use exact::exact_rank_list;
-pub use fiber::Fiber;
+pub use fiber::ProductFiber;
 pub use flow::{FlowBases, Tolerance};
 pub use hidden_orbit::same_hidden_orbit;
 pub use moves::{Displacement, cuts_to_minimum};
 pub use network::LinearNetwork;
-pub use path::{Connection, FiberPath, StratumPath};
+pub use path::{Connection, ProductFiberPath, StratumPath};
 pub use rank_list::RankList;
 pub use sample::{random_tangent, sample_integer, sample_over, sample_stratum};
 pub use stratum::{DownMove, Stratum, UpMove};

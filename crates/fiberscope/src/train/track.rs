@@ -27,7 +27,7 @@ pub struct TrackOptions {
 
 /// A network in training, at the end of an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TrainRecord {
     /// The seed.
     pub seed: u64,
     /// Epochs done.
@@ -56,7 +56,7 @@ pub struct Record {
 
 /// The training from one seed.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct TrainRun {
     /// The state at the end; the last finite one if the loss diverged.
     pub state: TrainState,
     /// The network at the end.
@@ -67,9 +67,9 @@ pub struct Run {
 
 /// What happens during training.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
+pub enum TrainEvent<'a> {
     /// A record was made.
-    Record(&'a Record),
+    Record(&'a TrainRecord),
     /// The state should be stored.
     Checkpoint(&'a TrainState),
     /// The loss of a seed ceased to be finite in this epoch; its training ends.
@@ -89,8 +89,8 @@ pub fn train<T: Real, E: Send + From<TrainError>>(
     inputs: &Matrix,
     targets: &Matrix,
     starts: &[Result<TrainState, u64>],
-    on: &(dyn Fn(Event) -> Result<(), E> + Sync),
-) -> Result<Vec<Result<Run, E>>, TrainError> {
+    on: &(dyn Fn(TrainEvent) -> Result<(), E> + Sync),
+) -> Result<Vec<Result<TrainRun, E>>, TrainError> {
     options.check(inputs, targets)?;
     let samples = Samples::<T>::new(inputs, targets);
     // The inputs as they are trained on: rounded to the precision.
@@ -105,8 +105,8 @@ fn train_one<T: Real, E: From<TrainError>>(
     samples: &Samples<T>,
     inputs: &Matrix,
     start: &Result<TrainState, u64>,
-    on: &(dyn Fn(Event) -> Result<(), E> + Sync),
-) -> Result<Run, E> {
+    on: &(dyn Fn(TrainEvent) -> Result<(), E> + Sync),
+) -> Result<TrainRun, E> {
     let seed = match start {
         Ok(state) => state.seed,
         Err(seed) => *seed,
@@ -122,10 +122,10 @@ fn train_one<T: Real, E: From<TrainError>>(
     state.diverged = start.as_ref().ok().and_then(|state| state.diverged);
     let mut network =
         trainer.network().ok_or_else(|| TrainError::State("a parameter is not finite".into()))?;
-    let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<Record>| -> Result<(), E> {
+    let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<TrainRecord>| -> Result<(), E> {
         let dimension = track.dimension.then_some(&track.deadline);
         if let Some(each) = observe(trainer, network, inputs, &conserved, dimension)? {
-            on(Event::Record(&each))?;
+            on(TrainEvent::Record(&each))?;
             records.push(each);
         }
         Ok(())
@@ -148,7 +148,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         };
         let Some(alive) = alive else {
             state.diverged = Some(epoch);
-            on(Event::Diverged { seed, epoch })?;
+            on(TrainEvent::Diverged { seed, epoch })?;
             break;
         };
         network = alive;
@@ -157,7 +157,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         }
         if due(track.checkpoint) {
             state = TrainState { records: records.clone(), ..trainer.state() };
-            on(Event::Checkpoint(&state))?;
+            on(TrainEvent::Checkpoint(&state))?;
         }
     }
     if state.diverged.is_none()
@@ -169,9 +169,9 @@ fn train_one<T: Real, E: From<TrainError>>(
     state.records = records;
     let finished = state.diverged.is_none() && trainer.epoch() == options.epochs;
     if !finished {
-        on(Event::Checkpoint(&state))?;
+        on(TrainEvent::Checkpoint(&state))?;
     }
-    Ok(Run { state, network, finished })
+    Ok(TrainRun { state, network, finished })
 }
 
 /// What there is to record, with the functional dimension if it is wanted; nothing if its deadline comes first.
@@ -181,9 +181,9 @@ fn observe<T: Real>(
     inputs: &Matrix,
     start: &Conserved,
     dimension: Option<&Deadline>,
-) -> Result<Option<Record>, TrainError> {
+) -> Result<Option<TrainRecord>, TrainError> {
     let (loss, score) = trainer.evaluate();
-    let mut record = Record {
+    let mut record = TrainRecord {
         seed: trainer.seed(),
         epoch: trainer.epoch(),
         loss,

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use fiberscope::extract::{ExtractError, Extraction, Options, Progress, Verdict, extract};
+use fiberscope::extract::{
+    ExtractError, ExtractOptions, ExtractOutcome, ExtractProgress, Extraction, extract,
+};
 use fiberscope::limit::Deadline;
 use fiberscope_core::Network;
 use fiberscope_io::queries::{Log, Run};
@@ -61,7 +63,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         summary.output = Some(out.display().to_string());
     }
     // Only now: where the network could not be written, its queries are not lost.
-    let kept = log.keep_if(summary.found.verdict != Verdict::Verified);
+    let kept = log.keep_if(summary.found.outcome != ExtractOutcome::Verified);
     summary.log = kept.map(|path| path.display().to_string());
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
@@ -71,7 +73,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
 }
 
 /// What the verdict is as an exit code: widths that are refuted, and a failure within the limits, are a "no".
-fn answer(found: &Extraction, options: &Options) -> Answer {
+fn answer(found: &Extraction, options: &ExtractOptions) -> Answer {
     let hidden = |network: &Network| -> Vec<usize> {
         network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect()
     };
@@ -79,12 +81,12 @@ fn answer(found: &Extraction, options: &Options) -> Answer {
         (Some(given), Some(network)) => *given != hidden(network),
         _ => false,
     };
-    match &found.verdict {
-        Verdict::Verified => Answer::Yes,
-        Verdict::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
-        Verdict::Partial { .. } => Answer::Undecided,
-        Verdict::Failed { .. } if found.stopped => Answer::Undecided,
-        Verdict::Failed { .. } => Answer::No,
+    match &found.outcome {
+        ExtractOutcome::Verified => Answer::Yes,
+        ExtractOutcome::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
+        ExtractOutcome::Partial { .. } => Answer::Undecided,
+        ExtractOutcome::Failed { .. } if found.stopped => Answer::Undecided,
+        ExtractOutcome::Failed { .. } => Answer::No,
     }
 }
 
@@ -124,8 +126,13 @@ fn check_sizes(name: &str, truth: &Network, (inputs, outputs): (usize, usize)) -
     Ok(())
 }
 
-fn options(args: &ExtractArgs, global: &Global, deadline: &Deadline, sizes: (usize, usize)) -> Options {
-    Options {
+fn options(
+    args: &ExtractArgs,
+    global: &Global,
+    deadline: &Deadline,
+    sizes: (usize, usize),
+) -> ExtractOptions {
+    ExtractOptions {
         widths: args.widths.as_deref().map(|widths| hidden(widths, sizes)),
         domain: args.domain,
         max_queries: args.max_queries,
@@ -144,9 +151,9 @@ fn hidden(widths: &[usize], (inputs, outputs): (usize, usize)) -> Vec<usize> {
 }
 
 /// A callback that keeps one line of a terminal up to date.
-fn progress(output: &Output) -> impl FnMut(Progress) {
+fn progress(output: &Output) -> impl FnMut(ExtractProgress) {
     let mut last: Option<Instant> = None;
-    move |now: Progress| {
+    move |now: ExtractProgress| {
         if last.is_some_and(|last| last.elapsed() < SHOWN) {
             return;
         }
@@ -192,8 +199,8 @@ impl LogFile {
         LogFile { path, named: false }
     }
 
-    fn open(&self, options: &Options, (inputs, outputs): (usize, usize)) -> anyhow::Result<Log> {
-        let Options { seed, domain, widths, noise, .. } = options.clone();
+    fn open(&self, options: &ExtractOptions, (inputs, outputs): (usize, usize)) -> anyhow::Result<Log> {
+        let ExtractOptions { seed, domain, widths, noise, .. } = options.clone();
         Ok(Log::open(&self.path, &Run { inputs, outputs, seed, domain, widths, noise })?)
     }
 

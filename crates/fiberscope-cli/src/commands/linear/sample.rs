@@ -1,7 +1,7 @@
 //! `fiberscope linear sample`
 
 use anyhow::{Context, bail};
-use fiberscope::linear::{Fiber, LinearNetwork, StratumDag};
+use fiberscope::linear::{LinearNetwork, ProductFiber, StratumDag};
 use fiberscope_report::linear::motion::{SampleOver, product_difference, sample, sample_text};
 use fiberscope_report::linear::stratum_json;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let fiber = Fiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
+    let fiber = ProductFiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
     let dag = StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global))?;
     let at = match args.stratum {
         Some(at) if at < dag.len() => at,

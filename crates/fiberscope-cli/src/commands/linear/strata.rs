@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use fiberscope::linear::{Fiber, LinearError, StratumDag, count_strata};
+use fiberscope::linear::{LinearError, ProductFiber, StratumDag, count_strata};
 use fiberscope_io::write_atomically;
 use fiberscope_report::linear::{SpaceFiber, draw_fiber, export, strata, write_json};
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let fiber = Fiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
+    let fiber = ProductFiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
     if let Some(path) = &args.space {
         draw_space(&fiber, path)?;
     }
@@ -52,7 +52,7 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     Ok(Answer::Yes)
 }
 
-fn draw_space(fiber: &Fiber, path: &Path) -> anyhow::Result<()> {
+fn draw_space(fiber: &ProductFiber, path: &Path) -> anyhow::Result<()> {
     let Some(drawn) = SpaceFiber::of(fiber) else {
         bail!("--space draws widths 1,1,1,1 of rank 0 or 1, and widths 2,1,1 or 1,1,2 of rank 0")
     };

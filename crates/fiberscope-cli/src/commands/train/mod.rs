@@ -6,7 +6,7 @@ mod files;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
-use fiberscope::train::{Event, Run, TrackOptions, TrainState, train};
+use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainState, train};
 use fiberscope_io::Precision;
 use fiberscope_report::training::{text, value, write_results};
 
@@ -39,9 +39,9 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let total = options.epochs * starts.len() as u64;
     let done = AtomicU64::new(0);
     let shown: &Output = output;
-    let on = |event: Event| -> anyhow::Result<()> {
+    let on = |event: TrainEvent| -> anyhow::Result<()> {
         match event {
-            Event::Record(record) => {
+            TrainEvent::Record(record) => {
                 let step = if record.epoch == 0 { 0 } else { track.every };
                 let epochs = done.fetch_add(step, Ordering::Relaxed) + step;
                 let part = 100 * epochs.min(total) / total.max(1);
@@ -52,8 +52,8 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
                 ));
                 Ok(())
             }
-            Event::Checkpoint(state) => folder.store(state, precision),
-            Event::Diverged { seed, epoch } => {
+            TrainEvent::Checkpoint(state) => folder.store(state, precision),
+            TrainEvent::Diverged { seed, epoch } => {
                 shown.end_progress();
                 shown.note(&format!("seed {seed}: the loss is not finite in epoch {epoch}; this seed stops, its last finite state is kept"));
                 Ok(())
@@ -68,7 +68,7 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     output.end_progress();
     // What was trained is written before an error of one seed is reported.
     let (runs, errors): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
-    let runs: Vec<Run> = runs.into_iter().flatten().collect();
+    let runs: Vec<TrainRun> = runs.into_iter().flatten().collect();
     let written = if runs.is_empty() {
         Vec::new()
     } else {

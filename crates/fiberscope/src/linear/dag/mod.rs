@@ -8,7 +8,7 @@
 
 mod build;
 
-use super::{Bar, Fiber, LinearError, MoveKind, RankList, Stratum, StratumLimits, StratumTable};
+use super::{Bar, LinearError, MoveKind, ProductFiber, RankList, Stratum, StratumLimits, StratumTable};
 use crate::limit::Deadline;
 use build::Chunk;
 
@@ -56,12 +56,12 @@ impl Edge {
 
 impl StratumDag {
     /// The dag of a fiber; fails with the number of strata if there are more than `limit`.
-    pub fn build(fiber: &Fiber, limit: usize) -> Result<Self, LinearError> {
+    pub fn build(fiber: &ProductFiber, limit: usize) -> Result<Self, LinearError> {
         Self::build_within(fiber, &StratumLimits { strata: limit, deadline: Deadline::NEVER })
     }
 
     /// The dag of a fiber, within limits.
-    pub fn build_within(fiber: &Fiber, limits: &StratumLimits) -> Result<Self, LinearError> {
+    pub fn build_within(fiber: &ProductFiber, limits: &StratumLimits) -> Result<Self, LinearError> {
         let table = StratumTable::enumerate(fiber, limits)?;
         let chunks = build::chunks(&table, limits)?;
         Self::assemble(table, chunks)
@@ -98,7 +98,7 @@ impl StratumDag {
     }
 
     /// The fiber.
-    pub fn fiber(&self) -> &Fiber {
+    pub fn fiber(&self) -> &ProductFiber {
         self.table.fiber()
     }
 
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn dag(widths: &[usize], rank: usize) -> StratumDag {
-        StratumDag::build(&Fiber::new(widths.to_vec(), rank).unwrap(), 1 << 20).unwrap()
+        StratumDag::build(&ProductFiber::new(widths.to_vec(), rank).unwrap(), 1 << 20).unwrap()
     }
 
     /// The slow and obvious oracle: compare all pairs, keep those with nothing between.
