@@ -199,7 +199,7 @@ fn attempt(network: &Network) -> Trial {
     let options = ExtractOptions::default();
     let mut oracle = NetworkOracle::new(network.clone());
     let start = cpu_time();
-    let found = extract(&mut oracle, &options, &mut |_| {}).map_err(|error| error.to_string());
+    let found = extract(&mut oracle, &options).map_err(|error| error.to_string());
     let seconds = cpu_time() - start;
     let recovered = found.as_ref().ok().and_then(|found| found.network.as_ref());
     let error = recovered.and_then(|recovered| extract::compare(network, recovered));

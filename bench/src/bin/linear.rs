@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiberscope::linear::{
-    Bar, Barcode, FlowBases, ProductFiber, StratumDag, Tolerance, count_strata, sample_stratum,
+    Bar, Barcode, FlowBases, ProductFiber, StratumDag, StratumOptions, Tolerance, count_strata,
+    sample_stratum,
 };
 
 const LIMIT: usize = 50_000_000;
@@ -57,8 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn strata(fiber: &ProductFiber) -> Result<(), Box<dyn Error>> {
-    let dag = StratumDag::build(fiber, LIMIT)?;
-    let seconds = best(|| StratumDag::build(fiber, LIMIT))?;
+    let dag = StratumDag::build(fiber, &StratumOptions::new().strata(LIMIT))?;
+    let seconds = best(|| StratumDag::build(fiber, &StratumOptions::new().strata(LIMIT)))?;
     let items = (dag.len() + dag.edge_count()) as f64;
     println!(
         "| {} | {} | {} | {} | {seconds:.4} | {:.0} | {:.0} |",

@@ -27,11 +27,11 @@ fn random(widths: &[usize], seed: u64) -> Network {
 }
 
 fn run(network: &Network, options: &ExtractOptions) -> Extraction {
-    extract(&mut NetworkOracle::new(network.clone()), options, &mut |_| ()).expect("an oracle without fault")
+    extract(&mut NetworkOracle::new(network.clone()), options).expect("an oracle without fault")
 }
 
-fn seeded(seed: u64) -> ExtractOptions {
-    ExtractOptions { seed, ..ExtractOptions::default() }
+fn seeded(seed: u64) -> ExtractOptions<'static> {
+    ExtractOptions::new().seed(seed)
 }
 
 /// The largest difference on a grid of random points of the domain.
@@ -92,7 +92,7 @@ fn more_neurons_than_inputs_are_found() {
 #[test]
 fn the_domain_may_lie_anywhere() {
     let network = random(&[6, 5, 1], 3);
-    let options = ExtractOptions { domain: (0.0, 1.0), ..ExtractOptions::default() };
+    let options = ExtractOptions::new().domain(0.0, 1.0);
     let found = run(&network, &options);
     assert_eq!(found.outcome, ExtractOutcome::Verified);
     assert!(compare(&network, &found.network.unwrap()).unwrap().max_error < 1e-10);
@@ -190,7 +190,7 @@ fn rounded_answers_are_matched_or_refused() {
             let network = random(&[6, 5, 1], seed);
             let precision = Precision { single: false, decimals: Some(decimals) };
             let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
-            let found = extract(&mut oracle, &seeded(seed), &mut |_| ()).unwrap();
+            let found = extract(&mut oracle, &seeded(seed)).unwrap();
             if let (ExtractOutcome::Verified, Some(recovered)) = (&found.outcome, &found.network) {
                 let allowed = 100.0 * 10f64.powi(-(decimals as i32));
                 assert!(distance(&network, recovered) < allowed, "{decimals} decimals, seed {seed}");
@@ -205,7 +205,7 @@ fn rounded_answers_give_deeper_networks_away() {
     let network = random(&[10, 8, 6, 1], 3);
     let precision = Precision { decimals: Some(8), ..Precision::default() };
     let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
-    let found = extract(&mut oracle, &seeded(0), &mut |_| ()).expect("an oracle without fault");
+    let found = extract(&mut oracle, &seeded(0)).expect("an oracle without fault");
     assert_eq!(found.outcome, ExtractOutcome::Verified);
     let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
     assert!(error < 1e-6, "{error:e}");
@@ -222,7 +222,7 @@ fn equal_seeds_ask_equal_questions() {
 #[test]
 fn limits_are_kept() {
     let network = random(&[6, 5, 4, 1], 2);
-    let found = run(&network, &ExtractOptions { max_queries: Some(300), ..seeded(5) });
+    let found = run(&network, &seeded(5).max_queries(300));
     assert!(found.queries <= 300);
     assert!(!matches!(found.outcome, ExtractOutcome::Verified));
 }
@@ -231,10 +231,10 @@ fn limits_are_kept() {
 fn widths_that_contradict_are_not_verified() {
     let network = random(&[6, 5, 1], 2);
     for widths in [vec![3], vec![9], vec![5, 4]] {
-        let found = run(&network, &ExtractOptions { widths: Some(widths.clone()), ..seeded(5) });
+        let found = run(&network, &seeded(5).widths(widths.clone()));
         assert!(!matches!(found.outcome, ExtractOutcome::Verified), "{widths:?}");
     }
-    let found = run(&network, &ExtractOptions { widths: Some(vec![5]), ..seeded(5) });
+    let found = run(&network, &seeded(5).widths(vec![5]));
     assert_eq!(found.outcome, ExtractOutcome::Verified);
 }
 
@@ -257,7 +257,7 @@ impl<F: FnMut(&[f64]) -> Vec<f64>> Oracle for Function<F> {
 }
 
 fn error(oracle: impl FnMut(&[f64]) -> Vec<f64>) -> ExtractError {
-    extract(&mut Function(oracle), &ExtractOptions::default(), &mut |_| ()).expect_err("a faulty oracle")
+    extract(&mut Function(oracle), &ExtractOptions::default()).expect_err("a faulty oracle")
 }
 
 #[test]
@@ -289,8 +289,8 @@ fn noise_that_was_not_measured_is_noticed() {
         };
         vec![y[0] + noise]
     };
-    let found = extract(&mut Function(answer), &ExtractOptions::default(), &mut |_| ())
-        .expect("piecewise linear up to noise");
+    let found =
+        extract(&mut Function(answer), &ExtractOptions::default()).expect("piecewise linear up to noise");
     assert_eq!(found.outcome, ExtractOutcome::Verified);
     assert!(distance(&network, &found.network.unwrap()) < 1e-8);
 }
@@ -299,9 +299,9 @@ fn noise_that_was_not_measured_is_noticed() {
 fn senseless_options_are_refused() {
     let mut oracle = NetworkOracle::new(random(&[2, 2, 1], 0));
     for domain in [(1.0, 1.0), (2.0, -2.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-        let options = ExtractOptions { domain, ..ExtractOptions::default() };
-        assert!(matches!(extract(&mut oracle, &options, &mut |_| ()), Err(ExtractError::Domain { .. })));
+        let options = ExtractOptions::new().domain(domain.0, domain.1);
+        assert!(matches!(extract(&mut oracle, &options), Err(ExtractError::Domain { .. })));
     }
-    let options = ExtractOptions { widths: Some(vec![3, 0]), ..ExtractOptions::default() };
-    assert!(matches!(extract(&mut oracle, &options, &mut |_| ()), Err(ExtractError::Widths(_))));
+    let options = ExtractOptions::new().widths(vec![3, 0]);
+    assert!(matches!(extract(&mut oracle, &options), Err(ExtractError::Widths(_))));
 }

@@ -13,11 +13,11 @@ use fiberscope_io::zoo;
 #[test]
 fn no_wrong_network_is_called_verified() {
     // Most networks that do not come back within this do not come back at all.
-    let options = ExtractOptions { max_queries: Some(15_000), ..ExtractOptions::default() };
+    let options = ExtractOptions::new().max_queries(15_000);
     let mut verified = 0;
     for entry in zoo::entries() {
         let truth = zoo::network(&entry.name).unwrap().network;
-        let found = extract(&mut NetworkOracle::new(truth.clone()), &options, &mut |_| {});
+        let found = extract(&mut NetworkOracle::new(truth.clone()), &options);
         let Ok(found) = found else { continue };
         if found.outcome != ExtractOutcome::Verified {
             continue;

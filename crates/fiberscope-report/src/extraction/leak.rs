@@ -153,7 +153,7 @@ fn row(name: &str, precision: Precision, network: &Network, options: &ExtractOpt
         max_difference: None,
         max_relative_error: None,
     };
-    match extract(&mut oracle, options, &mut |_| {}) {
+    match extract(&mut oracle, options) {
         Err(error) => row.outcome = ExtractOutcome::Failed { reason: error.to_string() },
         Ok(found) => {
             row.queries = found.queries;

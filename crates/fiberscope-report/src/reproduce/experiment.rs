@@ -1,7 +1,9 @@
 //! The experiments of "Empirical NTK tracks task complexity": what is run, and what the paper says.
 
 use fiberscope::limit::Deadline;
-use fiberscope::train::{Task, TrackOptions, TrainError, TrainEvent, TrainOptions, TrainRecord, train};
+use fiberscope::train::{
+    Decay, Task, TrackOptions, TrainError, TrainEvent, TrainOptions, TrainRecord, TrainStart, train,
+};
 
 /// A run counts if it fits the data so well.
 pub const SUCCESS: f64 = 0.9;
@@ -181,11 +183,9 @@ impl Experiment {
         let (inputs, targets) = group.task.samples();
         let widths = [inputs.cols(), 10, 10, 10, 10, 1];
         let options =
-            TrainOptions { weight_decay: group.weight_decay, ..TrainOptions::paper(&widths, self.epochs) };
-        let track =
-            TrackOptions { every: self.every, dimension: true, checkpoint: 0, deadline: deadline.clone() };
+            TrainOptions::paper(&widths, self.epochs).weight_decay(group.weight_decay, Decay::Coupled);
         let seeds = group.seeds.unwrap_or(self.seeds);
-        let starts: Vec<_> = (first_seed..first_seed + seeds).map(Err).collect();
+        let starts: Vec<_> = (first_seed..first_seed + seeds).map(TrainStart::Seed).collect();
         let on = |event: TrainEvent| {
             if let TrainEvent::Record(record) = event {
                 progress(&format!(
@@ -195,7 +195,9 @@ impl Experiment {
             }
             Ok::<(), TrainError>(())
         };
-        let runs = train::<f32, TrainError>(&options, &track, &inputs, &targets, &starts, &on)?;
+        let track =
+            TrackOptions::new().every(self.every).dimension(true).deadline(deadline.clone()).listener(&on);
+        let runs = train::<f32, TrainError>(&options, &track, &inputs, &targets, &starts)?;
         runs.into_iter().map(|run| Ok(run?.state.records)).collect()
     }
 

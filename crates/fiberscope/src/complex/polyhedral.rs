@@ -8,8 +8,9 @@ use super::count::CellCounts;
 use super::frame::Frame;
 use super::lattice::{Lattice, LatticeCell};
 use super::listing::list_cells;
+use super::options::ComplexOptions;
 use super::skeleton::Stop;
-use super::stream::{CellMethod, ComplexLimits};
+use super::stream::CellMethod;
 use super::subdivide::{Room, subdivide};
 use super::{ComplexError, CountProgress};
 
@@ -62,20 +63,33 @@ pub struct BentHyperplane {
 
 impl PolyhedralComplex {
     /// The complex of a network.
+    ///
+    /// ```
+    /// use fiberscope::complex::{Built, ComplexOptions, PolyhedralComplex};
+    /// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+    ///
+    /// // Two lines that cross: four regions around one vertex.
+    /// let rows = Matrix::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+    /// let hidden = Layer::new(rows, vec![0.0, -1.0], Activation::Relu);
+    /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+    /// let network = Network::new(vec![hidden, output]).unwrap();
+    /// let built = PolyhedralComplex::build(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
+    /// let Built::Complete(complex) = built else { panic!("there was no limit") };
+    /// assert_eq!((complex.regions().len(), complex.counts().all), (4, vec![1, 4, 4]));
+    /// ```
     pub fn build(
         network: &Network,
         domain: &Domain,
-        limits: &ComplexLimits,
-        progress: &(dyn Fn(CountProgress) + Sync),
+        options: &ComplexOptions,
     ) -> Result<Built, ComplexError> {
         let mut frame = Frame::new(network, domain)?;
         if frame.dimension() > 12 {
             return Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: 12 });
         }
-        let most = limits.regions.unwrap_or(u64::MAX);
+        let most = options.regions.unwrap_or(u64::MAX);
         let go_on = |regions: usize| {
-            progress(CountProgress { explored: 0.0, regions: regions as u64 });
-            regions as u64 <= most && !limits.deadline.is_past()
+            options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
+            regions as u64 <= most && !options.deadline.is_past()
         };
         let d = frame.dimension();
         loop {
@@ -95,7 +109,7 @@ impl PolyhedralComplex {
                         frame.widen_beyond(reach);
                         continue;
                     }
-                    let Some(cells) = list_cells(&frame, &skeleton, &limits.deadline) else {
+                    let Some(cells) = list_cells(&frame, &skeleton, &options.deadline) else {
                         let regions = (skeleton.len().saturating_sub(1 << d) / (d + 1)) as u64;
                         return Ok(Built::Stopped { regions });
                     };

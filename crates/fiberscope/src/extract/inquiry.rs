@@ -34,8 +34,7 @@ impl From<ExtractError> for Halt {
 /// All questions and answers so far, and what they cost.
 pub(super) struct Inquiry<'a> {
     oracle: &'a mut dyn Oracle,
-    pub options: &'a ExtractOptions,
-    progress: &'a mut dyn FnMut(ExtractProgress),
+    pub options: &'a ExtractOptions<'a>,
     /// Number of inputs.
     pub inputs: usize,
     /// Number of outputs.
@@ -59,11 +58,7 @@ pub(super) struct Inquiry<'a> {
 
 impl<'a> Inquiry<'a> {
     /// Nothing asked yet.
-    pub fn new(
-        oracle: &'a mut dyn Oracle,
-        options: &'a ExtractOptions,
-        progress: &'a mut dyn FnMut(ExtractProgress),
-    ) -> Result<Self, ExtractError> {
+    pub fn new(oracle: &'a mut dyn Oracle, options: &'a ExtractOptions<'a>) -> Result<Self, ExtractError> {
         let (lo, hi) = options.domain;
         if !(lo < hi && lo.is_finite() && hi.is_finite() && (hi - lo).is_finite()) {
             return Err(ExtractError::Domain { lo, hi });
@@ -77,7 +72,6 @@ impl<'a> Inquiry<'a> {
         Ok(Inquiry {
             oracle,
             options,
-            progress,
             inputs,
             outputs,
             radius: (hi - lo) / 2.0,
@@ -239,7 +233,7 @@ impl<'a> Inquiry<'a> {
         }
         let queries = self.count();
         let (layer, step, neurons, kinks) = (self.layer, self.step, self.neurons, self.kinks);
-        (self.progress)(ExtractProgress { layer, step, neurons, kinks, queries });
+        self.options.progress.report(ExtractProgress { layer, step, neurons, kinks, queries });
     }
 }
 

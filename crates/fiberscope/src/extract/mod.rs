@@ -20,7 +20,7 @@
 //! let secret = Network::new(vec![hidden, output]).unwrap();
 //!
 //! let mut oracle = NetworkOracle::new(secret.clone());
-//! let found = extract(&mut oracle, &ExtractOptions::default(), &mut |_| ()).unwrap();
+//! let found = extract(&mut oracle, &ExtractOptions::new()).unwrap();
 //! assert_eq!(found.outcome, ExtractOutcome::Verified);
 //! let comparison = fiberscope::extract::compare(&secret, &found.network.unwrap()).unwrap();
 //! assert!(comparison.max_error < 1e-12);
@@ -36,6 +36,7 @@ mod first;
 mod fit;
 mod inquiry;
 mod line;
+mod options;
 mod oracle;
 mod orient;
 mod polish;
@@ -52,41 +53,10 @@ use std::fmt;
 pub use compare::{Comparison, compare};
 use fiberscope_core::Network;
 use inquiry::{Halt, Inquiry, measure_noise};
+pub use options::ExtractOptions;
 pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
 
 use recover::Recovery;
-
-use crate::limit::Deadline;
-
-/// What the extraction is told beside the oracle.
-#[derive(Clone, Debug)]
-pub struct ExtractOptions {
-    /// The widths of the hidden layers, if they are known; it saves queries.
-    pub widths: Option<Vec<usize>>,
-    /// The interval of every input on which the function is wanted.
-    pub domain: (f64, f64),
-    /// No more queries than this.
-    pub max_queries: Option<u64>,
-    /// The noise of one answer; measured if absent.
-    pub noise: Option<f64>,
-    /// The seed of all random choices.
-    pub seed: u64,
-    /// When to stop.
-    pub deadline: Deadline,
-}
-
-impl Default for ExtractOptions {
-    fn default() -> Self {
-        ExtractOptions {
-            widths: None,
-            domain: (-3.0, 3.0),
-            max_queries: None,
-            noise: None,
-            seed: 0,
-            deadline: Deadline::NEVER,
-        }
-    }
-}
 
 /// What the extraction is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -303,19 +273,30 @@ fn short(x: &[f64]) -> String {
 
 /// Recovers a network from an oracle.
 ///
+/// ```
+/// use fiberscope::extract::{ExtractOptions, ExtractOutcome, NetworkOracle, extract};
+/// use fiberscope::{Activation, Layer, Matrix, Network};
+///
+/// let hidden = Layer::new(Matrix::from_rows(&[[2.0], [-1.0]]).unwrap(), vec![1.0, 0.5], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let secret = Network::new(vec![hidden, output]).unwrap();
+///
+/// // No more than 10 queries: too few to find anything.
+/// let options = ExtractOptions::new().max_queries(10);
+/// let found = extract(&mut NetworkOracle::new(secret), &options).unwrap();
+/// assert!(found.stopped && found.queries <= 10);
+/// assert!(matches!(found.outcome, ExtractOutcome::Failed { .. }));
+/// ```
+///
 /// # Errors
 ///
 /// If the oracle gives no usable answers, or the options make no sense. A network that could not be
 /// recovered is not an error: see [`ExtractOutcome`].
-pub fn extract(
-    oracle: &mut dyn Oracle,
-    options: &ExtractOptions,
-    progress: &mut dyn FnMut(ExtractProgress),
-) -> Result<Extraction, ExtractError> {
+pub fn extract(oracle: &mut dyn Oracle, options: &ExtractOptions) -> Result<Extraction, ExtractError> {
     if let Some(widths) = options.widths.as_ref().filter(|widths| widths.is_empty() || widths.contains(&0)) {
         return Err(ExtractError::Widths(widths.clone()));
     }
-    let mut inquiry = Inquiry::new(oracle, options, progress)?;
+    let mut inquiry = Inquiry::new(oracle, options)?;
     let mut recovery = Recovery::default();
     let ended = measure_noise(&mut inquiry).and_then(|()| recovery.run(&mut inquiry, options));
     match ended {

@@ -19,6 +19,14 @@ use super::{LinearError, ProductFiber};
 const MAX_STATES: usize = 1 << 23;
 
 /// The number of strata of a fiber; fails if the states do not fit into memory.
+///
+/// ```
+/// use fiberscope::linear::{ProductFiber, count_strata};
+///
+/// let fiber = ProductFiber::new(vec![6, 6, 6, 6], 0)?;
+/// assert_eq!(count_strata(&fiber)?, 714u32.into());
+/// # Ok::<(), fiberscope::linear::LinearError>(())
+/// ```
 pub fn count_strata(fiber: &ProductFiber) -> Result<UBig, LinearError> {
     let widths: Vec<usize> = fiber.widths().iter().map(|width| width - fiber.rank()).collect();
     let backward: Vec<usize> = widths.iter().rev().copied().collect();

@@ -13,16 +13,51 @@
 use super::{LinearError, ProductFiber, RankList, Stratum, count_strata};
 use crate::limit::{Deadline, LimitReached};
 
-/// When to stop listing strata.
+/// When to stop listing strata: by default at [`StratumOptions::MOST`] strata, however long they take.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use fiberscope::Deadline;
+/// use fiberscope::linear::StratumOptions;
+///
+/// let options = StratumOptions::new().strata(1000).deadline(Deadline::after(Some(Duration::from_secs(60))));
+/// assert_eq!(options.strata, 1000);
+/// ```
 #[derive(Clone, Debug)]
-pub struct StratumLimits {
+#[non_exhaustive]
+pub struct StratumOptions {
     /// The most strata.
     pub strata: usize,
     /// When the time is up.
     pub deadline: Deadline,
 }
 
-impl StratumLimits {
+impl Default for StratumOptions {
+    fn default() -> Self {
+        StratumOptions { strata: StratumOptions::MOST, deadline: Deadline::NEVER }
+    }
+}
+
+impl StratumOptions {
+    /// More strata are not listed unasked.
+    pub const MOST: usize = 1_000_000;
+
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The most strata.
+    pub fn strata(self, strata: usize) -> Self {
+        StratumOptions { strata, ..self }
+    }
+
+    /// When the time is up.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        StratumOptions { deadline, ..self }
+    }
+
     /// Fails if the time is up, with the number of strata listed so far.
     pub(super) fn check_time(&self, listed: usize) -> Result<(), LinearError> {
         match self.deadline.limit() {
@@ -45,8 +80,8 @@ pub struct StratumTable {
 
 impl StratumTable {
     /// Lists the strata of a fiber; fails with their number if there are more than allowed.
-    pub fn enumerate(fiber: &ProductFiber, limits: &StratumLimits) -> Result<Self, LinearError> {
-        let limit = limits.strata;
+    pub fn enumerate(fiber: &ProductFiber, options: &StratumOptions) -> Result<Self, LinearError> {
+        let limit = options.strata;
         let depth = fiber.depth();
         let stride = depth * (depth + 1) / 2;
         let mut odometer = Odometer::new(fiber);
@@ -59,7 +94,7 @@ impl StratumTable {
                 return Err(LinearError::TooManyStrata { count, limit });
             }
             if len.is_multiple_of(CLOCK) {
-                limits.check_time(len)?;
+                options.check_time(len)?;
             }
             ranks.extend_from_slice(&odometer.ranks);
             len += 1;
@@ -157,7 +192,7 @@ mod tests {
     use super::*;
 
     fn enumerate(fiber: &ProductFiber, strata: usize) -> Result<StratumTable, LinearError> {
-        StratumTable::enumerate(fiber, &StratumLimits { strata, deadline: Deadline::NEVER })
+        StratumTable::enumerate(fiber, &StratumOptions::new().strata(strata))
     }
 
     #[test]
@@ -200,9 +235,8 @@ mod tests {
     #[test]
     fn the_time_limit_names_what_was_listed() {
         let fiber = ProductFiber::new(vec![6, 6, 6, 6], 0).unwrap();
-        let limits =
-            StratumLimits { strata: 1000, deadline: Deadline::after(Some(std::time::Duration::ZERO)) };
-        let error = StratumTable::enumerate(&fiber, &limits).unwrap_err();
+        let late = StratumOptions::new().deadline(Deadline::after(Some(std::time::Duration::ZERO)));
+        let error = StratumTable::enumerate(&fiber, &late).unwrap_err();
         assert_eq!(error.to_string(), "the time limit was reached after listing 0 strata");
     }
 }

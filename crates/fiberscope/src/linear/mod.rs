@@ -23,10 +23,10 @@
 //! | what does training keep? | [`Conserved`] |
 //!
 //! ```
-//! use fiberscope::linear::{ProductFiber, StratumDag};
+//! use fiberscope::linear::{ProductFiber, StratumDag, StratumOptions};
 //!
 //! let fiber = ProductFiber::new(vec![4, 6, 5], 1)?;
-//! let dag = StratumDag::build(&fiber, 1000)?;
+//! let dag = StratumDag::build(&fiber, &StratumOptions::new())?;
 //! assert_eq!((dag.len(), dag.edge_count(), dag.fiber_dimension()), (17, 25, 35));
 //! # Ok::<(), fiberscope::linear::LinearError>(())
 //! ```
@@ -65,7 +65,7 @@ pub use canonical::{canonical_weights, point_over};
 pub use conserved::{Conserved, Inertia};
 pub use count::count_strata;
 pub use dag::{Edge, StratumDag};
-pub use enumerate::{StratumLimits, StratumTable};
+pub use enumerate::{StratumOptions, StratumTable};
 pub use error::LinearError;
 pub use exact::exact_rank_list;
 pub use fiber::ProductFiber;

@@ -24,7 +24,7 @@ pub use perceptron::Loss;
 pub use real::Real;
 pub use statistics::{Estimate, correlation};
 pub use task::{ColumnScaling, Task, energy};
-pub use track::{TrackOptions, TrainEvent, TrainRecord, TrainRun, train};
+pub use track::{TrackOptions, TrainEvent, TrainListener, TrainRecord, TrainRun, TrainStart, train};
 pub use trainer::{Initialization, Samples, TrainOptions, Trainer};
 
 /// Why there is nothing to train.

@@ -5,13 +5,14 @@ mod leak;
 mod open;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use fiberscope::extract::{
     ExtractError, ExtractOptions, ExtractOutcome, ExtractProgress, Extraction, extract,
 };
-use fiberscope::limit::Deadline;
+use fiberscope::limit::{Deadline, Progress};
 use fiberscope_core::Network;
 use fiberscope_io::queries::{Log, Run};
 use fiberscope_io::{Precision, check_writable, save};
@@ -45,7 +46,8 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     let options = options(args, global, &deadline, sizes);
     let log = LogFile::choose(args, out, output);
     let mut recorder = Recorder::new(opened.oracle, Some(log.open(&options, sizes)?), opened.batch);
-    let found = extract(&mut recorder, &options, &mut progress(output));
+    let show = progress(output);
+    let found = extract(&mut recorder, &options.clone().progress(Progress::to(&show)));
     output.end_progress();
     let (asked, replayed) = (recorder.asked(), recorder.replayed());
     // The log is closed, and a child process ended, before anything is said.
@@ -126,20 +128,19 @@ fn check_sizes(name: &str, truth: &Network, (inputs, outputs): (usize, usize)) -
     Ok(())
 }
 
-fn options(
+fn options<'a>(
     args: &ExtractArgs,
     global: &Global,
     deadline: &Deadline,
     sizes: (usize, usize),
-) -> ExtractOptions {
-    ExtractOptions {
-        widths: args.widths.as_deref().map(|widths| hidden(widths, sizes)),
-        domain: args.domain,
-        max_queries: args.max_queries,
-        noise: args.noise.0,
-        seed: global.seed,
-        deadline: deadline.clone(),
-    }
+) -> ExtractOptions<'a> {
+    ExtractOptions::new()
+        .widths(args.widths.as_deref().map(|widths| hidden(widths, sizes)))
+        .domain(args.domain.0, args.domain.1)
+        .max_queries(args.max_queries)
+        .noise(args.noise.0)
+        .seed(global.seed)
+        .deadline(deadline.clone())
 }
 
 /// The hidden widths of a list that may have inputs and outputs at its ends.
@@ -151,13 +152,16 @@ fn hidden(widths: &[usize], (inputs, outputs): (usize, usize)) -> Vec<usize> {
 }
 
 /// A callback that keeps one line of a terminal up to date.
-fn progress(output: &Output) -> impl FnMut(ExtractProgress) {
-    let mut last: Option<Instant> = None;
+fn progress(output: &Output) -> impl Fn(ExtractProgress) + Sync {
+    let last: Mutex<Option<Instant>> = Mutex::new(None);
     move |now: ExtractProgress| {
-        if last.is_some_and(|last| last.elapsed() < SHOWN) {
-            return;
+        {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| last.elapsed() < SHOWN) {
+                return;
+            }
+            *last = Some(Instant::now());
         }
-        last = Some(Instant::now());
         let place = extraction::place(now.layer, now.step)
             .map_or(String::new(), |layer| format!("layer {}, ", layer + 1));
         output.progress(&format!(

@@ -9,7 +9,7 @@ use fiberscope_report::linear::{SpaceFiber, draw_fiber, export, strata, write_js
 use serde_json::json;
 
 use super::args::StrataArgs;
-use super::stratum_limits;
+use super::stratum_options;
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -25,7 +25,7 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
         output.result(&format!("{count} strata\n"), &value)?;
         return Ok(Answer::Yes);
     }
-    let dag = match StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global)) {
+    let dag = match StratumDag::build(&fiber, &stratum_options(&args.fiber, global)) {
         Err(LinearError::Limit(reached)) => {
             let value = json!({
                 "widths": fiber.widths(), "rank": fiber.rank(), "verdict": "undecided",

@@ -6,7 +6,7 @@ mod files;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
-use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainState, train};
+use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainStart, train};
 use fiberscope_io::Precision;
 use fiberscope_report::training::{text, value, write_results};
 
@@ -23,17 +23,16 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let (inputs, targets) = settings.samples()?;
     let options = settings.options(&inputs, &targets)?;
     settings.oddities(&inputs, &targets).iter().for_each(|text| output.note(text));
-    let track = TrackOptions {
-        every: settings.every.unwrap_or(50),
-        dimension: !settings.no_dimension,
-        checkpoint: settings.checkpoint.unwrap_or(500),
-        deadline: global.deadline(),
-    };
+    let track = TrackOptions::new()
+        .every(settings.every.unwrap_or(50))
+        .dimension(!settings.no_dimension)
+        .checkpoint(settings.checkpoint.unwrap_or(500))
+        .deadline(global.deadline());
     let folder = files::Folder::open(&args.output, &settings, &options, args.resume)?;
     let seeds = global.seed..global.seed + settings.seeds.unwrap_or(1).max(1);
     let starts = seeds
-        .map(|seed| Ok(folder.state(seed)?.ok_or(seed)))
-        .collect::<anyhow::Result<Vec<Result<TrainState, u64>>>>()?;
+        .map(|seed| Ok(folder.state(seed)?.map_or(TrainStart::Seed(seed), TrainStart::State)))
+        .collect::<anyhow::Result<Vec<TrainStart>>>()?;
     let single = settings.precision.unwrap_or(PrecisionName::F32) == PrecisionName::F32;
     let precision = if single { Precision::F32 } else { Precision::F64 };
     let total = options.epochs * starts.len() as u64;
@@ -60,10 +59,11 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
             }
         }
     };
+    let told = track.clone().listener(&on);
     let runs = if single {
-        train::<f32, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?
+        train::<f32, anyhow::Error>(&options, &told, &inputs, &targets, &starts)?
     } else {
-        train::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?
+        train::<f64, anyhow::Error>(&options, &told, &inputs, &targets, &starts)?
     };
     output.end_progress();
     // What was trained is written before an error of one seed is reported.
