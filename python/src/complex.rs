@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use fiberscope::complex::ComplexLimits;
+use fiberscope::complex::ComplexOptions;
 use fiberscope_core::{Domain, Network};
 use fiberscope_report::Svg;
 use fiberscope_report::folds::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds as find_folds};
@@ -39,8 +39,8 @@ fn view(name: String, network: Arc<Network>, domain: Domain) -> ComplexView {
     ComplexView { name, network, domain, axes: None }
 }
 
-fn limits(watch: &Watch, regions: u64) -> ComplexLimits {
-    ComplexLimits { deadline: watch.deadline.clone(), regions: Some(regions) }
+fn limits(watch: &Watch, regions: u64) -> ComplexOptions<'static> {
+    ComplexOptions::new().regions(regions).deadline(watch.deadline.clone()).seed(watch.seed)
 }
 
 /// The regions of a network; their picture is that of one or two inputs.
@@ -111,7 +111,7 @@ pub fn folds(
     let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let (view, limits) = (view(name.clone(), network, domain), limits(watch, max_regions));
-        let question = FoldsQuestion { view, other: None, limits, seed: watch.seed };
+        let question = FoldsQuestion { view, other: None, limits };
         Ok(match find_folds(&question, &|text| watch.say(text), &|_| ())? {
             FoldsAnswer::Folds(found) => {
                 let picture = found.picture(&name);
@@ -138,7 +138,7 @@ pub fn match_folds(
         let [a, b] = networks;
         let domain = read_domain(place, a.input_width())?;
         let (view, limits) = (view(name, a, domain), limits(watch, max_regions));
-        let question = FoldsQuestion { view, other: Some(b), limits, seed: watch.seed };
+        let question = FoldsQuestion { view, other: Some(b), limits };
         match find_folds(&question, &|text| watch.say(text), &|_| ())? {
             FoldsAnswer::Matched(found) => Ok(Some(found.to_json().to_string())),
             _ => Ok(None),

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
-use fiberscope::dimension::{DimensionError, DimensionOptions, NeuronState, Patterns, functional_dimension};
-use fiberscope::limit::{Limit, LimitReached};
+use fiberscope::dimension::{
+    DimensionError, DimensionOptions, DimensionProgress, NeuronState, Patterns, functional_dimension,
+};
+use fiberscope::limit::{Limit, LimitReached, Progress};
 use fiberscope::train::{
-    Decay, Event, Initialization, Loss, Optimizer, Run, Task, TrackOptions, TrainOptions,
-    train as train_seeds,
+    Decay, Initialization, Loss, Optimizer, Task, TrackOptions, TrainEvent, TrainOptions, TrainRun,
+    TrainStart, train as train_seeds,
 };
 use fiberscope_report::dimension::{BatchQuestion, DimensionSummary, RegionQuestion, on_batch, on_regions};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
@@ -19,15 +21,13 @@ use crate::answer::{Dimension, Networks, Picture, Samples};
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, Watch, work};
 
-fn options(watch: &Watch, primes: Option<usize>, generic: bool, memory: usize) -> DimensionOptions {
-    DimensionOptions {
-        seed: watch.seed,
-        primes,
-        generic,
-        memory: memory.saturating_mul(1 << 20),
-        deadline: watch.deadline.clone(),
-        ..DimensionOptions::default()
-    }
+fn options(watch: &Watch, primes: Option<usize>, generic: bool, memory: usize) -> DimensionOptions<'static> {
+    DimensionOptions::new()
+        .seed(watch.seed)
+        .primes(primes)
+        .generic(generic)
+        .memory(memory.saturating_mul(1 << 20))
+        .deadline(watch.deadline.clone())
 }
 
 /// The functional dimension on a batch.
@@ -129,16 +129,17 @@ pub fn observe(
 ) -> PyResult<String> {
     let (network, points) = (Arc::clone(&net.network), matrix(&points));
     work(py, &terms, move |watch| {
-        let options = DimensionOptions { layer_bound: false, ..options(watch, None, false, 12_000) };
+        let tell = |_: DimensionProgress| watch.say("rank");
+        let options = options(watch, None, false, 12_000).layer_bound(false).progress(Progress::to(&tell));
         let (rank, regions, states) = if dimension {
-            let found = functional_dimension(&network, &points, &options, &|_| watch.say("rank"))?;
+            let found = functional_dimension(&network, &points, &options)?;
             (Some((found.rank.lower, found.rank.upper)), found.regions_sampled, found.states)
         } else {
             if points.cols() != network.input_width() {
                 let (expected, found) = (network.input_width(), points.cols());
                 return Err(DimensionError::Columns { expected, found }.into());
             }
-            let patterns = Patterns::of(&network, &points);
+            let patterns = Patterns::of(&network, &points, &options)?;
             (None, patterns.regions().len(), patterns.states())
         };
         let layers = states.iter().map(|layer| {
@@ -194,25 +195,23 @@ impl Settings {
             "sgd" => (Optimizer::Sgd { momentum: self.momentum }, Decay::Coupled),
             other => bail!("optimizer {other:?}: expected \"adam\", \"adamw\" or \"sgd\""),
         };
-        Ok(TrainOptions {
-            widths: self.widths.clone(),
-            loss: match self.loss.as_str() {
-                "mse" => Loss::Mse,
-                "cross-entropy" => Loss::CrossEntropy,
-                other => bail!("loss {other:?}: expected \"mse\" or \"cross-entropy\""),
-            },
-            optimizer,
-            rate: self.rate,
-            weight_decay: self.weight_decay,
-            decay,
-            batch: self.batch,
-            epochs: self.epochs,
-            init: match self.init.as_str() {
-                "he" => Initialization::He,
-                "torch" => Initialization::Torch,
-                other => bail!("init {other:?}: expected \"he\" or \"torch\""),
-            },
-        })
+        let loss = match self.loss.as_str() {
+            "mse" => Loss::Mse,
+            "cross-entropy" => Loss::CrossEntropy,
+            other => bail!("loss {other:?}: expected \"mse\" or \"cross-entropy\""),
+        };
+        let init = match self.init.as_str() {
+            "he" => Initialization::He,
+            "torch" => Initialization::Torch,
+            other => bail!("init {other:?}: expected \"he\" or \"torch\""),
+        };
+        Ok(TrainOptions::paper(&self.widths, self.epochs)
+            .loss(loss)
+            .optimizer(optimizer)
+            .rate(self.rate)
+            .weight_decay(self.weight_decay, decay)
+            .batch(self.batch)
+            .init(init))
     }
 }
 
@@ -228,16 +227,10 @@ pub fn train(
     let (inputs, targets) = (matrix(&inputs), matrix(&targets));
     let runs = work(py, &terms, move |watch| {
         let options = settings.options()?;
-        let track = TrackOptions {
-            every: settings.every,
-            dimension: settings.dimension,
-            checkpoint: 0,
-            deadline: watch.deadline.clone(),
-        };
         let last = watch.seed.checked_add(settings.seeds).context("seed: too large")?;
-        let starts: Vec<_> = (watch.seed..last).map(Err).collect();
-        let on = |event: Event| -> anyhow::Result<()> {
-            if let Event::Record(record) = event {
+        let starts: Vec<_> = (watch.seed..last).map(TrainStart::Seed).collect();
+        let on = |event: TrainEvent| -> anyhow::Result<()> {
+            if let TrainEvent::Record(record) = event {
                 let (seed, epoch) = (record.seed, record.epoch);
                 watch.say(&format!(
                     "seed {seed}, epoch {epoch}: loss {:.2e}, dimension {}",
@@ -246,12 +239,17 @@ pub fn train(
             }
             Ok(())
         };
+        let track = TrackOptions::new()
+            .every(settings.every)
+            .dimension(settings.dimension)
+            .deadline(watch.deadline.clone())
+            .listener(&on);
         let runs = match settings.precision.as_str() {
-            "f32" => train_seeds::<f32, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?,
-            "f64" => train_seeds::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?,
+            "f32" => train_seeds::<f32, anyhow::Error>(&options, &track, &inputs, &targets, &starts)?,
+            "f64" => train_seeds::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts)?,
             other => bail!("precision {other:?}: expected \"f32\" or \"f64\""),
         };
-        runs.into_iter().collect::<anyhow::Result<Vec<Run>>>()
+        runs.into_iter().collect::<anyhow::Result<Vec<TrainRun>>>()
     })?;
     let value = runs.iter().map(|run| {
         json!({
@@ -260,6 +258,6 @@ pub fn train(
         })
     });
     let json = json!(value.collect::<Vec<_>>()).to_string();
-    let net = |run: Run| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
+    let net = |run: TrainRun| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
     Ok(Networks { networks: runs.into_iter().map(net).collect::<PyResult<_>>()?, json })
 }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fiberscope::extract::{ExtractError, Options, Oracle, OracleError, extract as recover};
+use fiberscope::extract::{
+    ExtractError, ExtractOptions, ExtractProgress, Oracle, OracleError, extract as recover,
+};
+use fiberscope::limit::Progress;
 use fiberscope_core::Matrix;
 use fiberscope_io::queries::{Log, Run};
 use fiberscope_report::extraction::{ExtractionSummary, Recorder, compare, leak, place};
@@ -81,12 +84,20 @@ pub fn extract(
             Log::open(path, &Run { inputs, outputs, seed, domain, widths: widths.clone(), noise })
         });
         let mut recorder = Recorder::new(Box::new(oracle), opened.transpose()?, BATCH);
-        let options = Options { widths, domain, max_queries, noise, seed, deadline };
-        let found = recover(&mut recorder, &options, &mut |now| {
+        let show = |now: ExtractProgress| {
             let layer = place(now.layer, now.step).map_or(String::new(), |l| format!("layer {}, ", l + 1));
             let (step, neurons, queries) = (now.step, now.neurons, now.queries);
             watch.say(&format!("{layer}{step}: {neurons} neurons found, {queries} queries"));
-        })?;
+        };
+        let options = ExtractOptions::new()
+            .widths(widths)
+            .domain(domain.0, domain.1)
+            .max_queries(max_queries)
+            .noise(noise)
+            .seed(seed)
+            .deadline(deadline)
+            .progress(Progress::to(&show));
+        let found = recover(&mut recorder, &options)?;
         let mut summary =
             ExtractionSummary::new(found, "a Python function".into(), (inputs, outputs), domain);
         (summary.asked, summary.replayed) = (recorder.asked(), recorder.replayed());
@@ -125,7 +136,13 @@ pub fn leak_report(
             return Err(ExtractError::Domain { lo, hi }.into());
         }
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
-        let options = Options { widths, domain, max_queries, noise, seed, deadline };
+        let options = ExtractOptions::new()
+            .widths(widths)
+            .domain(lo, hi)
+            .max_queries(max_queries)
+            .noise(noise)
+            .seed(seed)
+            .deadline(deadline);
         let report = leak(&name, &network, &options, &|text| watch.say(text));
         Ok(Answer { json: report.to_json().to_string(), text: report.to_text() })
     })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use fiberscope::complex::construct_identifiable;
+use fiberscope::complex::{ConstructOptions, construct_identifiable};
 use fiberscope::fiber::conserve::{FlowOptions, follow};
 use fiberscope::fiber::{
     Construction, FiberPath, FiberSampler, Ground, SamplerError, construct_hiding, construct_nonlocal,
@@ -171,7 +171,7 @@ pub fn construct(
             "hiding" => with_twin(construct_hiding(&widths, watch.seed)?),
             "nonlocal" => with_twin(construct_nonlocal(&widths, watch.seed)?),
             _ => {
-                let built = construct_identifiable(&widths, watch.seed)?;
+                let built = construct_identifiable(&widths, &ConstructOptions::new().seed(watch.seed))?;
                 let certificate = construct_answer::value(&built, watch.seed).to_string();
                 let claim = construct_answer::identifiable_claim(&built);
                 (built.network, None, certificate, vec![claim])

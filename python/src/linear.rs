@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use fiberscope::linear::{
-    ActiveBlock, Bar, Fiber, FlowBases, LinearError, LinearNetwork, Stratum, StratumDag, StratumLimits,
-    Tolerance, compress_block, count_strata,
+    ActiveBlock, Bar, FlowBases, LinearError, LinearNetwork, ProductFiber, Stratum, StratumDag,
+    StratumOptions, Tolerance, compress_block, count_strata,
 };
 use fiberscope_report::linear::inspect::{InspectQuestion, inspect, value};
 use fiberscope_report::linear::motion::{
@@ -34,8 +34,8 @@ fn named(py: Python, networks: &[LinearNetwork], name: &str, value: &Value) -> P
 }
 
 fn dag(widths: Vec<usize>, rank: usize, strata: usize, watch: &Watch) -> anyhow::Result<StratumDag> {
-    let limits = StratumLimits { strata, deadline: watch.deadline.clone() };
-    match StratumDag::build_within(&Fiber::new(widths, rank)?, &limits) {
+    let limits = StratumOptions::new().strata(strata).deadline(watch.deadline.clone());
+    match StratumDag::build(&ProductFiber::new(widths, rank)?, &limits) {
         Err(error @ LinearError::TooManyStrata { .. }) => {
             bail!("{error}; raise max_strata, or use count_only=True")
         }
@@ -55,7 +55,7 @@ pub fn linear_strata(
 ) -> PyResult<String> {
     work(py, &terms, move |watch| {
         if count_only {
-            let fiber = Fiber::new(widths, rank)?;
+            let fiber = ProductFiber::new(widths, rank)?;
             let count = count_strata(&fiber)?.to_string();
             return Ok(json!({"widths": fiber.widths(), "rank": rank, "count": count}).to_string());
         }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, decimal};
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
-use fiberscope::extract::{self, Extraction, NetworkOracle, Options, Verdict, extract};
+use fiberscope::extract::{self, ExtractOptions, ExtractOutcome, Extraction, NetworkOracle, extract};
 use fiberscope::limit::Deadline;
 use fiberscope_bench::adversary::largest_difference;
 use fiberscope_io::{ReadOptions, load};
@@ -151,7 +151,7 @@ enum Compared {
 
 impl Trial {
     fn verified(&self) -> bool {
-        self.found.as_ref().is_ok_and(|found| found.verdict == Verdict::Verified)
+        self.found.as_ref().is_ok_and(|found| found.outcome == ExtractOutcome::Verified)
     }
 
     /// Whether the outputs are the same on all of the domain, as far as is known.
@@ -171,10 +171,10 @@ impl Trial {
     }
 
     fn reason(&self) -> String {
-        match self.found.as_ref().map(|found| &found.verdict) {
+        match self.found.as_ref().map(|found| &found.outcome) {
             Err(error) => error.clone(),
-            Ok(Verdict::Verified) if self.equal() => "verified".into(),
-            Ok(Verdict::Verified) => {
+            Ok(ExtractOutcome::Verified) if self.equal() => "verified".into(),
+            Ok(ExtractOutcome::Verified) => {
                 let widths =
                     self.found.as_ref().ok().and_then(|found| found.network.as_ref()).map(Network::widths);
                 let difference = match self.compared {
@@ -188,18 +188,18 @@ impl Trial {
                     (self.share * POINTS as f64).round()
                 )
             }
-            Ok(Verdict::Partial { reason, .. }) => format!("partial: {reason}"),
-            Ok(Verdict::Failed { reason }) => format!("failed: {reason}"),
+            Ok(ExtractOutcome::Partial { reason, .. }) => format!("partial: {reason}"),
+            Ok(ExtractOutcome::Failed { reason }) => format!("failed: {reason}"),
         }
     }
 }
 
 /// Extracts a network on one thread and compares the result with it.
 fn attempt(network: &Network) -> Trial {
-    let options = Options::default();
+    let options = ExtractOptions::default();
     let mut oracle = NetworkOracle::new(network.clone());
     let start = cpu_time();
-    let found = extract(&mut oracle, &options, &mut |_| {}).map_err(|error| error.to_string());
+    let found = extract(&mut oracle, &options).map_err(|error| error.to_string());
     let seconds = cpu_time() - start;
     let recovered = found.as_ref().ok().and_then(|found| found.network.as_ref());
     let error = recovered.and_then(|recovered| extract::compare(network, recovered));
@@ -305,8 +305,9 @@ fn success(rates: &[&(&[usize], u32)]) {
         let networks: Vec<Network> = (0..NETWORKS).map(|seed| random(widths, seed)).collect();
         let trials = on_all_cores(&networks);
         let count = |wanted: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| wanted(trial)).count();
-        let partial =
-            |trial: &Trial| matches!(&trial.found, Ok(Extraction { verdict: Verdict::Partial { .. }, .. }));
+        let partial = |trial: &Trial| {
+            matches!(&trial.found, Ok(Extraction { outcome: ExtractOutcome::Partial { .. }, .. }))
+        };
         let equal = |trial: &Trial| trial.verified() && trial.equal();
         let verified = count(&Trial::verified);
         let proved = |trial: &&Trial| trial.verified() && matches!(trial.compared, Some(Compared::Proved(_)));

@@ -15,9 +15,8 @@ use std::time::Instant;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use fiberscope::dimension::{DimensionOptions, functional_dimension};
-use fiberscope::limit::Deadline;
 use fiberscope::train::{
-    Event, Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, Trainer, train,
+    Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, TrainStart, Trainer, train,
 };
 use fiberscope_bench::Peer;
 use fiberscope_core::{Matrix, Network};
@@ -70,7 +69,7 @@ fn ranks(chosen: &[String]) -> Result<()> {
 }
 
 fn problem(points: usize, widths: &[usize]) -> Result<(Network, Matrix)> {
-    let options = TrainOptions { init: Initialization::He, ..TrainOptions::paper(widths, 0) };
+    let options = TrainOptions::paper(widths, 0).init(Initialization::He);
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let inputs = Matrix::from_fn(points, widths[0], |_, _| rng.random_range(-1.0..1.0));
     let samples = Samples::<f64>::new(&inputs, &inputs);
@@ -87,7 +86,7 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
     let versions: Vec<_> = peers.iter().flatten().map(|peer| peer.version.as_str()).collect();
     eprintln!("{name}: {}", versions.join(", "));
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-    let options = DimensionOptions { layer_bound: false, ..DimensionOptions::default() };
+    let options = DimensionOptions::new().layer_bound(false);
     let (mut ours, mut theirs) = (Vec::new(), vec![Vec::new(); PEERS.len()]);
     let (mut rank, mut upper, mut ranks) = (0, 0, vec![0; PEERS.len()]);
     // The first turn warms up.
@@ -96,9 +95,9 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
         let repeats = if points * widths.iter().sum::<usize>() < 10_000 { 200 } else { 1 };
         let (seconds, found) = pool.install(|| {
             let start = cpu_seconds();
-            let mut found = functional_dimension(&network, &inputs, &options, &|_| ());
+            let mut found = functional_dimension(&network, &inputs, &options);
             for _ in 1..repeats {
-                found = functional_dimension(&network, &inputs, &options, &|_| ());
+                found = functional_dimension(&network, &inputs, &options);
             }
             ((cpu_seconds() - start) / f64::from(repeats), found)
         });
@@ -172,12 +171,12 @@ fn training() -> Result<()> {
     write_npy(&folder.path().join("inputs.npy"), &x)?;
     write_npy(&folder.path().join("targets.npy"), &y)?;
     let options = TrainOptions::paper(&[1, 10, 10, 10, 10, 1], 2000);
-    let track = TrackOptions { every: 50, dimension: true, checkpoint: 0, deadline: Deadline::NEVER };
+    let track = TrackOptions::new().every(50).dimension(true);
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-    let seeds: Vec<_> = (0..15).map(Err).collect();
+    let seeds: Vec<_> = (0..15).map(TrainStart::Seed).collect();
     let ours = pool.install(|| -> std::result::Result<f64, TrainError> {
         let start = cpu_seconds();
-        train::<f32, TrainError>(&options, &track, &x, &y, &seeds, &|_: Event| Ok(()))?;
+        train::<f32, TrainError>(&options, &track, &x, &y, &seeds)?;
         Ok(cpu_seconds() - start)
     })?;
     println!(
@@ -200,9 +199,9 @@ fn training() -> Result<()> {
 fn large() -> Result<()> {
     let points = env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(5000);
     let (network, inputs) = problem(points, &[784, 128, 128, 10])?;
-    let options = DimensionOptions { layer_bound: false, memory: 12 << 30, ..DimensionOptions::default() };
+    let options = DimensionOptions::new().layer_bound(false).memory(12 << 30);
     let start = Instant::now();
-    let found = functional_dimension(&network, &inputs, &options, &|_| ())?;
+    let found = functional_dimension(&network, &inputs, &options)?;
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).map_or("unknown", str::trim);
     println!(

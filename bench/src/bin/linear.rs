@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiberscope::linear::{
-    Bar, Barcode, Fiber, FlowBases, StratumDag, Tolerance, count_strata, sample_stratum,
+    Bar, Barcode, FlowBases, ProductFiber, StratumDag, StratumOptions, Tolerance, count_strata,
+    sample_stratum,
 };
 
 const LIMIT: usize = 50_000_000;
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         equal(4, 6),
         equal(1, 20),
     ] {
-        strata(&Fiber::new(widths, 0)?)?;
+        strata(&ProductFiber::new(widths, 0)?)?;
     }
     println!("\n## Counting only\n");
     println!("| widths | rank | strata | seconds |");
@@ -42,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (widths, rank) in
         [(equal(30, 4), 0), (equal(100, 4), 0), (equal(100, 4), 40), (equal(50, 5), 0), (equal(1000, 3), 0)]
     {
-        let fiber = Fiber::new(widths, rank)?;
+        let fiber = ProductFiber::new(widths, rank)?;
         let count = count_strata(&fiber)?;
         let seconds = best(|| count_strata(&fiber))?;
         println!("| {} | {rank} | {count} | {seconds:.3} |", name(&fiber));
@@ -56,9 +57,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn strata(fiber: &Fiber) -> Result<(), Box<dyn Error>> {
-    let dag = StratumDag::build(fiber, LIMIT)?;
-    let seconds = best(|| StratumDag::build(fiber, LIMIT))?;
+fn strata(fiber: &ProductFiber) -> Result<(), Box<dyn Error>> {
+    let dag = StratumDag::build(fiber, &StratumOptions::new().strata(LIMIT))?;
+    let seconds = best(|| StratumDag::build(fiber, &StratumOptions::new().strata(LIMIT)))?;
     let items = (dag.len() + dag.edge_count()) as f64;
     println!(
         "| {} | {} | {} | {} | {seconds:.4} | {:.0} | {:.0} |",
@@ -88,7 +89,7 @@ fn inspect(width: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn name(fiber: &Fiber) -> String {
+fn name(fiber: &ProductFiber) -> String {
     let widths: Vec<String> = fiber.widths().iter().map(ToString::to_string).collect();
     widths.join(",")
 }

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use fiberscope::complex::{Built, CellCounts, ComplexLimits, CountOutcome, PolyhedralComplex, count_cells};
+use fiberscope::complex::{Built, CellCounts, ComplexOptions, CountOutcome, PolyhedralComplex, count_cells};
 use fiberscope_bench::Peer;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 use fiberscope_report::draw::graph::{Curve, Graph};
@@ -174,8 +174,7 @@ fn stored_row(one: &ThreadPool, name: &str) -> Result<String> {
     let cube = cube(&network)?;
     let memory = || Ok::<_, Box<dyn Error>>([status_line("VmRSS:")?, status_line("VmHWM:")?]);
     let ([start, _], before) = (memory()?, one.install(thread_seconds)?);
-    let built =
-        one.install(|| PolyhedralComplex::build(&network, &cube, &ComplexLimits::default(), &|_| ()))?;
+    let built = one.install(|| PolyhedralComplex::build(&network, &cube, &ComplexOptions::new()))?;
     let time = one.install(thread_seconds)? - before;
     let [end, peak] = memory()?;
     let Built::Complete(complex) = built else { return Err("there is no limit".into()) };
@@ -232,7 +231,7 @@ fn count(pool: &ThreadPool, network: &Network) -> Result<CellCounts> {
 }
 
 fn count_on(pool: &ThreadPool, network: &Network, domain: &Domain) -> Result<CellCounts> {
-    match pool.install(|| count_cells(network, domain, &ComplexLimits::default(), None, &|_| ()))? {
+    match pool.install(|| count_cells(network, domain, &ComplexOptions::new()))? {
         CountOutcome::Complete { counts, .. } => Ok(counts),
         CountOutcome::Stopped { .. } => Err("there is no limit".into()),
     }

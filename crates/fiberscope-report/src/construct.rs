@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fiberscope::complex::Constructed;
+use fiberscope::complex::IdentifiableNetwork;
 use fiberscope::fiber::Construction;
 use fiberscope_core::Digest;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::folds::paths;
 
 /// The certificate of a network that was built to be identified by its function.
-pub fn value(built: &Constructed, seed: u64) -> Value {
+pub fn value(built: &IdentifiableNetwork, seed: u64) -> Value {
     json!({
         "claim": "certified_identifiable",
         "network": Digest::of(&built.network).to_string(),
@@ -25,7 +25,7 @@ pub fn value(built: &Constructed, seed: u64) -> Value {
 }
 
 /// What is proved of a network that its function identifies, and the files of network and certificate.
-pub fn identifiable_text(built: &Constructed, network: &Path, certificate: &Path) -> String {
+pub fn identifiable_text(built: &IdentifiableNetwork, network: &Path, certificate: &Path) -> String {
     format!(
         "wrote {}: {} (attempt {})\nwrote {}: the paths of every layer\n",
         network.display(),
@@ -36,7 +36,7 @@ pub fn identifiable_text(built: &Constructed, network: &Path, certificate: &Path
 }
 
 /// What is proved of a network that its function identifies.
-pub fn identifiable_claim(built: &Constructed) -> String {
+pub fn identifiable_claim(built: &IdentifiableNetwork) -> String {
     let inputs = built.network.input_width();
     format!("general, transparent, and identified by its function on [-1, 1]^{inputs}")
 }

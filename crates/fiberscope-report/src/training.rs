@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fiberscope::train::{Record, Run};
+use fiberscope::train::{TrainRecord, TrainRun};
 use fiberscope_io::table::{Table, Values};
 use fiberscope_io::{Precision, save, write_atomically};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::files::write_picture;
 /// Writes networks, records and charts into a folder; returns the names of the files.
 pub fn write_results(
     folder: &Path,
-    runs: &[Run],
+    runs: &[TrainRun],
     precision: Precision,
     dimension: bool,
 ) -> anyhow::Result<Vec<String>> {
@@ -23,7 +23,7 @@ pub fn write_results(
         save(&run.network, &path, precision)?;
         written.push(path.display().to_string());
     }
-    let records: Vec<Record> = runs.iter().flat_map(|run| run.state.records.clone()).collect();
+    let records: Vec<TrainRecord> = runs.iter().flat_map(|run| run.state.records.clone()).collect();
     written.extend(write_tables(&folder.join("trajectory"), &records)?);
     let mut charts = vec![("loss", chart(runs, "Training loss", "log10 of the loss", |r| r.loss.log10()))];
     if dimension {
@@ -45,8 +45,13 @@ pub fn write_results(
     Ok(written)
 }
 
-fn chart(runs: &[Run], title: &str, y_label: &str, value: impl Fn(&Record) -> f64) -> TrajectoryChart {
-    let line = |run: &Run| run.state.records.iter().map(|r| (r.epoch as f64, value(r))).collect();
+fn chart(
+    runs: &[TrainRun],
+    title: &str,
+    y_label: &str,
+    value: impl Fn(&TrainRecord) -> f64,
+) -> TrajectoryChart {
+    let line = |run: &TrainRun| run.state.records.iter().map(|r| (r.epoch as f64, value(r))).collect();
     let name = format!("mean of {} seed(s), band of one standard error", runs.len());
     TrajectoryChart {
         title: title.into(),
@@ -56,7 +61,7 @@ fn chart(runs: &[Run], title: &str, y_label: &str, value: impl Fn(&Record) -> f6
     }
 }
 
-fn scatter(records: &[Record]) -> ScatterChart {
+fn scatter(records: &[TrainRecord]) -> ScatterChart {
     let points: Vec<(f64, f64)> = records.iter().map(|r| (r.regions as f64, r.rank as f64)).collect();
     ScatterChart {
         title: "Functional dimension and regions".into(),
@@ -67,7 +72,7 @@ fn scatter(records: &[Record]) -> ScatterChart {
 }
 
 /// The last record of every run, for a terminal.
-pub fn text(runs: &[Run], written: &[String], dimension: bool) -> String {
+pub fn text(runs: &[TrainRun], written: &[String], dimension: bool) -> String {
     let mut text = "  seed  epochs        loss     score  dimension  float32  regions\n".to_owned();
     for run in runs {
         let Some(last) = run.state.records.last() else { continue };
@@ -84,16 +89,16 @@ pub fn text(runs: &[Run], written: &[String], dimension: bool) -> String {
 }
 
 /// The same with the keys of `fiberscope train --json`.
-pub fn value(runs: &[Run], written: &[String]) -> Value {
-    let run = |run: &Run| json!({"seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged, "last": run.state.records.last()});
+pub fn value(runs: &[TrainRun], written: &[String]) -> Value {
+    let run = |run: &TrainRun| json!({"seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged, "last": run.state.records.last()});
     json!({"files": written, "runs": runs.iter().map(run).collect::<Vec<_>>()})
 }
 
 /// The records as a table.
-fn records_table(records: &[Record]) -> Table {
+fn records_table(records: &[TrainRecord]) -> Table {
     let integers =
-        |f: &dyn Fn(&Record) -> u64| Values::Integers(records.iter().map(|r| f(r) as i64).collect());
-    let numbers = |f: &dyn Fn(&Record) -> f64| Values::Numbers(records.iter().map(f).collect());
+        |f: &dyn Fn(&TrainRecord) -> u64| Values::Integers(records.iter().map(|r| f(r) as i64).collect());
+    let numbers = |f: &dyn Fn(&TrainRecord) -> f64| Values::Numbers(records.iter().map(f).collect());
     let columns = [
         ("seed", integers(&|r| r.seed)),
         ("epoch", integers(&|r| r.epoch)),
@@ -115,7 +120,7 @@ fn records_table(records: &[Record]) -> Table {
 }
 
 /// Writes the records as CSV and Parquet: `stem.csv`, `stem.parquet`.
-pub fn write_tables(stem: &Path, records: &[Record]) -> anyhow::Result<Vec<String>> {
+pub fn write_tables(stem: &Path, records: &[TrainRecord]) -> anyhow::Result<Vec<String>> {
     let table = records_table(records);
     let (csv, parquet) = (stem.with_extension("csv"), stem.with_extension("parquet"));
     write_atomically(&csv, |file| table.write_csv(file))?;

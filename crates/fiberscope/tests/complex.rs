@@ -4,11 +4,12 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexLimits, CountOutcome, FoldMatch, FoldSet, Genericity,
-    IdentifiabilityCertificate, Method, PolyhedralComplex, construct_identifiable, count_cells,
-    count_cells_saving, match_folds, unseen_neurons, walk_regions, weigh_by_paths,
+    BreakpointComplex, Built, CellCounts, CellMethod, ComplexOptions, ConstructOptions, CountOutcome,
+    CountState, FoldMatch, FoldSet, Genericity, IdentifiabilityCertificate, Keeper, PolyhedralComplex,
+    construct_identifiable, count_cells, match_folds, unseen_neurons, walk_regions, weigh_by_paths,
 };
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
 use fiberscope_io::load;
@@ -28,15 +29,15 @@ fn cube(d: usize) -> Domain {
     Domain::from_bounds(&vec![(-1.0, 1.0); d]).unwrap()
 }
 
-fn count(network: &Network, domain: &Domain) -> (CellCounts, Method) {
-    match count_cells(network, domain, &ComplexLimits::default(), None, &|_| ()).unwrap() {
+fn count(network: &Network, domain: &Domain) -> (CellCounts, CellMethod) {
+    match count_cells(network, domain, &ComplexOptions::new()).unwrap() {
         CountOutcome::Complete { counts, method } => (counts, method),
         CountOutcome::Stopped { .. } => panic!("there is no limit"),
     }
 }
 
 fn build(network: &Network, domain: &Domain) -> PolyhedralComplex {
-    match PolyhedralComplex::build(network, domain, &ComplexLimits::default(), &|_| ()).unwrap() {
+    match PolyhedralComplex::build(network, domain, &ComplexOptions::new()).unwrap() {
         Built::Complete(complex) => *complex,
         Built::Stopped { .. } => panic!("there is no limit"),
     }
@@ -76,7 +77,7 @@ fn known_counts() {
         let d = network.input_width();
         let (counts, method) = count(&network, &cube(d));
         let expected: Vec<u64> = serde_json::from_value(known[name]["box"]["f_vector"].clone()).unwrap();
-        assert_eq!((counts.all.clone(), method), (expected, Method::Edges), "{name}");
+        assert_eq!((counts.all.clone(), method), (expected, CellMethod::Edges), "{name}");
         assert_eq!(counts.euler(), 1);
         assert_eq!(counts.bounded, counts.all);
     }
@@ -99,7 +100,7 @@ fn known_counts_of_degenerate_networks() {
         let (counts, method) = count(&network, &cube(2));
         assert_eq!(counts.all[2], expected["cells"].as_u64().unwrap(), "{name}");
         assert_eq!(counts.all[0], expected["vertices"].as_u64().unwrap(), "{name}");
-        assert_eq!((counts.euler(), method), (1, Method::Cells));
+        assert_eq!((counts.euler(), method), (1, CellMethod::Cells));
         let complex = build(&network, &cube(2));
         assert_eq!(complex.counts(), counts);
     }
@@ -134,7 +135,7 @@ fn agree(network: &Network, domain: &Domain, name: &str) {
     let d = complex.dimension();
     let expected = if *domain == Domain::Space && d % 2 == 1 { -1 } else { 1 };
     assert_eq!(counts.euler(), expected, "{name}");
-    let walked = walk_regions(network, domain, &ComplexLimits::default(), &|_| ()).unwrap();
+    let walked = walk_regions(network, domain, &ComplexOptions::new()).unwrap();
     let mut ours: Vec<Vec<Sign>> = complex.regions().map(|region| region.cell().signs().to_vec()).collect();
     let mut theirs = walked.signs.clone();
     ours.sort();
@@ -178,7 +179,7 @@ fn both_algorithms_agree_on_degenerate_networks() {
             let network = random_degenerate(widths, 2000 + seed);
             agree(&network, &cube(widths[0]), &name);
             agree(&network, &Domain::Space, &name);
-            irregular += usize::from(count(&network, &Domain::Space).1 == Method::Cells);
+            irregular += usize::from(count(&network, &Domain::Space).1 == CellMethod::Cells);
         }
     }
     assert!(irregular > 15, "{irregular}");
@@ -206,7 +207,7 @@ fn weights_balance_and_both_formulas_agree() {
         let network = random(widths, seed);
         for domain in [cube(widths[0]), Domain::Space] {
             let complex = build(&network, &domain);
-            let breakpoints = BreakpointComplex::new(&complex);
+            let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new()).unwrap();
             assert!(breakpoints.imbalance < 1e-6, "{widths:?} {}", breakpoints.imbalance);
             assert!(breakpoints.disagreement < 1e-6, "{widths:?} {}", breakpoints.disagreement);
             assert_eq!((breakpoints.dishonest_ridges, breakpoints.cancelling_facets), (0, 0), "{widths:?}");
@@ -224,7 +225,7 @@ fn weights_by_paths_alone_are_the_same() {
     networks.push(random_degenerate(&[2, 4, 3, 1], 2));
     for network in networks {
         let complex = build(&network, &cube(network.input_width()));
-        let breakpoints = BreakpointComplex::new(&complex);
+        let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new()).unwrap();
         let by_paths = weigh_by_paths(&complex);
         assert_eq!(by_paths.len(), breakpoints.facets.len());
         for (a, b) in by_paths.iter().zip(&breakpoints.facets) {
@@ -244,38 +245,41 @@ fn cancellation_and_hiding_are_seen() {
     let output = |row: &[f64]| Layer::new(matrix(&[row]), vec![0.0], Activation::Identity);
     let linear =
         Network::new(vec![relu(&[&[1.0, 0.0], &[-1.0, 0.0]], vec![0.0; 2]), output(&[1.0, -1.0])]).unwrap();
-    let breakpoints = BreakpointComplex::new(&build(&linear, &cube(2)));
+    let breakpoints = BreakpointComplex::new(&build(&linear, &cube(2)), &ComplexOptions::new()).unwrap();
     assert_eq!((breakpoints.facets.len(), breakpoints.visible_facets()), (1, 0));
     // Two equal paths with opposite signs.
     let twins =
         [relu(&[&[1.0, 0.5]], vec![0.1]), relu(&[&[1.0], &[1.0]], vec![1.0, 2.0]), output(&[1.0, -1.0])];
-    let breakpoints = BreakpointComplex::new(&build(&Network::new(twins.to_vec()).unwrap(), &cube(2)));
+    let breakpoints = BreakpointComplex::new(
+        &build(&Network::new(twins.to_vec()).unwrap(), &cube(2)),
+        &ComplexOptions::new(),
+    )
+    .unwrap();
     assert_eq!((breakpoints.visible_facets(), breakpoints.cancelling_facets), (0, 1));
 }
 
 #[test]
 fn limits_stop_and_states_resume() {
     let network = stored("2-64-64-64-1");
-    let limits = ComplexLimits { regions: Some(2000), ..ComplexLimits::default() };
-    let stopped = count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap();
+    let limits = ComplexOptions::new().regions(2000);
+    let stopped = count_cells(&network, &cube(2), &limits).unwrap();
     let CountOutcome::Stopped { regions, state, .. } = stopped else { panic!("2000 regions are not enough") };
     assert!(regions <= 13310, "{regions}");
     let json = serde_json::to_string(&state.unwrap()).unwrap();
-    let damaged = serde_json::from_str(&json.replacen("\"sides\":[[", "\"sides\":[[0.5,-0.5],[", 2)).unwrap();
-    let refused = count_cells(&network, &cube(2), &limits, Some(damaged), &|_| ());
+    let damaged: CountState =
+        serde_json::from_str(&json.replacen("\"sides\":[[", "\"sides\":[[0.5,-0.5],[", 2)).unwrap();
+    let refused = count_cells(&network, &cube(2), &limits.clone().resume(damaged));
     assert!(refused.is_err());
-    let state = serde_json::from_str(&json).unwrap();
-    let other = count_cells(&stored("2-16-16-1"), &cube(2), &limits, Some(state), &|_| ());
+    let state: CountState = serde_json::from_str(&json).unwrap();
+    let other = count_cells(&stored("2-16-16-1"), &cube(2), &limits.clone().resume(state));
     assert_eq!(
         other.unwrap_err().to_string(),
         "the state belongs to another network or domain, or is damaged"
     );
-    let CountOutcome::Stopped { state, .. } =
-        count_cells(&network, &cube(2), &limits, None, &|_| ()).unwrap()
-    else {
+    let CountOutcome::Stopped { state, .. } = count_cells(&network, &cube(2), &limits).unwrap() else {
         panic!("2000 regions are not enough")
     };
-    let all = count_cells(&network, &cube(2), &ComplexLimits::default(), state, &|_| ()).unwrap();
+    let all = count_cells(&network, &cube(2), &ComplexOptions::new().resume(state)).unwrap();
     let CountOutcome::Complete { counts, .. } = all else { panic!("there is no limit") };
     assert_eq!(counts.all, [13498, 26807, 13310]);
 }
@@ -284,16 +288,15 @@ fn limits_stop_and_states_resume() {
 #[test]
 fn killed_counts_go_on() {
     let network = random(&[3, 70, 50, 1], 1);
-    let mut states = Vec::new();
-    let all =
-        count_cells_saving(&network, &cube(3), &ComplexLimits::default(), None, &|_| (), &mut |state| {
-            states.push(serde_json::to_string(state).unwrap());
-        });
+    let states = Mutex::new(Vec::new());
+    let keep = |state: &CountState| states.lock().unwrap().push(serde_json::to_string(state).unwrap());
+    let all = count_cells(&network, &cube(3), &ComplexOptions::new().keeper(Keeper::to(&keep)));
     let CountOutcome::Complete { counts, .. } = all.unwrap() else { panic!("there is no limit") };
+    let states = states.into_inner().unwrap();
     assert!(states.len() >= 2, "{} states", states.len());
     for state in [&states[0], &states[states.len() - 1]] {
-        let state = serde_json::from_str(state).unwrap();
-        let again = count_cells(&network, &cube(3), &ComplexLimits::default(), Some(state), &|_| ()).unwrap();
+        let state = serde_json::from_str::<CountState>(state).unwrap();
+        let again = count_cells(&network, &cube(3), &ComplexOptions::new().resume(state)).unwrap();
         let CountOutcome::Complete { counts: found, .. } = again else { panic!("there is no limit") };
         assert_eq!(found, counts);
     }
@@ -303,7 +306,7 @@ fn killed_counts_go_on() {
 fn layers_are_told_by_the_function_from_two_inputs_on() {
     let recovered = |widths: &[usize]| {
         let complex = build(&random(widths, 3), &Domain::Space);
-        let breakpoints = BreakpointComplex::new(&complex);
+        let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new()).unwrap();
         (breakpoints.recovered_rightly(), breakpoints.visible_facets())
     };
     let (right, visible) = recovered(&[2, 6, 4, 1]);
@@ -319,7 +322,8 @@ fn layers_are_told_by_the_function_from_two_inputs_on() {
     };
     let (second, first) = (net([5.0, -6.0, 0.0]), net([-1.0, 1.0, -1.0]));
     for (network, layer) in [(&second, 1), (&first, 0)] {
-        let breakpoints = BreakpointComplex::new(&build(network, &Domain::Space));
+        let breakpoints =
+            BreakpointComplex::new(&build(network, &Domain::Space), &ComplexOptions::new()).unwrap();
         let visible: Vec<usize> = breakpoints.facets.iter().filter(|f| f.visible).map(|f| f.layer).collect();
         assert_eq!((visible, breakpoints.recovered_rightly()), (vec![layer], 0));
         assert!(
@@ -334,9 +338,8 @@ fn layers_are_told_by_the_function_from_two_inputs_on() {
 fn bad_domains_are_refused() {
     let network = random(&[2, 3, 1], 1);
     let flat = Domain::from_bounds(&[(0.0, 1.0), (1.0, 1.0)]).unwrap();
-    let error = |domain: &Domain| {
-        count_cells(&network, domain, &ComplexLimits::default(), None, &|_| ()).unwrap_err().to_string()
-    };
+    let error =
+        |domain: &Domain| count_cells(&network, domain, &ComplexOptions::new()).unwrap_err().to_string();
     assert_eq!(error(&flat), "input 2: the box is flat, from 1 to 1; expected lo < hi");
     assert_eq!(error(&cube(3)), "expected a box with 2 intervals (one per input), found 3");
     assert!(error(&Domain::orthant(2)).contains("bounded on one side only"));
@@ -346,8 +349,8 @@ fn bad_domains_are_refused() {
 fn folds_of_a_single_layer_are_full_hyperplanes() {
     let network = random(&[2, 5, 1], 3);
     let complex = build(&network, &Domain::Space);
-    let breakpoints = BreakpointComplex::new(&complex);
-    let folds = FoldSet::new(&complex, &breakpoints.facets, 0);
+    let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new()).unwrap();
+    let folds = FoldSet::new(&complex, &breakpoints.facets, 0, &ComplexOptions::new()).unwrap();
     assert_eq!((folds.order(), folds.pieces.len(), folds.left_over), (1, 5, 0));
     assert!(folds.dependencies(&complex, &breakpoints.facets, 0).edges.is_empty());
 }
@@ -356,8 +359,8 @@ fn folds_of_a_single_layer_are_full_hyperplanes() {
 fn folds_of_two_layers_lean_on_the_first() {
     let network = random(&[2, 4, 3, 1], 8);
     let complex = build(&network, &Domain::Space);
-    let breakpoints = BreakpointComplex::new(&complex);
-    let folds = FoldSet::new(&complex, &breakpoints.facets, 0);
+    let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new()).unwrap();
+    let folds = FoldSet::new(&complex, &breakpoints.facets, 0, &ComplexOptions::new()).unwrap();
     assert!(folds.order() >= 2);
     let graph = folds.dependencies(&complex, &breakpoints.facets, 0);
     assert!(!graph.edges.is_empty());
@@ -371,17 +374,18 @@ fn folds_of_two_layers_lean_on_the_first() {
 
 #[test]
 fn genericity_tells_what_is_wrong() {
-    let generic = Genericity::new(&build(&random(&[2, 3, 2, 1], 4), &cube(2)), 0);
+    let generic =
+        Genericity::new(&build(&random(&[2, 3, 2, 1], 4), &cube(2)), &ComplexOptions::new()).unwrap();
     assert!(generic.is_supertransversal() && generic.masks_complete && generic.rank_violations == 0);
     let zero = random_degenerate(&[2, 4, 3, 1], 2003);
-    let report = Genericity::new(&build(&zero, &cube(2)), 0);
+    let report = Genericity::new(&build(&zero, &cube(2)), &ComplexOptions::new()).unwrap();
     assert!(!report.is_supertransversal());
     // A layer that is off on a half-plane.
     let matrix = |rows: &[&[f64]]| Matrix::from_rows(rows).unwrap();
     let hidden = Layer::new(matrix(&[&[1.0, 0.25]]), vec![0.0], Activation::Relu);
     let output = Layer::new(matrix(&[&[1.0]]), vec![0.0], Activation::Identity);
     let network = Network::new(vec![hidden, output]).unwrap();
-    let report = Genericity::new(&build(&network, &cube(2)), 0);
+    let report = Genericity::new(&build(&network, &cube(2)), &ComplexOptions::new()).unwrap();
     let (layer, x) = report.opaque.clone().unwrap();
     assert_eq!(layer, 0);
     assert!(x[0].to_f64() + 0.25 * x[1].to_f64() < 0.0 && !report.is_transparent());
@@ -390,13 +394,20 @@ fn genericity_tells_what_is_wrong() {
 #[test]
 fn constructed_networks_are_certified_and_recovered() {
     for widths in [&[2, 2, 1][..], &[3, 2, 2, 1], &[3, 3, 2, 1]] {
-        let built = construct_identifiable(widths, 0).unwrap();
+        let built = construct_identifiable(widths, &ConstructOptions::new()).unwrap();
         assert_eq!(built.network.widths(), widths);
         let complex = build(&built.network, &built.domain);
-        let breakpoints = BreakpointComplex::new(&complex);
-        let genericity = Genericity::new(&complex, 1);
-        let again = IdentifiabilityCertificate::new(&built.network, &complex, &breakpoints, &genericity);
-        assert!(again.holds(), "{widths:?}: {:?}", again.reason());
+        let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new()).unwrap();
+        let genericity = Genericity::new(&complex, &ComplexOptions::new().seed(1)).unwrap();
+        let again = IdentifiabilityCertificate::new(
+            &built.network,
+            &complex,
+            &breakpoints,
+            &genericity,
+            &ComplexOptions::new(),
+        )
+        .unwrap();
+        assert!(again.holds(), "{widths:?}: {:?}", again.missing());
         let twin = fiberscope::orbit::relabel(&built.network, 7).network;
         let found = fiberscope::orbit::find(&built.network.to_exact(), &twin.to_exact()).unwrap();
         assert_eq!(found.layers.len(), widths.len() - 2);
@@ -414,6 +425,6 @@ fn constructed_networks_are_certified_and_recovered() {
         assert_eq!((zeros(&built.network), zeros(&other)), (1, 0));
     }
     for widths in [&[2, 3, 1][..], &[3, 2, 2], &[3, 1, 1], &[3, 1]] {
-        assert!(construct_identifiable(widths, 0).is_err(), "{widths:?}");
+        assert!(construct_identifiable(widths, &ConstructOptions::new()).is_err(), "{widths:?}");
     }
 }

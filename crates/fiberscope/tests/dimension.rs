@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::algebra::rational::rank_at_most;
-use fiberscope::complex::ComplexLimits;
+use fiberscope::complex::ComplexOptions;
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Rational, Sign};
 use fiberscope::dimension::ntk::{Kernel, rank_float64};
 use fiberscope::dimension::{
@@ -89,8 +89,8 @@ fn oracle(network: &Network, points: &Matrix) -> usize {
 }
 
 fn dimension(network: &Network, points: &Matrix, seed: u64) -> FunctionalDimension {
-    let options = DimensionOptions { seed, generic: true, ..DimensionOptions::default() };
-    functional_dimension(network, points, &options, &|_| ()).unwrap()
+    let options = DimensionOptions::new().seed(seed).generic(true);
+    functional_dimension(network, points, &options).unwrap()
 }
 
 fn check_bounds(found: &FunctionalDimension, rank: usize, what: &str) {
@@ -237,14 +237,14 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
     let abs = Network::new(vec![hidden, net.layers()[1].clone()]).unwrap();
     let signs = ["+-", "-+"].map(|text| text.parse().unwrap());
     let complete = RegionSample::complete(&abs, &signs);
-    let found = full_functional_dimension(&abs, &complete, &DimensionOptions::default(), &|_| ());
+    let found = full_functional_dimension(&abs, &complete, &DimensionOptions::default());
     assert_eq!((found.regions, found.coverage, found.rank.value()), (2, Coverage::Complete, Some(4)));
 
     let mut rng = ChaCha8Rng::seed_from_u64(15);
     for widths in [&[2, 5, 1][..], &[3, 4, 2], &[2, 4, 3, 1]] {
         let net = network(widths, || uniform(&mut rng));
-        let sample = sample_regions(&net, &Domain::Space, 4000, 1);
-        let found = full_functional_dimension(&net, &sample, &DimensionOptions::default(), &|_| ());
+        let sample = sample_regions(&net, &Domain::Space, 4000, &DimensionOptions::new().seed(1)).unwrap();
+        let found = full_functional_dimension(&net, &sample, &DimensionOptions::default());
         let hidden: usize = widths[1..widths.len() - 1].iter().sum();
         assert!(found.rank.lower <= net.parameter_count() - hidden);
         if widths.len() == 3 {
@@ -261,7 +261,7 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
 #[test]
 fn the_complex_gives_a_decisive_set() {
     let mut rng = ChaCha8Rng::seed_from_u64(21);
-    let limits = ComplexLimits { regions: Some(500), ..ComplexLimits::default() };
+    let limits = ComplexOptions::new().regions(500);
     for (widths, domain) in [
         (&[1, 4, 3, 1][..], Domain::Space),
         (&[2, 3, 2, 1], Domain::Space),
@@ -270,12 +270,12 @@ fn the_complex_gives_a_decisive_set() {
     ] {
         for round in 0..4 {
             let net = network(widths, || if round % 2 == 0 { uniform(&mut rng) } else { special(&mut rng) });
-            let listed = list_regions(&net, &domain, &limits, &|_| ()).unwrap().unwrap();
-            let found = full_functional_dimension(&net, &listed, &DimensionOptions::default(), &|_| ());
+            let listed = list_regions(&net, &domain, &limits).unwrap().unwrap();
+            let found = full_functional_dimension(&net, &listed, &DimensionOptions::default());
             let what = format!("{widths:?}, round {round}");
             assert_eq!(found.coverage, Coverage::Complete, "{what}");
             // Regions that many random points see are all listed, and the points' rank is no larger.
-            let sample = sample_regions(&net, &domain, 3000, round);
+            let sample = sample_regions(&net, &domain, 3000, &DimensionOptions::new().seed(round)).unwrap();
             assert!(sample.count() <= listed.count(), "{what}");
             let points = Matrix::from_fn(60, widths[0], |_, _| {
                 let reach = if domain == Domain::Space { 2f64.powi(rng.random_range(-3..8)) } else { 1.0 };
@@ -284,16 +284,15 @@ fn the_complex_gives_a_decisive_set() {
             let rank = oracle(&net, &points);
             assert!(rank <= found.rank.lower && found.rank.lower <= found.upper, "{what}: {rank}, {found:?}");
             if sample.count() == listed.count() {
-                let by_sampling =
-                    full_functional_dimension(&net, &sample, &DimensionOptions::default(), &|_| ());
+                let by_sampling = full_functional_dimension(&net, &sample, &DimensionOptions::default());
                 assert_eq!(by_sampling.rank.lower, found.rank.lower, "{what}");
             }
         }
     }
     let wide = network(&[6, 40, 40, 1], || uniform(&mut rng));
-    assert!(list_regions(&wide, &Domain::Space, &limits, &|_| ()).unwrap().is_none(), "too many to walk");
+    assert!(list_regions(&wide, &Domain::Space, &limits).unwrap().is_none(), "too many to walk");
     let flat = Domain::from_bounds(&[(1.0, 1.0)]).unwrap();
-    assert!(list_regions(&network(&[1, 2, 1], || 1.0), &flat, &limits, &|_| ()).is_err());
+    assert!(list_regions(&network(&[1, 2, 1], || 1.0), &flat, &limits).is_err());
 }
 
 /// Many rows, several outputs, dependent rows and independent points: every way the rank is computed agrees with singular values.
@@ -325,7 +324,7 @@ fn larger_batches_agree_with_singular_values() {
 fn bad_batches_are_refused() {
     let net = network(&[2, 2, 1], || 1.0);
     let refuse = |points: Matrix| {
-        functional_dimension(&net, &points, &DimensionOptions::default(), &|_| ()).unwrap_err().to_string()
+        functional_dimension(&net, &points, &DimensionOptions::default()).unwrap_err().to_string()
     };
     assert_eq!(
         refuse(Matrix::from_entries(0, 2, vec![]).unwrap()),
@@ -351,22 +350,19 @@ fn time_and_memory_limits_leave_a_certified_interval() {
     let (full, rows) = (unlimited.rank.lower, unlimited.bounds.regions);
     assert!(full > 256 && rows > 2 * full, "rank {full}, {rows} rows");
     // Enough for one panel of 256 columns.
-    let limited = DimensionOptions { memory: rows * 256 * 21, ..DimensionOptions::default() };
-    let found = functional_dimension(&net, &points, &limited, &|_| ()).unwrap();
+    let limited = DimensionOptions::new().memory(rows * 256 * 21);
+    let found = functional_dimension(&net, &points, &limited).unwrap();
     assert_eq!((found.rank.value(), found.rank.lower), (None, 256));
     assert!(found.rank.upper >= full && found.deficit.is_none());
-    let late = DimensionOptions {
-        deadline: Deadline::after(Some(std::time::Duration::ZERO)),
-        ..DimensionOptions::default()
-    };
-    let tight = DimensionOptions { memory: 1 << 20, ..DimensionOptions::default() };
+    let late = DimensionOptions::new().deadline(Deadline::after(Some(std::time::Duration::ZERO)));
+    let tight = DimensionOptions::new().memory(1 << 20);
     // The rank of the second network is near the number of rows: its kernel is eliminated.
     let wide = network(&[3, 40, 40, 1], || uniform(&mut rng));
     let few = points.select_rows(&(0..600).collect::<Vec<_>>());
     for (net, points) in [(&net, &points), (&wide, &few)] {
-        let found = functional_dimension(net, points, &tight, &|_| ()).unwrap();
+        let found = functional_dimension(net, points, &tight).unwrap();
         assert_eq!((found.rank.value(), found.rank.lower), (None, 0));
-        let found = functional_dimension(net, points, &late, &|_| ());
+        let found = functional_dimension(net, points, &late);
         assert!(matches!(found, Err(DimensionError::Limit(_))));
     }
     assert!(dimension(&wide, &few, 0).rank.value().is_some_and(|rank| rank > 512));

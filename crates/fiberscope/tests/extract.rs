@@ -2,8 +2,8 @@
 
 use fiberscope::core::{Activation, Layer, Matrix, Network};
 use fiberscope::extract::{
-    ExtractError, Extraction, NetworkOracle, Options, Oracle, OracleError, Precision, Verdict, compare,
-    extract,
+    ExtractError, ExtractOptions, ExtractOutcome, Extraction, NetworkOracle, Oracle, OracleError, Precision,
+    compare, extract,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -26,12 +26,12 @@ fn random(widths: &[usize], seed: u64) -> Network {
     Network::new(layers.collect()).expect("widths chain")
 }
 
-fn run(network: &Network, options: &Options) -> Extraction {
-    extract(&mut NetworkOracle::new(network.clone()), options, &mut |_| ()).expect("an oracle without fault")
+fn run(network: &Network, options: &ExtractOptions) -> Extraction {
+    extract(&mut NetworkOracle::new(network.clone()), options).expect("an oracle without fault")
 }
 
-fn seeded(seed: u64) -> Options {
-    Options { seed, ..Options::default() }
+fn seeded(seed: u64) -> ExtractOptions<'static> {
+    ExtractOptions::new().seed(seed)
 }
 
 /// The largest difference on a grid of random points of the domain.
@@ -55,7 +55,7 @@ fn shallow_and_deep_networks_come_back() {
         for seed in seeds {
             let network = random(widths, seed);
             let found = run(&network, &seeded(seed));
-            assert_eq!(found.verdict, Verdict::Verified, "{widths:?}, seed {seed}");
+            assert_eq!(found.outcome, ExtractOutcome::Verified, "{widths:?}, seed {seed}");
             let recovered = found.network.expect("verified networks are there");
             assert!(distance(&network, &recovered) < 1e-11, "{widths:?}, seed {seed}");
             let comparison =
@@ -72,7 +72,7 @@ fn three_hidden_layers_come_back() {
     for seed in [28, 35] {
         let network = random(&[16, 12, 8, 4, 1], seed);
         let found = run(&network, &seeded(0));
-        assert_eq!(found.verdict, Verdict::Verified, "seed {seed}");
+        assert_eq!(found.outcome, ExtractOutcome::Verified, "seed {seed}");
         let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
         assert!(error < 1e-11, "seed {seed}: {error:e}");
     }
@@ -82,19 +82,19 @@ fn three_hidden_layers_come_back() {
 fn more_neurons_than_inputs_are_found() {
     let network = random(&[5, 8, 6, 1], 1);
     let found = run(&network, &seeded(1));
-    if let Verdict::Verified = found.verdict {
+    if let ExtractOutcome::Verified = found.outcome {
         assert!(distance(&network, &found.network.expect("verified")) < 1e-10);
     } else {
-        panic!("{:?}", found.verdict);
+        panic!("{:?}", found.outcome);
     }
 }
 
 #[test]
 fn the_domain_may_lie_anywhere() {
     let network = random(&[6, 5, 1], 3);
-    let options = Options { domain: (0.0, 1.0), ..Options::default() };
+    let options = ExtractOptions::new().domain(0.0, 1.0);
     let found = run(&network, &options);
-    assert_eq!(found.verdict, Verdict::Verified);
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
     assert!(compare(&network, &found.network.unwrap()).unwrap().max_error < 1e-10);
 }
 
@@ -108,8 +108,8 @@ fn neurons_without_influence_are_left_out() {
     );
     let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0, 2.0]]).unwrap(), vec![0.1], Activation::Identity);
     let network = Network::new(vec![hidden, output]).unwrap();
-    let found = run(&network, &Options::default());
-    assert_eq!(found.verdict, Verdict::Verified);
+    let found = run(&network, &ExtractOptions::default());
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
     let recovered = found.network.unwrap();
     assert_eq!(recovered.widths(), [2, 2, 1]);
     assert_eq!(found.layers[0].always_active, 1);
@@ -137,7 +137,7 @@ fn neurons_that_are_always_active_are_carried_past() {
     {
         let network = with_active_neuron(&random(widths, seed), layer, 2e3);
         let found = run(&network, &seeded(seed));
-        assert_eq!(found.verdict, Verdict::Verified, "{widths:?}, seed {seed}");
+        assert_eq!(found.outcome, ExtractOutcome::Verified, "{widths:?}, seed {seed}");
         let recovered = found.network.expect("verified networks are there");
         assert_eq!(recovered.widths(), widths);
         assert_eq!(found.layers[layer].always_active, 1);
@@ -167,7 +167,7 @@ fn neurons_that_are_nearly_always_off_are_found() {
         let second = Layer::new(second.weight().clone(), bias, Activation::Relu);
         let network = Network::new(vec![first.clone(), second, output.clone()]).expect("widths chain");
         let found = run(&network, &seeded(seed));
-        assert_eq!(found.verdict, Verdict::Verified, "seed {seed}");
+        assert_eq!(found.outcome, ExtractOutcome::Verified, "seed {seed}");
         let recovered = found.network.expect("verified networks are there");
         let error = compare(&network, &recovered).map(|comparison| comparison.max_error);
         assert!(error.is_some_and(|error| error < 1e-6), "seed {seed}: {error:?}, {:?}", recovered.widths());
@@ -178,8 +178,8 @@ fn neurons_that_are_nearly_always_off_are_found() {
 fn an_affine_function_has_no_hidden_layer() {
     let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.1], Activation::Identity);
     let network = Network::new(vec![output]).unwrap();
-    let found = run(&network, &Options::default());
-    assert_eq!(found.verdict, Verdict::Verified);
+    let found = run(&network, &ExtractOptions::default());
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
     assert!(distance(&network, &found.network.unwrap()) < 1e-12);
 }
 
@@ -190,8 +190,8 @@ fn rounded_answers_are_matched_or_refused() {
             let network = random(&[6, 5, 1], seed);
             let precision = Precision { single: false, decimals: Some(decimals) };
             let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
-            let found = extract(&mut oracle, &seeded(seed), &mut |_| ()).unwrap();
-            if let (Verdict::Verified, Some(recovered)) = (&found.verdict, &found.network) {
+            let found = extract(&mut oracle, &seeded(seed)).unwrap();
+            if let (ExtractOutcome::Verified, Some(recovered)) = (&found.outcome, &found.network) {
                 let allowed = 100.0 * 10f64.powi(-(decimals as i32));
                 assert!(distance(&network, recovered) < allowed, "{decimals} decimals, seed {seed}");
             }
@@ -205,8 +205,8 @@ fn rounded_answers_give_deeper_networks_away() {
     let network = random(&[10, 8, 6, 1], 3);
     let precision = Precision { decimals: Some(8), ..Precision::default() };
     let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
-    let found = extract(&mut oracle, &seeded(0), &mut |_| ()).expect("an oracle without fault");
-    assert_eq!(found.verdict, Verdict::Verified);
+    let found = extract(&mut oracle, &seeded(0)).expect("an oracle without fault");
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
     let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
     assert!(error < 1e-6, "{error:e}");
 }
@@ -222,20 +222,20 @@ fn equal_seeds_ask_equal_questions() {
 #[test]
 fn limits_are_kept() {
     let network = random(&[6, 5, 4, 1], 2);
-    let found = run(&network, &Options { max_queries: Some(300), ..seeded(5) });
+    let found = run(&network, &seeded(5).max_queries(300));
     assert!(found.queries <= 300);
-    assert!(!matches!(found.verdict, Verdict::Verified));
+    assert!(!matches!(found.outcome, ExtractOutcome::Verified));
 }
 
 #[test]
 fn widths_that_contradict_are_not_verified() {
     let network = random(&[6, 5, 1], 2);
     for widths in [vec![3], vec![9], vec![5, 4]] {
-        let found = run(&network, &Options { widths: Some(widths.clone()), ..seeded(5) });
-        assert!(!matches!(found.verdict, Verdict::Verified), "{widths:?}");
+        let found = run(&network, &seeded(5).widths(widths.clone()));
+        assert!(!matches!(found.outcome, ExtractOutcome::Verified), "{widths:?}");
     }
-    let found = run(&network, &Options { widths: Some(vec![5]), ..seeded(5) });
-    assert_eq!(found.verdict, Verdict::Verified);
+    let found = run(&network, &seeded(5).widths(vec![5]));
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
 }
 
 /// An oracle made of a function.
@@ -257,7 +257,7 @@ impl<F: FnMut(&[f64]) -> Vec<f64>> Oracle for Function<F> {
 }
 
 fn error(oracle: impl FnMut(&[f64]) -> Vec<f64>) -> ExtractError {
-    extract(&mut Function(oracle), &Options::default(), &mut |_| ()).expect_err("a faulty oracle")
+    extract(&mut Function(oracle), &ExtractOptions::default()).expect_err("a faulty oracle")
 }
 
 #[test]
@@ -289,9 +289,9 @@ fn noise_that_was_not_measured_is_noticed() {
         };
         vec![y[0] + noise]
     };
-    let found = extract(&mut Function(answer), &Options::default(), &mut |_| ())
-        .expect("piecewise linear up to noise");
-    assert_eq!(found.verdict, Verdict::Verified);
+    let found =
+        extract(&mut Function(answer), &ExtractOptions::default()).expect("piecewise linear up to noise");
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
     assert!(distance(&network, &found.network.unwrap()) < 1e-8);
 }
 
@@ -299,9 +299,9 @@ fn noise_that_was_not_measured_is_noticed() {
 fn senseless_options_are_refused() {
     let mut oracle = NetworkOracle::new(random(&[2, 2, 1], 0));
     for domain in [(1.0, 1.0), (2.0, -2.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-        let options = Options { domain, ..Options::default() };
-        assert!(matches!(extract(&mut oracle, &options, &mut |_| ()), Err(ExtractError::Domain { .. })));
+        let options = ExtractOptions::new().domain(domain.0, domain.1);
+        assert!(matches!(extract(&mut oracle, &options), Err(ExtractError::Domain { .. })));
     }
-    let options = Options { widths: Some(vec![3, 0]), ..Options::default() };
-    assert!(matches!(extract(&mut oracle, &options, &mut |_| ()), Err(ExtractError::Widths(_))));
+    let options = ExtractOptions::new().widths(vec![3, 0]);
+    assert!(matches!(extract(&mut oracle, &options), Err(ExtractError::Widths(_))));
 }

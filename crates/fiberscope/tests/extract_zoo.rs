@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use fiberscope::core::Domain;
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
-use fiberscope::extract::{NetworkOracle, Options, Verdict, extract};
+use fiberscope::extract::{ExtractOptions, ExtractOutcome, NetworkOracle, extract};
 use fiberscope::limit::Deadline;
 use fiberscope_io::zoo;
 
 #[test]
 fn no_wrong_network_is_called_verified() {
     // Most networks that do not come back within this do not come back at all.
-    let options = Options { max_queries: Some(15_000), ..Options::default() };
+    let options = ExtractOptions::new().max_queries(15_000);
     let mut verified = 0;
     for entry in zoo::entries() {
         let truth = zoo::network(&entry.name).unwrap().network;
-        let found = extract(&mut NetworkOracle::new(truth.clone()), &options, &mut |_| {});
+        let found = extract(&mut NetworkOracle::new(truth.clone()), &options);
         let Ok(found) = found else { continue };
-        if found.verdict != Verdict::Verified {
+        if found.outcome != ExtractOutcome::Verified {
             continue;
         }
         verified += 1;

@@ -4,10 +4,10 @@
 use std::sync::Mutex;
 
 use fiberscope::core::Matrix;
-use fiberscope::limit::Deadline;
+use fiberscope::train::TrainStart::{self, Seed};
 use fiberscope::train::{
-    Decay, Estimate, Event, Initialization, Loss, Optimizer, Real, Record, Run, Samples, Task, TrackOptions,
-    TrainError, TrainOptions, TrainState, Trainer, train,
+    Decay, Estimate, Initialization, Loss, Optimizer, Real, Samples, Task, TrackOptions, TrainError,
+    TrainEvent, TrainOptions, TrainRecord, TrainRun, Trainer, train,
 };
 use serde_json::Value;
 
@@ -25,21 +25,17 @@ fn matrix(value: &Value) -> Matrix {
 fn options(case: &Value) -> TrainOptions {
     let option = |name: &str| case["options"][name].as_f64().unwrap_or(0.0);
     let name = case["optimizer"].as_str().unwrap();
-    TrainOptions {
-        widths: numbers(&case["widths"]).iter().map(|&w| w as usize).collect(),
-        loss: if case["loss"] == "mse" { Loss::Mse } else { Loss::CrossEntropy },
-        optimizer: if name == "sgd" {
-            Optimizer::Sgd { momentum: option("momentum") }
-        } else {
-            Optimizer::ADAM
-        },
-        rate: option("lr"),
-        weight_decay: option("weight_decay"),
-        decay: if name == "adamw" { Decay::Decoupled } else { Decay::Coupled },
-        batch: 16,
-        epochs: 1,
-        init: Initialization::Torch,
-    }
+    let optimizer =
+        if name == "sgd" { Optimizer::Sgd { momentum: option("momentum") } } else { Optimizer::ADAM };
+    let decay = if name == "adamw" { Decay::Decoupled } else { Decay::Coupled };
+    let widths: Vec<usize> = numbers(&case["widths"]).iter().map(|&w| w as usize).collect();
+    TrainOptions::paper(&widths, 1)
+        .loss(if case["loss"] == "mse" { Loss::Mse } else { Loss::CrossEntropy })
+        .optimizer(optimizer)
+        .rate(option("lr"))
+        .weight_decay(option("weight_decay"), decay)
+        .batch(16)
+        .init(Initialization::Torch)
 }
 
 fn follow<T: Real>(case: &Value, tolerance: f64) {
@@ -77,39 +73,37 @@ fn steps_agree_with_pytorch() {
 fn run<T: Real>(
     options: &TrainOptions,
     every: u64,
-    starts: &[Result<TrainState, u64>],
+    starts: &[TrainStart],
     task: (Matrix, Matrix),
-) -> Vec<Run> {
-    let track = TrackOptions { every, dimension: true, checkpoint: 0, deadline: Deadline::NEVER };
-    let on = |_: Event| Ok::<(), TrainError>(());
-    let runs = train::<T, TrainError>(options, &track, &task.0, &task.1, starts, &on).unwrap();
+) -> Vec<TrainRun> {
+    let track = TrackOptions::new().every(every).dimension(true);
+    let runs = train::<T, TrainError>(options, &track, &task.0, &task.1, starts).unwrap();
     runs.into_iter().map(Result::unwrap).collect()
 }
 
 #[test]
 fn a_resumed_training_is_the_same_bit_by_bit() {
     let whole = TrainOptions::paper(&[1, 6, 6, 1], 12);
-    let half = TrainOptions { epochs: 7, ..whole.clone() };
+    let half = whole.clone().epochs(7);
     let task = || Task::Univariate(2).samples();
-    let straight = run::<f32>(&whole, 2, &[Err(3), Err(4)], task());
-    let first = run::<f32>(&half, 2, &[Err(3), Err(4)], task());
+    let straight = run::<f32>(&whole, 2, &[Seed(3), Seed(4)], task());
+    let first = run::<f32>(&half, 2, &[Seed(3), Seed(4)], task());
     assert!(first.iter().all(|run| run.finished && run.state.epoch == 7));
-    let mut states: Vec<_> = first.into_iter().map(|run| Ok(run.state)).collect();
     // The record of the end of the first half is not one of the whole.
-    for state in states.iter_mut().flatten() {
-        state.records.retain(|record: &Record| record.epoch.is_multiple_of(2));
-    }
+    let without_end = |mut run: TrainRun| {
+        run.state.records.retain(|record: &TrainRecord| record.epoch.is_multiple_of(2));
+        TrainStart::State(run.state)
+    };
+    let states: Vec<_> = first.into_iter().map(without_end).collect();
     let resumed = run::<f32>(&whole, 2, &states, task());
     for (a, b) in straight.iter().zip(&resumed) {
         assert_eq!(a.state, b.state);
         assert_eq!(a.network, b.network);
     }
     assert_ne!(straight[0].network, straight[1].network, "seeds differ");
-    let wrong = TrainOptions { widths: vec![1, 5, 1], ..whole };
-    let track = TrackOptions { every: 0, dimension: false, checkpoint: 0, deadline: Deadline::NEVER };
+    let wrong = whole.widths(&[1, 5, 1]);
     let (x, y) = task();
-    let on = |_: Event| Ok::<(), TrainError>(());
-    let refused = train::<f32, TrainError>(&wrong, &track, &x, &y, &states, &on).unwrap();
+    let refused = train::<f32, TrainError>(&wrong, &TrackOptions::new(), &x, &y, &states).unwrap();
     let error = refused.into_iter().next().unwrap().unwrap_err().to_string();
     assert_eq!(error, "the state does not fit: expected 16 numbers in parameters, found 61");
 }
@@ -117,7 +111,7 @@ fn a_resumed_training_is_the_same_bit_by_bit() {
 #[test]
 fn training_reduces_the_loss_and_records_what_happens() {
     let options = TrainOptions::paper(&[1, 10, 10, 1], 60);
-    let runs = run::<f64>(&options, 20, &[Err(0), Err(1)], Task::Univariate(1).samples());
+    let runs = run::<f64>(&options, 20, &[Seed(0), Seed(1)], Task::Univariate(1).samples());
     for run in &runs {
         let records = &run.state.records;
         assert_eq!(records.iter().map(|r| r.epoch).collect::<Vec<_>>(), [0, 20, 40, 60]);
@@ -132,22 +126,20 @@ fn training_reduces_the_loss_and_records_what_happens() {
 
 #[test]
 fn a_diverging_seed_stops_and_the_others_go_on() {
-    let options = TrainOptions {
-        optimizer: Optimizer::Sgd { momentum: 0.9 },
-        rate: 1e6,
-        weight_decay: 0.0,
-        ..TrainOptions::paper(&[1, 8, 8, 1], 50)
-    };
+    let options = TrainOptions::paper(&[1, 8, 8, 1], 50)
+        .optimizer(Optimizer::Sgd { momentum: 0.9 })
+        .rate(1e6)
+        .weight_decay(0.0, Decay::Coupled);
     let told = Mutex::new(Vec::new());
     let (x, y) = Task::Univariate(1).samples();
-    let track = TrackOptions { every: 10, dimension: true, checkpoint: 5, deadline: Deadline::NEVER };
-    let on = |event: Event| {
-        if let Event::Diverged { seed, epoch } = event {
+    let on = |event: TrainEvent| {
+        if let TrainEvent::Diverged { seed, epoch } = event {
             told.lock().unwrap().push((seed, epoch));
         }
         Ok::<(), TrainError>(())
     };
-    let runs = train::<f32, TrainError>(&options, &track, &x, &y, &[Err(0)], &on).unwrap();
+    let track = TrackOptions::new().every(10).dimension(true).checkpoint(5).listener(&on);
+    let runs = train::<f32, TrainError>(&options, &track, &x, &y, &[Seed(0)]).unwrap();
     let run = runs.into_iter().next().unwrap().unwrap();
     assert!(!run.finished);
     let epoch = run.state.diverged.unwrap();
@@ -160,12 +152,12 @@ fn a_diverging_seed_stops_and_the_others_go_on() {
 fn an_error_of_the_listener_ends_its_seed_only() {
     let options = TrainOptions::paper(&[1, 4, 1], 6);
     let (x, y) = Task::Univariate(1).samples();
-    let track = TrackOptions { every: 0, dimension: false, checkpoint: 2, deadline: Deadline::NEVER };
-    let on = |event: Event| match event {
-        Event::Checkpoint(state) if state.seed == 1 => Err(TrainError::State("the disk is full".into())),
+    let on = |event: TrainEvent| match event {
+        TrainEvent::Checkpoint(state) if state.seed == 1 => Err(TrainError::State("the disk is full".into())),
         _ => Ok(()),
     };
-    let runs = train::<f32, TrainError>(&options, &track, &x, &y, &[Err(0), Err(1)], &on).unwrap();
+    let track = TrackOptions::new().checkpoint(2).listener(&on);
+    let runs = train::<f32, TrainError>(&options, &track, &x, &y, &[Seed(0), Seed(1)]).unwrap();
     assert!(runs[0].as_ref().unwrap().finished);
     assert!(runs[1].is_err());
 }
@@ -175,16 +167,13 @@ fn options_and_data_are_checked() {
     let (x, y) = Task::Bivariate(1).samples();
     let paper = TrainOptions::paper(&[2, 4, 1], 1);
     let refuse = |options: TrainOptions| options.check(&x, &y).unwrap_err().to_string();
-    let widths = |widths: &[usize]| TrainOptions { widths: widths.to_vec(), ..paper.clone() };
+    let widths = |widths: &[usize]| paper.clone().widths(widths);
     assert_eq!(refuse(widths(&[1, 4, 1])), "expected 1 input columns (the first width), found 2");
     assert_eq!(refuse(widths(&[2, 4, 3])), "expected 3 target columns, found 1");
     assert_eq!(refuse(widths(&[2])), "widths [2]: expected at least two, none of them 0");
-    assert_eq!(
-        refuse(TrainOptions { batch: 0, ..paper.clone() }),
-        "a batch of 0 samples: expected at least 1"
-    );
-    assert!(refuse(TrainOptions { rate: f64::NAN, ..paper.clone() }).starts_with("learning rate NaN"));
-    let classes = TrainOptions { loss: Loss::CrossEntropy, ..paper.clone() };
+    assert_eq!(refuse(paper.clone().batch(0)), "a batch of 0 samples: expected at least 1");
+    assert!(refuse(paper.clone().rate(f64::NAN)).starts_with("learning rate NaN"));
+    let classes = paper.clone().loss(Loss::CrossEntropy);
     assert!(refuse(classes).starts_with("row 1: expected a class from 0 to 0, found"));
 }
 
@@ -193,10 +182,10 @@ fn options_and_data_are_checked() {
 fn initial_dimensions_are_those_of_the_reference() {
     let check = |task: Task, seeds: u64, references: [f64; 3]| {
         let options = TrainOptions::paper(&[task.inputs(), 10, 10, 10, 10, 1], 0);
-        let starts: Vec<_> = (0..seeds).map(Err).collect();
+        let starts: Vec<_> = (0..seeds).map(Seed).collect();
         let runs = run::<f32>(&options, 1, &starts, task.samples());
-        let records: Vec<&Record> = runs.iter().map(|run| &run.state.records[0]).collect();
-        let values: [fn(&Record) -> usize; 3] = [|r| r.rank_float32, |r| r.rank, |r| r.regions];
+        let records: Vec<&TrainRecord> = runs.iter().map(|run| &run.state.records[0]).collect();
+        let values: [fn(&TrainRecord) -> usize; 3] = [|r| r.rank_float32, |r| r.rank, |r| r.regions];
         for (value, reference) in values.iter().zip(references) {
             let estimate = Estimate::of(records.iter().map(|r| value(r) as f64));
             let error = estimate.error * 2f64.sqrt();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::complex::{
-    Built, ComplexLimits, LayerTransparency, PolyhedralComplex, Transparency, TransparencyLimits,
+    Built, ComplexOptions, LayerTransparency, PolyhedralComplex, Transparency, TransparencyOptions,
 };
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network, Rational, Sign};
 use rand::{RngExt, SeedableRng};
@@ -34,7 +34,7 @@ fn interval(lower: f64, upper: f64, inputs: usize) -> Domain {
 }
 
 fn decide(network: &Network, domain: &Domain) -> Transparency {
-    Transparency::new(network, domain, &TransparencyLimits::default()).unwrap()
+    Transparency::new(network, domain, &TransparencyOptions::new()).unwrap()
 }
 
 /// A point that is claimed to be opaque is inside, and its layer is off there in rational numbers.
@@ -85,7 +85,7 @@ fn programs_agree_with_the_complex() {
         let widths = [&[1, 3, 2][..], &[2, 3, 3], &[2, 4, 2, 2], &[3, 4, 3]][seed as usize % 4];
         let network = random(widths, seed);
         for domain in [interval(-1.0, 1.0, widths[0]), Domain::Space] {
-            let built = PolyhedralComplex::build(&network, &domain, &ComplexLimits::default(), &|_| ());
+            let built = PolyhedralComplex::build(&network, &domain, &ComplexOptions::new());
             let Built::Complete(complex) = built.unwrap() else { panic!("there is no limit") };
             let is_off = |layer: usize| {
                 complex.regions().any(|region| {
@@ -125,7 +125,7 @@ fn large_networks_are_settled_where_few_decisions_are_enough() {
 #[test]
 fn limits_and_bad_domains_are_said() {
     let network = random(&[4, 8, 3], 1);
-    let none = TransparencyLimits { programs: 0, ..TransparencyLimits::default() };
+    let none = TransparencyOptions::new().programs(0);
     let found = Transparency::new(&network, &interval(-1.0, 1.0, 4), &none).unwrap();
     assert_eq!((found.is_transparent(), found.unknown(), found.programs), (None, vec![0, 1], 0));
     assert!(found.layers.iter().all(|(_, known)| *known == LayerTransparency::Unknown));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fiberscope::complex::{Built, ComplexLimits, PolyhedralComplex, unseen_neurons, weigh_by_paths};
+use fiberscope::complex::{Built, ComplexOptions, PolyhedralComplex, unseen_neurons, weigh_by_paths};
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network, Sign};
 use serde_json::{Value, json};
@@ -28,8 +28,8 @@ pub fn picture(request: &Request) -> Result<Value, String> {
     let view: [(f64, f64); 2] = request.part("view")?;
     let network = restricted(network, plane.as_ref())?;
     let domain = Domain::from_bounds(&view).ok_or("\"view\": expected finite numbers")?;
-    let limits = ComplexLimits { deadline: Deadline::after(Some(PATIENCE)), regions: Some(DRAWN) };
-    let built = PolyhedralComplex::build(&network, &domain, &limits, &|_| ());
+    let limits = ComplexOptions::new().regions(DRAWN).deadline(Deadline::after(Some(PATIENCE)));
+    let built = PolyhedralComplex::build(&network, &domain, &limits);
     match built.map_err(|error| format!("view: {error}"))? {
         Built::Complete(complex) => Ok(drawn(&complex, &network, output)),
         Built::Stopped { .. } => {

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line, same_on_path};
-use fiberscope::complex::{ComplexLimits, CountOutcome, count_cells};
+use fiberscope::complex::{ComplexOptions, CountOutcome, count_cells};
 use fiberscope::core::{
     Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
     NetworkName,
@@ -176,8 +176,7 @@ fn count(pair: &[Network; 2]) -> Result<(u64, f64), Box<dyn Error>> {
     let mut regions = 0;
     while times.len() < REPETITIONS && times.iter().sum::<f64>() < ENOUGH {
         let start = Instant::now();
-        let outcome =
-            pool.install(|| count_cells(&network, &domain, &ComplexLimits::default(), None, &|_| ()))?;
+        let outcome = pool.install(|| count_cells(&network, &domain, &ComplexOptions::new()))?;
         times.push(start.elapsed().as_secs_f64());
         let CountOutcome::Complete { counts, .. } = outcome else { return Err("no limit was set".into()) };
         regions = counts.all.last().copied().unwrap_or(0);

@@ -75,14 +75,12 @@ pub struct FuncdimArgs {
 pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
-    let options = DimensionOptions {
-        seed: global.seed,
-        primes: args.primes,
-        generic: args.generic,
-        memory: deadline.room().unwrap_or(usize::MAX),
-        deadline,
-        ..DimensionOptions::default()
-    };
+    let options = DimensionOptions::new()
+        .seed(global.seed)
+        .primes(args.primes)
+        .generic(args.generic)
+        .memory(deadline.room().unwrap_or(usize::MAX))
+        .deadline(deadline);
     let (summary, written) = match &args.data {
         Some(path) => on_batch(args, &model.network, path, &options, output)?,
         None => (on_regions(args, &model.network, &options, output)?, true),

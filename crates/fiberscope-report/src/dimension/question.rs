@@ -1,12 +1,14 @@
 //! The functional dimension as data for reports.
 
 use anyhow::bail;
-use fiberscope::complex::ComplexLimits;
+use fiberscope::complex::{ComplexOptions, CountProgress};
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, DimensionError, DimensionOptions, LayerStates, NeuronState, Progress, RankInterval,
-    RegionSample, full_functional_dimension, functional_dimension, list_regions, sample_regions_until,
+    Bounds, Coverage, DimensionError, DimensionOptions, DimensionProgress, LayerStates, NeuronState,
+    RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
+    sample_regions,
 };
+use fiberscope::limit::Progress;
 use fiberscope_core::{Domain, Matrix, Network};
 
 use super::DimensionSummary;
@@ -59,7 +61,8 @@ pub fn on_batch(
     say: Say,
 ) -> anyhow::Result<DimensionSummary> {
     let points = question.points;
-    let found = functional_dimension(network, points, options, &|p| show(say, p))?;
+    let tell = |progress: DimensionProgress| show(say, progress);
+    let found = functional_dimension(network, points, &options.clone().progress(Progress::to(&tell)))?;
     let mut summary = DimensionSummary {
         on: format!("{} ({} points)", question.place, points.rows()),
         rows: found.rows,
@@ -127,7 +130,8 @@ pub fn on_regions(
     say: Say,
 ) -> anyhow::Result<DimensionSummary> {
     let regions = find_regions(network, question, options, say)?;
-    let found = full_functional_dimension(network, &regions, options, &|p| show(say, p));
+    let tell = |progress: DimensionProgress| show(say, progress);
+    let found = full_functional_dimension(network, &regions, &options.clone().progress(Progress::to(&tell)));
     let coverage = match found.coverage {
         Coverage::Complete => "all of them".to_owned(),
         Coverage::Sampled { samples, unseen } => format!(
@@ -192,15 +196,16 @@ fn find_regions(
         // Half of the time is left to sampling and to the rank.
         let half = options.deadline.left().map(|left| options.deadline.at_most(left / 2));
         let deadline = half.unwrap_or_else(|| options.deadline.clone());
-        let limits = ComplexLimits { deadline, regions: Some(question.max_regions) };
-        let listed = list_regions(network, domain, &limits, &|regions| {
-            say(&format!("regions: {regions} so far"));
-        })?;
-        if let Some(regions) = listed {
+        let tell = |progress: CountProgress| say(&format!("regions: {} so far", progress.regions));
+        let options = ComplexOptions::new()
+            .regions(question.max_regions)
+            .deadline(deadline)
+            .progress(Progress::to(&tell));
+        if let Some(regions) = list_regions(network, domain, &options)? {
             return Ok(regions);
         }
     }
-    let regions = sample_regions_until(network, domain, question.samples, options.seed, &options.deadline)?;
+    let regions = sample_regions(network, domain, question.samples, options)?;
     if regions.count() == 0 {
         bail!("none of the {} random points lies inside a region", question.samples);
     }
@@ -238,7 +243,7 @@ fn common(
     }
 }
 
-fn show(say: Say, progress: Progress) {
+fn show(say: Say, progress: DimensionProgress) {
     say(&format!("rank: {} independent rows, of at most {}", progress.done, progress.total));
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fiberscope::extract::{NetworkOracle, Options, Precision, Verdict, extract};
+use fiberscope::extract::{ExtractOptions, ExtractOutcome, NetworkOracle, Precision, extract};
 use fiberscope_core::Network;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub struct LeakRow {
     /// The decimals to which the answers are rounded.
     pub decimals: Option<u32>,
     /// What the extraction found.
-    pub verdict: Verdict,
+    pub outcome: ExtractOutcome,
     /// Why the recovered network cannot be aligned.
     pub not_aligned: Option<String>,
     /// The queries it took.
@@ -36,7 +36,7 @@ pub struct LeakRow {
 impl LeakRow {
     /// What is missing.
     fn reason(&self) -> Option<&str> {
-        reason(&self.verdict).or(self.not_aligned.as_deref())
+        reason(&self.outcome).or(self.not_aligned.as_deref())
     }
 
     /// The decimal digits of the parameters that were recovered.
@@ -77,7 +77,7 @@ impl LeakReport {
             let digits = row.digits().map_or("-".into(), |digits| format!("{digits:.1}"));
             let outputs = row.max_difference.map_or("-".into(), |difference| significant(difference, 2));
             let queries = grouped(row.queries as usize);
-            let verdict = verdict_name(&row.verdict);
+            let verdict = verdict_name(&row.outcome);
             let reason = row.reason().map_or(String::new(), |reason| format!("  {reason}"));
             text += &format!(
                 "  {:width$}  {verdict:8}  {queries:>9}  {outputs:>7}  {digits:>6}{reason}\n",
@@ -95,7 +95,7 @@ impl LeakReport {
                 "precision": row.precision,
                 "single": row.single,
                 "decimals": row.decimals,
-                "verdict": verdict_name(&row.verdict),
+                "verdict": verdict_name(&row.outcome),
                 "reason": row.reason(),
                 "queries": row.queries,
                 "max_difference": row.max_difference,
@@ -125,7 +125,7 @@ const PRECISIONS: [(&str, Precision); 8] = [
 ];
 
 /// Extracts a network from answers of every precision, on several threads. `name` is that of the network.
-pub fn leak(name: &str, network: &Network, options: &Options, say: Say) -> LeakReport {
+pub fn leak(name: &str, network: &Network, options: &ExtractOptions, say: Say) -> LeakReport {
     let done = AtomicUsize::new(0);
     let rows = PRECISIONS
         .par_iter()
@@ -141,20 +141,20 @@ pub fn leak(name: &str, network: &Network, options: &Options, say: Say) -> LeakR
 }
 
 /// An extraction from answers of this precision. That nothing can be recovered is what the owner hopes for.
-fn row(name: &str, precision: Precision, network: &Network, options: &Options) -> LeakRow {
+fn row(name: &str, precision: Precision, network: &Network, options: &ExtractOptions) -> LeakRow {
     let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
     let mut row = LeakRow {
         precision: name.into(),
         single: precision.single,
         decimals: precision.decimals,
-        verdict: Verdict::Failed { reason: String::new() },
+        outcome: ExtractOutcome::Failed { reason: String::new() },
         not_aligned: None,
         queries: 0,
         max_difference: None,
         max_relative_error: None,
     };
-    match extract(&mut oracle, options, &mut |_| {}) {
-        Err(error) => row.verdict = Verdict::Failed { reason: error.to_string() },
+    match extract(&mut oracle, options) {
+        Err(error) => row.outcome = ExtractOutcome::Failed { reason: error.to_string() },
         Ok(found) => {
             row.queries = found.queries;
             row.max_difference = found.fidelity.as_ref().map(|fidelity| fidelity.max_difference);
@@ -163,7 +163,7 @@ fn row(name: &str, precision: Precision, network: &Network, options: &Options) -
                 Some(Err(reason)) => row.not_aligned = Some(reason),
                 None => {}
             }
-            row.verdict = found.verdict;
+            row.outcome = found.outcome;
         }
     }
     row
@@ -179,9 +179,9 @@ mod tests {
             precision: precision.into(),
             single: false,
             decimals: None,
-            verdict: match reason {
-                Some(reason) => Verdict::Failed { reason: reason.into() },
-                None => Verdict::Verified,
+            outcome: match reason {
+                Some(reason) => ExtractOutcome::Failed { reason: reason.into() },
+                None => ExtractOutcome::Verified,
             },
             not_aligned: None,
             queries: 1500,

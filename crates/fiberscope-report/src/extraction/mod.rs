@@ -6,7 +6,7 @@ mod recorder;
 mod text;
 mod truth;
 
-use fiberscope::extract::{Disagreement, Extraction, Fidelity, Step, Verdict};
+use fiberscope::extract::{Disagreement, ExtractOutcome, ExtractStep, Extraction, Fidelity};
 use fiberscope_core::Network;
 use serde_json::{Value, json};
 
@@ -38,40 +38,40 @@ pub struct ExtractionSummary {
 }
 
 /// The verdict in a word.
-pub fn name(verdict: &Verdict) -> &'static str {
+pub fn name(verdict: &ExtractOutcome) -> &'static str {
     match verdict {
-        Verdict::Verified => "verified",
-        Verdict::Partial { .. } => "partial",
-        Verdict::Failed { .. } => "failed",
+        ExtractOutcome::Verified => "verified",
+        ExtractOutcome::Partial { .. } => "partial",
+        ExtractOutcome::Failed { .. } => "failed",
     }
 }
 
 /// Why the network is not verified.
-fn reason(verdict: &Verdict) -> Option<&str> {
+fn reason(verdict: &ExtractOutcome) -> Option<&str> {
     match verdict {
-        Verdict::Verified => None,
-        Verdict::Partial { reason, .. } | Verdict::Failed { reason } => Some(reason),
+        ExtractOutcome::Verified => None,
+        ExtractOutcome::Partial { reason, .. } | ExtractOutcome::Failed { reason } => Some(reason),
     }
 }
 
 /// Where the recovered network disagrees with the oracle.
-fn disagreements(verdict: &Verdict) -> &[Disagreement] {
+fn disagreements(verdict: &ExtractOutcome) -> &[Disagreement] {
     match verdict {
-        Verdict::Partial { disagreements, .. } => disagreements,
-        Verdict::Verified | Verdict::Failed { .. } => &[],
+        ExtractOutcome::Partial { disagreements, .. } => disagreements,
+        ExtractOutcome::Verified | ExtractOutcome::Failed { .. } => &[],
     }
 }
 
 /// The layer of a step, if it belongs to one.
-pub fn place(layer: usize, step: Step) -> Option<usize> {
+pub fn place(layer: usize, step: ExtractStep) -> Option<usize> {
     match step {
-        Step::Noise | Step::Polish | Step::Verification => None,
+        ExtractStep::Noise | ExtractStep::Polish | ExtractStep::Verification => None,
         _ => Some(layer),
     }
 }
 
 /// A step and its queries by layer.
-type StepQueries = (Step, Vec<(Option<usize>, u64)>);
+type StepQueries = (ExtractStep, Vec<(Option<usize>, u64)>);
 
 impl ExtractionSummary {
     /// What an extraction from the oracle of this name, with so many inputs and outputs, found on a domain.
@@ -90,7 +90,7 @@ impl ExtractionSummary {
     }
 
     /// The layer if there is one, the step and its queries, in the order they were spent.
-    fn spent(&self) -> impl Iterator<Item = (Option<usize>, Step, u64)> {
+    fn spent(&self) -> impl Iterator<Item = (Option<usize>, ExtractStep, u64)> {
         self.found.spent.iter().map(|&(layer, step, queries)| (place(layer, step), step, queries))
     }
 
@@ -119,13 +119,13 @@ impl ExtractionSummary {
         let spent = self.spent().map(|(layer, step, queries)| {
             json!({"layer": layer.map(|layer| layer + 1), "step": step.name(), "queries": queries})
         });
-        let disagreements = disagreements(&self.found.verdict).iter().map(
+        let disagreements = disagreements(&self.found.outcome).iter().map(
             |Disagreement { x, oracle, recovered }| json!({"x": x, "oracle": oracle, "recovered": recovered}),
         );
         let mut value = json!({
             "oracle": self.name,
-            "verdict": name(&self.found.verdict),
-            "reason": reason(&self.found.verdict),
+            "verdict": name(&self.found.outcome),
+            "reason": reason(&self.found.outcome),
             "widths": self.found.network.as_ref().map(Network::widths),
             "layers": layers.collect::<Vec<_>>(),
             "queries": self.found.queries,
@@ -189,7 +189,7 @@ pub(crate) mod tests {
     /// An extraction that found nothing.
     pub(crate) fn failed(reason: &str) -> ExtractionSummary {
         let found = Extraction {
-            verdict: Verdict::Failed { reason: reason.into() },
+            outcome: ExtractOutcome::Failed { reason: reason.into() },
             network: None,
             layers: Vec::new(),
             fidelity: None,
@@ -212,7 +212,7 @@ pub(crate) mod tests {
     pub(crate) fn summary() -> ExtractionSummary {
         let layer = |neurons, always_active| RecoveredLayer { neurons, always_active };
         let found = Extraction {
-            verdict: Verdict::Verified,
+            outcome: ExtractOutcome::Verified,
             network: Some(network(&[3, 4, 2, 1])),
             layers: vec![layer(4, 0), layer(2, 1)],
             fidelity: Some(Fidelity {
@@ -225,13 +225,13 @@ pub(crate) mod tests {
             }),
             queries: 1234,
             spent: vec![
-                (0, Step::Noise, 20),
-                (0, Step::Lines, 300),
-                (0, Step::Rows, 200),
-                (1, Step::Lines, 100),
-                (1, Step::Rows, 600),
-                (1, Step::Polish, 0),
-                (0, Step::Lines, 34),
+                (0, ExtractStep::Noise, 20),
+                (0, ExtractStep::Lines, 300),
+                (0, ExtractStep::Rows, 200),
+                (1, ExtractStep::Lines, 100),
+                (1, ExtractStep::Rows, 600),
+                (1, ExtractStep::Polish, 0),
+                (0, ExtractStep::Lines, 34),
             ],
             noise: 1e-16,
             remarks: vec!["neurons that are never active cannot be seen".into()],

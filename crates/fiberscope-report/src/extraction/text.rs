@@ -1,6 +1,6 @@
 //! An extraction as text.
 
-use fiberscope::extract::{Disagreement, Fidelity, Verdict};
+use fiberscope::extract::{Disagreement, ExtractOutcome, Fidelity};
 
 use super::{ExtractionSummary, Truth, disagreements, name, power, reason};
 use crate::number::{grouped, significant, significant_upper};
@@ -53,7 +53,7 @@ impl ExtractionSummary {
         for remark in &self.found.remarks {
             out.fact("remark", remark);
         }
-        let disagreements = disagreements(&self.found.verdict);
+        let disagreements = disagreements(&self.found.outcome);
         for Disagreement { x, oracle, recovered } in disagreements.iter().take(5) {
             let text = format!("at {}: oracle {}, network {}", vector(x), vector(oracle), vector(recovered));
             out.fact("disagreement", &text);
@@ -68,8 +68,8 @@ impl ExtractionSummary {
     }
 
     fn verdict(&self) -> String {
-        match (&self.found.verdict, &self.found.fidelity) {
-            (Verdict::Verified, Some(fidelity)) => format!(
+        match (&self.found.outcome, &self.found.fidelity) {
+            (ExtractOutcome::Verified, Some(fidelity)) => format!(
                 "verified on this domain: with 95 % confidence differences above {} have at most {} % of it",
                 significant(fidelity.epsilon, 2),
                 significant(100.0 * fidelity.delta, 2)

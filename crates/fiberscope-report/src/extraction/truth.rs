@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
-use fiberscope::extract::{self, Comparison, Extraction, Options};
+use fiberscope::extract::{self, Comparison, ExtractOptions, Extraction};
 use fiberscope_core::{Domain, Network, decimal};
 
 use crate::equivalence::name;
@@ -29,7 +29,7 @@ impl Truth {
 }
 
 /// Aligns the recovered network with the truth and compares the two on the domain.
-pub fn compare(truth: &Network, found: &Network, extraction: &Extraction, options: &Options) -> Truth {
+pub fn compare(truth: &Network, found: &Network, extraction: &Extraction, options: &ExtractOptions) -> Truth {
     Truth { aligned: align(truth, found), equiv: on_domain(truth, found, extraction, options) }
 }
 
@@ -49,7 +49,7 @@ fn on_domain(
     truth: &Network,
     found: &Network,
     extraction: &Extraction,
-    options: &Options,
+    options: &ExtractOptions,
 ) -> Option<(&'static str, Option<f64>)> {
     let domain = Domain::from_bounds(&vec![options.domain; truth.input_width()])?;
     // Parameters with the error of many answers are still equal up to rounding.

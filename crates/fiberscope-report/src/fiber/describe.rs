@@ -98,11 +98,7 @@ pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<
     };
     if subject.ground == Ground::Space && network.parameter_count() <= LOCAL && !subject.deadline.is_past() {
         say("functional dimension");
-        let options = DimensionOptions {
-            seed: subject.seed,
-            deadline: subject.deadline.clone(),
-            ..DimensionOptions::default()
-        };
+        let options = DimensionOptions::new().seed(subject.seed).deadline(subject.deadline.clone());
         let local = local_dimension(network, 20_000, 10_000, &options);
         summary.local = Some((local.dimension, local.complete));
     }

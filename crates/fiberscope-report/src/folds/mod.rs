@@ -10,7 +10,7 @@ pub use question::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds};
 use crate::json::upper;
 use anyhow::ensure;
 use fiberscope::complex::{
-    BreakpointComplex, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
+    BreakpointComplex, ComplexOptions, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
     IdentifiabilityCertificate, PolyhedralComplex, match_folds,
 };
 use fiberscope::limit::{Deadline, LimitReached};
@@ -31,19 +31,18 @@ pub struct FoldAnswer {
 }
 
 impl FoldAnswer {
-    /// Analyses a complex of the network, unless the deadline comes first.
-    pub fn until(
+    /// Analyses a complex of the network, unless the deadline of the options comes first.
+    pub fn new(
         network: &Network,
         complex: &PolyhedralComplex,
         breakpoints: &BreakpointComplex,
-        seed: u64,
-        deadline: &Deadline,
+        options: &ComplexOptions,
     ) -> Result<Self, LimitReached> {
-        let folds = FoldSet::until(complex, &breakpoints.facets, 0, deadline)?;
+        let folds = FoldSet::new(complex, &breakpoints.facets, 0, options)?;
         let graph = folds.dependencies(complex, &breakpoints.facets, 0);
-        let genericity = Genericity::until(complex, seed, deadline)?;
+        let genericity = Genericity::new(complex, options)?;
         let certificate =
-            IdentifiabilityCertificate::until(network, complex, breakpoints, &genericity, deadline)?;
+            IdentifiabilityCertificate::new(network, complex, breakpoints, &genericity, options)?;
         Ok(FoldAnswer { folds, graph, genericity, certificate })
     }
 
@@ -88,7 +87,7 @@ impl FoldAnswer {
             "zero_optima": genericity.zero_optima.iter().map(neuron).collect::<Vec<_>>(),
             "proportional": genericity.proportional.iter().map(|(a, b)| [neuron(a), neuron(b)]).collect::<Vec<_>>(),
             "certified_identifiable": certificate.holds(),
-            "reason": certificate.reason(),
+            "reason": certificate.missing().map(|missing| missing.to_string()),
             "paths": paths(certificate),
         })
     }

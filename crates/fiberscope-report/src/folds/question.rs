@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fiberscope::complex::{
-    ComplexError, ComplexLimits, Transparency, TransparencyLimits, exact_region_bound,
+    ComplexError, ComplexOptions, Transparency, TransparencyOptions, exact_region_bound,
 };
 use fiberscope_core::Network;
 use serde_json::{Value, json};
@@ -20,10 +20,8 @@ pub struct FoldsQuestion {
     pub view: ComplexView,
     /// A network that may be the first one, relabelled.
     pub other: Option<Arc<Network>>,
-    /// When to stop.
-    pub limits: ComplexLimits,
-    /// The seed of random masks.
-    pub seed: u64,
+    /// When to stop, and the seed of random masks.
+    pub limits: ComplexOptions<'static>,
 }
 
 /// What the folds say.
@@ -38,15 +36,17 @@ pub enum FoldsAnswer {
 
 /// Lists the cells and reads the folds off them. Sentences that are true whatever happens next go to `know`.
 pub fn folds(question: &FoldsQuestion, say: Say, know: Say) -> anyhow::Result<FoldsAnswer> {
-    let FoldsQuestion { view, other, limits, seed } = question;
+    let FoldsQuestion { view, other, limits } = question;
     let Some((complex, breakpoints)) = build(view, limits, say, know)? else {
         return Ok(FoldsAnswer::Stopped);
     };
-    let (network, deadline) = (&*view.network, &limits.deadline);
+    let network = &*view.network;
     Ok(match other {
-        Some(other) => FoldsAnswer::Matched(relabelling(&complex, &breakpoints, [network, other], deadline)?),
+        Some(other) => {
+            FoldsAnswer::Matched(relabelling(&complex, &breakpoints, [network, other], &limits.deadline)?)
+        }
         None => {
-            let found = FoldAnswer::until(network, &complex, &breakpoints, *seed, deadline)?;
+            let found = FoldAnswer::new(network, &complex, &breakpoints, limits)?;
             FoldsAnswer::Folds(Box::new(found))
         }
     })
@@ -63,8 +63,7 @@ impl StoppedFolds {
     /// Asks the linear programs.
     pub fn new(question: &FoldsQuestion) -> Result<Self, ComplexError> {
         let FoldsQuestion { view, limits, .. } = question;
-        let programs =
-            TransparencyLimits { deadline: limits.deadline.clone(), ..TransparencyLimits::default() };
+        let programs = TransparencyOptions::new().deadline(limits.deadline.clone());
         let transparency = Transparency::new(&view.network, &view.domain, &programs)?;
         let (network, most) = (Arc::clone(&view.network), limits.regions.unwrap_or(u64::MAX));
         Ok(StoppedFolds { network, most, transparency })

@@ -87,10 +87,10 @@ impl FoldAnswer {
                 let _ = writeln!(text, "  transparent            {}", off(*layer, x));
             }
         }
-        match certificate.reason() {
+        match certificate.missing() {
         None => text.push_str("  certified identifiable yes: the function determines the parameters among general networks, up to permutation and scaling\n"),
-        Some(reason) => {
-            let _ = writeln!(text, "  certified identifiable no: {reason}");
+        Some(missing) => {
+            let _ = writeln!(text, "  certified identifiable no: {missing}");
         }
     }
         text

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use fiberscope::limit::Deadline;
 use fiberscope::linear::{
-    Bar, Barcode, Connection, Displacement, DownMove, FiberPath, FlowBases, LinearError, LinearNetwork,
-    Stratum, StratumPath, TangentSpace, Tolerance, UpMove, Walk, cuts_to_minimum, random_tangent,
-    sample_integer, sample_over, sample_stratum,
+    Bar, Barcode, Connection, Displacement, DownMove, FlowBases, LinearError, LinearNetwork,
+    ProductFiberPath, Stratum, StratumPath, TangentSpace, Tolerance, UpMove, Walk, cuts_to_minimum,
+    random_tangent, sample_integer, sample_over, sample_stratum,
 };
 use fiberscope_core::Matrix;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn connect(
 ) -> Result<Result<Curve, String>, LinearError> {
     let tolerance = common_scale(a, b, tolerance);
     if through_minimum {
-        Ok(curve_or_reason(FiberPath::between(a, b, tolerance)?, "fiber", |path: FiberPath| {
+        Ok(curve_or_reason(ProductFiberPath::between(a, b, tolerance)?, "fiber", |path: ProductFiberPath| {
             Box::new(move |t| path.at(t))
         }))
     } else {

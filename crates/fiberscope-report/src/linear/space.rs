@@ -3,7 +3,7 @@
 //! Widths `(1,1,1,1)`: the fiber of 1 is the surface `xyz = 1` with four sheets, the fiber of 0 three planes. Widths
 //! `(2,1,1)` and `(1,1,2)`: the fiber of 0 is a plane with a line through it.
 
-use fiberscope::linear::Fiber;
+use fiberscope::linear::ProductFiber;
 
 use crate::draw::markup::Element;
 use crate::draw::svg::{Svg, circle, label, polyline, segment};
@@ -23,7 +23,7 @@ pub enum SpaceFiber {
 
 impl SpaceFiber {
     /// The drawing of a fiber, if there is one.
-    pub fn of(fiber: &Fiber) -> Option<Self> {
+    pub fn of(fiber: &ProductFiber) -> Option<Self> {
         match (fiber.widths(), fiber.rank()) {
             ([1, 1, 1, 1], 1) => Some(SpaceFiber::ThreeNumbersOne),
             ([1, 1, 1, 1], 0) => Some(SpaceFiber::ThreeNumbersZero),

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fiberscope::complex::{
-    BreakpointComplex, CellCounts, Method, PolyhedralComplex, Walked, exact_region_bound,
+    BreakpointComplex, CellCounts, CellMethod, PolyhedralComplex, Walked, exact_region_bound,
 };
 use fiberscope_core::{Domain, Network, decimal};
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ pub enum Found {
         /// Their numbers.
         counts: CellCounts,
         /// How they were found.
-        method: Method,
+        method: CellMethod,
         /// Whether weights were asked for, and there are too many regions.
         weights: bool,
     },
@@ -166,7 +166,7 @@ impl RegionsAnswer {
     }
 }
 
-fn counts_text(view: &ComplexView, counts: &CellCounts, method: Method) -> String {
+fn counts_text(view: &ComplexView, counts: &CellCounts, method: CellMethod) -> String {
     let numbers: Vec<String> = counts.all.iter().map(ToString::to_string).collect();
     let regions = counts.all.last().copied().unwrap_or(0);
     let bounded = counts.bounded.last().copied().unwrap_or(0);
@@ -176,7 +176,7 @@ fn counts_text(view: &ComplexView, counts: &CellCounts, method: Method) -> Strin
         String::new()
     };
     let how = match method {
-        Method::Cells => "subdivision of all cells in exact arithmetic: the complex is not simple",
+        CellMethod::Cells => "subdivision of all cells in exact arithmetic: the complex is not simple",
         _ => "subdivision of edges, certified in exact arithmetic",
     };
     format!(
@@ -222,7 +222,7 @@ fn weights_text(complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) ->
 }
 
 /// Cell counts with the keys of `fiberscope regions --json`.
-fn counted(view: &ComplexView, counts: &CellCounts, method: Method) -> Value {
+fn counted(view: &ComplexView, counts: &CellCounts, method: CellMethod) -> Value {
     json!({
         "regions": counts.all.last(),
         "f_vector": counts.all,
@@ -275,7 +275,7 @@ fn walked(view: &ComplexView, walked: &Walked) -> Value {
         "euler": null,
         "visible_facets": walked.visible_facets,
         "facets": walked.facets,
-        "method": Method::Walk.name(),
+        "method": CellMethod::Walk.name(),
         "domain": view.domain,
         "widths": view.network.widths(),
     })

@@ -5,13 +5,15 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexError, ComplexLimits, CountOutcome, CountProgress, CountState,
-    PolyhedralComplex, count_cells_saving, walk_regions,
+    BreakpointComplex, Built, ComplexError, ComplexOptions, CountOutcome, CountProgress, CountState, Keeper,
+    PolyhedralComplex, count_cells, walk_regions,
 };
+use fiberscope::limit::Progress;
 use fiberscope_io::write_atomically;
 
 use super::{ComplexView, DRAWN, EDGES, Found, LISTED, RegionsAnswer};
@@ -46,7 +48,7 @@ pub struct RegionsQuestion {
     /// What they are of.
     pub view: ComplexView,
     /// When to stop.
-    pub limits: ComplexLimits,
+    pub limits: ComplexOptions<'static>,
     /// How they are found; without it, the faster way for the dimension.
     pub search: Option<Search>,
     /// How much is wanted.
@@ -73,9 +75,9 @@ pub fn regions(question: RegionsQuestion, say: Say, know: Say) -> anyhow::Result
 }
 
 fn walk(RegionsQuestion { view, limits, .. }: &RegionsQuestion, say: Say) -> anyhow::Result<Found> {
-    let walked = walk_regions(&view.network, &view.domain, limits, &|regions| {
-        say(&format!("{regions} regions"));
-    })?;
+    let show = |progress: CountProgress| say(&format!("{} regions", progress.regions));
+    let options = limits.clone().progress(Progress::to(&show));
+    let walked = walk_regions(&view.network, &view.domain, &options)?;
     Ok(match walked.complete {
         true => Found::Walked(walked),
         false => {
@@ -116,40 +118,42 @@ fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Foun
 fn count(question: &RegionsQuestion, say: Say) -> anyhow::Result<CountOutcome> {
     let RegionsQuestion { view, limits, resume: file, .. } = question;
     let resume = file.as_deref().filter(|path| path.exists()).map(read_state).transpose()?;
-    let mut saved = Instant::now();
-    let mut failure = None;
-    let mut save = |state: &CountState| {
+    // When the state was last saved, and the error of that time.
+    let saved = Mutex::new((Instant::now(), None));
+    let save = |state: &CountState| {
+        let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = file
-            && (state.is_complete() || saved.elapsed() > SAVED)
+            && (state.is_complete() || saved.0.elapsed() > SAVED)
         {
-            saved = Instant::now();
-            failure = write_state(path, state).err();
+            *saved = (Instant::now(), write_state(path, state).err());
         }
     };
     let progress = |progress: CountProgress| {
         say(&format!("{:.0} % of the domain, {} regions", 100.0 * progress.explored, progress.regions));
     };
-    let outcome = count_cells_saving(&view.network, &view.domain, limits, resume, &progress, &mut save);
-    let outcome = outcome.map_err(|error| match (&error, file) {
-        (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
-        _ => error.into(),
-    })?;
+    let options = limits.clone().resume(resume).progress(Progress::to(&progress)).keeper(Keeper::to(&save));
+    let outcome =
+        count_cells(&view.network, &view.domain, &options).map_err(|error| match (&error, file) {
+            (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
+            _ => error.into(),
+        })?;
+    let (_, failure) = saved.into_inner().unwrap_or_else(PoisonError::into_inner);
     failure.map_or(Ok(outcome), Err)
 }
 
 /// All cells and the weights of the facets; `None` if a limit came before the last cell.
 pub fn build(
     view: &ComplexView,
-    limits: &ComplexLimits,
+    limits: &ComplexOptions,
     say: Say,
     know: Say,
 ) -> anyhow::Result<Option<(Box<PolyhedralComplex>, BreakpointComplex)>> {
-    let built = PolyhedralComplex::build(&view.network, &view.domain, limits, &|progress| {
-        say(&format!("{} regions", progress.regions));
-    })?;
+    let show = |progress: CountProgress| say(&format!("{} regions", progress.regions));
+    let options = limits.clone().progress(Progress::to(&show));
+    let built = PolyhedralComplex::build(&view.network, &view.domain, &options)?;
     let Built::Complete(complex) = built else { return Ok(None) };
     know(&format!("the complex has {} regions", complex.regions().len()));
-    let breakpoints = BreakpointComplex::until(&complex, &limits.deadline)?;
+    let breakpoints = BreakpointComplex::new(&complex, limits)?;
     Ok(Some((complex, breakpoints)))
 }
 

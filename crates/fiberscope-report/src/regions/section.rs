@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fiberscope::complex::{BreakpointComplex, Built, ComplexLimits, Method, PolyhedralComplex, on_plane};
-use fiberscope::limit::Deadline;
+use fiberscope::complex::{
+    BreakpointComplex, Built, CellMethod, ComplexOptions, CountProgress, PolyhedralComplex, on_plane,
+};
+use fiberscope::limit::{Deadline, Progress};
 use fiberscope_core::{Domain, Interval, Network, Rational};
 
 use super::ComplexView;
@@ -31,13 +33,14 @@ pub fn section(
     deadline: &Deadline,
     say: Say,
 ) -> anyhow::Result<Section> {
-    let limits = ComplexLimits { deadline: deadline.at_most(PATIENCE), regions: Some(MOST) };
+    let show = |progress: CountProgress| say(&format!("{} regions", progress.regions));
+    let options = ComplexOptions::new()
+        .regions(MOST)
+        .deadline(deadline.at_most(PATIENCE))
+        .progress(Progress::to(&show));
     let sliced = network.input_width() > 2;
     let (shown, place) = if sliced { slice(network, domain)? } else { (network.clone(), domain.clone()) };
-    let built = PolyhedralComplex::build(&shown, &place, &limits, &|progress| {
-        say(&format!("{} regions", progress.regions));
-    });
-    let complex = match built {
+    let complex = match PolyhedralComplex::build(&shown, &place, &options) {
         Ok(Built::Complete(complex)) => complex,
         Ok(Built::Stopped { .. }) => {
             return Ok(none(&format!(
@@ -46,7 +49,8 @@ pub fn section(
         }
         Err(error) => return Ok(none(&format!("The regions were not listed: {error}."))),
     };
-    let breakpoints = BreakpointComplex::new(&complex);
+    // What was listed is weighed, however long it takes.
+    let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new())?;
     let counts = complex.counts();
     let unbounded = !sliced && *domain == Domain::Space;
     let facts = RegionFacts {
@@ -62,7 +66,7 @@ pub fn section(
         facets: (breakpoints.facets.len(), breakpoints.visible_facets()),
         unseen: breakpoints.hidden_neurons(&complex).iter().map(ToString::to_string).collect(),
         method: match complex.method() {
-            Method::Cells => "all cells subdivided in exact arithmetic: the complex is not simple",
+            CellMethod::Cells => "all cells subdivided in exact arithmetic: the complex is not simple",
             _ => "edges subdivided, certified in exact arithmetic",
         }
         .into(),

@@ -165,7 +165,7 @@ impl Draft<'_> {
         let Some(batch) = &self.question.batch else { return Ok(()) };
         let Named { name, network, .. } = self.question.a;
         let (deadline, seed) = (self.question.deadline.clone(), self.question.seed);
-        let options = DimensionOptions { seed, deadline, ..DimensionOptions::default() };
+        let options = DimensionOptions::new().seed(seed).deadline(deadline);
         let summary = match on_batch(name, network, batch, &options, self.say) {
             Err(error) if error.chain().any(|cause| cause.is::<LimitReached>()) => {
                 self.note(&format!("functional dimension on {}: undecided, {error}", batch.place));

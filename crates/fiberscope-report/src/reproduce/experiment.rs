@@ -1,7 +1,9 @@
 //! The experiments of "Empirical NTK tracks task complexity": what is run, and what the paper says.
 
 use fiberscope::limit::Deadline;
-use fiberscope::train::{Event, Record, Task, TrackOptions, TrainError, TrainOptions, train};
+use fiberscope::train::{
+    Decay, Task, TrackOptions, TrainError, TrainEvent, TrainOptions, TrainRecord, TrainStart, train,
+};
 
 /// A run counts if it fits the data so well.
 pub const SUCCESS: f64 = 0.9;
@@ -167,7 +169,7 @@ impl Experiment {
         first_seed: u64,
         deadline: &Deadline,
         progress: &(dyn Fn(&str) + Sync),
-    ) -> Result<Vec<Vec<Vec<Record>>>, TrainError> {
+    ) -> Result<Vec<Vec<Vec<TrainRecord>>>, TrainError> {
         self.groups.iter().map(|group| self.run_group(group, first_seed, deadline, progress)).collect()
     }
 
@@ -177,17 +179,15 @@ impl Experiment {
         first_seed: u64,
         deadline: &Deadline,
         progress: &(dyn Fn(&str) + Sync),
-    ) -> Result<Vec<Vec<Record>>, TrainError> {
+    ) -> Result<Vec<Vec<TrainRecord>>, TrainError> {
         let (inputs, targets) = group.task.samples();
         let widths = [inputs.cols(), 10, 10, 10, 10, 1];
         let options =
-            TrainOptions { weight_decay: group.weight_decay, ..TrainOptions::paper(&widths, self.epochs) };
-        let track =
-            TrackOptions { every: self.every, dimension: true, checkpoint: 0, deadline: deadline.clone() };
+            TrainOptions::paper(&widths, self.epochs).weight_decay(group.weight_decay, Decay::Coupled);
         let seeds = group.seeds.unwrap_or(self.seeds);
-        let starts: Vec<_> = (first_seed..first_seed + seeds).map(Err).collect();
-        let on = |event: Event| {
-            if let Event::Record(record) = event {
+        let starts: Vec<_> = (first_seed..first_seed + seeds).map(TrainStart::Seed).collect();
+        let on = |event: TrainEvent| {
+            if let TrainEvent::Record(record) = event {
                 progress(&format!(
                     "{}: {}, seed {}, epoch {} of {}",
                     self.name, group.label, record.seed, record.epoch, self.epochs
@@ -195,12 +195,14 @@ impl Experiment {
             }
             Ok::<(), TrainError>(())
         };
-        let runs = train::<f32, TrainError>(&options, &track, &inputs, &targets, &starts, &on)?;
+        let track =
+            TrackOptions::new().every(self.every).dimension(true).deadline(deadline.clone()).listener(&on);
+        let runs = train::<f32, TrainError>(&options, &track, &inputs, &targets, &starts)?;
         runs.into_iter().map(|run| Ok(run?.state.records)).collect()
     }
 
     /// Whether a run counts: it reached the last epoch and fits the data.
-    pub fn counts(&self, run: &[Record]) -> bool {
+    pub fn counts(&self, run: &[TrainRecord]) -> bool {
         run.last().is_some_and(|last| last.epoch == self.epochs && (self.epochs == 0 || last.score > SUCCESS))
     }
 }

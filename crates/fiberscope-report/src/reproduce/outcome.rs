@@ -3,7 +3,7 @@
 use crate::Svg;
 use crate::draw::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
 use crate::page::{Badge, Cell, Section, Table};
-use fiberscope::train::{Estimate, Record, correlation};
+use fiberscope::train::{Estimate, TrainRecord, correlation};
 use serde_json::{Value, json};
 
 use super::experiment::{Experiment, Kind, SUCCESS};
@@ -12,16 +12,16 @@ use super::experiment::{Experiment, Kind, SUCCESS};
 const SEEN: f64 = 2.0;
 
 /// A number of a record.
-type Reading = fn(&Record) -> f64;
+type Reading = fn(&TrainRecord) -> f64;
 
 /// The results of an experiment.
 pub struct Outcome {
     pub experiment: Experiment,
     /// Records by group and seed.
-    pub runs: Vec<Vec<Vec<Record>>>,
+    pub runs: Vec<Vec<Vec<TrainRecord>>>,
     rows: Vec<Row>,
     comparisons: Vec<Comparison>,
-    pub verdict: Verdict,
+    pub standing: ClaimStanding,
 }
 
 struct Row {
@@ -41,7 +41,7 @@ struct Comparison {
 
 /// Whether the paper's claim holds in these runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClaimStanding {
     Holds,
     /// The means are as claimed, but no further apart than chance makes them.
     NotSignificant,
@@ -50,26 +50,27 @@ pub enum Verdict {
     Fails,
 }
 
-impl Verdict {
+impl ClaimStanding {
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Holds => "the claim holds here",
-            Verdict::NotSignificant => "as claimed on average, but within the errors",
-            Verdict::Open => "not as claimed on average, but within the errors",
-            Verdict::Fails => "the claim does not hold here",
+            ClaimStanding::Holds => "the claim holds here",
+            ClaimStanding::NotSignificant => "as claimed on average, but within the errors",
+            ClaimStanding::Open => "not as claimed on average, but within the errors",
+            ClaimStanding::Fails => "the claim does not hold here",
         }
     }
 }
 
 impl Outcome {
-    pub fn new(experiment: Experiment, runs: Vec<Vec<Vec<Record>>>) -> Self {
+    pub fn new(experiment: Experiment, runs: Vec<Vec<Vec<TrainRecord>>>) -> Self {
         let rows: Vec<Row> = experiment
             .groups
             .iter()
             .zip(&runs)
             .map(|(group, runs)| {
-                let counted: Vec<&Vec<Record>> = runs.iter().filter(|run| experiment.counts(run)).collect();
-                let last = |f: &dyn Fn(&Record) -> f64| {
+                let counted: Vec<&Vec<TrainRecord>> =
+                    runs.iter().filter(|run| experiment.counts(run)).collect();
+                let last = |f: &dyn Fn(&TrainRecord) -> f64| {
                     Estimate::of(counted.iter().filter_map(|run| run.last()).map(f))
                 };
                 let correlations =
@@ -89,8 +90,8 @@ impl Outcome {
             })
             .collect();
         let comparisons = compare(&experiment, &runs);
-        let verdict = judge(&experiment, &rows, &comparisons);
-        Outcome { experiment, runs, rows, comparisons, verdict }
+        let standing = judge(&experiment, &rows, &comparisons);
+        Outcome { experiment, runs, rows, comparisons, standing }
     }
 
     pub fn text(&self) -> String {
@@ -121,7 +122,7 @@ impl Outcome {
                 t_value(&float)
             );
         }
-        text + &format!("  verdict: {}\n", self.verdict.words())
+        text + &format!("  verdict: {}\n", self.standing.words())
     }
 
     pub fn json(&self) -> Value {
@@ -140,8 +141,8 @@ impl Outcome {
             })
         };
         json!({
-            "name": self.experiment.name, "claim": self.experiment.claim, "verdict": self.verdict.words(),
-            "holds": self.verdict == Verdict::Holds,
+            "name": self.experiment.name, "claim": self.experiment.claim, "verdict": self.standing.words(),
+            "holds": self.standing == ClaimStanding::Holds,
             "epochs": self.experiment.epochs,
             "groups": self.rows.iter().map(row).collect::<Vec<_>>(),
             "comparisons": self.comparisons.iter().map(comparison).collect::<Vec<_>>(),
@@ -194,7 +195,7 @@ impl Outcome {
         let groups = self.experiment.groups.iter().zip(&self.runs);
         let trajectories = groups.map(|(group, runs)| {
             let counted = runs.iter().filter(|run| self.experiment.counts(run));
-            let line = |run: &Vec<Record>| run.iter().map(|r| (r.epoch as f64, value(r))).collect();
+            let line = |run: &Vec<TrainRecord>| run.iter().map(|r| (r.epoch as f64, value(r))).collect();
             Trajectory::of_runs(group.label, counted.map(line).collect())
         });
         TrajectoryChart {
@@ -207,7 +208,7 @@ impl Outcome {
 
     fn scatter(&self) -> ScatterChart {
         let groups = self.experiment.groups.iter().zip(&self.runs);
-        let points = |runs: &Vec<Vec<Record>>| runs.iter().flat_map(|run| pairs(run)).collect();
+        let points = |runs: &Vec<Vec<TrainRecord>>| runs.iter().flat_map(|run| pairs(run)).collect();
         ScatterChart {
             title: self.experiment.title.into(),
             x_label: "regions sampled".into(),
@@ -219,10 +220,10 @@ impl Outcome {
     /// The section of the page.
     pub fn section(&self) -> Section {
         let experiment = &self.experiment;
-        let badge = match self.verdict {
-            Verdict::Holds => Badge::good(self.verdict.words()),
-            Verdict::NotSignificant | Verdict::Open => Badge::open(self.verdict.words()),
-            Verdict::Fails => Badge::bad(self.verdict.words()),
+        let badge = match self.standing {
+            ClaimStanding::Holds => Badge::good(self.standing.words()),
+            ClaimStanding::NotSignificant | ClaimStanding::Open => Badge::open(self.standing.words()),
+            ClaimStanding::Fails => Badge::bad(self.standing.words()),
         };
         let header = ["", "paper", "float32 rank", "exact rank", "regions", "correlation", "runs"];
         let mut table = Table::new(header).caption("Means and standard errors");
@@ -268,11 +269,11 @@ impl Outcome {
     }
 }
 
-fn pairs(run: &[Record]) -> Vec<(f64, f64)> {
+fn pairs(run: &[TrainRecord]) -> Vec<(f64, f64)> {
     run.iter().map(|r| (r.regions as f64, r.rank as f64)).collect()
 }
 
-fn single_run(label: &str, run: &[Record]) -> TrajectoryChart {
+fn single_run(label: &str, run: &[TrainRecord]) -> TrajectoryChart {
     let line = |name: &str, value: Reading| {
         Trajectory::of_runs(name, vec![run.iter().map(|r| (r.epoch as f64, value(r))).collect()])
     };
@@ -304,7 +305,7 @@ fn t_value(difference: &Estimate) -> String {
 }
 
 /// Differences of neighbouring groups, and of the last and the first, by seeds that count in both.
-fn compare(experiment: &Experiment, runs: &[Vec<Vec<Record>>]) -> Vec<Comparison> {
+fn compare(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Comparison> {
     if !matches!(experiment.kind, Kind::Rising | Kind::Falling) {
         return Vec::new();
     }
@@ -323,7 +324,8 @@ fn compare(experiment: &Experiment, runs: &[Vec<Vec<Record>>]) -> Vec<Comparison
             .filter(|(x, y)| experiment.counts(x) && experiment.counts(y))
             .filter_map(|(x, y)| x.last().zip(y.last()))
             .collect();
-        let of = |f: fn(&Record) -> usize| Estimate::of(both.iter().map(|(x, y)| f(y) as f64 - f(x) as f64));
+        let of =
+            |f: fn(&TrainRecord) -> usize| Estimate::of(both.iter().map(|(x, y)| f(y) as f64 - f(x) as f64));
         Comparison {
             what: format!("{} minus {}", experiment.groups[b].label, experiment.groups[a].label),
             differences: [of(|r| r.rank), of(|r| r.rank_float32)],
@@ -333,12 +335,12 @@ fn compare(experiment: &Experiment, runs: &[Vec<Vec<Record>>]) -> Vec<Comparison
 }
 
 /// Holds if the claim is clearly seen, fails if its contrary is.
-fn judge(experiment: &Experiment, rows: &[Row], comparisons: &[Comparison]) -> Verdict {
+fn judge(experiment: &Experiment, rows: &[Row], comparisons: &[Comparison]) -> ClaimStanding {
     let decide = |average: bool, clear: bool, contrary: bool| match (average, clear, contrary) {
-        (true, true, _) => Verdict::Holds,
-        (true, false, _) => Verdict::NotSignificant,
-        (false, _, false) => Verdict::Open,
-        (false, _, true) => Verdict::Fails,
+        (true, true, _) => ClaimStanding::Holds,
+        (true, false, _) => ClaimStanding::NotSignificant,
+        (false, _, false) => ClaimStanding::Open,
+        (false, _, true) => ClaimStanding::Fails,
     };
     match experiment.kind {
         Kind::Below => {

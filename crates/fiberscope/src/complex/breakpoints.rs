@@ -19,6 +19,7 @@ use fiberscope_algebra::dense::{minus, norm, reject};
 use fiberscope_core::Neuron;
 
 use super::collinear::are_collinear;
+use super::options::ComplexOptions;
 use super::polyhedral::PolyhedralComplex;
 use super::weights::{WHEN, WeightedFacet, weigh};
 use crate::limit::{Deadline, LimitReached};
@@ -45,13 +46,26 @@ pub struct BreakpointComplex {
 }
 
 impl BreakpointComplex {
-    /// The breakpoint complex of a network, from its polyhedral complex.
-    pub fn new(complex: &PolyhedralComplex) -> Self {
-        BreakpointComplex::until(complex, &Deadline::NEVER).expect("there is no limit")
-    }
-
-    /// The same, unless the deadline comes first.
-    pub fn until(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<Self, LimitReached> {
+    /// The breakpoint complex of a network, from its polyhedral complex, unless the deadline of the options
+    /// comes first.
+    ///
+    /// ```
+    /// use fiberscope::complex::{BreakpointComplex, Built, ComplexOptions, PolyhedralComplex};
+    /// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+    ///
+    /// // The second neuron bends nothing: its output weight is zero.
+    /// let rows = Matrix::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+    /// let hidden = Layer::new(rows, vec![0.0, 0.5], Activation::Relu);
+    /// let output = Layer::new(Matrix::from_rows(&[[1.0, 0.0]]).unwrap(), vec![0.0], Activation::Identity);
+    /// let network = Network::new(vec![hidden, output]).unwrap();
+    /// let options = ComplexOptions::new();
+    /// let built = PolyhedralComplex::build(&network, &Domain::Space, &options).unwrap();
+    /// let Built::Complete(complex) = built else { panic!("there was no limit") };
+    /// let breakpoints = BreakpointComplex::new(&complex, &options).unwrap();
+    /// assert_eq!((breakpoints.facets.len(), breakpoints.visible_facets()), (4, 2));
+    /// ```
+    pub fn new(complex: &PolyhedralComplex, options: &ComplexOptions) -> Result<Self, LimitReached> {
+        let deadline = &options.deadline;
         let facets = weigh(complex, deadline)?;
         let around = Around::new(complex, &facets, deadline)?;
         let relative = |facet: &WeightedFacet| {

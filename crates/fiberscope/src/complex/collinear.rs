@@ -7,7 +7,7 @@
 use fiberscope_core::{Rational, Sign};
 
 use super::polyhedral::PolyhedralComplex;
-use super::stream::Method;
+use super::stream::CellMethod;
 use super::weights::{WeightedFacet, reaches};
 
 /// Whether two different facets at one ridge lie in one hyperplane.
@@ -15,7 +15,7 @@ pub(crate) fn are_collinear(complex: &PolyhedralComplex, a: &WeightedFacet, b: &
     let d = complex.factor_dimension();
     let [on_a, on_b] = [a, b].map(|facet| &complex.cells[d - 1][facet.facet].signs);
     if let ([h], [other]) = (&a.neurons[..], &b.neurons[..]) {
-        if h != other && complex.method() == Method::Edges {
+        if h != other && complex.method() == CellMethod::Edges {
             return false;
         }
         if h == other {
@@ -37,7 +37,7 @@ pub(crate) fn equation(complex: &PolyhedralComplex, facet: &WeightedFacet) -> (V
     let d = complex.factor_dimension();
     let signs = &complex.cells[d - 1][facet.facet].signs;
     let active = |h: usize| signs[h] == Sign::Positive;
-    let (normal, offset) = complex.frame.oracle.function(&complex.frame.flat, facet.neurons[0], active);
+    let (normal, offset) = complex.frame.arbiter.function(&complex.frame.flat, facet.neurons[0], active);
     let lead = normal.iter().find(|x| !x.is_zero()).expect("a neuron is not constant across its facet");
     let inverse = lead.recip().expect("the leading entry is not zero");
     (normal.iter().map(|x| x * &inverse).collect(), &offset * &inverse)

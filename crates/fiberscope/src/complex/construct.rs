@@ -9,6 +9,8 @@
 //!
 //! All choices are open and random, so that general networks come out with probability one [phuong2020functional, Lemma 4]; the result is checked exactly and the construction repeated if a check fails.
 
+use std::fmt::{self, Display, Formatter};
+
 use fiberscope_algebra::dense::{dot, solve};
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 use rand::{RngExt, SeedableRng};
@@ -17,28 +19,52 @@ use thiserror::Error;
 
 use super::breakpoints::BreakpointComplex;
 use super::genericity::Genericity;
-use super::identifiable::IdentifiabilityCertificate;
+use super::identifiable::{IdentifiabilityCertificate, MissingCondition};
+use super::options::ComplexOptions;
 use super::polyhedral::{Built, PolyhedralComplex};
-use super::stream::ComplexLimits;
-use crate::limit::{Deadline, LimitReached};
+use crate::limit::{Deadline, LimitReached, Progress};
 
 /// Why there is no construction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum ConstructError {
+pub enum IdentifiableError {
     #[error("expected widths n_0 >= n_1 >= ... >= 2, then 1, with at least one hidden layer; found {found}")]
     Widths { found: String },
-    #[error("none of {attempts} attempts passed the checks; the last: {reason}")]
-    Attempts { attempts: usize, reason: String },
+    #[error("none of {attempts} attempts passed the checks; the last: {last}")]
+    Attempts { attempts: usize, last: Rejection },
     #[error("the complex of an attempt has more than {most} regions; choose smaller widths")]
     TooLarge { most: u64 },
     #[error("{0}")]
     Limit(#[from] LimitReached),
 }
 
+/// Why an attempt was rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// No point was found in the set where all neurons so far are on.
+    NoPoint,
+    /// A hidden layer is off somewhere.
+    NotTransparent,
+    /// The network is not general.
+    NotGeneral,
+    /// A condition of the certificate fails.
+    Condition(MissingCondition),
+}
+
+impl Display for Rejection {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Rejection::NoPoint => f.write_str("no point was found in the active set"),
+            Rejection::NotTransparent => f.write_str("not transparent"),
+            Rejection::NotGeneral => f.write_str("not general"),
+            Rejection::Condition(missing) => missing.fmt(f),
+        }
+    }
+}
+
 /// A network with its certificate.
 #[derive(Debug)]
-pub struct Constructed {
+pub struct IdentifiableNetwork {
     /// The network.
     pub network: Network,
     /// The box on which the certificate holds.
@@ -52,51 +78,96 @@ pub struct Constructed {
 const ATTEMPTS: usize = 60;
 const REGIONS: u64 = 200_000;
 
-/// A network of these widths that is identified by its function on the box `[-1, 1]^n`.
-pub fn construct_identifiable(widths: &[usize], seed: u64) -> Result<Constructed, ConstructError> {
-    construct_identifiable_until(widths, seed, &Deadline::NEVER, &|_, _| ())
+/// How a network is constructed. The default has the seed 0, no limit of time, and tells nobody.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ConstructOptions<'a> {
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// When to stop.
+    pub deadline: Deadline,
+    /// Who is told of every attempt.
+    pub progress: Progress<'a, ConstructProgress>,
 }
 
-/// The same, unless the deadline comes first; `progress` is told the number of the attempt and what became of the last one.
-pub fn construct_identifiable_until(
+/// An attempt begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstructProgress {
+    /// Its number, from 1.
+    pub attempt: usize,
+    /// Why one before it was rejected; `None` for the first.
+    pub last: Option<Rejection>,
+}
+
+impl<'a> ConstructOptions<'a> {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The seed of all random choices.
+    pub fn seed(self, seed: u64) -> Self {
+        ConstructOptions { seed, ..self }
+    }
+
+    /// When to stop.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        ConstructOptions { deadline, ..self }
+    }
+
+    /// Who is told of every attempt.
+    pub fn progress(self, progress: Progress<'a, ConstructProgress>) -> Self {
+        ConstructOptions { progress, ..self }
+    }
+}
+
+/// A network of these widths that is identified by its function on the box `[-1, 1]^n`.
+///
+/// ```
+/// use fiberscope::complex::{ConstructOptions, construct_identifiable};
+///
+/// let built = construct_identifiable(&[2, 2, 1], &ConstructOptions::new()).unwrap();
+/// assert_eq!(built.network.widths(), [2, 2, 1]);
+/// assert!(built.certificate.holds());
+/// ```
+pub fn construct_identifiable(
     widths: &[usize],
-    seed: u64,
-    deadline: &Deadline,
-    progress: &dyn Fn(usize, &str),
-) -> Result<Constructed, ConstructError> {
+    options: &ConstructOptions,
+) -> Result<IdentifiableNetwork, IdentifiableError> {
     let falling = widths.windows(2).all(|pair| pair[0] >= pair[1]);
     let hidden = widths.len() >= 3 && widths[..widths.len() - 1].iter().all(|&n| n >= 2);
     if !falling || !hidden || widths.last() != Some(&1) {
         let found: Vec<String> = widths.iter().map(ToString::to_string).collect();
-        return Err(ConstructError::Widths { found: found.join(",") });
+        return Err(IdentifiableError::Widths { found: found.join(",") });
     }
     let domain = Domain::from_bounds(&vec![(-1.0, 1.0); widths[0]]).expect("finite bounds");
-    let limits = ComplexLimits { regions: Some(REGIONS), deadline: deadline.clone() };
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut reason = "no point was found in the active set".to_owned();
+    let ConstructOptions { seed, deadline, progress } = options;
+    let within = ComplexOptions::new().regions(REGIONS).deadline(deadline.clone()).seed(*seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+    let mut last = Rejection::NoPoint;
     for attempt in 1..=ATTEMPTS {
-        progress(attempt, &reason);
+        progress.report(ConstructProgress { attempt, last: (attempt > 1).then(|| last.clone()) });
         deadline.check("before an attempt passed the checks")?;
         let Some(network) = Builder::new(widths, &mut rng).build() else { continue };
-        let Ok(built) = PolyhedralComplex::build(&network, &domain, &limits, &|_| ()) else { continue };
+        let Ok(built) = PolyhedralComplex::build(&network, &domain, &within) else { continue };
         let Built::Complete(complex) = built else {
             deadline.check("before the complex of an attempt was known")?;
-            return Err(ConstructError::TooLarge { most: REGIONS });
+            return Err(IdentifiableError::TooLarge { most: REGIONS });
         };
-        let genericity = Genericity::until(&complex, seed, deadline)?;
+        let genericity = Genericity::new(&complex, &within)?;
         if !genericity.is_general() || !genericity.is_transparent() {
-            reason = if genericity.is_general() { "not transparent" } else { "not general" }.into();
+            last = if genericity.is_general() { Rejection::NotTransparent } else { Rejection::NotGeneral };
             continue;
         }
-        let breakpoints = BreakpointComplex::until(&complex, deadline)?;
+        let breakpoints = BreakpointComplex::new(&complex, &within)?;
         let certificate =
-            IdentifiabilityCertificate::until(&network, &complex, &breakpoints, &genericity, deadline)?;
-        match certificate.reason() {
-            None => return Ok(Constructed { network, domain, certificate, attempts: attempt }),
-            Some(found) => reason = found,
+            IdentifiabilityCertificate::new(&network, &complex, &breakpoints, &genericity, &within)?;
+        match certificate.missing() {
+            None => return Ok(IdentifiableNetwork { network, domain, certificate, attempts: attempt }),
+            Some(missing) => last = Rejection::Condition(missing),
         }
     }
-    Err(ConstructError::Attempts { attempts: ATTEMPTS, reason })
+    Err(IdentifiableError::Attempts { attempts: ATTEMPTS, last })
 }
 
 type Vector = Vec<f64>;

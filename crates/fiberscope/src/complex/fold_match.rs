@@ -12,9 +12,9 @@ use fiberscope_core::{Network, Rational, Sign, ratio_of};
 
 use crate::orbit::{LayerRelabelling, Relabelling};
 
+use super::arbiter::{Arbiter, apply};
 use super::breakpoints::BreakpointComplex;
 use super::flat::FlatNetwork;
-use super::oracle::{Oracle, apply};
 use super::polyhedral::PolyhedralComplex;
 use super::weights::WeightedFacet;
 
@@ -41,7 +41,7 @@ pub fn match_folds(
     if a.widths() != b.widths() {
         return FoldMatch::Open("the networks have different widths".into());
     }
-    let other = Other { oracle: Oracle::new(b, &[]), flat: FlatNetwork::new(b) };
+    let other = Other { arbiter: Arbiter::new(b, &[]), flat: FlatNetwork::new(b) };
     let mut found = Relabelling::default();
     for (l, layer) in other.flat.layers.iter().enumerate() {
         if !layer.relu {
@@ -91,7 +91,7 @@ pub fn match_folds(
 
 /// The second network.
 struct Other {
-    oracle: Oracle,
+    arbiter: Arbiter,
     flat: FlatNetwork,
 }
 
@@ -107,18 +107,18 @@ impl Other {
     fn neuron_on(&self, complex: &PolyhedralComplex, facet: &WeightedFacet) -> Hit {
         let d = complex.factor_dimension();
         let signs = &complex.cells[d - 1][facet.facet].signs;
-        let own = &complex.frame.oracle;
+        let own = &complex.frame.arbiter;
         let active = |h: usize| signs[h] == Sign::Positive;
         let function = own.function(&complex.frame.flat, facet.neurons[0], active);
         let Some(x) = point_on(complex, facet, &function) else { return Hit::Unclear };
         let mut space = vec![Rational::ZERO; complex.dimension()];
         complex.inputs().iter().zip(&x).for_each(|(&i, x)| space[i] = x.clone());
-        let values = self.oracle.values(&self.flat, &space);
+        let values = self.arbiter.values(&self.flat, &space);
         let zeros: Vec<usize> = (0..values.len()).filter(|&g| values[g].is_zero()).collect();
         match zeros[..] {
             [] => Hit::Smooth(space),
             [g] => {
-                let (normal, offset) = self.oracle.function(&self.flat, g, |h| values[h].is_positive());
+                let (normal, offset) = self.arbiter.function(&self.flat, g, |h| values[h].is_positive());
                 let kept = complex.inputs().iter().map(|&i| normal[i].clone());
                 let to: Vec<Rational> = kept.chain([offset]).collect();
                 let from: Vec<Rational> = function.0.into_iter().chain([function.1]).collect();
@@ -146,7 +146,7 @@ fn point_on(
     let length: Rational = function.0.iter().map(|x| x * x).sum();
     let step = &apply(function, &center) / &length;
     let x: Vec<Rational> = center.iter().zip(&function.0).map(|(x, n)| x - &(&step * n)).collect();
-    let values = complex.frame.oracle.values(&complex.frame.flat, &x);
+    let values = complex.frame.arbiter.values(&complex.frame.flat, &x);
     let same = values.iter().zip(cell.signs()).all(|(value, sign)| value.signum() == sign.signum());
     same.then_some(x)
 }

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fiberscope_core::{Rational, Sign};
 
 use super::collinear::equation;
+use super::options::ComplexOptions;
 use super::polyhedral::PolyhedralComplex;
 use super::weights::WeightedFacet;
 use crate::limit::{Deadline, LimitReached};
@@ -53,18 +54,15 @@ pub struct DependencyGraph {
 const WHEN: &str = "before the fold-set was known";
 
 impl FoldSet {
-    /// The fold-set on the part of the domain where all neurons of the first `prefix` hidden layers are on (all of it for 0).
-    pub fn new(complex: &PolyhedralComplex, facets: &[WeightedFacet], prefix: usize) -> Self {
-        FoldSet::until(complex, facets, prefix, &Deadline::NEVER).expect("there is no limit")
-    }
-
-    /// The same, unless the deadline comes first.
-    pub fn until(
+    /// The fold-set on the part of the domain where all neurons of the first `prefix` hidden layers are on (all
+    /// of it for 0), unless the deadline of the options comes first.
+    pub fn new(
         complex: &PolyhedralComplex,
         facets: &[WeightedFacet],
         prefix: usize,
-        deadline: &Deadline,
+        options: &ComplexOptions,
     ) -> Result<Self, LimitReached> {
+        let deadline = &options.deadline;
         let inside = Inside::new(complex, prefix);
         let d = complex.factor_dimension();
         let planes = Planes::new(complex, facets, &inside, deadline)?;

@@ -16,18 +16,18 @@ use fiberscope_core::{Domain, Layer, Matrix, Network, Rational, Scalar};
 
 use super::ComplexError;
 use super::affine::Precision;
+use super::arbiter::Arbiter;
 use super::count::SideKind;
 use super::errors::sure_sign;
 use super::flat::{Bounded, FlatNetwork, SAFE};
 use super::newton::{Incidence, Newton};
-use super::oracle::Oracle;
 use super::skeleton::Skeleton;
 
 /// A network on a bounded box.
 pub(crate) struct Frame {
     pub network: Network,
     pub flat: FlatNetwork,
-    pub oracle: Oracle,
+    pub arbiter: Arbiter,
     pub sides: Vec<[f64; 2]>,
     pub kinds: Vec<[SideKind; 2]>,
     /// The inputs that were kept.
@@ -80,8 +80,8 @@ impl Frame {
         whole: bool,
     ) -> Self {
         let flat = FlatNetwork::new(&network);
-        let oracle = Oracle::new(&network, &sides);
-        Frame { network, flat, oracle, sides, kinds, kept, extra, whole }
+        let arbiter = Arbiter::new(&network, &sides);
+        Frame { network, flat, arbiter, sides, kinds, kept, extra, whole }
     }
 
     fn of_space(network: &Network) -> Self {
@@ -115,7 +115,7 @@ impl Frame {
     /// With a box that reaches at least so far.
     fn widened(&mut self, reach: f64) {
         self.sides = sides_of(self.sides.len(), reach);
-        self.oracle = self.oracle.with_sides(&self.sides);
+        self.arbiter = self.arbiter.with_sides(&self.sides);
     }
 
     /// With a wide box if it stands for the space.
@@ -135,7 +135,7 @@ impl Frame {
     }
 
     /// How far the box should reach, if some edge that leaves it ends outside.
-    pub fn outside(&self, skeleton: &Skeleton, oracle: &Oracle, kinds: &[[SideKind; 2]]) -> Option<f64> {
+    pub fn outside(&self, skeleton: &Skeleton, arbiter: &Arbiter, kinds: &[[SideKind; 2]]) -> Option<f64> {
         let neurons = self.flat.neurons;
         let mut needed: Option<f64> = None;
         let inner = |v: usize| skeleton.zeros_of(v).iter().filter(|&&h| h as usize >= neurons).count() == 1;
@@ -145,7 +145,7 @@ impl Frame {
             for end in 0..2 {
                 let [v, w] = [edge.ends[end] as usize, edge.ends[1 - end] as usize];
                 if infinite((edge.left[end] >> 1) as usize) && inner(v) {
-                    let reach = self.crossing(skeleton, oracle, v, w);
+                    let reach = self.crossing(skeleton, arbiter, v, w);
                     needed = needed.into_iter().chain(reach).reduce(f64::max);
                 }
             }
@@ -155,7 +155,7 @@ impl Frame {
 
     /// Where the line from `w` through `v` is cut next, in the largest coordinate.
     #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-    fn crossing(&self, skeleton: &Skeleton, oracle: &Oracle, v: usize, w: usize) -> Option<f64> {
+    fn crossing(&self, skeleton: &Skeleton, arbiter: &Arbiter, v: usize, w: usize) -> Option<f64> {
         let [at_v, at_w] = [v, w].map(|v| self.values(skeleton.point(v), skeleton.distance[v]));
         let mut exact: Option<[(Vec<Rational>, Rational); 2]> = None;
         let mut varying: Option<Vec<bool>> = None;
@@ -177,14 +177,14 @@ impl Frame {
                     continue;
                 }
                 let grows =
-                    self.sure_growth(skeleton, oracle, [v, w], neuron).map(|grows| grows == (sign > 0.0));
+                    self.sure_growth(skeleton, arbiter, [v, w], neuron).map(|grows| grows == (sign > 0.0));
                 let grows = grows.unwrap_or_else(|| {
                     let [(x, p), (y, q)] = exact.get_or_insert_with(|| {
                         [v, w].map(|v| {
-                            let x = oracle
+                            let x = arbiter
                                 .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
                                 .expect("the hyperplanes of a vertex are independent");
-                            oracle.scaled_values(&self.flat, &x)
+                            arbiter.scaled_values(&self.flat, &x)
                         })
                     });
                     let growth = &(&x[neuron] * &*q) - &(&y[neuron] * &*p);
@@ -206,7 +206,7 @@ impl Frame {
     fn sure_growth(
         &self,
         skeleton: &Skeleton,
-        oracle: &Oracle,
+        arbiter: &Arbiter,
         ends: [usize; 2],
         neuron: usize,
     ) -> Option<bool> {
@@ -214,7 +214,7 @@ impl Frame {
         let mut newton = Newton::default();
         let [(at_v, error_v), (at_w, error_w)] = ends.map(|v| {
             let (zeros, signs) = (skeleton.zeros_of(v), skeleton.signs_of(v));
-            let at = Incidence { network: &self.flat, sides: oracle.sides(), zeros, signs };
+            let at = Incidence { network: &self.flat, sides: arbiter.sides(), zeros, signs };
             newton.step(&at, last, skeleton.point(v), Precision::Double);
             let point = newton.point.clone();
             newton.step(&at, last, &point, Precision::Twofold);

@@ -17,8 +17,9 @@ use fiberscope_core::{Activation, Domain, Matrix, Neuron, Rational, Scalar, Sign
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::options::ComplexOptions;
 use super::polyhedral::{PolyhedralComplex, Region};
-use super::transparency::{Transparency, TransparencyLimits};
+use super::transparency::{Transparency, TransparencyOptions};
 use crate::limit::{Deadline, LimitReached};
 
 /// How many masks are tried, at most.
@@ -48,13 +49,10 @@ pub struct Genericity {
 }
 
 impl Genericity {
-    /// Checks a complex; the seed picks the masks of large networks.
-    pub fn new(complex: &PolyhedralComplex, seed: u64) -> Self {
-        Genericity::until(complex, seed, &Deadline::NEVER).expect("there is no limit")
-    }
-
-    /// The same, unless the deadline comes first.
-    pub fn until(complex: &PolyhedralComplex, seed: u64, deadline: &Deadline) -> Result<Self, LimitReached> {
+    /// Checks a complex, unless the deadline of the options comes first; their seed picks the masks of large
+    /// networks.
+    pub fn new(complex: &PolyhedralComplex, options: &ComplexOptions) -> Result<Self, LimitReached> {
+        let (seed, deadline) = (options.seed, &options.deadline);
         let (masks_checked, masks_complete, rank_violations) = masked_ranks(complex, seed, deadline)?;
         let (opaque, programs) = opaque(complex, deadline)?;
         Ok(Genericity {
@@ -108,7 +106,7 @@ fn opaque(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<(Option<Op
         true => Domain::Space,
         false => Domain::from_bounds(&sides).expect("the sides of a box are finite"),
     };
-    let limits = TransparencyLimits { programs: PROGRAMS, deadline: deadline.clone() };
+    let limits = TransparencyOptions::new().programs(PROGRAMS).deadline(deadline.clone());
     let found = Transparency::new(&frame.network, &domain, &limits).expect("the box is not flat");
     deadline.check(WHEN)?;
     let by_programs = found.opaque().map(|(layer, x)| (layer, x.to_vec()));
@@ -127,7 +125,7 @@ fn off_region(complex: &PolyhedralComplex, layer: usize) -> Option<(usize, Vec<R
     let (d, flat) = (complex.factor_dimension(), &complex.frame.flat);
     let units = flat.layers[layer].first..flat.layers[layer].first + flat.layers[layer].width;
     let is_off = |x: &[Rational]| {
-        complex.frame.oracle.values(flat, x)[units.clone()].iter().all(Rational::is_negative)
+        complex.frame.arbiter.values(flat, x)[units.clone()].iter().all(Rational::is_negative)
     };
     let mut found = None;
     for (number, cell) in complex.cells[d].iter().enumerate() {
@@ -194,7 +192,7 @@ fn proportional(
             for h in layer.first..layer.first + layer.width {
                 deadline.check(WHEN)?;
                 let active = |i: usize| cell.signs[i] == Sign::Positive;
-                let (normal, offset) = complex.frame.oracle.function(flat, h, active);
+                let (normal, offset) = complex.frame.arbiter.function(flat, h, active);
                 let Some(lead) = normal.iter().find(|x| !x.is_zero()) else { continue };
                 let inverse = lead.recip().expect("the leading entry is not zero");
                 let key = (normal.iter().map(|x| x * &inverse).collect(), &offset * &inverse);

@@ -7,13 +7,16 @@
 //! For layer `l` this module takes the open convex set of inputs on which all neurons of the layers before are on: there these layers are affine and onto an open set of activations, and the fold-set of `f` is the preimage of that of the layers
 //! from `l` on. The smaller set is enough for the proof (`docs/theory/identifiable.md`); a larger one may have more paths, so that "not certified" is no proof of the contrary.
 
+use std::fmt::{self, Display, Formatter};
+
 use fiberscope_core::Network;
 
 use super::breakpoints::BreakpointComplex;
 use super::folds::FoldSet;
 use super::genericity::Genericity;
+use super::options::ComplexOptions;
 use super::polyhedral::PolyhedralComplex;
-use crate::limit::{Deadline, LimitReached};
+use crate::limit::LimitReached;
 
 /// The paths of one layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,28 +47,17 @@ pub struct IdentifiabilityCertificate {
 }
 
 impl IdentifiabilityCertificate {
-    /// Looks for the paths.
+    /// Looks for the paths, unless the deadline of the options comes first.
     pub fn new(
         network: &Network,
         complex: &PolyhedralComplex,
         breakpoints: &BreakpointComplex,
         genericity: &Genericity,
-    ) -> Self {
-        IdentifiabilityCertificate::until(network, complex, breakpoints, genericity, &Deadline::NEVER)
-            .expect("there is no limit")
-    }
-
-    /// The same, unless the deadline comes first.
-    pub fn until(
-        network: &Network,
-        complex: &PolyhedralComplex,
-        breakpoints: &BreakpointComplex,
-        genericity: &Genericity,
-        deadline: &Deadline,
+        options: &ComplexOptions,
     ) -> Result<Self, LimitReached> {
         let depth = network.hidden_depth();
         let layers = (0..depth).map(|layer| {
-            let folds = FoldSet::until(complex, &breakpoints.facets, layer, deadline)?;
+            let folds = FoldSet::new(complex, &breakpoints.facets, layer, options)?;
             let graph = folds.dependencies(complex, &breakpoints.facets, layer);
             let length = depth - 1 - layer;
             let wanted = network.layers()[layer].width();
@@ -88,27 +80,62 @@ impl IdentifiabilityCertificate {
         self.scalar && self.narrowing && self.general && self.transparent && self.layers.iter().all(enough)
     }
 
-    /// The first condition that fails, in words.
-    pub fn reason(&self) -> Option<String> {
+    /// The first condition that fails.
+    pub fn missing(&self) -> Option<MissingCondition> {
         if !self.scalar {
-            return Some("the network has more than one output".into());
+            return Some(MissingCondition::Scalar);
         }
         if !self.narrowing {
-            return Some("the widths increase somewhere, or there is one input only".into());
+            return Some(MissingCondition::Narrowing);
         }
         if !self.transparent {
-            return Some("the network is not transparent".into());
+            return Some(MissingCondition::Transparent);
         }
         if !self.general {
-            return Some("the network is not general".into());
+            return Some(MissingCondition::General);
         }
         let short = self.layers.iter().find(|layer| layer.paths.len() < layer.wanted)?;
-        Some(format!(
-            "layer {} has {} of {} paths of length {}",
-            short.layer + 1,
-            short.paths.len(),
-            short.wanted,
-            short.length
-        ))
+        let LayerPaths { layer, wanted, length, ref paths } = *short;
+        Some(MissingCondition::Paths { layer, found: paths.len(), wanted, length })
+    }
+}
+
+/// A condition of the theorem that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingCondition {
+    /// The network has more than one output.
+    Scalar,
+    /// The widths increase somewhere, or there is one input only.
+    Narrowing,
+    /// A hidden layer is off somewhere.
+    Transparent,
+    /// The network is not general.
+    General,
+    /// A hidden layer has too few paths.
+    Paths {
+        /// The layer, from 0.
+        layer: usize,
+        /// Its paths.
+        found: usize,
+        /// As many are needed.
+        wanted: usize,
+        /// Their length.
+        length: usize,
+    },
+}
+
+impl Display for MissingCondition {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            MissingCondition::Scalar => f.write_str("the network has more than one output"),
+            MissingCondition::Narrowing => {
+                f.write_str("the widths increase somewhere, or there is one input only")
+            }
+            MissingCondition::Transparent => f.write_str("the network is not transparent"),
+            MissingCondition::General => f.write_str("the network is not general"),
+            MissingCondition::Paths { layer, found, wanted, length } => {
+                write!(f, "layer {} has {found} of {wanted} paths of length {length}", layer + 1)
+            }
+        }
     }
 }

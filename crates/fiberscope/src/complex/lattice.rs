@@ -242,7 +242,7 @@ impl Lattice {
 
 /// Where the line from `y` through `x` is cut next, in the largest coordinate.
 fn crossing(frame: &Frame, x: &[Rational], y: &[Rational]) -> Option<f64> {
-    let (at_x, at_y) = (frame.oracle.values(&frame.flat, x), frame.oracle.values(&frame.flat, y));
+    let (at_x, at_y) = (frame.arbiter.values(&frame.flat, x), frame.arbiter.values(&frame.flat, y));
     let steps = at_x.iter().zip(&at_y).filter_map(|(p, q)| {
         let growth = if p.is_negative() { q - p } else { p - q };
         (growth.is_negative() && !p.is_zero()).then(|| (&p.abs() / &growth.abs()).to_f64())

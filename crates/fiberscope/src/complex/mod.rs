@@ -12,6 +12,7 @@
 //! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
 mod affine;
+mod arbiter;
 mod breakpoints;
 mod collinear;
 mod construct;
@@ -28,7 +29,7 @@ mod join;
 mod lattice;
 mod listing;
 mod newton;
-mod oracle;
+mod options;
 mod polyhedral;
 mod relaxed;
 mod rows;
@@ -48,18 +49,20 @@ use fiberscope_core::DomainError;
 use thiserror::Error;
 
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
-pub use construct::{ConstructError, Constructed, construct_identifiable, construct_identifiable_until};
+pub use construct::{
+    ConstructOptions, ConstructProgress, IdentifiableError, IdentifiableNetwork, Rejection,
+    construct_identifiable,
+};
 pub use count::CellCounts;
 pub use fold_match::{FoldMatch, match_folds};
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
-pub use identifiable::{IdentifiabilityCertificate, LayerPaths};
+pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition};
+pub use options::{ComplexOptions, Keeper};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
 pub use slice::on_plane;
-pub use stream::{
-    ComplexLimits, CountOutcome, CountProgress, CountState, Method, count_cells, count_cells_saving,
-};
-pub use transparency::{LayerTransparency, Transparency, TransparencyLimits};
+pub use stream::{CellMethod, CountOutcome, CountProgress, CountState, count_cells};
+pub use transparency::{LayerTransparency, Transparency, TransparencyOptions};
 pub use walk::{Walked, exact_region_bound, region_bound, walk_regions};
 pub use weights::{WeightedFacet, weigh_by_paths};
 

@@ -221,8 +221,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
+    use super::super::arbiter::apply;
     use super::super::frame::Frame;
-    use super::super::oracle::apply;
     use super::super::skeleton::Skeleton;
     use super::super::subdivide::{Room, subdivide};
     use super::*;
@@ -268,7 +268,7 @@ mod tests {
         let frame = Frame::new(network, &Domain::from_bounds(&vec![(-1.0, 1.0); d]).unwrap()).unwrap();
         let room = Room::up_to(usize::MAX);
         let skeleton: Skeleton =
-            subdivide(&frame.flat, &frame.oracle, &frame.sides, room, &|_| true).unwrap();
+            subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &|_| true).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut newton = Newton::default();
         let l = frame.flat.layers.len() - 1;
@@ -282,7 +282,7 @@ mod tests {
                 newton.step(&at, l, &x, if step == steps { precision } else { Precision::Double });
                 x.clone_from(&newton.point);
             }
-            let vertex = frame.oracle.vertex(&frame.flat, zeros, signs).unwrap();
+            let vertex = frame.arbiter.vertex(&frame.flat, zeros, signs).unwrap();
             for (x, exact) in newton.point.iter().zip(&vertex) {
                 seen.see(1, *x, exact, newton.distance);
             }
@@ -291,7 +291,7 @@ mod tests {
                 signs[word] & bit != 0
             };
             for unit in 0..layer.width {
-                let function = frame.oracle.function(&frame.flat, layer.first + unit, active);
+                let function = frame.arbiter.function(&frame.flat, layer.first + unit, active);
                 let (value, bound) = newton.value(unit);
                 seen.see(0, value, &apply(&function, &vertex), bound);
             }

@@ -8,8 +8,9 @@ use super::count::CellCounts;
 use super::frame::Frame;
 use super::lattice::{Lattice, LatticeCell};
 use super::listing::list_cells;
+use super::options::ComplexOptions;
 use super::skeleton::Stop;
-use super::stream::{ComplexLimits, Method};
+use super::stream::CellMethod;
 use super::subdivide::{Room, subdivide};
 use super::{ComplexError, CountProgress};
 
@@ -24,7 +25,7 @@ pub struct PolyhedralComplex {
     pub(crate) cofacets: Vec<Vec<Vec<u32>>>,
     touching: Vec<Vec<bool>>,
     points: Vec<Vec<f64>>,
-    method: Method,
+    method: CellMethod,
 }
 
 /// What came of building a complex.
@@ -62,27 +63,40 @@ pub struct BentHyperplane {
 
 impl PolyhedralComplex {
     /// The complex of a network.
+    ///
+    /// ```
+    /// use fiberscope::complex::{Built, ComplexOptions, PolyhedralComplex};
+    /// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+    ///
+    /// // Two lines that cross: four regions around one vertex.
+    /// let rows = Matrix::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+    /// let hidden = Layer::new(rows, vec![0.0, -1.0], Activation::Relu);
+    /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+    /// let network = Network::new(vec![hidden, output]).unwrap();
+    /// let built = PolyhedralComplex::build(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
+    /// let Built::Complete(complex) = built else { panic!("there was no limit") };
+    /// assert_eq!((complex.regions().len(), complex.counts().all), (4, vec![1, 4, 4]));
+    /// ```
     pub fn build(
         network: &Network,
         domain: &Domain,
-        limits: &ComplexLimits,
-        progress: &(dyn Fn(CountProgress) + Sync),
+        options: &ComplexOptions,
     ) -> Result<Built, ComplexError> {
         let mut frame = Frame::new(network, domain)?;
         if frame.dimension() > 12 {
             return Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: 12 });
         }
-        let most = limits.regions.unwrap_or(u64::MAX);
+        let most = options.regions.unwrap_or(u64::MAX);
         let go_on = |regions: usize| {
-            progress(CountProgress { explored: 0.0, regions: regions as u64 });
-            regions as u64 <= most && !limits.deadline.is_past()
+            options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
+            regions as u64 <= most && !options.deadline.is_past()
         };
         let d = frame.dimension();
         loop {
             let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
             match subdivide(
                 &frame.flat,
-                &frame.oracle,
+                &frame.arbiter,
                 &frame.sides,
                 Room::up_to(u32::MAX as usize / 4),
                 &vertices,
@@ -90,12 +104,12 @@ impl PolyhedralComplex {
                 Err(Stop::TooMany(..)) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
                 Err(Stop::Irregular) => break,
                 Ok(skeleton) => {
-                    let outside = frame.outside(&skeleton, &frame.oracle, &frame.kinds);
+                    let outside = frame.outside(&skeleton, &frame.arbiter, &frame.kinds);
                     if let (true, Some(reach)) = (frame.whole, outside) {
                         frame.widen_beyond(reach);
                         continue;
                     }
-                    let Some(cells) = list_cells(&frame, &skeleton, &limits.deadline) else {
+                    let Some(cells) = list_cells(&frame, &skeleton, &options.deadline) else {
                         let regions = (skeleton.len().saturating_sub(1 << d) / (d + 1)) as u64;
                         return Ok(Built::Stopped { regions });
                     };
@@ -104,7 +118,7 @@ impl PolyhedralComplex {
                         frame,
                         cells,
                         points,
-                        Method::Edges,
+                        CellMethod::Edges,
                     ))));
                 }
             }
@@ -117,12 +131,12 @@ impl PolyhedralComplex {
                 continue;
             }
             let points = lattice.points.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
-            let complex = PolyhedralComplex::of(frame, lattice.cells, points, Method::Cells);
+            let complex = PolyhedralComplex::of(frame, lattice.cells, points, CellMethod::Cells);
             return Ok(Built::Complete(Box::new(complex)));
         }
     }
 
-    fn of(frame: Frame, cells: Vec<Vec<LatticeCell>>, points: Vec<Vec<f64>>, method: Method) -> Self {
+    fn of(frame: Frame, cells: Vec<Vec<LatticeCell>>, points: Vec<Vec<f64>>, method: CellMethod) -> Self {
         let mut cofacets: Vec<Vec<Vec<u32>>> =
             cells.iter().map(|cells| vec![Vec::new(); cells.len()]).collect();
         for (k, cells) in cells.iter().enumerate().skip(1) {
@@ -156,7 +170,7 @@ impl PolyhedralComplex {
     }
 
     /// How the cells were found.
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> CellMethod {
         self.method
     }
 
@@ -366,7 +380,7 @@ impl<'a> Region<'a> {
 
     /// The Jacobian of the network on the region, exactly.
     pub fn jacobian_exact(&self) -> Matrix<Rational> {
-        let exact = self.0.complex.frame.oracle.network();
+        let exact = self.0.complex.frame.arbiter.network();
         let map = exact.affine_map(&self.0.sign_vector()).expect("the signs are of this network");
         map.into_parts().0
     }

@@ -5,10 +5,10 @@
 use fiberscope_core::Rational;
 
 use super::affine::Precision;
+use super::arbiter::apply;
 use super::errors::sure_sign;
 use super::flat::{FlatNetwork, bits_of};
 use super::newton::Incidence;
-use super::oracle::apply;
 use super::rows::{Rows, largest};
 use super::skeleton::Stop;
 use super::work::{Work, coefficient};
@@ -78,7 +78,7 @@ impl Work<'_> {
         let mut positive = 0;
         for bit in bits_of(bits) {
             let unit = 64 * word + bit as usize;
-            let value = apply(&self.oracle.function(flat, flat.layers[l].first + unit, active), &vertex);
+            let value = apply(&self.arbiter.function(flat, flat.layers[l].first + unit, active), &vertex);
             if value.is_zero() {
                 return Err(Stop::Irregular);
             }
@@ -135,7 +135,7 @@ impl Work<'_> {
     }
 
     fn exact_vertex(&self, v: usize) -> Option<Vec<Rational>> {
-        self.oracle.vertex(self.network, self.skeleton.zeros_of(v), self.skeleton.signs_of(v))
+        self.arbiter.vertex(self.network, self.skeleton.zeros_of(v), self.skeleton.signs_of(v))
     }
 
     /// Makes the point of a vertex better, if it can, and knows the values of a layer there.
@@ -144,7 +144,7 @@ impl Work<'_> {
         for _ in 0..STEPS {
             let at = Incidence {
                 network: self.network,
-                sides: self.oracle.sides(),
+                sides: self.arbiter.sides(),
                 zeros: skeleton.zeros_of(v),
                 signs: skeleton.signs_of(v),
             };

@@ -11,23 +11,14 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ComplexError;
+use super::arbiter::Arbiter;
 use super::count::{CellCounts, Tally, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
-use super::oracle::Oracle;
+use super::options::ComplexOptions;
 use super::skeleton::{Skeleton, Stop};
 use super::subdivide::{Room, subdivide};
 use super::tile::{Tile, is_box};
-use crate::limit::Deadline;
-
-/// When a computation gives up.
-#[derive(Clone, Debug, Default)]
-pub struct ComplexLimits {
-    /// When to stop.
-    pub deadline: Deadline,
-    /// The most regions.
-    pub regions: Option<u64>,
-}
 
 /// How far a count is.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +31,7 @@ pub struct CountProgress {
 
 /// How the cells were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum CellMethod {
     /// Subdivision of edges in doubles, certified.
     Edges,
     /// Subdivision of all cells in exact arithmetic: the complex is not simple.
@@ -49,13 +40,13 @@ pub enum Method {
     Walk,
 }
 
-impl Method {
+impl CellMethod {
     /// The name in outputs.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Edges => "edges",
-            Method::Cells => "cells",
-            Method::Walk => "walk",
+            CellMethod::Edges => "edges",
+            CellMethod::Cells => "cells",
+            CellMethod::Walk => "walk",
         }
     }
 }
@@ -69,7 +60,7 @@ pub enum CountOutcome {
         /// Their numbers.
         counts: CellCounts,
         /// How they were found.
-        method: Method,
+        method: CellMethod,
     },
     /// A limit was reached first.
     Stopped {
@@ -108,34 +99,20 @@ const CORNERS: usize = 20;
 /// Counts the cells of the complex of a network.
 ///
 /// ```
-/// use fiberscope::complex::{ComplexLimits, CountOutcome, count_cells};
+/// use fiberscope::complex::{ComplexOptions, CountOutcome, count_cells};
 /// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 ///
 /// let hidden = Layer::new(Matrix::from_rows(&[[1.0, 0.5], [-1.0, 2.0]]).unwrap(), vec![0.1, 0.2], Activation::Relu);
 /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
 /// let network = Network::new(vec![hidden, output]).unwrap();
-/// let outcome = count_cells(&network, &Domain::Space, &ComplexLimits::default(), None, &|_| ()).unwrap();
+/// let outcome = count_cells(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
 /// let CountOutcome::Complete { counts, .. } = outcome else { panic!() };
 /// assert_eq!((counts.all, counts.bounded), (vec![1, 4, 4], vec![1, 0, 0]));
 /// ```
 pub fn count_cells(
     network: &Network,
     domain: &Domain,
-    limits: &ComplexLimits,
-    resume: Option<CountState>,
-    progress: &(dyn Fn(CountProgress) + Sync),
-) -> Result<CountOutcome, ComplexError> {
-    count_cells_saving(network, domain, limits, resume, progress, &mut |_| ())
-}
-
-/// [`count_cells`], which hands out its state every few tiles, so that a count that is killed can go on.
-pub fn count_cells_saving(
-    network: &Network,
-    domain: &Domain,
-    limits: &ComplexLimits,
-    resume: Option<CountState>,
-    progress: &(dyn Fn(CountProgress) + Sync),
-    save: &mut dyn FnMut(&CountState),
+    options: &ComplexOptions,
 ) -> Result<CountOutcome, ComplexError> {
     let mut frame = Frame::new(network, domain)?;
     if frame.dimension() > CORNERS {
@@ -143,17 +120,17 @@ pub fn count_cells_saving(
     }
     let digest = Digest::of(network).to_string();
     let mut start = None;
-    if let Some(state) = resume {
+    if let Some(state) = &options.resume {
         if state.network != digest || state.domain != *domain || !state.fits(frame.dimension()) {
             return Err(ComplexError::OtherState);
         }
         frame.sides.clone_from(&state.sides);
-        frame.oracle = frame.oracle.with_sides(&frame.sides);
-        start = Some(state);
+        frame.arbiter = frame.arbiter.with_sides(&frame.sides);
+        start = Some(state.clone());
     }
     let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
     let tile = (TILE / (8 * widest + 64 * frame.dimension())).max(SMALLEST);
-    let run = Run::new(limits, progress, [FIRST.min(2 * tile), tile]);
+    let run = Run::new(options, [FIRST.min(2 * tile), tile]);
     loop {
         let mut state = start.take().unwrap_or_else(|| CountState {
             network: digest.clone(),
@@ -162,10 +139,10 @@ pub fn count_cells_saving(
             pending: vec![Tile::whole(&frame)],
             tally: Tally::new(frame.dimension()),
         });
-        match run.tiles(&frame, &mut state, save) {
+        match run.tiles(&frame, &mut state) {
             Tiled::Complete => {
                 let counts = state.tally.counts(frame.extra);
-                return Ok(CountOutcome::Complete { counts, method: Method::Edges });
+                return Ok(CountOutcome::Complete { counts, method: CellMethod::Edges });
             }
             Tiled::Irregular => return run.lattice(&mut frame),
             Tiled::Wider(reach) => frame.widen_beyond(reach),
@@ -216,8 +193,7 @@ enum Tiled {
 }
 
 struct Run<'a> {
-    limits: &'a ComplexLimits,
-    progress: &'a (dyn Fn(CountProgress) + Sync),
+    options: &'a ComplexOptions<'a>,
     stopped: AtomicBool,
     /// Regions of finished tiles, and of tiles that were stopped.
     regions: AtomicU64,
@@ -227,15 +203,10 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        limits: &'a ComplexLimits,
-        progress: &'a (dyn Fn(CountProgress) + Sync),
-        most: [usize; 2],
-    ) -> Self {
+    fn new(options: &'a ComplexOptions<'a>, most: [usize; 2]) -> Self {
         Run {
             most,
-            limits,
-            progress,
+            options,
             stopped: AtomicBool::new(false),
             regions: AtomicU64::new(0),
             started: AtomicU64::new(0),
@@ -244,9 +215,9 @@ impl<'a> Run<'a> {
 
     /// Whether to go on, with so many regions in hand.
     fn go_on(&self, regions: u64) -> bool {
-        let late = self.limits.deadline.is_past();
+        let late = self.options.deadline.is_past();
         let full = self
-            .limits
+            .options
             .regions
             .is_some_and(|most| self.regions.load(Ordering::Relaxed).saturating_add(regions) > most);
         if late || full {
@@ -255,7 +226,7 @@ impl<'a> Run<'a> {
         !self.stopped.load(Ordering::Relaxed)
     }
 
-    fn tiles(&self, frame: &Frame, state: &mut CountState, save: &mut dyn FnMut(&CountState)) -> Tiled {
+    fn tiles(&self, frame: &Frame, state: &mut CountState) -> Tiled {
         let d = frame.dimension();
         let mut first = state.pending.len() == 1;
         while !state.pending.is_empty() {
@@ -279,8 +250,8 @@ impl<'a> Run<'a> {
             }
             first = false;
             let regions = state.tally.all[d].max(0) as u64;
-            (self.progress)(CountProgress { explored: state.explored(frame), regions });
-            save(state);
+            self.options.progress.report(CountProgress { explored: state.explored(frame), regions });
+            self.options.keeper.keep(state);
         }
         Tiled::Complete
     }
@@ -296,23 +267,23 @@ impl<'a> Run<'a> {
             self.started.fetch_max(regions, Ordering::Relaxed);
             self.go_on(regions)
         };
-        let oracle = frame.oracle.with_sides(&tile.sides);
+        let arbiter = frame.arbiter.with_sides(&tile.sides);
         let room = if first { Room { most, expected: 1.25 * most as f64 } } else { Room::up_to(most) };
-        match subdivide(&frame.flat, &oracle, &tile.sides, room, &go_on) {
+        match subdivide(&frame.flat, &arbiter, &tile.sides, room, &go_on) {
             Err(Stop::Irregular) => TileEnd::Irregular,
             Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
                 let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
                 TileEnd::Split(tile.parts(&points, if first { parts.max(TILES) } else { parts.min(16) }))
             }
-            Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &oracle),
+            Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &arbiter),
         }
     }
 
-    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton, oracle: &Oracle) -> TileEnd {
+    fn finish_tile(&self, frame: &Frame, tile: &Tile, skeleton: &Skeleton, arbiter: &Arbiter) -> TileEnd {
         let kinds = tile.kinds();
         if frame.whole
-            && let Some(reach) = frame.outside(skeleton, oracle, &kinds)
+            && let Some(reach) = frame.outside(skeleton, arbiter, &kinds)
         {
             return TileEnd::Wider(reach);
         }
@@ -327,7 +298,7 @@ impl<'a> Run<'a> {
         loop {
             let go_on = |regions: usize| {
                 self.started.store(regions as u64, Ordering::Relaxed);
-                (self.progress)(CountProgress { explored: 0.0, regions: regions as u64 });
+                self.options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
                 self.go_on(regions as u64)
             };
             let Some(lattice) = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, &go_on)
@@ -339,7 +310,7 @@ impl<'a> Run<'a> {
                 frame.widen_beyond(reach);
                 continue;
             }
-            return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: Method::Cells });
+            return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: CellMethod::Cells });
         }
     }
 }
@@ -375,9 +346,9 @@ mod tests {
                     frame.widened_for_test(1e5);
                     frame
                 };
-                let limits = ComplexLimits::default();
+                let options = ComplexOptions::new();
                 let count = |most: [usize; 2]| {
-                    let run = Run::new(&limits, &|_| (), most);
+                    let run = Run::new(&options, most);
                     let mut state = CountState {
                         network: String::new(),
                         domain: domain.clone(),
@@ -385,7 +356,7 @@ mod tests {
                         pending: vec![Tile::whole(&frame)],
                         tally: Tally::new(d),
                     };
-                    match run.tiles(&frame, &mut state, &mut |_| ()) {
+                    match run.tiles(&frame, &mut state) {
                         Tiled::Complete => state.tally.counts(0),
                         _ => panic!("the complex is simple and the box wide"),
                     }

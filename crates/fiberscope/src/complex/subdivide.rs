@@ -16,11 +16,11 @@
 //! A cut is computed from the ends of the whole edge as it was before neurons of this layer cut it, so that errors pile up with the dimension only.
 //! Edges are directed along a linear function that is constant on none ([`super::count`] needs it): halves of an edge keep its direction.
 
+use super::arbiter::Arbiter;
 use super::errors::{deep_errors, layer_errors, sign_words};
 use super::faces::Faces;
 use super::flat::{FlatLayer, FlatNetwork};
 use super::newton::Newton;
-use super::oracle::Oracle;
 use super::rows::Rows;
 use super::skeleton::{Edge, Signs, Skeleton, Stop};
 use super::work::{Work, coefficient};
@@ -46,12 +46,12 @@ impl Room {
 /// The vertices and edges on the box with these sides.
 pub(crate) fn subdivide(
     network: &FlatNetwork,
-    oracle: &Oracle,
+    arbiter: &Arbiter,
     sides: &[[f64; 2]],
     room: Room,
     go_on: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Skeleton, Stop> {
-    let mut work = Work::new(network, oracle, sides);
+    let mut work = Work::new(network, arbiter, sides);
     let mut a = work.skeleton.points.clone();
     let mut rows = Rows::default();
     for (l, layer) in network.layers.iter().enumerate() {
@@ -76,11 +76,11 @@ const DEEP: usize = 2;
 const NONE: u32 = u32::MAX;
 
 impl<'a> Work<'a> {
-    fn new(network: &'a FlatNetwork, oracle: &'a Oracle, sides: &[[f64; 2]]) -> Self {
+    fn new(network: &'a FlatNetwork, arbiter: &'a Arbiter, sides: &[[f64; 2]]) -> Self {
         let skeleton = corners(network, sides);
         let mut work = Work {
             network,
-            oracle,
+            arbiter,
             faces: Faces::new(network, sides.len(), skeleton.len()),
             error: vec![0.0; skeleton.len()],
             height: Vec::new(),

@@ -32,18 +32,36 @@ pub struct Transparency {
     pub programs: usize,
 }
 
-/// When the search gives up.
+/// When the search gives up: by default after 20 000 linear programs for a layer, however long they take.
 #[derive(Clone, Debug)]
-pub struct TransparencyLimits {
+#[non_exhaustive]
+pub struct TransparencyOptions {
     /// When to stop.
     pub deadline: Deadline,
     /// The most linear programs per layer.
     pub programs: usize,
 }
 
-impl Default for TransparencyLimits {
+impl Default for TransparencyOptions {
     fn default() -> Self {
-        TransparencyLimits { deadline: Deadline::NEVER, programs: 20_000 }
+        TransparencyOptions { deadline: Deadline::NEVER, programs: 20_000 }
+    }
+}
+
+impl TransparencyOptions {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// When to stop.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        TransparencyOptions { deadline, ..self }
+    }
+
+    /// The most linear programs per layer.
+    pub fn programs(self, programs: usize) -> Self {
+        TransparencyOptions { programs, ..self }
     }
 }
 
@@ -58,20 +76,20 @@ impl Transparency {
     /// Decides the layers one after the other, up to the first that is opaque.
     ///
     /// ```
-    /// use fiberscope::complex::{LayerTransparency, Transparency, TransparencyLimits};
+    /// use fiberscope::complex::{LayerTransparency, Transparency, TransparencyOptions};
     /// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
     ///
     /// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, -0.5], Activation::Relu);
     /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
     /// let network = Network::new(vec![hidden, output]).unwrap();
-    /// let found = Transparency::new(&network, &Domain::Space, &TransparencyLimits::default()).unwrap();
+    /// let found = Transparency::new(&network, &Domain::Space, &TransparencyOptions::new()).unwrap();
     /// let Some((0, LayerTransparency::Opaque(x))) = found.layers.last() else { panic!() };
     /// assert!(-0.5 < x[0].to_f64() && x[0].to_f64() < 0.0);
     /// ```
     pub fn new(
         network: &Network,
         domain: &Domain,
-        limits: &TransparencyLimits,
+        options: &TransparencyOptions,
     ) -> Result<Self, ComplexError> {
         domain.check(network.input_width())?;
         for (i, side) in domain.sides(network.input_width()).iter().enumerate() {
@@ -88,13 +106,13 @@ impl Transparency {
             if rows.activation() != Activation::Relu {
                 continue;
             }
-            if limits.deadline.is_past() {
+            if options.deadline.is_past() {
                 found.layers.push((layer, LayerTransparency::Unknown));
                 continue;
             }
-            let (program, deadline) = (Program::new(&exact, domain, layer), &limits.deadline);
+            let (program, deadline) = (Program::new(&exact, domain, layer), &options.deadline);
             let search = Search { network: &exact, domain, layer, program, deadline };
-            let known = search.run(limits.programs, &mut found.programs);
+            let known = search.run(options.programs, &mut found.programs);
             let is_opaque = matches!(known, LayerTransparency::Opaque(_));
             found.layers.push((layer, known));
             if is_opaque {

@@ -14,7 +14,8 @@ use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, Domain, ExactNetwork, Layer, Network, Rational, Sign, SignVector};
 
 use super::ComplexError;
-use super::stream::ComplexLimits;
+use super::options::ComplexOptions;
+use super::stream::CountProgress;
 use crate::limit::Deadline;
 
 /// What a walk found.
@@ -51,27 +52,39 @@ impl Walked {
     }
 }
 
-/// Visits all regions of a network on a domain.
+/// Visits all regions of a network on a domain. Its progress tells the number of regions only.
+///
+/// ```
+/// use fiberscope::complex::{ComplexOptions, walk_regions};
+/// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+///
+/// let rows = Matrix::from_rows(&[[1.0, 0.5], [-1.0, 2.0]]).unwrap();
+/// let hidden = Layer::new(rows, vec![0.1, 0.2], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let network = Network::new(vec![hidden, output]).unwrap();
+/// let walked = walk_regions(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
+/// assert!(walked.complete);
+/// assert_eq!((walked.regions, walked.bounded, walked.facets), (4, 0, 4));
+/// ```
 pub fn walk_regions(
     network: &Network,
     domain: &Domain,
-    limits: &ComplexLimits,
-    progress: &dyn Fn(usize),
+    options: &ComplexOptions,
 ) -> Result<Walked, ComplexError> {
     domain.check(network.input_width())?;
     let walk = Walk::new(network, domain)?;
-    let most = limits.regions.unwrap_or(u64::MAX) as usize;
+    let most = options.regions.unwrap_or(u64::MAX) as usize;
     let mut walked = Walked::default();
     let start = walk.start();
     let mut seen: BTreeSet<Vec<Sign>> = BTreeSet::from([start.0.clone()]);
     let mut queue = VecDeque::from([start]);
     let mut pairs = 0usize;
     while let Some((signs, inside)) = queue.pop_front() {
-        if seen.len() > most || limits.deadline.is_past() {
+        if seen.len() > most || options.deadline.is_past() {
             walked.regions = seen.len().min(most);
             return Ok(walked);
         }
-        let found = walk.region(&signs, &inside, *domain == Domain::Space, &limits.deadline);
+        let found = walk.region(&signs, &inside, *domain == Domain::Space, &options.deadline);
         let Some((bounded, facets)) = found else {
             walked.regions = seen.len().min(most);
             return Ok(walked);
@@ -86,7 +99,7 @@ pub fn walk_regions(
             }
         }
         walked.signs.push(signs);
-        progress(seen.len());
+        options.progress.report(CountProgress { explored: 0.0, regions: seen.len() as u64 });
     }
     walked.complete = true;
     walked.regions = seen.len();

@@ -229,7 +229,7 @@ fn decide(
         return false;
     }
     let paths = Paths::new(complex, signs, to);
-    let exact = complex.frame.oracle.network();
+    let exact = complex.frame.arbiter.network();
     let mut sums = vec![(complex.neuron(neuron).unit, Rational::ONE)];
     for l in paths.layers(neuron) {
         let layer = &exact.layers()[l];

@@ -3,16 +3,16 @@
 //! [`super::subdivide`] goes through layers and neurons, [`super::vertex`] makes the vertices that a neuron cuts, [`super::join`]
 //! the edges between them, and [`super::settle`] decides what the bounds on errors leave open.
 
+use super::arbiter::Arbiter;
 use super::faces::Faces;
 use super::flat::{FlatNetwork, SAFE};
 use super::newton::Newton;
-use super::oracle::Oracle;
 use super::rows::larger;
 use super::skeleton::{Edge, Signs, Skeleton};
 
 pub(crate) struct Work<'a> {
     pub network: &'a FlatNetwork,
-    pub oracle: &'a Oracle,
+    pub arbiter: &'a Arbiter,
     pub skeleton: Skeleton,
     pub faces: Faces,
     /// Bounds on the errors of the values at the vertices, for the current layer.

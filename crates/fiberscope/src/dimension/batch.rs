@@ -4,14 +4,14 @@ use fiberscope_core::{Matrix, Network, RankBounds};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::bounds::{Bounds, Deficit, Reduced, StateCounts, parameters, theorem_1};
+use super::bounds::{Bounds, Deficit, ReducedArchitecture, StateCounts, parameters, theorem_1};
 use super::data_rank::independent_rows;
 use super::field::Field;
 use super::jacobian::{At, Factors, Vectors};
 use super::modular::{Modular, sketched_rank, symmetric_rank};
+use super::options::{DimensionOptions, DimensionProgress};
 use super::pattern::{LayerStates, Patterns};
 use super::{DimensionError, check_points};
-use crate::limit::Deadline;
 
 /// Further primes are tried until the rank is too low with at most this probability.
 const DOUBT: f64 = 1e-6;
@@ -19,52 +19,6 @@ const DOUBT: f64 = 1e-6;
 const PRIMES: usize = 3;
 /// Eliminations of more multiplications than this are not repeated unasked.
 const REPEATED_WORK: f64 = 2e10;
-
-/// How the functional dimension is computed.
-#[derive(Clone, Debug)]
-pub struct DimensionOptions {
-    /// The seed of the primes and the random directions.
-    pub seed: u64,
-    /// The number of primes; `None`: until the probability of an error is below `1e-6`, at most 3.
-    pub primes: Option<usize>,
-    /// Also the generic rank of the activation cell: at random parameters with the same patterns.
-    pub generic: bool,
-    /// Also the layer bound, which takes longer than the others.
-    pub layer_bound: bool,
-    /// Bytes that the elimination may use.
-    pub memory: usize,
-    /// When to stop with what is known by then.
-    pub deadline: Deadline,
-}
-
-impl Default for DimensionOptions {
-    fn default() -> Self {
-        DimensionOptions {
-            seed: 0,
-            primes: None,
-            generic: false,
-            layer_bound: true,
-            memory: 12 << 30,
-            deadline: Deadline::NEVER,
-        }
-    }
-}
-
-impl DimensionOptions {
-    /// The bytes that may be taken now.
-    pub(super) fn room(&self) -> usize {
-        self.deadline.room().map_or(self.memory, |room| room.min(self.memory))
-    }
-}
-
-/// How far an elimination is: pivots found of at most so many.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Pivots found.
-    pub done: usize,
-    /// The least upper bound.
-    pub total: usize,
-}
 
 /// What is known of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,7 +77,7 @@ pub struct FunctionalDimension {
 /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
 /// let network = Network::new(vec![hidden, output]).unwrap();
 /// let points = Matrix::from_rows(&[[-1.0], [2.0], [3.0], [4.0]]).unwrap();
-/// let found = functional_dimension(&network, &points, &DimensionOptions::default(), &|_| ()).unwrap();
+/// let found = functional_dimension(&network, &points, &DimensionOptions::new()).unwrap();
 /// assert_eq!(found.rank.value(), Some(3));
 /// assert_eq!(found.rank.upper, 3);
 /// assert_eq!(found.regions_sampled, 2);
@@ -132,10 +86,9 @@ pub fn functional_dimension(
     network: &Network,
     points: &Matrix,
     options: &DimensionOptions,
-    progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<FunctionalDimension, DimensionError> {
     check_points(network, points)?;
-    let patterns = Patterns::until(network, points, &options.deadline)?;
+    let patterns = Patterns::of(network, points, options)?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let field = Field::random(&mut rng).until(&options.deadline);
     let homogeneous = homogeneous(points);
@@ -143,10 +96,10 @@ pub fn functional_dimension(
     if options.layer_bound {
         batch.add_layer_bound(&field, options, &mut rng);
     }
-    let rank = batch.rank(field, At::Network, options, progress, &mut rng);
+    let rank = batch.rank(field, At::Network, options, &mut rng);
     let generic = options.generic.then(|| {
         let field = Field::random(&mut rng).until(&options.deadline);
-        batch.rank(field, At::Random, options, progress, &mut rng)
+        batch.rank(field, At::Random, options, &mut rng)
     });
     let widths = network.widths();
     let affine_dimension = batch.data_rank.upper - 1;
@@ -201,13 +154,13 @@ impl<'a> Batch<'a> {
         let (_, data_rank) = independent_rows(field, &homogeneous, &all, homogeneous.cols(), rng);
         let regions = patterns.regions();
         let (kept, live) = representatives(field, patterns, &homogeneous, &regions, data_rank.upper, rng);
-        let symmetry = Reduced::new(widths[0], &counts, outputs).bound();
+        let symmetry = ReducedArchitecture::new(widths[0], &counts, outputs).bound();
         let bounds = Bounds {
             rows: patterns.count() * outputs,
             scaling: parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>(),
             theorem_1: theorem_1(&widths, &counts),
             symmetry,
-            symmetry_on_data: Reduced::new(data_rank.upper - 1, &counts, outputs).bound(),
+            symmetry_on_data: ReducedArchitecture::new(data_rank.upper - 1, &counts, outputs).bound(),
             regions: outputs * live,
             layers: None,
         };
@@ -233,7 +186,7 @@ impl<'a> Batch<'a> {
         let live = (0..patterns.count()).filter(|&i| patterns.last_dead_layer(i).is_none()).count();
         let coordinates =
             Matrix::from_fn(pattern.len(), dimension, |i, j| if i % dimension == j { 1.0 } else { 0.0 });
-        let symmetry = Reduced::new(widths[0], &counts, outputs).bound();
+        let symmetry = ReducedArchitecture::new(widths[0], &counts, outputs).bound();
         let bounds = Bounds {
             rows: pattern.len() * outputs,
             scaling: parameters(&widths) - widths[1..widths.len() - 1].iter().sum::<usize>(),
@@ -259,7 +212,7 @@ impl<'a> Batch<'a> {
         }
         let factors = Factors::new(field, self.network, self.patterns, &self.vectors, At::Random, rng);
         let outputs = self.network.output_width();
-        let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, outputs);
+        let reduced = ReducedArchitecture::new(self.data_rank.upper - 1, &self.counts, outputs);
         let hidden = self.network.hidden_depth();
         let layer = |l: usize| {
             let groups = self.patterns.groups(&self.vectors.pattern, l - 1);
@@ -278,7 +231,6 @@ impl<'a> Batch<'a> {
         field: Field,
         at: At,
         options: &DimensionOptions,
-        progress: &(dyn Fn(Progress) + Sync),
         rng: &mut ChaCha8Rng,
     ) -> RankInterval {
         let upper = self.bounds.certified();
@@ -289,7 +241,7 @@ impl<'a> Batch<'a> {
             if attempt > 0 {
                 field = Field::random(rng).until(&options.deadline);
             }
-            let found = self.modular_rank(&field, at, options, progress, rng, &mut interval.lower);
+            let found = self.modular_rank(&field, at, options, rng, &mut interval.lower);
             let Some(Modular { work, degree }) = found else { return interval };
             if interval.lower == upper {
                 interval.failure_probability = 0.0;
@@ -311,7 +263,6 @@ impl<'a> Batch<'a> {
         field: &Field,
         at: At,
         options: &DimensionOptions,
-        progress: &(dyn Fn(Progress) + Sync),
         rng: &mut ChaCha8Rng,
         lower: &mut usize,
     ) -> Option<Modular> {
@@ -327,7 +278,7 @@ impl<'a> Batch<'a> {
             }
         }
         let go_on = |done: usize, bytes: usize| {
-            progress(Progress { done, total: upper });
+            options.progress.report(DimensionProgress { done, total: upper });
             bytes <= options.memory && !options.deadline.is_past()
         };
         let only = self.ample_layer(upper);
@@ -363,7 +314,8 @@ impl<'a> Batch<'a> {
 
     /// The narrowest layer whose share of the symmetry bound is enough for a rank, if that saves work.
     fn ample_layer(&self, rank: usize) -> Option<usize> {
-        let reduced = Reduced::new(self.data_rank.upper - 1, &self.counts, self.network.output_width());
+        let reduced =
+            ReducedArchitecture::new(self.data_rank.upper - 1, &self.counts, self.network.output_width());
         let cost = |l: usize| self.layer_cost(l);
         let total: usize = (0..self.network.depth()).map(cost).sum();
         let ample = (0..self.network.depth()).filter(|&l| reduced.share(l + 1) >= rank);

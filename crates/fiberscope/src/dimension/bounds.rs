@@ -46,7 +46,7 @@ impl From<&LayerStates> for StateCounts {
 
 /// The smaller network to which inactive and surplus linear neurons reduce a network on a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reduced {
+pub struct ReducedArchitecture {
     /// `N_0, ..., N_{H+1}`.
     pub widths: Vec<usize>,
     /// `R_l` of the hidden layers.
@@ -57,7 +57,7 @@ pub struct Reduced {
     pub dropped: usize,
 }
 
-impl Reduced {
+impl ReducedArchitecture {
     /// The reduced network for inputs that span an affine space of dimension `inputs`.
     pub fn new(inputs: usize, states: &[StateCounts], outputs: usize) -> Self {
         let switching: Vec<usize> = states.iter().map(|state| state.switching).collect();
@@ -68,7 +68,7 @@ impl Reduced {
                 (0..linear.len()).map(|l| linear[l].min(widths[l]).min(widths[l + 2])).collect();
             if next == linear {
                 let last = widths[..widths.len() - 1].iter().rposition(|&width| width == 0);
-                return Reduced { widths, switching, linear, dropped: last.unwrap_or(0) };
+                return ReducedArchitecture { widths, switching, linear, dropped: last.unwrap_or(0) };
             }
             linear = next;
         }
@@ -196,8 +196,8 @@ impl Deficit {
         let dead = live.iter().rposition(|&width| width == 0).map_or(0, |l| l + 1);
         let alive: Vec<usize> = std::iter::once(inputs).chain(live).chain([outputs]).collect();
         let without_dead = parameters(&alive[dead..]);
-        let reduced = Reduced::new(inputs, states, outputs);
-        let on_data = Reduced::new(data, states, outputs);
+        let reduced = ReducedArchitecture::new(inputs, states, outputs);
+        let on_data = ReducedArchitecture::new(data, states, outputs);
         let linear = |f: fn(usize) -> usize| reduced.kept().map(|l| f(reduced.linear[l])).sum::<usize>();
         let least = bounds.least();
         Deficit {
@@ -246,18 +246,18 @@ mod tests {
     #[test]
     fn linear_neurons_collapse_to_the_narrowest_place() {
         // (1, 3 | 1) all active: one linear neuron is enough.
-        let reduced = Reduced::new(1, &states(&[(0, 3, 0)]), 1);
+        let reduced = ReducedArchitecture::new(1, &states(&[(0, 3, 0)]), 1);
         assert_eq!((reduced.linear.clone(), reduced.bound()), (vec![1], 2));
         // A deep linear network of widths 4-6-5-2.
-        let reduced = Reduced::new(4, &states(&[(0, 6, 0), (0, 5, 0)]), 2);
+        let reduced = ReducedArchitecture::new(4, &states(&[(0, 6, 0), (0, 5, 0)]), 2);
         assert_eq!((reduced.linear.clone(), reduced.bound()), (vec![2, 2], 10));
     }
 
     #[test]
     fn a_dead_layer_leaves_the_biases_behind_it() {
-        let reduced = Reduced::new(3, &states(&[(2, 1, 0), (0, 0, 4), (0, 2, 1)]), 2);
+        let reduced = ReducedArchitecture::new(3, &states(&[(2, 1, 0), (0, 0, 4), (0, 2, 1)]), 2);
         assert_eq!((reduced.dropped, reduced.bound()), (3, 2));
-        let reduced = Reduced::new(0, &states(&[(0, 2, 1)]), 2);
+        let reduced = ReducedArchitecture::new(0, &states(&[(0, 2, 1)]), 2);
         assert_eq!(reduced.bound(), 2);
     }
 

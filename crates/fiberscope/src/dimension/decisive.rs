@@ -10,13 +10,14 @@ use fiberscope_core::{Domain, Matrix, Network, SignVector};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::batch::{Batch, DimensionOptions, Progress, RankInterval};
+use super::batch::{Batch, RankInterval};
 use super::bounds::{Bounds, parameters};
 use super::field::Field;
 use super::jacobian::{At, Factors};
+use super::options::DimensionOptions;
 use super::pattern::{LayerStates, Patterns};
-use crate::complex::{Built, ComplexError, ComplexLimits, PolyhedralComplex, region_bound, walk_regions};
-use crate::limit::{Deadline, LimitReached};
+use crate::complex::{Built, ComplexError, ComplexOptions, PolyhedralComplex, region_bound, walk_regions};
+use crate::limit::LimitReached;
 
 /// Complexes of at most so many inputs are built with all their cells; with more inputs the regions are walked, if they can be at most [`WALKED`].
 const BUILT: usize = 4;
@@ -59,16 +60,15 @@ impl RegionSample {
     }
 }
 
-/// All regions that meet the interior of a domain, exactly, from the polyhedral complex; `progress` is told how many there are so far. `None` if
-/// the limits are reached first, if the domain is a half-space, or if there are too many inputs to try.
+/// All regions that meet the interior of a domain, exactly, from the polyhedral complex. `None` if the limits
+/// are reached first, if the domain is a half-space, or if there are too many inputs to try.
 pub fn list_regions(
     network: &Network,
     domain: &Domain,
-    limits: &ComplexLimits,
-    progress: &(dyn Fn(u64) + Sync),
+    options: &ComplexOptions,
 ) -> Result<Option<RegionSample>, ComplexError> {
     let signs: Vec<SignVector> = if network.input_width() <= BUILT {
-        match PolyhedralComplex::build(network, domain, limits, &|found| progress(found.regions)) {
+        match PolyhedralComplex::build(network, domain, options) {
             Ok(Built::Complete(complex)) => {
                 complex.regions().map(|region| region.cell().sign_vector()).collect()
             }
@@ -77,12 +77,12 @@ pub fn list_regions(
             Err(error) => return Err(error),
         }
     } else {
-        let most = limits.regions.map_or(WALKED, |regions| WALKED.min(regions as f64));
+        let most = options.regions.map_or(WALKED, |regions| WALKED.min(regions as f64));
         if region_bound(network) > most {
             domain.check(network.input_width())?;
             return Ok(None);
         }
-        let walked = walk_regions(network, domain, limits, &|found| progress(found as u64))?;
+        let walked = walk_regions(network, domain, options)?;
         if !walked.complete {
             return Ok(None);
         }
@@ -91,36 +91,43 @@ pub fn list_regions(
     Ok(Some(RegionSample::complete(network, &signs)))
 }
 
-/// The regions of random points: uniform in a box; in all of `R^n` along random directions at all distances from 1/16 to 4096.
+/// The regions of random points: uniform in a box; in all of `R^n` along random directions at all distances
+/// from 1/16 to 4096. Of the options the seed and the deadline count.
 ///
 /// The domain must fit the network's inputs.
-pub fn sample_regions(network: &Network, domain: &Domain, samples: usize, seed: u64) -> RegionSample {
-    sample_regions_until(network, domain, samples, seed, &Deadline::NEVER).expect("there is no limit")
-}
-
-/// The same, unless the deadline comes first.
-pub fn sample_regions_until(
+///
+/// ```
+/// use fiberscope::dimension::{Coverage, DimensionOptions, sample_regions};
+/// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+///
+/// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let network = Network::new(vec![hidden, output]).unwrap();
+/// let regions = sample_regions(&network, &Domain::Space, 100, &DimensionOptions::new()).unwrap();
+/// assert_eq!(regions.count(), 2);
+/// assert!(matches!(regions.coverage, Coverage::Sampled { samples: 100, .. }));
+/// ```
+pub fn sample_regions(
     network: &Network,
     domain: &Domain,
     samples: usize,
-    seed: u64,
-    deadline: &Deadline,
+    options: &DimensionOptions,
 ) -> Result<RegionSample, LimitReached> {
-    deadline.check_room("the points that look for regions", sample_bytes(network, samples))?;
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    options.deadline.check_room("the points that look for regions", sample_bytes(network, samples))?;
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let inputs = network.input_width();
     let mut points = Matrix::from_fn(samples, inputs, |_, _| 0.0);
     for i in 0..samples {
         sample_point(domain, points.row_mut(i), &mut rng);
     }
-    let patterns = Patterns::until(network, &points, deadline)?;
-    let open = if patterns.zeros() == 0 { None } else { Some(interior(network, &points, deadline)?) };
+    let patterns = Patterns::of(network, &points, options)?;
+    let open = if patterns.zeros() == 0 { None } else { Some(interior(network, &points, options)?) };
     let groups = patterns.regions();
     let is_open = |group: &&Vec<usize>| open.as_ref().is_none_or(|open| group.iter().any(|&i| open[i]));
     let kept: Vec<&Vec<usize>> = groups.iter().filter(is_open).collect();
     let singletons = kept.iter().filter(|group| group.len() == 1).count();
     let first: Vec<usize> = kept.iter().map(|group| group[0]).collect();
-    let patterns = Patterns::until(network, &points.select_rows(&first), deadline)?;
+    let patterns = Patterns::of(network, &points.select_rows(&first), options)?;
     let unseen = singletons as f64 / samples.max(1) as f64;
     Ok(RegionSample { patterns, coverage: Coverage::Sampled { samples, unseen } })
 }
@@ -132,9 +139,13 @@ fn sample_bytes(network: &Network, samples: usize) -> usize {
 }
 
 /// Which points lie on no bent hyperplane.
-fn interior(network: &Network, points: &Matrix, deadline: &Deadline) -> Result<Vec<bool>, LimitReached> {
+fn interior(
+    network: &Network,
+    points: &Matrix,
+    options: &DimensionOptions,
+) -> Result<Vec<bool>, LimitReached> {
     let row = |i| Matrix::from_entries(1, points.cols(), points.row(i).to_vec()).expect("one row");
-    (0..points.rows()).map(|i| Ok(Patterns::until(network, &row(i), deadline)?.zeros() == 0)).collect()
+    (0..points.rows()).map(|i| Ok(Patterns::of(network, &row(i), options)?.zeros() == 0)).collect()
 }
 
 fn sample_point(domain: &Domain, point: &mut [f64], rng: &mut impl Rng) {
@@ -182,11 +193,24 @@ pub struct FullDimension {
 }
 
 /// The rank of the parameter Jacobian on a decisive set of the given regions.
+///
+/// ```
+/// use fiberscope::complex::ComplexOptions;
+/// use fiberscope::dimension::{DimensionOptions, full_functional_dimension, list_regions};
+/// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+///
+/// // |x| has 7 parameters; scaling a hidden neuron changes nothing, and the last bias moves as the others do.
+/// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let network = Network::new(vec![hidden, output]).unwrap();
+/// let regions = list_regions(&network, &Domain::Space, &ComplexOptions::new()).unwrap().unwrap();
+/// let found = full_functional_dimension(&network, &regions, &DimensionOptions::new());
+/// assert_eq!((found.rank.value(), found.parameters), (Some(4), 7));
+/// ```
 pub fn full_functional_dimension(
     network: &Network,
     regions: &RegionSample,
     options: &DimensionOptions,
-    progress: &(dyn Fn(Progress) + Sync),
 ) -> FullDimension {
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let widths = network.widths();
@@ -212,11 +236,11 @@ pub fn full_functional_dimension(
     let mut used = few.count();
     let mut first = Batch::of_regions(network, &few);
     first.bounds = batch.bounds.clone();
-    let mut rank = first.rank(field, At::Network, options, progress, &mut rng);
+    let mut rank = first.rank(field, At::Network, options, &mut rng);
     if used < all.count() && affordable && rank.lower < rank.upper && rank.value().is_some() {
         let lower = rank.lower;
         let field = Field::random(&mut rng).until(&options.deadline);
-        rank = batch.rank(field, At::Network, options, progress, &mut rng);
+        rank = batch.rank(field, At::Network, options, &mut rng);
         rank.lower = rank.lower.max(lower);
         used = all.count();
     }

@@ -27,6 +27,7 @@ mod field;
 mod jacobian;
 mod modular;
 pub mod ntk;
+mod options;
 mod pattern;
 mod symmetric;
 #[cfg(test)]
@@ -36,13 +37,13 @@ use thiserror::Error;
 
 use crate::limit::LimitReached;
 
-pub use batch::{DimensionOptions, FunctionalDimension, Progress, RankInterval, functional_dimension};
+pub use batch::{FunctionalDimension, RankInterval, functional_dimension};
 pub(crate) use bounds::parameters as parameter_count;
-pub use bounds::{Bounds, Deficit, Reduced, StateCounts, theorem_1};
+pub use bounds::{Bounds, Deficit, ReducedArchitecture, StateCounts, theorem_1};
 pub use decisive::{
     Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
-    sample_regions_until,
 };
+pub use options::{DimensionOptions, DimensionProgress};
 pub use pattern::{LayerStates, NeuronState, Patterns};
 
 /// Columns that are eliminated at a time.

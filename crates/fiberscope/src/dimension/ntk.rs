@@ -19,6 +19,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
 
+use super::options::DimensionOptions;
 use super::pattern::Patterns;
 use super::{DimensionError, check_points};
 use crate::limit::{Limit, LimitReached};
@@ -48,7 +49,7 @@ impl Kernel {
     /// The kernel of a network at the rows of `points`.
     pub fn new(network: &Network, points: &Matrix) -> Result<Self, DimensionError> {
         check_points(network, points)?;
-        let patterns = Patterns::of(network, points);
+        let patterns = Patterns::of(network, points, &DimensionOptions::new())?;
         let (inputs, signals) = (forward(network, points, &patterns), backward(network, &patterns));
         let finite = |all: &[Array2<f64>]| all.iter().all(|matrix| matrix.iter().all(|x| x.is_finite()));
         if !finite(&inputs) || !finite(&signals) {

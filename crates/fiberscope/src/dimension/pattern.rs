@@ -13,6 +13,7 @@ use fiberscope_core::{Activation, ExactEvaluator, Layer, Matrix, Network, Ration
 use ndarray::{ArrayView2, linalg::general_mat_mul};
 use rayon::prelude::*;
 
+use super::options::DimensionOptions;
 use crate::limit::{Deadline, LimitReached};
 
 /// The activation patterns of points: which hidden neurons are active at which point.
@@ -35,13 +36,10 @@ pub struct Patterns {
 const BLOCK: usize = 256;
 
 impl Patterns {
-    /// The patterns of the rows of `points`, which have as many columns as the network has inputs.
-    pub fn of(network: &Network, points: &Matrix) -> Self {
-        Patterns::until(network, points, &Deadline::NEVER).expect("there is no limit")
-    }
-
-    /// The same, unless the deadline comes first.
-    pub fn until(network: &Network, points: &Matrix, deadline: &Deadline) -> Result<Self, LimitReached> {
+    /// The patterns of the rows of `points`, which have as many columns as the network has inputs, unless the
+    /// deadline of the options comes first.
+    pub fn of(network: &Network, points: &Matrix, options: &DimensionOptions) -> Result<Self, LimitReached> {
+        let deadline = &options.deadline;
         let mut patterns = Patterns::empty(network, points.rows());
         let stride = patterns.stride();
         let bounds: Vec<LayerBound> = network.hidden_layers().iter().map(LayerBound::new).collect();
@@ -351,7 +349,7 @@ mod tests {
             let row = network.layers()[0].weight().row(0).to_vec();
             let at = -network.layers()[0].bias()[0] / row[0];
             points.row_mut(1).copy_from_slice(&[at, 0.0, 0.0]);
-            let patterns = Patterns::of(&network, &points);
+            let patterns = Patterns::of(&network, &points, &DimensionOptions::new()).unwrap();
             assert!(patterns.settled() >= 1);
             for i in 0..20 {
                 let found: Vec<bool> = [(0, 70), (1, 4)]
@@ -367,7 +365,7 @@ mod tests {
     #[test]
     fn zeros_count_as_inactive() {
         let network = random_network(&[2, 3, 1], 1).map(|_| 0.0).unwrap();
-        let patterns = Patterns::of(&network, &random_points(4, 2, 1));
+        let patterns = Patterns::of(&network, &random_points(4, 2, 1), &DimensionOptions::new()).unwrap();
         assert_eq!((patterns.zeros(), patterns.last_dead_layer(2)), (12, Some(0)));
         assert_eq!(patterns.states()[0].count(NeuronState::Inactive), 3);
     }
@@ -376,7 +374,7 @@ mod tests {
     fn overflow_is_settled_exactly() {
         let network = random_network(&[1, 2, 2, 1], 5).map(|&w| w.signum() * 1e200).unwrap();
         let points = Matrix::from_entries(2, 1, vec![1e200, -1e200]).unwrap();
-        let patterns = Patterns::of(&network, &points);
+        let patterns = Patterns::of(&network, &points, &DimensionOptions::new()).unwrap();
         assert_eq!(patterns.settled(), 2);
         for i in 0..2 {
             let found: Vec<bool> = (0..2)

@@ -9,7 +9,7 @@
 use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, row_times, scaled};
 use fiberscope_core::Matrix;
 
-use super::Step;
+use super::ExtractStep;
 use super::algebra::{Svd, least_squares};
 use super::carry::Carry;
 use super::first::{Row, explains, rank_one};
@@ -137,14 +137,14 @@ impl Layer<'_> {
             let last = &self.prefix.layers[self.prefix.layers.len() - 1];
             return Ok(layer.row(inquiry, kink)?.map(|row| carry.turned_back(last, &turned, &row)));
         }
-        inquiry.begin(self.index, Step::Rows);
+        inquiry.begin(self.index, ExtractStep::Rows);
         let Some(mut boundary) = self.candidate(inquiry, kink)? else { return Ok(None) };
         if !boundary.known.iter().all(|known| *known) {
-            inquiry.begin(self.index, Step::Confirmation);
+            inquiry.begin(self.index, ExtractStep::Confirmation);
             if !self.plausible(inquiry, &boundary, &kink.x)? {
                 return Ok(None);
             }
-            inquiry.begin(self.index, Step::Completion);
+            inquiry.begin(self.index, ExtractStep::Completion);
             if !self.complete(inquiry, &mut boundary, kink)? {
                 self.open.push(boundary);
                 return Ok(None);
@@ -152,7 +152,7 @@ impl Layer<'_> {
         }
         let length = norm(&boundary.w);
         let boundary = Boundary::whole(scaled(&boundary.w, 1.0 / length), boundary.b / length);
-        inquiry.begin(self.index, Step::Confirmation);
+        inquiry.begin(self.index, ExtractStep::Confirmation);
         let confirmed = boundary.confirm(inquiry, self.prefix, Some(&kink.x), 10)?;
         Ok(confirmed.then_some((boundary.w, boundary.b)))
     }

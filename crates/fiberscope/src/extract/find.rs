@@ -1,6 +1,6 @@
 //! The rows of a layer: lines are drawn until they show nothing new.
 
-use super::Step;
+use super::ExtractStep;
 use super::carry::Carry;
 use super::deeper::Layer;
 use super::first::{Line, explains, first_layer, first_layer_again};
@@ -86,7 +86,7 @@ impl Recovery {
             }
             if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
                 searches += 1;
-                inquiry.begin(index, Step::Counterexamples);
+                inquiry.begin(index, ExtractStep::Counterexamples);
                 let rows = Rows::new(&self.rows[index]).expect("rows of one length");
                 let kinks = counterexamples(inquiry, prefix, &rows)?;
                 let fresh = self.add(inquiry, prefix, index, kinks);
@@ -97,7 +97,7 @@ impl Recovery {
             if quiet >= 3 + attempt {
                 break;
             }
-            inquiry.begin(index, Step::Lines);
+            inquiry.begin(index, ExtractStep::Lines);
             let scale = [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }];
             let line =
                 if lines % 2 == 1 { Line::extreme(inquiry, prefix) } else { Line::random(inquiry, scale) };

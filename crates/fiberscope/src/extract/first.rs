@@ -7,7 +7,7 @@
 use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
 use fiberscope_core::Matrix;
 
-use super::Step;
+use super::ExtractStep;
 use super::algebra::Svd;
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
@@ -80,18 +80,18 @@ pub(super) fn first_layer(
     pool: &mut Vec<Kink>,
 ) -> Result<(), Halt> {
     let prefix = Prefix::empty(inquiry.inputs);
-    inquiry.begin(0, Step::Lines);
+    inquiry.begin(0, ExtractStep::Lines);
     let (mut kinks, walls) = line.sweep(inquiry, &prefix, rows, 13)?;
     kinks.retain(|kink| !explains(inquiry, &prefix, rows, &kink.x));
-    inquiry.begin(0, Step::Bends);
+    inquiry.begin(0, ExtractStep::Bends);
     let many = inquiry.inputs > MANY_INPUTS;
     let mut straight = Vec::with_capacity(kinks.len());
     for kink in &kinks {
         straight.push(!many || is_straight(inquiry, kink)?);
     }
-    inquiry.begin(0, Step::Rows);
+    inquiry.begin(0, ExtractStep::Rows);
     measure_jumps(inquiry, line, &walls, &mut kinks, &straight)?;
-    inquiry.begin(0, Step::Confirmation);
+    inquiry.begin(0, ExtractStep::Confirmation);
     for kink in kinks {
         let Some(w) = kink.jump.as_deref().and_then(direction) else {
             pool.push(kink);
@@ -119,15 +119,15 @@ pub(super) fn first_layer_again(
         if explains(inquiry, &prefix, rows, &kink.x) {
             continue;
         }
-        inquiry.begin(0, Step::Bends);
+        inquiry.begin(0, ExtractStep::Bends);
         if is_straight(inquiry, &kink)? {
-            inquiry.begin(0, Step::Rows);
+            inquiry.begin(0, ExtractStep::Rows);
             let line = Line { x: along(&kink.x, -kink.t, &kink.u), u: kink.u.clone(), reach: f64::INFINITY };
             let walls = [kink.t - kink.reach_left, kink.t + kink.reach_right];
             let mut one = [kink];
             measure_jumps(inquiry, &line, &walls, &mut one, &[true])?;
             [kink] = one;
-            inquiry.begin(0, Step::Confirmation);
+            inquiry.begin(0, ExtractStep::Confirmation);
             if let Some(w) = kink.jump.as_deref().and_then(direction) {
                 let b = -dot(&w, &kink.x);
                 if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), 12)? {

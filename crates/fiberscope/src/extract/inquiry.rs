@@ -8,7 +8,7 @@ use fiberscope_core::Matrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{ExtractError, Options, Oracle, OracleError, Progress, Step};
+use super::{ExtractError, ExtractOptions, ExtractProgress, ExtractStep, Oracle, OracleError};
 
 /// Why the extraction ends early.
 #[derive(Debug)]
@@ -34,8 +34,7 @@ impl From<ExtractError> for Halt {
 /// All questions and answers so far, and what they cost.
 pub(super) struct Inquiry<'a> {
     oracle: &'a mut dyn Oracle,
-    pub options: &'a Options,
-    progress: &'a mut dyn FnMut(Progress),
+    pub options: &'a ExtractOptions<'a>,
     /// Number of inputs.
     pub inputs: usize,
     /// Number of outputs.
@@ -48,9 +47,9 @@ pub(super) struct Inquiry<'a> {
     points: Vec<f64>,
     answers: Vec<f64>,
     /// Queries by layer and step.
-    pub spent: Vec<(usize, Step, u64)>,
+    pub spent: Vec<(usize, ExtractStep, u64)>,
     layer: usize,
-    step: Step,
+    step: ExtractStep,
     neurons: usize,
     kinks: usize,
     /// The noise of an answer at the centre.
@@ -59,11 +58,7 @@ pub(super) struct Inquiry<'a> {
 
 impl<'a> Inquiry<'a> {
     /// Nothing asked yet.
-    pub fn new(
-        oracle: &'a mut dyn Oracle,
-        options: &'a Options,
-        progress: &'a mut dyn FnMut(Progress),
-    ) -> Result<Self, ExtractError> {
+    pub fn new(oracle: &'a mut dyn Oracle, options: &'a ExtractOptions<'a>) -> Result<Self, ExtractError> {
         let (lo, hi) = options.domain;
         if !(lo < hi && lo.is_finite() && hi.is_finite() && (hi - lo).is_finite()) {
             return Err(ExtractError::Domain { lo, hi });
@@ -77,7 +72,6 @@ impl<'a> Inquiry<'a> {
         Ok(Inquiry {
             oracle,
             options,
-            progress,
             inputs,
             outputs,
             radius: (hi - lo) / 2.0,
@@ -87,7 +81,7 @@ impl<'a> Inquiry<'a> {
             answers: Vec::new(),
             spent: Vec::new(),
             layer: 0,
-            step: Step::Noise,
+            step: ExtractStep::Noise,
             neurons: 0,
             kinks: 0,
             eta: 0.0,
@@ -95,7 +89,7 @@ impl<'a> Inquiry<'a> {
     }
 
     /// What is being done from now on.
-    pub fn begin(&mut self, layer: usize, step: Step) {
+    pub fn begin(&mut self, layer: usize, step: ExtractStep) {
         (self.layer, self.step) = (layer, step);
     }
 
@@ -239,7 +233,7 @@ impl<'a> Inquiry<'a> {
         }
         let queries = self.count();
         let (layer, step, neurons, kinks) = (self.layer, self.step, self.neurons, self.kinks);
-        (self.progress)(Progress { layer, step, neurons, kinks, queries });
+        self.options.progress.report(ExtractProgress { layer, step, neurons, kinks, queries });
     }
 }
 
@@ -256,7 +250,7 @@ const BATCH_ROUNDING: f64 = 1e3 * f64::EPSILON;
 /// Measures the noise: second differences over steps far too short for a kink, the grid of rounded answers, and
 /// that the oracle is deterministic and does not bend everywhere.
 pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
-    inquiry.begin(0, Step::Noise);
+    inquiry.begin(0, ExtractStep::Noise);
     const PLACES: usize = 6;
     let (near, far) = (1e-6 * inquiry.radius, 1e-3 * inquiry.radius);
     let mut questions = Vec::new();

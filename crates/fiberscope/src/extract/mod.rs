@@ -13,15 +13,15 @@
 //!
 //! ```
 //! use fiberscope::core::{Activation, Layer, Matrix, Network};
-//! use fiberscope::extract::{extract, NetworkOracle, Options, Verdict};
+//! use fiberscope::extract::{extract, NetworkOracle, ExtractOptions, ExtractOutcome};
 //!
 //! let hidden = Layer::new(Matrix::from_rows(&[[1.0, 2.0], [-1.0, 0.5]]).unwrap(), vec![0.3, -0.2], Activation::Relu);
 //! let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.1], Activation::Identity);
 //! let secret = Network::new(vec![hidden, output]).unwrap();
 //!
 //! let mut oracle = NetworkOracle::new(secret.clone());
-//! let found = extract(&mut oracle, &Options::default(), &mut |_| ()).unwrap();
-//! assert_eq!(found.verdict, Verdict::Verified);
+//! let found = extract(&mut oracle, &ExtractOptions::new()).unwrap();
+//! assert_eq!(found.outcome, ExtractOutcome::Verified);
 //! let comparison = fiberscope::extract::compare(&secret, &found.network.unwrap()).unwrap();
 //! assert!(comparison.max_error < 1e-12);
 //! ```
@@ -36,6 +36,7 @@ mod first;
 mod fit;
 mod inquiry;
 mod line;
+mod options;
 mod oracle;
 mod orient;
 mod polish;
@@ -52,45 +53,14 @@ use std::fmt;
 pub use compare::{Comparison, compare};
 use fiberscope_core::Network;
 use inquiry::{Halt, Inquiry, measure_noise};
+pub use options::ExtractOptions;
 pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
 
 use recover::Recovery;
 
-use crate::limit::Deadline;
-
-/// What the extraction is told beside the oracle.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The widths of the hidden layers, if they are known; it saves queries.
-    pub widths: Option<Vec<usize>>,
-    /// The interval of every input on which the function is wanted.
-    pub domain: (f64, f64),
-    /// No more queries than this.
-    pub max_queries: Option<u64>,
-    /// The noise of one answer; measured if absent.
-    pub noise: Option<f64>,
-    /// The seed of all random choices.
-    pub seed: u64,
-    /// When to stop.
-    pub deadline: Deadline,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            widths: None,
-            domain: (-3.0, 3.0),
-            max_queries: None,
-            noise: None,
-            seed: 0,
-            deadline: Deadline::NEVER,
-        }
-    }
-}
-
 /// What the extraction is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum ExtractStep {
     /// The noise of the answers.
     Noise,
     /// Kinks along lines.
@@ -115,26 +85,26 @@ pub enum Step {
     Verification,
 }
 
-impl Step {
+impl ExtractStep {
     /// The name in texts.
     pub fn name(self) -> &'static str {
         match self {
-            Step::Noise => "noise",
-            Step::Lines => "lines",
-            Step::Bends => "bends",
-            Step::Rows => "rows",
-            Step::Completion => "completion",
-            Step::Confirmation => "confirmation",
-            Step::Counterexamples => "counterexamples",
-            Step::Refinement => "refinement",
-            Step::Signs => "signs",
-            Step::Polish => "polish",
-            Step::Verification => "verification",
+            ExtractStep::Noise => "noise",
+            ExtractStep::Lines => "lines",
+            ExtractStep::Bends => "bends",
+            ExtractStep::Rows => "rows",
+            ExtractStep::Completion => "completion",
+            ExtractStep::Confirmation => "confirmation",
+            ExtractStep::Counterexamples => "counterexamples",
+            ExtractStep::Refinement => "refinement",
+            ExtractStep::Signs => "signs",
+            ExtractStep::Polish => "polish",
+            ExtractStep::Verification => "verification",
         }
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ExtractStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -142,11 +112,11 @@ impl fmt::Display for Step {
 
 /// How far the extraction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ExtractProgress {
     /// The hidden layer at hand, from 0.
     pub layer: usize,
     /// What is being done.
-    pub step: Step,
+    pub step: ExtractStep,
     /// Neurons of the layer found so far.
     pub neurons: usize,
     /// Kinks that no known neuron explains yet.
@@ -169,7 +139,7 @@ pub struct Disagreement {
 /// What the result is.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub enum Verdict {
+pub enum ExtractOutcome {
     /// On fresh points and lines of the domain the network agrees with the oracle.
     Verified,
     /// A network that does not agree everywhere, or only the first layers.
@@ -216,8 +186,8 @@ pub struct RecoveredLayer {
 #[derive(Clone, Debug)]
 pub struct Extraction {
     /// What the result is.
-    pub verdict: Verdict,
-    /// The recovered network, up to permutation and positive scaling of neurons; with a partial verdict the
+    pub outcome: ExtractOutcome,
+    /// The recovered network, up to permutation and positive scaling of neurons; with a partial outcome the
     /// best one found, if any.
     pub network: Option<Network>,
     /// The hidden layers that were recovered, also without a network.
@@ -229,7 +199,7 @@ pub struct Extraction {
     /// All queries.
     pub queries: u64,
     /// Queries by hidden layer (from 0) and step, in the order they were spent.
-    pub spent: Vec<(usize, Step, u64)>,
+    pub spent: Vec<(usize, ExtractStep, u64)>,
     /// The noise of one answer at an input of size one, measured or given.
     pub noise: f64,
     /// What cannot be known from queries, or was seen on the way: sentences.
@@ -303,19 +273,30 @@ fn short(x: &[f64]) -> String {
 
 /// Recovers a network from an oracle.
 ///
+/// ```
+/// use fiberscope::extract::{ExtractOptions, ExtractOutcome, NetworkOracle, extract};
+/// use fiberscope::{Activation, Layer, Matrix, Network};
+///
+/// let hidden = Layer::new(Matrix::from_rows(&[[2.0], [-1.0]]).unwrap(), vec![1.0, 0.5], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, -3.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let secret = Network::new(vec![hidden, output]).unwrap();
+///
+/// // No more than 10 queries: too few to find anything.
+/// let options = ExtractOptions::new().max_queries(10);
+/// let found = extract(&mut NetworkOracle::new(secret), &options).unwrap();
+/// assert!(found.stopped && found.queries <= 10);
+/// assert!(matches!(found.outcome, ExtractOutcome::Failed { .. }));
+/// ```
+///
 /// # Errors
 ///
 /// If the oracle gives no usable answers, or the options make no sense. A network that could not be
-/// recovered is not an error: see [`Verdict`].
-pub fn extract(
-    oracle: &mut dyn Oracle,
-    options: &Options,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Extraction, ExtractError> {
+/// recovered is not an error: see [`ExtractOutcome`].
+pub fn extract(oracle: &mut dyn Oracle, options: &ExtractOptions) -> Result<Extraction, ExtractError> {
     if let Some(widths) = options.widths.as_ref().filter(|widths| widths.is_empty() || widths.contains(&0)) {
         return Err(ExtractError::Widths(widths.clone()));
     }
-    let mut inquiry = Inquiry::new(oracle, options, progress)?;
+    let mut inquiry = Inquiry::new(oracle, options)?;
     let mut recovery = Recovery::default();
     let ended = measure_noise(&mut inquiry).and_then(|()| recovery.run(&mut inquiry, options));
     match ended {
@@ -330,34 +311,34 @@ pub fn extract(
 }
 
 /// What the result is.
-fn conclude(inquiry: &Inquiry<'_>, options: &Options, recovery: Recovery) -> Extraction {
+fn conclude(inquiry: &Inquiry<'_>, options: &ExtractOptions, recovery: Recovery) -> Extraction {
     let Recovery { layers, best, reason, mut remarks, .. } = recovery;
-    let (network, fidelity, verdict) = match best {
+    let (network, fidelity, outcome) = match best {
         Some((network, gate)) if gate.disagreements.is_empty() => {
             let found: Vec<usize> =
                 network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect();
-            let verdict = match &options.widths {
-                Some(widths) if *widths != found => Verdict::Partial {
+            let outcome = match &options.widths {
+                Some(widths) if *widths != found => ExtractOutcome::Partial {
                     reason: format!("the hidden widths are {found:?}, expected {widths:?}"),
                     disagreements: Vec::new(),
                 },
-                _ => Verdict::Verified,
+                _ => ExtractOutcome::Verified,
             };
-            (Some(network), Some(gate.fidelity), verdict)
+            (Some(network), Some(gate.fidelity), outcome)
         }
         Some((network, gate)) => {
-            let verdict = Verdict::Partial { reason, disagreements: gate.disagreements };
-            (Some(network), Some(gate.fidelity), verdict)
+            let outcome = ExtractOutcome::Partial { reason, disagreements: gate.disagreements };
+            (Some(network), Some(gate.fidelity), outcome)
         }
-        None if layers.is_empty() => (None, None, Verdict::Failed { reason }),
-        None => (None, None, Verdict::Partial { reason, disagreements: Vec::new() }),
+        None if layers.is_empty() => (None, None, ExtractOutcome::Failed { reason }),
+        None => (None, None, ExtractOutcome::Partial { reason, disagreements: Vec::new() }),
     };
-    if matches!(verdict, Verdict::Verified) {
+    if matches!(outcome, ExtractOutcome::Verified) {
         remarks.push(
             "neurons that never switch on the domain, and everything outside of it, cannot be seen by queries there".into(),
         );
     }
     let (queries, noise) = (inquiry.count(), inquiry.eta);
     let (stopped, spent) = (false, inquiry.spent.clone());
-    Extraction { verdict, network, layers, fidelity, stopped, queries, spent, noise, remarks }
+    Extraction { outcome, network, layers, fidelity, stopped, queries, spent, noise, remarks }
 }

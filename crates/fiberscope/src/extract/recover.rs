@@ -20,7 +20,7 @@ use super::rare::kinks_between;
 use super::refine::{refine_rows, strangers};
 use super::signs::signs;
 use super::verify::{Gate, verify};
-use super::{Options, RecoveredLayer, Step};
+use super::{ExtractOptions, ExtractStep, RecoveredLayer};
 
 /// How often all layers are gone through.
 const ATTEMPTS: usize = 6;
@@ -61,7 +61,7 @@ pub(super) struct Recovery {
 
 impl Recovery {
     /// Goes on until the gate opens, or nothing new turns up.
-    pub fn run(&mut self, inquiry: &mut Inquiry<'_>, options: &Options) -> Result<(), Halt> {
+    pub fn run(&mut self, inquiry: &mut Inquiry<'_>, options: &ExtractOptions) -> Result<(), Halt> {
         for attempt in 0..ATTEMPTS {
             if attempt == FRESH_START {
                 self.rows.clear();
@@ -88,7 +88,7 @@ impl Recovery {
                 return Ok(());
             }
             self.reason = "the recovered network disagrees with the oracle on fresh inputs".into();
-            inquiry.begin(layers.len() - 1, Step::Counterexamples);
+            inquiry.begin(layers.len() - 1, ExtractStep::Counterexamples);
             let hidden = Prefix::of(inquiry.inputs, &layers[..layers.len() - 1]);
             let kinks = kinks_between(inquiry, &hidden, &bad, &good, 8)?;
             self.pool.extend(kinks);
@@ -100,7 +100,7 @@ impl Recovery {
     fn attempt(
         &mut self,
         inquiry: &mut Inquiry<'_>,
-        options: &Options,
+        options: &ExtractOptions,
         attempt: usize,
     ) -> Result<Option<Candidate>, Halt> {
         let mut prefix = Prefix::empty(inquiry.inputs);
@@ -125,7 +125,7 @@ impl Recovery {
             self.drop_twins(inquiry, index);
             let mut seen = Vec::new();
             if attempt > 0 && !self.rows[index].is_empty() {
-                inquiry.begin(index, Step::Refinement);
+                inquiry.begin(index, ExtractStep::Refinement);
                 seen = refine_rows(inquiry, &prefix, &mut self.rows[index])?;
                 self.drop_twins(inquiry, index);
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
@@ -154,7 +154,7 @@ impl Recovery {
                 Some(widths) => index + 1 == widths.len(),
                 None => fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)),
             };
-            inquiry.begin(index, Step::Signs);
+            inquiry.begin(index, ExtractStep::Signs);
             let oriented = if last {
                 orient_last(inquiry, &prefix, rows, fit, &mut remarks)
             } else {
@@ -311,10 +311,10 @@ impl Recovery {
     fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
         let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
         if total > DENSE_PARAMETERS {
-            inquiry.begin(0, Step::Refinement);
+            inquiry.begin(0, ExtractStep::Refinement);
             return refine(inquiry, layers);
         }
-        inquiry.begin(layers.len() - 1, Step::Polish);
+        inquiry.begin(layers.len() - 1, ExtractStep::Polish);
         let share = if total <= 1_500 { 1.2 } else { 4.0 };
         let count = (share * total as f64 / inquiry.outputs as f64) as usize + 20;
         let mut questions = Vec::with_capacity(count);

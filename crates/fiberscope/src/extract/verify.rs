@@ -12,7 +12,7 @@ use fiberscope_core::Network;
 use super::extremes::extremes;
 use super::inquiry::{Halt, Inquiry};
 use super::prefix::{Prefix, Rows};
-use super::{Disagreement, Fidelity, Step};
+use super::{Disagreement, ExtractStep, Fidelity};
 
 /// Fresh points of the domain.
 const POINTS: usize = 300;
@@ -45,7 +45,7 @@ pub(super) struct Gate {
 
 /// Compares the network with the oracle on fresh queries.
 pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Network) -> Result<Gate, Halt> {
-    inquiry.begin(layers.len() - 1, Step::Verification);
+    inquiry.begin(layers.len() - 1, ExtractStep::Verification);
     let mut questions: Vec<Vec<f64>> = (0..POINTS).map(|_| inquiry.point_of_domain()).collect();
     for scale in [0.1, 0.4] {
         for _ in 0..SCALED_POINTS {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fiberscope_core::{Domain, Network};
 
-use crate::complex::{ComplexLimits, walk_regions};
+use crate::complex::{ComplexOptions, walk_regions};
 use crate::dimension::{DimensionOptions, RegionSample, full_functional_dimension, sample_regions};
 
 /// Regions are not listed for longer.
@@ -32,11 +32,10 @@ pub fn local_dimension(
     if network.hidden_depth() == 0 {
         return LocalDimension { dimension: 0, complete: true };
     }
-    let limits = ComplexLimits { regions: Some(regions), deadline: options.deadline.at_most(PATIENCE) };
+    let limits = ComplexOptions::new().regions(regions).deadline(options.deadline.at_most(PATIENCE));
     let widths = network.widths();
     let neurons: usize = widths[1..widths.len() - 1].iter().sum();
-    let walked =
-        if neurons <= 64 { walk_regions(network, &Domain::Space, &limits, &|_| {}).ok() } else { None };
+    let walked = if neurons <= 64 { walk_regions(network, &Domain::Space, &limits).ok() } else { None };
     let listed = walked.filter(|walked| walked.complete).map(|walked| walked.sign_vectors(network));
     let (sample, complete) = match listed {
         // Where a neuron vanishes on a whole region, the outputs are not differentiable in the parameters.
@@ -44,9 +43,13 @@ pub fn local_dimension(
             signs.retain(|signs| !signs.has_zero());
             (RegionSample::complete(network, &signs), true)
         }
-        None => (sample_regions(network, &Domain::Space, samples, options.seed), false),
+        None => {
+            let unlimited = DimensionOptions::new().seed(options.seed);
+            let sample = sample_regions(network, &Domain::Space, samples, &unlimited);
+            (sample.expect("there is no limit"), false)
+        }
     };
-    let found = full_functional_dimension(network, &sample, options, &|_| {});
+    let found = full_functional_dimension(network, &sample, options);
     let exhausted = found.regions == found.regions_used && !options.deadline.is_past();
     LocalDimension {
         dimension: network.parameter_count() - found.rank.lower,

@@ -13,13 +13,21 @@
 
 use dashu_int::UBig;
 
-use super::{Fiber, LinearError};
+use super::{LinearError, ProductFiber};
 
 /// The most states of one layer.
 const MAX_STATES: usize = 1 << 23;
 
 /// The number of strata of a fiber; fails if the states do not fit into memory.
-pub fn count_strata(fiber: &Fiber) -> Result<UBig, LinearError> {
+///
+/// ```
+/// use fiberscope::linear::{ProductFiber, count_strata};
+///
+/// let fiber = ProductFiber::new(vec![6, 6, 6, 6], 0)?;
+/// assert_eq!(count_strata(&fiber)?, 714u32.into());
+/// # Ok::<(), fiberscope::linear::LinearError>(())
+/// ```
+pub fn count_strata(fiber: &ProductFiber) -> Result<UBig, LinearError> {
     let widths: Vec<usize> = fiber.widths().iter().map(|width| width - fiber.rank()).collect();
     let backward: Vec<usize> = widths.iter().rev().copied().collect();
     // Transposing all matrices maps strata to strata.
@@ -204,7 +212,7 @@ mod tests {
     use super::*;
 
     fn count(widths: &[usize], rank: usize) -> UBig {
-        count_strata(&Fiber::new(widths.to_vec(), rank).unwrap()).unwrap()
+        count_strata(&ProductFiber::new(widths.to_vec(), rank).unwrap()).unwrap()
     }
 
     #[test]
@@ -241,7 +249,7 @@ mod tests {
     #[test]
     fn reversal_keeps_the_count_and_far_too_many_states_are_refused() {
         assert_eq!(count(&[2, 9, 4, 7], 1), count(&[7, 4, 9, 2], 1));
-        let fiber = Fiber::new(vec![1000; 9], 0).unwrap();
+        let fiber = ProductFiber::new(vec![1000; 9], 0).unwrap();
         assert!(matches!(count_strata(&fiber), Err(LinearError::TooManyStates { .. })));
     }
 }

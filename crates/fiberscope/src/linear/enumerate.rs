@@ -10,19 +10,54 @@
 //! (survivors of the class of bars born at `i`), and the smallest choice can always be continued. So the
 //! list is an odometer without dead ends.
 
-use super::{Fiber, LinearError, RankList, Stratum, count_strata};
+use super::{LinearError, ProductFiber, RankList, Stratum, count_strata};
 use crate::limit::{Deadline, LimitReached};
 
-/// When to stop listing strata.
+/// When to stop listing strata: by default at [`StratumOptions::MOST`] strata, however long they take.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use fiberscope::Deadline;
+/// use fiberscope::linear::StratumOptions;
+///
+/// let options = StratumOptions::new().strata(1000).deadline(Deadline::after(Some(Duration::from_secs(60))));
+/// assert_eq!(options.strata, 1000);
+/// ```
 #[derive(Clone, Debug)]
-pub struct StratumLimits {
+#[non_exhaustive]
+pub struct StratumOptions {
     /// The most strata.
     pub strata: usize,
     /// When the time is up.
     pub deadline: Deadline,
 }
 
-impl StratumLimits {
+impl Default for StratumOptions {
+    fn default() -> Self {
+        StratumOptions { strata: StratumOptions::MOST, deadline: Deadline::NEVER }
+    }
+}
+
+impl StratumOptions {
+    /// More strata are not listed unasked.
+    pub const MOST: usize = 1_000_000;
+
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The most strata.
+    pub fn strata(self, strata: usize) -> Self {
+        StratumOptions { strata, ..self }
+    }
+
+    /// When the time is up.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        StratumOptions { deadline, ..self }
+    }
+
     /// Fails if the time is up, with the number of strata listed so far.
     pub(super) fn check_time(&self, listed: usize) -> Result<(), LinearError> {
         match self.deadline.limit() {
@@ -38,15 +73,15 @@ const CLOCK: usize = 4096;
 /// The rank lists of all strata of a fiber, sorted, two bytes for a rank.
 #[derive(Clone, Debug)]
 pub struct StratumTable {
-    fiber: Fiber,
+    fiber: ProductFiber,
     stride: usize,
     ranks: Vec<u16>,
 }
 
 impl StratumTable {
     /// Lists the strata of a fiber; fails with their number if there are more than allowed.
-    pub fn enumerate(fiber: &Fiber, limits: &StratumLimits) -> Result<Self, LinearError> {
-        let limit = limits.strata;
+    pub fn enumerate(fiber: &ProductFiber, options: &StratumOptions) -> Result<Self, LinearError> {
+        let limit = options.strata;
         let depth = fiber.depth();
         let stride = depth * (depth + 1) / 2;
         let mut odometer = Odometer::new(fiber);
@@ -59,7 +94,7 @@ impl StratumTable {
                 return Err(LinearError::TooManyStrata { count, limit });
             }
             if len.is_multiple_of(CLOCK) {
-                limits.check_time(len)?;
+                options.check_time(len)?;
             }
             ranks.extend_from_slice(&odometer.ranks);
             len += 1;
@@ -70,7 +105,7 @@ impl StratumTable {
     }
 
     /// The fiber.
-    pub fn fiber(&self) -> &Fiber {
+    pub fn fiber(&self) -> &ProductFiber {
         &self.fiber
     }
 
@@ -105,13 +140,13 @@ impl StratumTable {
 
 /// The current rank list and, at every place, what bounds it.
 struct Odometer<'a> {
-    fiber: &'a Fiber,
+    fiber: &'a ProductFiber,
     places: Vec<(usize, usize)>,
     ranks: Vec<u16>,
 }
 
 impl<'a> Odometer<'a> {
-    fn new(fiber: &'a Fiber) -> Self {
+    fn new(fiber: &'a ProductFiber) -> Self {
         let places: Vec<_> = (1..=fiber.depth()).flat_map(|k| (0..k).map(move |i| (k, i))).collect();
         let mut odometer = Odometer { fiber, ranks: vec![0; places.len()], places };
         odometer.reset_from(0);
@@ -156,8 +191,8 @@ impl<'a> Odometer<'a> {
 mod tests {
     use super::*;
 
-    fn enumerate(fiber: &Fiber, strata: usize) -> Result<StratumTable, LinearError> {
-        StratumTable::enumerate(fiber, &StratumLimits { strata, deadline: Deadline::NEVER })
+    fn enumerate(fiber: &ProductFiber, strata: usize) -> Result<StratumTable, LinearError> {
+        StratumTable::enumerate(fiber, &StratumOptions::new().strata(strata))
     }
 
     #[test]
@@ -165,7 +200,7 @@ mod tests {
         for (widths, rank) in
             [(vec![3, 4, 2, 5], 1), (vec![2, 2, 2, 2, 2], 0), (vec![4, 4], 2), (vec![1; 9], 0)]
         {
-            let fiber = Fiber::new(widths, rank).unwrap();
+            let fiber = ProductFiber::new(widths, rank).unwrap();
             let table = enumerate(&fiber, 1 << 20).unwrap();
             assert_eq!(count_strata(&fiber).unwrap(), table.len().into());
             for at in 0..table.len() {
@@ -178,7 +213,7 @@ mod tests {
     #[test]
     fn all_valid_rank_lists_are_there() {
         // Every list of numbers up to 2 is tried.
-        let fiber = Fiber::new(vec![2, 1, 2, 2], 0).unwrap();
+        let fiber = ProductFiber::new(vec![2, 1, 2, 2], 0).unwrap();
         let table = enumerate(&fiber, 1000).unwrap();
         let mut found = 0;
         for code in 0..3usize.pow(6) {
@@ -191,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_limit_names_the_count() {
-        let fiber = Fiber::new(vec![6, 6, 6, 6], 0).unwrap();
+        let fiber = ProductFiber::new(vec![6, 6, 6, 6], 0).unwrap();
         let error = enumerate(&fiber, 100).unwrap_err();
         assert_eq!(error.to_string(), "the fiber has 714 strata, more than the limit of 100");
         assert!(enumerate(&fiber, 714).is_ok());
@@ -199,10 +234,9 @@ mod tests {
 
     #[test]
     fn the_time_limit_names_what_was_listed() {
-        let fiber = Fiber::new(vec![6, 6, 6, 6], 0).unwrap();
-        let limits =
-            StratumLimits { strata: 1000, deadline: Deadline::after(Some(std::time::Duration::ZERO)) };
-        let error = StratumTable::enumerate(&fiber, &limits).unwrap_err();
+        let fiber = ProductFiber::new(vec![6, 6, 6, 6], 0).unwrap();
+        let late = StratumOptions::new().deadline(Deadline::after(Some(std::time::Duration::ZERO)));
+        let error = StratumTable::enumerate(&fiber, &late).unwrap_err();
         assert_eq!(error.to_string(), "the time limit was reached after listing 0 strata");
     }
 }

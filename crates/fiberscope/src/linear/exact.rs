@@ -9,6 +9,17 @@ use fiberscope_core::{Matrix, Rational, Scalar};
 use super::{LinearError, LinearNetwork, RankList};
 
 /// The rank list of a network, exactly. Fails if the ranks need more than `work` multiplications of rationals.
+///
+/// ```
+/// use fiberscope::Matrix;
+/// use fiberscope::linear::{LinearNetwork, exact_rank_list};
+///
+/// // A rank that no tolerance sees: the rows are equal up to the last bit.
+/// let weight = Matrix::from_rows(&[[1.0, 1.0], [1.0, 1.0 + f64::EPSILON]]).unwrap();
+/// let network = LinearNetwork::from_weights(vec![weight])?;
+/// assert_eq!(exact_rank_list(&network, 1000)?.product_rank(), 2);
+/// # Ok::<(), fiberscope::linear::LinearError>(())
+/// ```
 pub fn exact_rank_list(network: &LinearNetwork, work: usize) -> Result<RankList, LinearError> {
     let weights: Vec<Matrix<Rational>> =
         network.weights().iter().map(|weight| weight.map(Scalar::to_rational)).collect();

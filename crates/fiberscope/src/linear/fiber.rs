@@ -8,12 +8,12 @@ use super::{Bar, Barcode, LinearError};
 
 /// The widths `d_0, ..., d_L` (at least two, all at least 1) and the rank `rho <= min d_j` of the product.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fiber {
+pub struct ProductFiber {
     widths: Vec<usize>,
     rank: usize,
 }
 
-impl Fiber {
+impl ProductFiber {
     /// The fiber for these widths and this rank of the product, if it is not empty.
     pub fn new(widths: Vec<usize>, rank: usize) -> Result<Self, LinearError> {
         check_widths(&widths)?;
@@ -21,7 +21,7 @@ impl Fiber {
         if rank > narrowest {
             return Err(LinearError::RankTooLarge { rank, width: narrowest });
         }
-        Ok(Fiber { widths, rank })
+        Ok(ProductFiber { widths, rank })
     }
 
     /// The widths `d_0, ..., d_L`.
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn refused(widths: &[usize], rank: usize, expected: &str) {
-        assert_eq!(Fiber::new(widths.to_vec(), rank).unwrap_err().to_string(), expected);
+        assert_eq!(ProductFiber::new(widths.to_vec(), rank).unwrap_err().to_string(), expected);
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_minimum_has_the_least_ranks() {
-        let fiber = Fiber::new(vec![4, 6, 5], 1).unwrap();
+        let fiber = ProductFiber::new(vec![4, 6, 5], 1).unwrap();
         let ranks = fiber.minimum().rank_list();
         assert_eq!(ranks.widths(), fiber.widths());
         assert_eq!(ranks.rows(), [vec![1], vec![1, 1]]);

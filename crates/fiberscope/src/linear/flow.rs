@@ -48,6 +48,19 @@ pub struct FlowBases {
 
 impl FlowBases {
     /// The flow bases of a network.
+    ///
+    /// ```
+    /// use fiberscope::Matrix;
+    /// use fiberscope::linear::{FlowBases, LinearNetwork, Tolerance};
+    ///
+    /// // (2 0; 0 0) times (1 0; 0 1): the second direction dies at the first layer.
+    /// let weights = [[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]]];
+    /// let weights = weights.map(|rows| Matrix::from_rows(&rows).unwrap());
+    /// let network = LinearNetwork::from_weights(weights.to_vec())?;
+    /// let flow = FlowBases::compute(&network, Tolerance::default())?;
+    /// assert_eq!(flow.barcode().rank_list().rows(), [vec![2], vec![1, 1]]);
+    /// # Ok::<(), fiberscope::linear::LinearError>(())
+    /// ```
     pub fn compute(network: &LinearNetwork, tolerance: Tolerance) -> Result<Self, LinearError> {
         let weights = network.dense_weights();
         let threshold = threshold(&weights, tolerance)?;

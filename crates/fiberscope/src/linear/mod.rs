@@ -23,10 +23,10 @@
 //! | what does training keep? | [`Conserved`] |
 //!
 //! ```
-//! use fiberscope::linear::{Fiber, StratumDag};
+//! use fiberscope::linear::{ProductFiber, StratumDag, StratumOptions};
 //!
-//! let fiber = Fiber::new(vec![4, 6, 5], 1)?;
-//! let dag = StratumDag::build(&fiber, 1000)?;
+//! let fiber = ProductFiber::new(vec![4, 6, 5], 1)?;
+//! let dag = StratumDag::build(&fiber, &StratumOptions::new())?;
 //! assert_eq!((dag.len(), dag.edge_count(), dag.fiber_dimension()), (17, 25, 35));
 //! # Ok::<(), fiberscope::linear::LinearError>(())
 //! ```
@@ -65,15 +65,15 @@ pub use canonical::{canonical_weights, point_over};
 pub use conserved::{Conserved, Inertia};
 pub use count::count_strata;
 pub use dag::{Edge, StratumDag};
-pub use enumerate::{StratumLimits, StratumTable};
+pub use enumerate::{StratumOptions, StratumTable};
 pub use error::LinearError;
 pub use exact::exact_rank_list;
-pub use fiber::Fiber;
+pub use fiber::ProductFiber;
 pub use flow::{FlowBases, Tolerance};
 pub use hidden_orbit::same_hidden_orbit;
 pub use moves::{Displacement, cuts_to_minimum};
 pub use network::LinearNetwork;
-pub use path::{Connection, FiberPath, StratumPath};
+pub use path::{Connection, ProductFiberPath, StratumPath};
 pub use rank_list::RankList;
 pub use sample::{random_tangent, sample_integer, sample_over, sample_stratum};
 pub use stratum::{DownMove, Stratum, UpMove};

@@ -166,13 +166,13 @@ impl EndPaths {
 
 /// A path in a fiber through the minimal stratum.
 #[derive(Clone, Debug)]
-pub struct FiberPath {
+pub struct ProductFiberPath {
     start: (LinearNetwork, FlowBases),
     middle: StratumPath,
     end: (LinearNetwork, FlowBases),
 }
 
-impl FiberPath {
+impl ProductFiberPath {
     /// A path between two networks of one fiber, whatever their strata.
     pub fn between(
         a: &LinearNetwork,
@@ -184,7 +184,7 @@ impl FiberPath {
         }
         let (flow_a, flow_b) = (FlowBases::compute(a, tolerance)?, FlowBases::compute(b, tolerance)?);
         let (low_a, low_b) = (cuts_to_minimum(a, &flow_a, 1.0)?, cuts_to_minimum(b, &flow_b, 1.0)?);
-        let path = |middle| FiberPath { start: (a.clone(), flow_a), middle, end: (b.clone(), flow_b) };
+        let path = |middle| ProductFiberPath { start: (a.clone(), flow_a), middle, end: (b.clone(), flow_b) };
         Ok(match StratumPath::between(&low_a, &low_b, tolerance)? {
             Connection::Path(middle) => Connection::Path(path(middle)),
             Connection::DifferentFunctions { difference, allowed } => {

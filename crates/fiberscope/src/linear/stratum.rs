@@ -15,12 +15,12 @@
 use dashu_int::UBig;
 
 use super::local::{LocalBarcode, LocalMove};
-use super::{Bar, Barcode, Fiber, LinearError, MoveKind, RankList};
+use super::{Bar, Barcode, LinearError, MoveKind, ProductFiber, RankList};
 
 /// A stratum of a fiber, named by its rank list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stratum {
-    fiber: Fiber,
+    fiber: ProductFiber,
     ranks: RankList,
     barcode: Barcode,
 }
@@ -105,14 +105,14 @@ impl DownMove {
 impl Stratum {
     /// The stratum with this rank list.
     pub fn new(ranks: RankList) -> Self {
-        let fiber = Fiber::new(ranks.widths().to_vec(), ranks.product_rank())
+        let fiber = ProductFiber::new(ranks.widths().to_vec(), ranks.product_rank())
             .expect("a rank list has positive widths and a product of rank at most each of them");
         let barcode = ranks.barcode();
         Stratum { fiber, ranks, barcode }
     }
 
     /// The fiber.
-    pub fn fiber(&self) -> &Fiber {
+    pub fn fiber(&self) -> &ProductFiber {
         &self.fiber
     }
 
@@ -222,7 +222,7 @@ fn put(barcode: &mut Barcode, bar: Bar) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::StratumDag;
+    use crate::linear::{StratumDag, StratumOptions};
 
     fn dimension_by_hom(stratum: &Stratum) -> u64 {
         let squares: u64 = stratum.fiber.widths().iter().map(|&d| (d * d) as u64).sum();
@@ -248,7 +248,8 @@ mod tests {
             (vec![1; 7], 0),
             (vec![6, 2, 6], 0),
         ] {
-            let dag = StratumDag::build(&Fiber::new(widths, rank).unwrap(), 10_000).unwrap();
+            let dag =
+                StratumDag::build(&ProductFiber::new(widths, rank).unwrap(), &StratumOptions::new()).unwrap();
             for stratum in dag.strata() {
                 assert_eq!(stratum.dimension(), dimension_by_hom(&stratum));
                 assert_eq!(stratum.dimension(), dimension_by_ranks(&stratum));
@@ -277,7 +278,8 @@ mod tests {
 
     #[test]
     fn up_and_down_moves_are_inverse() {
-        let dag = StratumDag::build(&Fiber::new(vec![2, 3, 3, 2], 1).unwrap(), 1000).unwrap();
+        let dag = StratumDag::build(&ProductFiber::new(vec![2, 3, 3, 2], 1).unwrap(), &StratumOptions::new())
+            .unwrap();
         let (mut ups, mut downs) = (0, 0);
         for stratum in dag.strata() {
             for up in stratum.up_moves() {

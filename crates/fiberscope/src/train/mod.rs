@@ -23,8 +23,8 @@ pub use optimizer::{Decay, Optimizer};
 pub use perceptron::Loss;
 pub use real::Real;
 pub use statistics::{Estimate, correlation};
-pub use task::{Scaling, Task, energy};
-pub use track::{Event, Record, Run, TrackOptions, train};
+pub use task::{ColumnScaling, Task, energy};
+pub use track::{TrackOptions, TrainEvent, TrainListener, TrainRecord, TrainRun, TrainStart, train};
 pub use trainer::{Initialization, Samples, TrainOptions, Trainer};
 
 /// Why there is nothing to train.
@@ -58,7 +58,7 @@ pub struct TrainState {
     /// The optimiser's mean of their squares.
     pub second_moment: Vec<f64>,
     /// What was recorded so far.
-    pub records: Vec<Record>,
+    pub records: Vec<TrainRecord>,
     /// The epoch in which the loss ceased to be finite.
     pub diverged: Option<u64>,
 }

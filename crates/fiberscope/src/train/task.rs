@@ -30,14 +30,14 @@ pub enum Task {
     /// `g1`, `g2` or `g3`.
     Bivariate(u8),
     /// The heating load.
-    Heating(Scaling),
+    Heating(ColumnScaling),
     /// The cooling load.
-    Cooling(Scaling),
+    Cooling(ColumnScaling),
 }
 
 /// What is done to the columns of the energy data, inputs and target alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scaling {
+pub enum ColumnScaling {
     /// Mean 0 and deviation 1.
     Standard,
     /// From 0 to 1.
@@ -57,9 +57,9 @@ impl Task {
             return Some(Task::Bivariate(k));
         }
         let (base, scaling) = match name.split_once('-') {
-            None => (name, Scaling::Standard),
-            Some((base, "minmax")) => (base, Scaling::MinMax),
-            Some((base, "raw")) => (base, Scaling::Raw),
+            None => (name, ColumnScaling::Standard),
+            Some((base, "minmax")) => (base, ColumnScaling::MinMax),
+            Some((base, "raw")) => (base, ColumnScaling::Raw),
             Some(_) => return None,
         };
         match base {
@@ -126,7 +126,7 @@ fn noisy(stream: u64, exact: Matrix, f: impl Fn(&[f64]) -> f64) -> (Matrix, Matr
 }
 
 /// The eight inputs of the energy data and the target in the given column (8: heating, 9: cooling).
-pub fn energy(target: usize, scaling: Scaling) -> (Matrix, Matrix) {
+pub fn energy(target: usize, scaling: ColumnScaling) -> (Matrix, Matrix) {
     let rows: Vec<Vec<f64>> = ENERGY
         .lines()
         .skip(1)
@@ -136,13 +136,13 @@ pub fn energy(target: usize, scaling: Scaling) -> (Matrix, Matrix) {
     for j in 0..table.cols() {
         let column: Vec<f64> = table.column(j).copied().collect();
         let (shift, scale) = match scaling {
-            Scaling::Raw => (0.0, 1.0),
-            Scaling::Standard => {
+            ColumnScaling::Raw => (0.0, 1.0),
+            ColumnScaling::Standard => {
                 let mean = column.iter().sum::<f64>() / column.len() as f64;
                 let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / column.len() as f64;
                 (mean, variance.sqrt())
             }
-            Scaling::MinMax => {
+            ColumnScaling::MinMax => {
                 let (low, high) = column.iter().fold((f64::MAX, f64::MIN), |(l, h), &x| (l.min(x), h.max(x)));
                 (low, high - low)
             }
@@ -177,10 +177,10 @@ mod tests {
 
     #[test]
     fn the_energy_data_satisfy_their_relation() {
-        let (inputs, targets) = energy(8, Scaling::Raw);
+        let (inputs, targets) = energy(8, ColumnScaling::Raw);
         assert!(inputs.iter_rows().all(|x| x[1] == x[2] + 2.0 * x[3]));
         assert_eq!(targets[(0, 0)], 15.55);
-        let (scaled, _) = energy(9, Scaling::Standard);
+        let (scaled, _) = energy(9, ColumnScaling::Standard);
         let mean: f64 = scaled.column(0).sum::<f64>() / 768.0;
         assert!(mean.abs() < 1e-12);
     }

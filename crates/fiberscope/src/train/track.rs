@@ -12,22 +12,107 @@ use crate::dimension::{DimensionError, DimensionOptions, NeuronState, functional
 use crate::limit::Deadline;
 use crate::linear::Conserved;
 
-/// What is recorded and when.
-#[derive(Clone, Debug)]
-pub struct TrackOptions {
-    /// A record every so many epochs, and one at the end.
+/// What is recorded and when, and who is told. By default there is a record at the start and one at the end,
+/// without the functional dimension, and nobody is told.
+///
+/// ```
+/// use fiberscope::train::{TrackOptions, TrainEvent};
+///
+/// let note = |event: TrainEvent| -> std::io::Result<()> {
+///     if let TrainEvent::Record(record) = event {
+///         println!("epoch {}: dimension {}", record.epoch, record.rank);
+///     }
+///     Ok(())
+/// };
+/// let track = TrackOptions::new().every(50).dimension(true).listener(&note);
+/// assert_eq!((track.every, track.checkpoint), (50, 0));
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct TrackOptions<'a, E = TrainError> {
+    /// A record every so many epochs, and one at the end; 0 for none between.
     pub every: u64,
     /// Records have the functional dimension on all inputs.
     pub dimension: bool,
-    /// A state is handed over every so many epochs, and at the end.
+    /// A state is handed over every so many epochs, and at the end; 0 for none between.
     pub checkpoint: u64,
     /// When to stop, at the end of an epoch.
     pub deadline: Deadline,
+    /// Who is told what happens, from several threads. An error of the listener ends the training of that
+    /// seed.
+    pub listener: Option<TrainListener<'a, E>>,
+}
+
+/// A function that is told what happens, from several threads.
+pub type TrainListener<'a, E> = &'a (dyn Fn(TrainEvent) -> Result<(), E> + Sync);
+
+impl Default for TrackOptions<'_> {
+    fn default() -> Self {
+        TrackOptions { every: 0, dimension: false, checkpoint: 0, deadline: Deadline::NEVER, listener: None }
+    }
+}
+
+impl TrackOptions<'_> {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<E> TrackOptions<'_, E> {
+    /// A record every so many epochs.
+    pub fn every(self, epochs: u64) -> Self {
+        TrackOptions { every: epochs, ..self }
+    }
+
+    /// Whether records have the functional dimension.
+    pub fn dimension(self, dimension: bool) -> Self {
+        TrackOptions { dimension, ..self }
+    }
+
+    /// A state every so many epochs.
+    pub fn checkpoint(self, epochs: u64) -> Self {
+        TrackOptions { checkpoint: epochs, ..self }
+    }
+
+    /// When to stop.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        TrackOptions { deadline, ..self }
+    }
+
+    /// Who is told what happens.
+    pub fn listener<F>(self, listener: TrainListener<'_, F>) -> TrackOptions<'_, F> {
+        let TrackOptions { every, dimension, checkpoint, deadline, listener: _ } = self;
+        TrackOptions { every, dimension, checkpoint, deadline, listener: Some(listener) }
+    }
+
+    /// Tells the listener, if there is one.
+    fn tell(&self, event: TrainEvent) -> Result<(), E> {
+        self.listener.map_or(Ok(()), |listener| listener(event))
+    }
+}
+
+/// Where a training starts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrainStart {
+    /// At the parameters that a seed draws.
+    Seed(u64),
+    /// Where an earlier training ended.
+    State(TrainState),
+}
+
+impl TrainStart {
+    fn seed(&self) -> u64 {
+        match self {
+            TrainStart::Seed(seed) => *seed,
+            TrainStart::State(state) => state.seed,
+        }
+    }
 }
 
 /// A network in training, at the end of an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TrainRecord {
     /// The seed.
     pub seed: u64,
     /// Epochs done.
@@ -56,7 +141,7 @@ pub struct Record {
 
 /// The training from one seed.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct TrainRun {
     /// The state at the end; the last finite one if the loss diverged.
     pub state: TrainState,
     /// The network at the end.
@@ -67,9 +152,9 @@ pub struct Run {
 
 /// What happens during training.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
+pub enum TrainEvent<'a> {
     /// A record was made.
-    Record(&'a Record),
+    Record(&'a TrainRecord),
     /// The state should be stored.
     Checkpoint(&'a TrainState),
     /// The loss of a seed ceased to be finite in this epoch; its training ends.
@@ -81,51 +166,64 @@ pub enum Event<'a> {
     },
 }
 
-/// Trains a network from each of the states (`Err`: from the start with this seed), in parallel, in the precision `T`. An error of `on` ends the training of
-/// that seed and is returned in its place.
+/// Trains a network from each of the starts, in parallel, in the precision `T`. An error of the listener ends
+/// the training of that seed and is returned in its place.
+///
+/// ```
+/// use fiberscope::train::{Task, TrackOptions, TrainOptions, TrainStart, train};
+///
+/// let (inputs, targets) = Task::Univariate(1).samples();
+/// let options = TrainOptions::paper(&[1, 4, 1], 3);
+/// let track = TrackOptions::new().every(1);
+/// let starts = [TrainStart::Seed(0), TrainStart::Seed(1)];
+/// let runs = train::<f32, _>(&options, &track, &inputs, &targets, &starts)?;
+/// for run in runs {
+///     let run = run?;
+///     assert!(run.finished);
+///     assert_eq!(run.state.records.len(), 4);
+/// }
+/// # Ok::<(), fiberscope::train::TrainError>(())
+/// ```
 pub fn train<T: Real, E: Send + From<TrainError>>(
     options: &TrainOptions,
-    track: &TrackOptions,
+    track: &TrackOptions<E>,
     inputs: &Matrix,
     targets: &Matrix,
-    starts: &[Result<TrainState, u64>],
-    on: &(dyn Fn(Event) -> Result<(), E> + Sync),
-) -> Result<Vec<Result<Run, E>>, TrainError> {
+    starts: &[TrainStart],
+) -> Result<Vec<Result<TrainRun, E>>, TrainError> {
     options.check(inputs, targets)?;
     let samples = Samples::<T>::new(inputs, targets);
     // The inputs as they are trained on: rounded to the precision.
     let seen = inputs.map(|&x| T::from_f64(x).to_f64());
-    let one = |start: &Result<TrainState, u64>| train_one(options, track, &samples, &seen, start, on);
+    let one = |start: &TrainStart| train_one(options, track, &samples, &seen, start);
     Ok(starts.par_iter().map(one).collect())
 }
 
 fn train_one<T: Real, E: From<TrainError>>(
     options: &TrainOptions,
-    track: &TrackOptions,
+    track: &TrackOptions<E>,
     samples: &Samples<T>,
     inputs: &Matrix,
-    start: &Result<TrainState, u64>,
-    on: &(dyn Fn(Event) -> Result<(), E> + Sync),
-) -> Result<Run, E> {
-    let seed = match start {
-        Ok(state) => state.seed,
-        Err(seed) => *seed,
-    };
+    start: &TrainStart,
+) -> Result<TrainRun, E> {
+    let seed = start.seed();
     let fresh = Trainer::new(options, samples, seed);
     let first = fresh.network().expect("initial parameters are finite");
     let conserved = Conserved::of(&first);
     let (mut trainer, mut records) = match start {
-        Ok(state) => (Trainer::resume(options, samples, state)?, state.records.clone()),
-        Err(_) => (fresh, Vec::new()),
+        TrainStart::State(state) => (Trainer::resume(options, samples, state)?, state.records.clone()),
+        TrainStart::Seed(_) => (fresh, Vec::new()),
     };
     let mut state = TrainState { records: records.clone(), ..trainer.state() };
-    state.diverged = start.as_ref().ok().and_then(|state| state.diverged);
+    if let TrainStart::State(earlier) = start {
+        state.diverged = earlier.diverged;
+    }
     let mut network =
         trainer.network().ok_or_else(|| TrainError::State("a parameter is not finite".into()))?;
-    let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<Record>| -> Result<(), E> {
+    let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<TrainRecord>| -> Result<(), E> {
         let dimension = track.dimension.then_some(&track.deadline);
         if let Some(each) = observe(trainer, network, inputs, &conserved, dimension)? {
-            on(Event::Record(&each))?;
+            track.tell(TrainEvent::Record(&each))?;
             records.push(each);
         }
         Ok(())
@@ -137,7 +235,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         if track.deadline.is_past() {
             break;
         }
-        let Some(loss) = trainer.run_epoch_until(&track.deadline) else { break };
+        let Some(loss) = trainer.run_epoch(&track.deadline) else { break };
         let epoch = trainer.epoch();
         let last = epoch == options.epochs;
         let due = |every: u64| last || every > 0 && epoch.is_multiple_of(every);
@@ -148,7 +246,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         };
         let Some(alive) = alive else {
             state.diverged = Some(epoch);
-            on(Event::Diverged { seed, epoch })?;
+            track.tell(TrainEvent::Diverged { seed, epoch })?;
             break;
         };
         network = alive;
@@ -157,7 +255,7 @@ fn train_one<T: Real, E: From<TrainError>>(
         }
         if due(track.checkpoint) {
             state = TrainState { records: records.clone(), ..trainer.state() };
-            on(Event::Checkpoint(&state))?;
+            track.tell(TrainEvent::Checkpoint(&state))?;
         }
     }
     if state.diverged.is_none()
@@ -169,9 +267,9 @@ fn train_one<T: Real, E: From<TrainError>>(
     state.records = records;
     let finished = state.diverged.is_none() && trainer.epoch() == options.epochs;
     if !finished {
-        on(Event::Checkpoint(&state))?;
+        track.tell(TrainEvent::Checkpoint(&state))?;
     }
-    Ok(Run { state, network, finished })
+    Ok(TrainRun { state, network, finished })
 }
 
 /// What there is to record, with the functional dimension if it is wanted; nothing if its deadline comes first.
@@ -181,9 +279,9 @@ fn observe<T: Real>(
     inputs: &Matrix,
     start: &Conserved,
     dimension: Option<&Deadline>,
-) -> Result<Option<Record>, TrainError> {
+) -> Result<Option<TrainRecord>, TrainError> {
     let (loss, score) = trainer.evaluate();
-    let mut record = Record {
+    let mut record = TrainRecord {
         seed: trainer.seed(),
         epoch: trainer.epoch(),
         loss,
@@ -198,14 +296,10 @@ fn observe<T: Real>(
         drift: drift(start, &Conserved::of(network)),
     };
     if let Some(deadline) = dimension {
-        let options = DimensionOptions {
-            seed: trainer.seed(),
-            layer_bound: false,
-            deadline: deadline.clone(),
-            ..DimensionOptions::default()
-        };
+        let options =
+            DimensionOptions::new().seed(trainer.seed()).layer_bound(false).deadline(deadline.clone());
         let wrong = |error: DimensionError| TrainError::Data(error.to_string());
-        let found = match functional_dimension(network, inputs, &options, &|_| ()) {
+        let found = match functional_dimension(network, inputs, &options) {
             Err(DimensionError::Limit(_)) => return Ok(None),
             found => found.map_err(wrong)?,
         };

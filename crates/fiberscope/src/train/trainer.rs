@@ -21,8 +21,16 @@ pub enum Initialization {
     Torch,
 }
 
-/// How a network is trained.
+/// How a network is trained. [`TrainOptions::paper`] has the defaults.
+///
+/// ```
+/// use fiberscope::train::{Initialization, TrainOptions};
+///
+/// let options = TrainOptions::paper(&[1, 10, 10, 1], 500).rate(0.001).init(Initialization::Torch);
+/// assert_eq!((options.epochs, options.batch), (500, 16));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TrainOptions {
     /// `n_0, ..., n_L`.
     pub widths: Vec<usize>,
@@ -58,6 +66,46 @@ impl TrainOptions {
             epochs,
             init: Initialization::He,
         }
+    }
+
+    /// The widths, inputs and outputs included.
+    pub fn widths(self, widths: &[usize]) -> Self {
+        TrainOptions { widths: widths.to_vec(), ..self }
+    }
+
+    /// What is minimised.
+    pub fn loss(self, loss: Loss) -> Self {
+        TrainOptions { loss, ..self }
+    }
+
+    /// The optimiser.
+    pub fn optimizer(self, optimizer: Optimizer) -> Self {
+        TrainOptions { optimizer, ..self }
+    }
+
+    /// The learning rate.
+    pub fn rate(self, rate: f64) -> Self {
+        TrainOptions { rate, ..self }
+    }
+
+    /// The weight decay and what it does.
+    pub fn weight_decay(self, weight_decay: f64, decay: Decay) -> Self {
+        TrainOptions { weight_decay, decay, ..self }
+    }
+
+    /// Samples per step.
+    pub fn batch(self, batch: usize) -> Self {
+        TrainOptions { batch, ..self }
+    }
+
+    /// Passes over the data.
+    pub fn epochs(self, epochs: u64) -> Self {
+        TrainOptions { epochs, ..self }
+    }
+
+    /// How parameters are drawn.
+    pub fn init(self, init: Initialization) -> Self {
+        TrainOptions { init, ..self }
     }
 
     /// Whether the numbers make sense and fit the data.
@@ -223,13 +271,9 @@ impl<'a, T: Real> Trainer<'a, T> {
         self.shape.network(&self.parameters).ok()
     }
 
-    /// One pass over the shuffled samples; the mean of the losses of its steps.
-    pub fn run_epoch(&mut self) -> f64 {
-        self.run_epoch_until(&Deadline::NEVER).expect("there is no limit")
-    }
-
-    /// The same; `None` if the deadline comes first, everything being as before the epoch then.
-    pub fn run_epoch_until(&mut self, deadline: &Deadline) -> Option<f64> {
+    /// One pass over the shuffled samples; the mean of the losses of its steps. `None` if the deadline comes
+    /// first, everything being as before the epoch then.
+    pub fn run_epoch(&mut self, deadline: &Deadline) -> Option<f64> {
         let before = (self.parameters.clone(), self.moments.clone());
         self.shuffle();
         let order = std::mem::take(&mut self.order);

@@ -2,9 +2,9 @@
 
 use fiberscope::core::Matrix;
 use fiberscope::linear::{
-    Barcode, Connection, Displacement, FiberPath, FlowBases, LinearError, LinearNetwork, NormalKind, Stratum,
-    StratumPath, TangentSpace, Tolerance, Walk, cuts_to_minimum, exact_rank_list, point_over, random_tangent,
-    sample_integer, sample_over, sample_stratum,
+    Barcode, Connection, Displacement, FlowBases, LinearError, LinearNetwork, NormalKind, ProductFiberPath,
+    Stratum, StratumPath, TangentSpace, Tolerance, Walk, cuts_to_minimum, exact_rank_list, point_over,
+    random_tangent, sample_integer, sample_over, sample_stratum,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -190,7 +190,7 @@ fn every_two_strata_of_a_connected_fiber_are_joined_through_the_minimum() {
     let tolerance = Tolerance::default();
     for stratum in &strata[1..] {
         let other = sample_over(stratum.barcode(), &base.product(), 1e-10, 3).unwrap();
-        let Connection::Path(path) = FiberPath::between(&base, &other, tolerance).unwrap() else {
+        let Connection::Path(path) = ProductFiberPath::between(&base, &other, tolerance).unwrap() else {
             panic!("no hidden layer is as narrow as the rank")
         };
         for step in 0..=12 {

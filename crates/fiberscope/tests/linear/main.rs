@@ -8,7 +8,7 @@ mod laws;
 mod tangent;
 
 use fiberscope::core::Matrix;
-use fiberscope::linear::{Barcode, Fiber, LinearNetwork, StratumDag};
+use fiberscope::linear::{Barcode, LinearNetwork, ProductFiber, StratumDag, StratumOptions};
 use serde_json::Value;
 
 /// The golden file.
@@ -34,7 +34,11 @@ fn network(value: &Value) -> LinearNetwork {
 }
 
 fn dag(widths: &[usize], rank: usize) -> StratumDag {
-    StratumDag::build(&Fiber::new(widths.to_vec(), rank).unwrap(), 1 << 20).unwrap()
+    StratumDag::build(
+        &ProductFiber::new(widths.to_vec(), rank).unwrap(),
+        &StratumOptions::new().strata(1 << 20),
+    )
+    .unwrap()
 }
 
 /// Every barcode of some fibers of different shapes.

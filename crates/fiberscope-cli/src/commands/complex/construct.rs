@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use fiberscope::complex::construct_identifiable_until;
+use fiberscope::complex::{ConstructOptions, ConstructProgress, construct_identifiable};
 use fiberscope::fiber::{Construction, construct_hiding, construct_nonlocal};
+use fiberscope::limit::Progress;
 use fiberscope_io::{Precision, save, write_atomically};
 use fiberscope_report::construct;
 use serde_json::json;
@@ -44,11 +45,13 @@ fn with_twin(built: &Construction, kind: &str, args: &BuildArgs, output: &Output
 }
 
 fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
-    let say = |attempt: usize, last: &str| match attempt {
-        1 => output.progress("attempt 1"),
-        _ => output.progress(&format!("attempt {attempt}; one before failed: {last}")),
+    let say = |ConstructProgress { attempt, last }: ConstructProgress| match last {
+        None => output.progress(&format!("attempt {attempt}")),
+        Some(last) => output.progress(&format!("attempt {attempt}; one before failed: {last}")),
     };
-    let built = construct_identifiable_until(&args.widths, global.seed, &global.deadline(), &say);
+    let options =
+        ConstructOptions::new().seed(global.seed).deadline(global.deadline()).progress(Progress::to(&say));
+    let built = construct_identifiable(&args.widths, &options);
     output.end_progress();
     let built = built?;
     let certificate =

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::bail;
-use fiberscope::complex::ComplexLimits;
+use fiberscope::complex::ComplexOptions;
 use fiberscope_io::write_atomically;
 use fiberscope_report::folds::{FoldAnswer, FoldsAnswer, FoldsQuestion, StoppedFolds, folds};
 use fiberscope_report::regions::ComplexView;
@@ -27,8 +27,9 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let other = other.transpose()?.map(|model| Arc::new(model.network));
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
     let view = ComplexView { name: args.model.clone(), network: Arc::new(network), domain, axes: None };
-    let limits = ComplexLimits { deadline: global.deadline(), regions: Some(args.max_regions) };
-    let question = FoldsQuestion { view, other, limits, seed: global.seed };
+    let limits =
+        ComplexOptions::new().regions(args.max_regions).deadline(global.deadline()).seed(global.seed);
+    let question = FoldsQuestion { view, other, limits };
     let found = folds(&question, &|text| output.progress(text), &|text| output.know(text.to_owned()));
     output.end_progress();
     match found? {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::ensure;
-use fiberscope::complex::ComplexLimits;
+use fiberscope::complex::ComplexOptions;
 use fiberscope_core::Domain;
 use fiberscope_report::regions::{
     COUNTED, ComplexView, Depth, Found, RegionsQuestion, Search, export, picture, regions,
@@ -71,10 +71,9 @@ fn question(args: &RegionsArgs, global: &Global, output: &Output) -> anyhow::Res
     let view = ComplexView { name: args.model.clone(), network: Arc::new(network), domain, axes };
     Ok(RegionsQuestion {
         view,
-        limits: ComplexLimits {
-            deadline: global.deadline(),
-            regions: Some(args.max_regions.unwrap_or(COUNTED)),
-        },
+        limits: ComplexOptions::new()
+            .regions(args.max_regions.unwrap_or(COUNTED))
+            .deadline(global.deadline()),
         search: args.method.map(|method| match method {
             RegionsMethod::Edges => Search::Edges,
             RegionsMethod::Walk => Search::Walk,

@@ -5,11 +5,14 @@ mod leak;
 mod open;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use fiberscope::extract::{ExtractError, Extraction, Options, Progress, Verdict, extract};
-use fiberscope::limit::Deadline;
+use fiberscope::extract::{
+    ExtractError, ExtractOptions, ExtractOutcome, ExtractProgress, Extraction, extract,
+};
+use fiberscope::limit::{Deadline, Progress};
 use fiberscope_core::Network;
 use fiberscope_io::queries::{Log, Run};
 use fiberscope_io::{Precision, check_writable, save};
@@ -43,7 +46,8 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     let options = options(args, global, &deadline, sizes);
     let log = LogFile::choose(args, out, output);
     let mut recorder = Recorder::new(opened.oracle, Some(log.open(&options, sizes)?), opened.batch);
-    let found = extract(&mut recorder, &options, &mut progress(output));
+    let show = progress(output);
+    let found = extract(&mut recorder, &options.clone().progress(Progress::to(&show)));
     output.end_progress();
     let (asked, replayed) = (recorder.asked(), recorder.replayed());
     // The log is closed, and a child process ended, before anything is said.
@@ -61,7 +65,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         summary.output = Some(out.display().to_string());
     }
     // Only now: where the network could not be written, its queries are not lost.
-    let kept = log.keep_if(summary.found.verdict != Verdict::Verified);
+    let kept = log.keep_if(summary.found.outcome != ExtractOutcome::Verified);
     summary.log = kept.map(|path| path.display().to_string());
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
@@ -71,7 +75,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
 }
 
 /// What the verdict is as an exit code: widths that are refuted, and a failure within the limits, are a "no".
-fn answer(found: &Extraction, options: &Options) -> Answer {
+fn answer(found: &Extraction, options: &ExtractOptions) -> Answer {
     let hidden = |network: &Network| -> Vec<usize> {
         network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect()
     };
@@ -79,12 +83,12 @@ fn answer(found: &Extraction, options: &Options) -> Answer {
         (Some(given), Some(network)) => *given != hidden(network),
         _ => false,
     };
-    match &found.verdict {
-        Verdict::Verified => Answer::Yes,
-        Verdict::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
-        Verdict::Partial { .. } => Answer::Undecided,
-        Verdict::Failed { .. } if found.stopped => Answer::Undecided,
-        Verdict::Failed { .. } => Answer::No,
+    match &found.outcome {
+        ExtractOutcome::Verified => Answer::Yes,
+        ExtractOutcome::Partial { disagreements, .. } if refuted && disagreements.is_empty() => Answer::No,
+        ExtractOutcome::Partial { .. } => Answer::Undecided,
+        ExtractOutcome::Failed { .. } if found.stopped => Answer::Undecided,
+        ExtractOutcome::Failed { .. } => Answer::No,
     }
 }
 
@@ -124,15 +128,19 @@ fn check_sizes(name: &str, truth: &Network, (inputs, outputs): (usize, usize)) -
     Ok(())
 }
 
-fn options(args: &ExtractArgs, global: &Global, deadline: &Deadline, sizes: (usize, usize)) -> Options {
-    Options {
-        widths: args.widths.as_deref().map(|widths| hidden(widths, sizes)),
-        domain: args.domain,
-        max_queries: args.max_queries,
-        noise: args.noise.0,
-        seed: global.seed,
-        deadline: deadline.clone(),
-    }
+fn options<'a>(
+    args: &ExtractArgs,
+    global: &Global,
+    deadline: &Deadline,
+    sizes: (usize, usize),
+) -> ExtractOptions<'a> {
+    ExtractOptions::new()
+        .widths(args.widths.as_deref().map(|widths| hidden(widths, sizes)))
+        .domain(args.domain.0, args.domain.1)
+        .max_queries(args.max_queries)
+        .noise(args.noise.0)
+        .seed(global.seed)
+        .deadline(deadline.clone())
 }
 
 /// The hidden widths of a list that may have inputs and outputs at its ends.
@@ -144,13 +152,16 @@ fn hidden(widths: &[usize], (inputs, outputs): (usize, usize)) -> Vec<usize> {
 }
 
 /// A callback that keeps one line of a terminal up to date.
-fn progress(output: &Output) -> impl FnMut(Progress) {
-    let mut last: Option<Instant> = None;
-    move |now: Progress| {
-        if last.is_some_and(|last| last.elapsed() < SHOWN) {
-            return;
+fn progress(output: &Output) -> impl Fn(ExtractProgress) + Sync {
+    let last: Mutex<Option<Instant>> = Mutex::new(None);
+    move |now: ExtractProgress| {
+        {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| last.elapsed() < SHOWN) {
+                return;
+            }
+            *last = Some(Instant::now());
         }
-        last = Some(Instant::now());
         let place = extraction::place(now.layer, now.step)
             .map_or(String::new(), |layer| format!("layer {}, ", layer + 1));
         output.progress(&format!(
@@ -192,8 +203,8 @@ impl LogFile {
         LogFile { path, named: false }
     }
 
-    fn open(&self, options: &Options, (inputs, outputs): (usize, usize)) -> anyhow::Result<Log> {
-        let Options { seed, domain, widths, noise, .. } = options.clone();
+    fn open(&self, options: &ExtractOptions, (inputs, outputs): (usize, usize)) -> anyhow::Result<Log> {
+        let ExtractOptions { seed, domain, widths, noise, .. } = options.clone();
         Ok(Log::open(&self.path, &Run { inputs, outputs, seed, domain, widths, noise })?)
     }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fiberscope::limit::{Deadline, Limit};
-use fiberscope::linear::{LinearNetwork, StratumLimits};
+use fiberscope::linear::{LinearNetwork, StratumOptions};
 use fiberscope_io::{Precision, ReadOptions, save};
 
 use crate::Answer;
@@ -40,8 +40,8 @@ fn read_linear(argument: &str, output: &Output) -> anyhow::Result<LinearNetwork>
 }
 
 /// The limits on listing strata that the flags set.
-fn stratum_limits(args: &FiberArgs, global: &Global) -> StratumLimits {
-    StratumLimits { strata: args.max_strata, deadline: global.deadline() }
+fn stratum_options(args: &FiberArgs, global: &Global) -> StratumOptions {
+    StratumOptions::new().strata(args.max_strata).deadline(global.deadline())
 }
 
 /// Writes networks as `point-000.json`, `point-001.json`, ... into a folder; returns the names.

@@ -1,20 +1,20 @@
 //! `fiberscope linear sample`
 
 use anyhow::{Context, bail};
-use fiberscope::linear::{Fiber, LinearNetwork, StratumDag};
+use fiberscope::linear::{LinearNetwork, ProductFiber, StratumDag};
 use fiberscope_report::linear::motion::{SampleOver, product_difference, sample, sample_text};
 use fiberscope_report::linear::stratum_json;
 use serde_json::json;
 
 use super::args::SampleArgs;
-use super::{all_or_undecided, file_names, read_linear, stratum_limits, write_points};
+use super::{all_or_undecided, file_names, read_linear, stratum_options, write_points};
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let fiber = Fiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
-    let dag = StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global))?;
+    let fiber = ProductFiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
+    let dag = StratumDag::build(&fiber, &stratum_options(&args.fiber, global))?;
     let at = match args.stratum {
         Some(at) if at < dag.len() => at,
         Some(at) => bail!("--stratum {at}: the strata have numbers 0 to {}", dag.len() - 1),

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use anyhow::bail;
-use fiberscope::linear::{Fiber, LinearError, StratumDag, count_strata};
+use fiberscope::linear::{LinearError, ProductFiber, StratumDag, count_strata};
 use fiberscope_io::write_atomically;
 use fiberscope_report::linear::{SpaceFiber, draw_fiber, export, strata, write_json};
 use serde_json::json;
 
 use super::args::StrataArgs;
-use super::stratum_limits;
+use super::stratum_options;
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let fiber = Fiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
+    let fiber = ProductFiber::new(args.fiber.widths.clone(), args.fiber.rank)?;
     if let Some(path) = &args.space {
         draw_space(&fiber, path)?;
     }
@@ -25,7 +25,7 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
         output.result(&format!("{count} strata\n"), &value)?;
         return Ok(Answer::Yes);
     }
-    let dag = match StratumDag::build_within(&fiber, &stratum_limits(&args.fiber, global)) {
+    let dag = match StratumDag::build(&fiber, &stratum_options(&args.fiber, global)) {
         Err(LinearError::Limit(reached)) => {
             let value = json!({
                 "widths": fiber.widths(), "rank": fiber.rank(), "verdict": "undecided",
@@ -52,7 +52,7 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     Ok(Answer::Yes)
 }
 
-fn draw_space(fiber: &Fiber, path: &Path) -> anyhow::Result<()> {
+fn draw_space(fiber: &ProductFiber, path: &Path) -> anyhow::Result<()> {
     let Some(drawn) = SpaceFiber::of(fiber) else {
         bail!("--space draws widths 1,1,1,1 of rank 0 or 1, and widths 2,1,1 or 1,1,2 of rank 0")
     };

@@ -234,17 +234,13 @@ impl Settings {
             InitName::He => Initialization::He,
             InitName::Torch => Initialization::Torch,
         };
-        let options = TrainOptions {
-            widths,
-            loss,
-            optimizer,
-            rate: self.rate.unwrap_or(0.01),
-            weight_decay: self.weight_decay.unwrap_or(1e-4),
-            decay,
-            batch: self.batch.unwrap_or(16),
-            epochs: self.epochs.unwrap_or(1000),
-            init,
-        };
+        let options = TrainOptions::paper(&widths, self.epochs.unwrap_or(1000))
+            .loss(loss)
+            .optimizer(optimizer)
+            .rate(self.rate.unwrap_or(0.01))
+            .weight_decay(self.weight_decay.unwrap_or(1e-4), decay)
+            .batch(self.batch.unwrap_or(16))
+            .init(init);
         options.check(inputs, targets).with_context(|| self.source())?;
         Ok(options)
     }

@@ -6,7 +6,7 @@ mod files;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
-use fiberscope::train::{Event, Run, TrackOptions, TrainState, train};
+use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainStart, train};
 use fiberscope_io::Precision;
 use fiberscope_report::training::{text, value, write_results};
 
@@ -23,25 +23,24 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let (inputs, targets) = settings.samples()?;
     let options = settings.options(&inputs, &targets)?;
     settings.oddities(&inputs, &targets).iter().for_each(|text| output.note(text));
-    let track = TrackOptions {
-        every: settings.every.unwrap_or(50),
-        dimension: !settings.no_dimension,
-        checkpoint: settings.checkpoint.unwrap_or(500),
-        deadline: global.deadline(),
-    };
+    let track = TrackOptions::new()
+        .every(settings.every.unwrap_or(50))
+        .dimension(!settings.no_dimension)
+        .checkpoint(settings.checkpoint.unwrap_or(500))
+        .deadline(global.deadline());
     let folder = files::Folder::open(&args.output, &settings, &options, args.resume)?;
     let seeds = global.seed..global.seed + settings.seeds.unwrap_or(1).max(1);
     let starts = seeds
-        .map(|seed| Ok(folder.state(seed)?.ok_or(seed)))
-        .collect::<anyhow::Result<Vec<Result<TrainState, u64>>>>()?;
+        .map(|seed| Ok(folder.state(seed)?.map_or(TrainStart::Seed(seed), TrainStart::State)))
+        .collect::<anyhow::Result<Vec<TrainStart>>>()?;
     let single = settings.precision.unwrap_or(PrecisionName::F32) == PrecisionName::F32;
     let precision = if single { Precision::F32 } else { Precision::F64 };
     let total = options.epochs * starts.len() as u64;
     let done = AtomicU64::new(0);
     let shown: &Output = output;
-    let on = |event: Event| -> anyhow::Result<()> {
+    let on = |event: TrainEvent| -> anyhow::Result<()> {
         match event {
-            Event::Record(record) => {
+            TrainEvent::Record(record) => {
                 let step = if record.epoch == 0 { 0 } else { track.every };
                 let epochs = done.fetch_add(step, Ordering::Relaxed) + step;
                 let part = 100 * epochs.min(total) / total.max(1);
@@ -52,23 +51,24 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
                 ));
                 Ok(())
             }
-            Event::Checkpoint(state) => folder.store(state, precision),
-            Event::Diverged { seed, epoch } => {
+            TrainEvent::Checkpoint(state) => folder.store(state, precision),
+            TrainEvent::Diverged { seed, epoch } => {
                 shown.end_progress();
                 shown.note(&format!("seed {seed}: the loss is not finite in epoch {epoch}; this seed stops, its last finite state is kept"));
                 Ok(())
             }
         }
     };
+    let told = track.clone().listener(&on);
     let runs = if single {
-        train::<f32, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?
+        train::<f32, anyhow::Error>(&options, &told, &inputs, &targets, &starts)?
     } else {
-        train::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts, &on)?
+        train::<f64, anyhow::Error>(&options, &told, &inputs, &targets, &starts)?
     };
     output.end_progress();
     // What was trained is written before an error of one seed is reported.
     let (runs, errors): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
-    let runs: Vec<Run> = runs.into_iter().flatten().collect();
+    let runs: Vec<TrainRun> = runs.into_iter().flatten().collect();
     let written = if runs.is_empty() {
         Vec::new()
     } else {

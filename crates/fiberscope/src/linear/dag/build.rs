@@ -4,17 +4,17 @@ use rayon::prelude::*;
 
 use super::Numbers;
 use crate::linear::local::{LocalBarcode, LocalMove};
-use crate::linear::{LinearError, StratumLimits, StratumTable};
+use crate::linear::{LinearError, StratumOptions, StratumTable};
 
 /// The numbers and edges of all strata of a table, in order.
-pub fn chunks(table: &StratumTable, limits: &StratumLimits) -> Result<Vec<Chunk>, LinearError> {
+pub fn chunks(table: &StratumTable, options: &StratumOptions) -> Result<Vec<Chunk>, LinearError> {
     let index = Index::new(table);
     (0..table.len().div_ceil(CHUNK))
         .into_par_iter()
         .map_init(
             || Scratch::new(table),
             |scratch, at| {
-                limits.check_time(table.len())?;
+                options.check_time(table.len())?;
                 Ok(scratch.chunk(table, &index, at))
             },
         )

@@ -8,8 +8,7 @@
 
 mod build;
 
-use super::{Bar, Fiber, LinearError, MoveKind, RankList, Stratum, StratumLimits, StratumTable};
-use crate::limit::Deadline;
+use super::{Bar, LinearError, MoveKind, ProductFiber, RankList, Stratum, StratumOptions, StratumTable};
 use build::Chunk;
 
 /// The strata of a fiber in the order of [`StratumTable`], with dimensions and covering edges.
@@ -55,15 +54,22 @@ impl Edge {
 }
 
 impl StratumDag {
-    /// The dag of a fiber; fails with the number of strata if there are more than `limit`.
-    pub fn build(fiber: &Fiber, limit: usize) -> Result<Self, LinearError> {
-        Self::build_within(fiber, &StratumLimits { strata: limit, deadline: Deadline::NEVER })
-    }
-
-    /// The dag of a fiber, within limits.
-    pub fn build_within(fiber: &Fiber, limits: &StratumLimits) -> Result<Self, LinearError> {
-        let table = StratumTable::enumerate(fiber, limits)?;
-        let chunks = build::chunks(&table, limits)?;
+    /// The dag of a fiber; fails with the number of strata if there are more than the options allow.
+    ///
+    /// ```
+    /// use fiberscope::linear::{LinearError, ProductFiber, StratumDag, StratumOptions};
+    ///
+    /// let fiber = ProductFiber::new(vec![2, 2, 2], 1)?;
+    /// let dag = StratumDag::build(&fiber, &StratumOptions::new())?;
+    /// // The lowest stratum: both factors have rank 1; its dimension is less than that of the fiber.
+    /// assert!(dag.dim(0) < dag.fiber_dimension());
+    /// let refused = StratumDag::build(&fiber, &StratumOptions::new().strata(2));
+    /// assert!(matches!(refused, Err(LinearError::TooManyStrata { .. })));
+    /// # Ok::<(), LinearError>(())
+    /// ```
+    pub fn build(fiber: &ProductFiber, options: &StratumOptions) -> Result<Self, LinearError> {
+        let table = StratumTable::enumerate(fiber, options)?;
+        let chunks = build::chunks(&table, options)?;
         Self::assemble(table, chunks)
     }
 
@@ -98,7 +104,7 @@ impl StratumDag {
     }
 
     /// The fiber.
-    pub fn fiber(&self) -> &Fiber {
+    pub fn fiber(&self) -> &ProductFiber {
         self.table.fiber()
     }
 
@@ -233,7 +239,7 @@ mod tests {
     use super::*;
 
     fn dag(widths: &[usize], rank: usize) -> StratumDag {
-        StratumDag::build(&Fiber::new(widths.to_vec(), rank).unwrap(), 1 << 20).unwrap()
+        StratumDag::build(&ProductFiber::new(widths.to_vec(), rank).unwrap(), &StratumOptions::new()).unwrap()
     }
 
     /// The slow and obvious oracle: compare all pairs, keep those with nothing between.

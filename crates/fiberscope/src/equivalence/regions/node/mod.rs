@@ -91,7 +91,7 @@ enum Half {
 }
 
 /// What became of a candidate.
-enum Verdict {
+enum CandidateEnd {
     Decided { on: bool, proof: Certificate },
     Cut,
     Late,
@@ -268,13 +268,13 @@ impl Node {
             if blamed_only && self.blame(candidate.unit) == 0 {
                 return true;
             }
-            match if in_time { self.test(problem, candidate) } else { Verdict::Late } {
-                Verdict::Cut => true,
-                Verdict::Late => {
+            match if in_time { self.test(problem, candidate) } else { CandidateEnd::Late } {
+                CandidateEnd::Cut => true,
+                CandidateEnd::Late => {
                     in_time = false;
                     true
                 }
-                Verdict::Decided { on, proof } => {
+                CandidateEnd::Decided { on, proof } => {
                     let step = Step { unit: candidate.unit, on, kind: Kind::Implied };
                     self.decide(step);
                     decisions.push(Decision { step, proof: Some(proof) });
@@ -286,10 +286,10 @@ impl Node {
         in_time
     }
 
-    fn test(&mut self, problem: &Problem, candidate: &mut Candidate) -> Verdict {
+    fn test(&mut self, problem: &Problem, candidate: &mut Candidate) -> CandidateEnd {
         if let Some(twin) = candidate.twin {
             match self.status(twin) {
-                None => return Verdict::Cut,
+                None => return CandidateEnd::Cut,
                 Some(_) => match self.by_twin(problem, candidate.unit, twin) {
                     Some(verdict) => return verdict,
                     None => candidate.twin = None,
@@ -297,19 +297,19 @@ impl Node {
             }
         }
         if problem.is_late() {
-            return Verdict::Late;
+            return CandidateEnd::Late;
         }
         for on in [false, true] {
             let side = &mut candidate.sides[usize::from(on)];
             if matches!(side, Sight::Unknown) {
                 match self.half(problem, candidate.unit, on) {
-                    Half::Empty(proof) => return Verdict::Decided { on: !on, proof },
+                    Half::Empty(proof) => return CandidateEnd::Decided { on: !on, proof },
                     Half::Inhabited(sight) => *side = sight,
-                    Half::Late => return Verdict::Late,
+                    Half::Late => return CandidateEnd::Late,
                 }
             }
         }
-        Verdict::Cut
+        CandidateEnd::Cut
     }
 
     /// Splits a node that is no leaf at its best candidate: the neuron, then the node where it is on and

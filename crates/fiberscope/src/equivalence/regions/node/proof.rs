@@ -7,19 +7,19 @@ use fiberscope_algebra::dense::dot;
 use fiberscope_algebra::program::{Interior, Optimum, certain_sign, interior};
 use fiberscope_core::Rational;
 
-use super::{Half, Node, Sight, Verdict, Witness};
+use super::{CandidateEnd, Half, Node, Sight, Witness};
 use crate::equivalence::regions::farkas::{Certificate, Constraint, parallel, rational, rounded, solved};
 use crate::equivalence::regions::integer::common_denominator;
 use crate::equivalence::regions::problem::{Problem, Source, Unit};
 
 impl Node {
     /// The decision that a proportional neuron implies.
-    pub(super) fn by_twin(&self, problem: &Problem, unit: Unit, twin: Unit) -> Option<Verdict> {
+    pub(super) fn by_twin(&self, problem: &Problem, unit: Unit, twin: Unit) -> Option<CandidateEnd> {
         let other = self.constraint(problem, twin, self.status(twin)?)?;
         let aligned = dot(&self.form(unit).approximate, &self.form(twin).approximate) > 0.0;
         let on = self.status(twin)? == aligned;
         let new = self.new_constraint(problem, unit, !on);
-        parallel(new, other).map(|proof| Verdict::Decided { on, proof })
+        parallel(new, other).map(|proof| CandidateEnd::Decided { on, proof })
     }
 
     /// The constraint of a decided neuron that has one.

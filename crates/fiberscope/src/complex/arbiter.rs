@@ -10,20 +10,20 @@ use fiberscope_core::{Activation, ExactNetwork, Network, Rational};
 use super::flat::FlatNetwork;
 
 /// The network in exact arithmetic, made when it is first asked, with the sides of the box.
-pub(crate) struct Oracle {
+pub(crate) struct Arbiter {
     network: Network,
     exact: Arc<OnceLock<ExactNetwork>>,
     sides: Vec<[f64; 2]>,
 }
 
-impl Oracle {
+impl Arbiter {
     pub fn new(network: &Network, sides: &[[f64; 2]]) -> Self {
-        Oracle { network: network.clone(), exact: Arc::default(), sides: sides.to_vec() }
+        Arbiter { network: network.clone(), exact: Arc::default(), sides: sides.to_vec() }
     }
 
     /// The same network on another box.
     pub fn with_sides(&self, sides: &[[f64; 2]]) -> Self {
-        Oracle { network: self.network.clone(), exact: self.exact.clone(), sides: sides.to_vec() }
+        Arbiter { network: self.network.clone(), exact: self.exact.clone(), sides: sides.to_vec() }
     }
 
     pub fn sides(&self) -> &[[f64; 2]] {
