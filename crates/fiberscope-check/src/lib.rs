@@ -4,27 +4,19 @@
 //! arithmetic. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
 //! code that finds certificates: only the rules of `docs/formats/certificate-v1.md`, in its order.
 //!
-//! A certificate in memory ([`check`]) and one that comes as a stream ([`check_reader`]) go through the same `Verifier`, which takes the
-//! head and then the nodes or breakpoints one by one. A certificate proves its own claim on its own domain; whether that answers what somebody
-//! wants to know is the matter of a [`Question`].
+//! A certificate in memory ([`check`]) and one that comes as a stream ([`Checker::check_reader`]) go through the
+//! same `Verifier`, which takes the head and then the nodes or breakpoints one by one. A certificate proves its
+//! own claim on its own domain; whether that answers what somebody wants to know is the matter of a [`Question`].
 //!
 //! ```
 //! use fiberscope_check::{Outcome, check};
-//! use fiberscope_core::{Certificate, Claim, Domain, Evidence, Move, MoveChain, NetworkName};
-//! # use fiberscope_core::{Activation, Layer, Matrix, Network};
-//! # let network = |w: [[f64; 1]; 2]| {
-//! #     let hidden = Layer::new(Matrix::from_rows(&w).unwrap(), vec![0.0, 0.0], Activation::Relu);
-//! #     let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-//! #     Network::new(vec![hidden, output]).unwrap()
-//! # };
-//! let (a, b) = (network([[1.0], [-1.0]]), network([[-1.0], [1.0]]));
+//! use fiberscope_core::{Certificate, Claim, Domain, Evidence, Move, MoveChain, Network};
+//!
+//! let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+//! let b = Network::from_rows(&[(&[&[-1.0], &[1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
 //! let swap = MoveChain::from(vec![Move::Permute { layer: 0, order: vec![1, 0] }]);
-//! let certificate = Certificate {
-//!     a: NetworkName::of(&a),
-//!     b: NetworkName::of(&b),
-//!     domain: Domain::Space,
-//!     evidence: Evidence::Moves { a: swap, b: MoveChain::default() },
-//! };
+//! let evidence = Evidence::Moves { a: swap, b: MoveChain::default() };
+//! let certificate = Certificate::new(&a, &b, Domain::Space, evidence);
 //! assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
 //! ```
 
@@ -49,8 +41,8 @@ pub use limits::{check_lengths, check_move, regions_fit};
 pub use line::{LineOutcome, compare_on_line};
 pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
+pub use stream::Checked;
 use stream::Verifier;
-pub use stream::{Checked, check_reader};
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,27 +105,65 @@ pub fn rounding_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Re
     })
 }
 
-/// Checks a certificate for two networks.
+/// Checks a certificate for two networks: a [`Checker`] that nobody stops.
+///
+/// ```
+/// use fiberscope_check::{Outcome, check};
+/// use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network};
+///
+/// let network = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]).unwrap();
+/// let nothing = Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() };
+/// let certificate = Certificate::new(&network, &network, Domain::Space, nothing);
+/// assert!(matches!(check(&certificate, &network, &network), Outcome::Proved(_)));
+/// ```
 pub fn check(certificate: &Certificate, a: &Network, b: &Network) -> Outcome {
-    check_until(certificate, a, b, &|| false)
+    Checker::new(a, b).check(certificate)
 }
 
-/// Checks a certificate for two networks until it is told to stop. `stop` is asked between steps of the check.
-pub fn check_until(certificate: &Certificate, a: &Network, b: &Network, stop: &dyn Fn() -> bool) -> Outcome {
-    let rewritten = Default::default();
-    let mut verifier = Verifier::new((a, b), stop, &rewritten);
-    let mut run = || {
-        verifier.head(certificate)?;
-        match &certificate.evidence {
-            Evidence::Regions { tree, .. } => tree.iter().try_for_each(|node| verifier.node(node))?,
-            Evidence::Line { breakpoints, .. } => {
-                breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
+/// Checks certificates for two networks, until it is told to stop.
+#[derive(Clone, Copy)]
+pub struct Checker<'a> {
+    networks: (&'a Network, &'a Network),
+    stop: Stop<'a>,
+}
+
+impl<'a> Checker<'a> {
+    /// A checker that nobody stops.
+    pub fn new(a: &'a Network, b: &'a Network) -> Self {
+        Checker { networks: (a, b), stop: &|| false }
+    }
+
+    /// The same; `stop` is asked between the steps of a check.
+    ///
+    /// ```
+    /// use fiberscope_check::{Checker, Outcome};
+    /// # use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network};
+    /// # let a = Network::from_rows(&[(&[&[1.0]], &[0.0])]).unwrap();
+    /// # let nothing = Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() };
+    /// # let certificate = Certificate::new(&a, &a, Domain::Space, nothing);
+    /// assert_eq!(Checker::new(&a, &a).stop(&|| true).check(&certificate), Outcome::Stopped);
+    /// ```
+    pub fn stop(self, stop: &'a dyn Fn() -> bool) -> Self {
+        Checker { stop, ..self }
+    }
+
+    /// Checks a certificate.
+    pub fn check(&self, certificate: &Certificate) -> Outcome {
+        let rewritten = Default::default();
+        let mut verifier = Verifier::new(self.networks, self.stop, &rewritten);
+        let mut run = || {
+            verifier.head(certificate)?;
+            match &certificate.evidence {
+                Evidence::Regions { tree, .. } => tree.iter().try_for_each(|node| verifier.node(node))?,
+                Evidence::Line { breakpoints, .. } => {
+                    breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
+                }
+                _ => {}
             }
-            _ => {}
-        }
-        verifier.finish()
-    };
-    outcome(certificate, run())
+            verifier.finish()
+        };
+        outcome(certificate, run())
+    }
 }
 
 fn outcome(certificate: &Certificate, ended: Result<(), End>) -> Outcome {

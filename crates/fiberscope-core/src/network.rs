@@ -480,10 +480,7 @@ mod tests {
             "layer 1: bias[1] is inf; expected a finite number",
         );
         let ragged = Network::from_rows(&[(&[&[1.0], &[1.0, 2.0]], &[0.0, 0.0])]).unwrap_err();
-        assert_eq!(
-            ragged.to_string(),
-            "layer 1: row 2 has 2 weights; expected 1, as in the first row"
-        );
+        assert_eq!(ragged.to_string(), "layer 1: row 2 has 2 weights; expected 1, as in the first row");
         check(
             vec![layer(&[&[1.0]], &[1.0], Relu)],
             "the last layer has activation relu; expected identity (append an identity layer to end with relu)",

@@ -43,8 +43,8 @@ pub use fiberscope_check as check;
 pub use fiberscope_core as core;
 
 pub use fiberscope_core::{
-    Activation, Certificate, Claim, Digest, Domain, Evidence, Interval, Layer, Matrix, Move, MoveChain,
-    Network, Neuron, Rational,
+    Activation, Certificate, Claim, Digest, Domain, Evidence, ExactNetwork, Interval, Layer, Matrix, Move,
+    MoveChain, Network, Neuron, Rational, Role,
 };
 pub use limit::Deadline;
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::Read;
 
 use fiberscope::check::{
-    AskedClaim, Outcome, Question, Shortfall, check, check_reader, check_until, compare_on_line, regions_fit,
+    AskedClaim, Checker, Outcome, Question, Shortfall, check, compare_on_line, regions_fit,
 };
 use fiberscope::core::{
     Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
@@ -240,7 +240,7 @@ fn a_stream_is_read_no_further_than_needed() {
         read.set(0);
         Endless { start: start.as_bytes(), node, place: 0, read: &read }
     };
-    let refused = check_reader(endless(b",\"equal\""), &a, &a, &|| false).unwrap();
+    let refused = Checker::new(&a, &a).check_reader(endless(b",\"equal\"")).unwrap();
     let Outcome::Refused(refusal) = &refused.outcome else { panic!("{refused:?}") };
     assert!(refusal.step.starts_with("region tree, node 2 "), "{refusal}");
     assert_eq!(refused.listed, 2);
@@ -251,7 +251,7 @@ fn a_stream_is_read_no_further_than_needed() {
         calls.set(calls.get() + 1);
         calls.get() > 50
     };
-    let stopped = check_reader(endless(b" "), &a, &a, &stop).unwrap();
+    let stopped = Checker::new(&a, &a).stop(&stop).check_reader(endless(b" ")).unwrap();
     assert_eq!(stopped.outcome, Outcome::Stopped);
     assert!(read.get() < 1_000_000, "{}", read.get());
 }
@@ -279,7 +279,10 @@ fn every_check_can_be_stopped() {
             asked.set(asked.get() + 1);
             false
         };
-        assert!(matches!(check_until(&certificate, a, b, &count), Outcome::Proved(_)), "{stated}");
+        assert!(
+            matches!(Checker::new(a, b).stop(&count).check(&certificate), Outcome::Proved(_)),
+            "{stated}"
+        );
         let total = asked.get();
         assert!(total > 1, "{stated}");
         for end in 1..=total {
@@ -289,7 +292,7 @@ fn every_check_can_be_stopped() {
                 asked.get() >= end
             };
             assert_eq!(
-                check_until(&certificate, a, b, &stop),
+                Checker::new(a, b).stop(&stop).check(&certificate),
                 Outcome::Stopped,
                 "{stated} at {end} of {total}"
             );
@@ -319,7 +322,7 @@ fn a_line_costs_one_step_for_each_breakpoint() {
         asked.set(asked.get() + 1);
         asked.get() > 1000
     };
-    let Outcome::Refused(refusal) = check_until(&short, &deep, &deep, &count) else { panic!() };
+    let Outcome::Refused(refusal) = Checker::new(&deep, &deep).stop(&count).check(&short) else { panic!() };
     assert!(refusal.rule.contains("not among the breakpoints"), "{refusal}");
     assert!(asked.get() < 20, "{}", asked.get());
     // What the walk finds is what the checker wants.

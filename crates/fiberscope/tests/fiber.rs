@@ -4,6 +4,7 @@
 mod common;
 
 use common::{edit, hiding, random, random_network, rng};
+use fiberscope::algebra::never;
 use fiberscope::core::{
     Activation, Domain, ExactNetwork, HyperplaneRepresentation, Layer, Network, Rational,
 };
@@ -191,7 +192,7 @@ fn random_layers_of_all_cases() {
                 continue;
             }
             full += 1;
-            let pointed = matches!(pointedness(&matrix), Pointedness::Pointed { .. });
+            let pointed = matches!(pointedness(&matrix, &never), Some(Pointedness::Pointed { .. }));
             assert!(component.rank + usize::from(!pointed) <= component.linear && component.linear <= others);
             let factors = fiber.factors(&component).unwrap();
             assert_eq!(fiberscope::core::Scalar::product(&factors.left, &factors.right).unwrap(), matrix);
@@ -231,7 +232,7 @@ fn which_orientations_exist() {
                 } else if l == d || l == m + 1 {
                     true
                 } else {
-                    matches!(pointedness(&matrix), Pointedness::Pointed { .. })
+                    matches!(pointedness(&matrix, &never), Some(Pointedness::Pointed { .. }))
                 };
                 let points = pieces.iter().any(|component| !component.is_empty());
                 assert_eq!(points, expected, "l = {l}, d = {d}, m = {m}");

@@ -11,12 +11,12 @@ use fiberscope::core::{
     NetworkName, Rational,
 };
 use fiberscope::limit::Deadline;
-use fiberscope::reduce::{Folding, ReduceOptions, reduce, reduce_until};
+use fiberscope::reduce::{Folding, ReduceOptions, reduce};
 use rand::RngExt;
 
 /// Reduces, checks the chain, and checks the certificate if both networks are made of doubles.
 fn reduced(seed: u64, network: &ExactNetwork, domain: &Domain, folding: Folding) -> ExactNetwork {
-    let reduction = reduce(network, domain, &ReduceOptions { folding }).unwrap();
+    let reduction = reduce(network, domain, &ReduceOptions::new().folding(folding)).unwrap();
     check_same(&mut rng(seed), network, &reduction.moves, &reduction.network, domain);
     let ((a, exact_a), (b, exact_b)) = (network.to_f64().unwrap(), reduction.network.to_f64().unwrap());
     if exact_a && exact_b {
@@ -28,7 +28,7 @@ fn reduced(seed: u64, network: &ExactNetwork, domain: &Domain, folding: Folding)
         };
         assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
     }
-    let again = reduce(&reduction.network, domain, &ReduceOptions { folding }).unwrap();
+    let again = reduce(&reduction.network, domain, &ReduceOptions::new().folding(folding)).unwrap();
     assert!(again.moves.is_empty(), "a reduced network is reduced again: {:?}", again.moves);
     reduction.network
 }
@@ -244,8 +244,8 @@ fn reductions_on_boxes_keep_the_function() {
 #[test]
 fn without_time_nothing_is_reduced() {
     let network = split(&mut rng(1), &random_network(&mut rng(2), &[3, 4, 2]), 0);
-    let past = &Deadline::after(Some(std::time::Duration::ZERO));
-    let reduction = reduce_until(&network, &Domain::Space, &ReduceOptions::default(), past).unwrap();
+    let past = Deadline::after(Some(std::time::Duration::ZERO));
+    let reduction = reduce(&network, &Domain::Space, &ReduceOptions::new().deadline(past)).unwrap();
     assert_eq!(reduction.network, network);
     assert!(reduction.moves.is_empty());
 }

@@ -95,7 +95,7 @@ fn what_a_reduction_writes_is_exactly_the_function() {
     let (mut smaller, mut left, mut rational, mut scaled) = (0, 0, 0, 0);
     for (seed, network, domain, mut rng) in networks(1000) {
         let options = ReduceOptions::default();
-        let small = reduce_in_doubles(&network, &domain, &options, false, &Deadline::NEVER).unwrap();
+        let small = reduce_in_doubles(&network, &domain, &options).unwrap();
         assert!(small.rounding.is_none());
         check_same(&mut rng, &network.to_exact(), &small.moves, &small.network.to_exact(), &domain);
         let certificate = small.certificate(&network, &domain).unwrap();
@@ -110,7 +110,7 @@ fn what_a_reduction_writes_is_exactly_the_function() {
         rational += 1;
         left += usize::from(!small.left.is_empty());
         // Rounding reaches these widths, and says what it changed.
-        let rounded = reduce_in_doubles(&network, &domain, &options, true, &Deadline::NEVER).unwrap();
+        let rounded = reduce_in_doubles(&network, &domain, &options.clone().round(true)).unwrap();
         assert_eq!(&rounded.network.widths(), widths);
         let rounding = rounded.rounding.as_ref().unwrap();
         assert!(rounding.relative.is_positive() && rounding.relative.to_f64() < 2e-16, "seed {seed}");
@@ -129,7 +129,7 @@ fn what_a_reduction_writes_is_exactly_the_function() {
 fn the_decision_procedure_agrees_with_the_reduction() {
     for (seed, network, domain, _) in networks(120) {
         let options = ReduceOptions::default();
-        let small = reduce_in_doubles(&network, &domain, &options, false, &Deadline::NEVER).unwrap();
+        let small = reduce_in_doubles(&network, &domain, &options).unwrap();
         let exactly = EquivalenceOptions::new().exact(true);
         let decision = decide(&network, &small.network, &domain, &exactly).unwrap();
         assert!(matches!(decision.verdict, Verdict::Equivalent { .. }), "seed {seed}: {decision:?}");
@@ -152,7 +152,7 @@ fn equal_fingerprints_are_equal_functions() {
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
-        let found = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
+        let found = canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         let options = EquivalenceOptions::new().exact(true);
         if let Some(other) = seen.get(&found.fingerprint) {
             let decision = decide(&network, other, &Domain::Space, &options).unwrap();
@@ -179,7 +179,7 @@ fn functions_of_one_variable_are_complete() {
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
-        let found = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
+        let found = canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         assert!(found.class.is_complete(), "{:?}", found.class);
         made.push((network, found.fingerprint));
     }
@@ -210,7 +210,7 @@ fn rank_one_inputs_and_narrow_layers_are_functions_of_one_variable() {
             layers.extend(first.iter().cloned());
             Network::new(layers).unwrap()
         };
-        let found = canonicalize(&spread(1.0).to_exact(), &Domain::Space).unwrap();
+        let found = canonicalize(&spread(1.0).to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         assert!(found.class.is_complete(), "seed {seed}: {:?}", found.class);
         let mut other = spread(1.0).to_exact();
         for layer in 0..2 {
@@ -220,8 +220,11 @@ fn rank_one_inputs_and_narrow_layers_are_functions_of_one_variable() {
                 each.apply(&mut other, &Domain::Space).unwrap();
             }
         }
-        assert_eq!(canonicalize(&other, &Domain::Space).unwrap().fingerprint, found.fingerprint);
-        let stretched = canonicalize(&spread(2.0).to_exact(), &Domain::Space).unwrap();
+        assert_eq!(
+            canonicalize(&other, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
+            found.fingerprint
+        );
+        let stretched = canonicalize(&spread(2.0).to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         if found.class == CoveredClass::OneHiddenLayer {
             assert!(stretched.class.is_complete());
         }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use anyhow::{Context, bail, ensure};
 use fiberscope::limit::Deadline;
-use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader};
+use fiberscope_check::{AskedClaim, Checked, Checker, Outcome, Question};
 use fiberscope_core::{Network, Rational};
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub fn answer(
     if let Some(domain) = &question.domain {
         domain.check(a.input_width())?;
     }
-    let checked = check_reader(certificate, a, b, &|| deadline.is_past())?;
+    let checked = Checker::new(a, b).stop(&|| deadline.is_past()).check_reader(certificate)?;
     Ok(told(&checked, names, (a, b), question))
 }
 

@@ -16,6 +16,7 @@ use super::membership::{Membership, Violation};
 use super::segment::{Pair, Segment, join};
 use super::singular::between;
 use super::{BottleneckFiber, Fiber};
+use crate::limit::Deadline;
 use crate::orbit::lines::entries;
 
 /// Why there is no path.
@@ -266,7 +267,7 @@ impl LayerWay {
 
 /// For each row of the given first layer, its place in another one and the factor there.
 fn first_rows(own: &Layer<Rational>, other: &Layer<Rational>) -> Option<Vec<(usize, Rational)>> {
-    let matched = crate::orbit::match_rows(own, other)?;
+    let matched = crate::orbit::match_rows(own, other, &Deadline::NEVER)?;
     let scales = matched.scales();
     Some(matched.order.into_iter().zip(scales).collect())
 }

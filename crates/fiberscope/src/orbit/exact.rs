@@ -21,7 +21,7 @@ pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
     }
     let (mut network, mut found) = (b.clone(), Relabelling::default());
     for layer in 0..a.hidden_depth() {
-        let matched = match_rows(&a.layers()[layer], &network.layers()[layer])?;
+        let matched = match_rows(&a.layers()[layer], &network.layers()[layer], &Deadline::NEVER)?;
         matched.apply(&mut network, layer);
         found.layers.push(matched);
     }
@@ -32,7 +32,8 @@ pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
 /// another.
 pub fn rows_tell(network: &Network) -> bool {
     network.to_exact().hidden_layers().iter().all(|layer| {
-        let alone = partners(layer, layer).iter().all(|partners| partners.len() == 1);
+        let partners = partners(layer, layer, &Deadline::NEVER);
+        let alone = partners.is_some_and(|all| all.iter().all(|partners| partners.len() == 1));
         alone && (0..layer.width()).all(|unit| line(layer, unit).is_some())
     })
 }
@@ -54,7 +55,7 @@ pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> 
     let hidden = a.hidden_depth().min(b.hidden_depth());
     while matching.prefix < hidden {
         let layer = matching.prefix;
-        let matched = match_rows_until(&a.layers()[layer], &matching.network.layers()[layer], deadline);
+        let matched = match_rows(&a.layers()[layer], &matching.network.layers()[layer], deadline);
         if deadline.is_past() {
             return None;
         }
@@ -69,24 +70,26 @@ pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> 
     Some(matching)
 }
 
-/// The relabelling that turns the rows of `B` into those of `A`.
-pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>) -> Option<LayerRelabelling> {
-    match_rows_until(a, b, &Deadline::NEVER)
-}
-
-/// The same; without meaning if the deadline is past then.
-fn match_rows_until(
-    a: &Layer<Rational>,
-    b: &Layer<Rational>,
-    deadline: &Deadline,
-) -> Option<LayerRelabelling> {
+/// The relabelling that turns the rows of `B` into those of `A`; `None` if there is none, or the deadline comes
+/// first.
+///
+/// ```
+/// use fiberscope::orbit::match_rows;
+/// use fiberscope::{Deadline, Network};
+///
+/// let network = |rows: &[&[f64]]| Network::from_rows(&[(rows, &[0.0, 1.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap().to_exact();
+/// let (a, b) = (network(&[&[1.0], &[-1.0]]), network(&[&[1.0], &[1.0]]));
+/// assert!(match_rows(&a.layers()[0], &a.layers()[0], &Deadline::NEVER).is_some());
+/// assert!(match_rows(&a.layers()[0], &b.layers()[0], &Deadline::NEVER).is_none());
+/// ```
+pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>, deadline: &Deadline) -> Option<LayerRelabelling> {
     let shape = |layer: &Layer<Rational>| (layer.width(), layer.input_width(), layer.activation());
     if shape(a) != shape(b) {
         return None;
     }
     let mut taken = vec![false; b.width()];
     let mut matched = LayerRelabelling::default();
-    for partners in partners_until(a, b, deadline) {
+    for partners in partners(a, b, deadline)? {
         let (unit, factor) = partners.into_iter().find(|(unit, _)| !taken[*unit])?;
         taken[unit] = true;
         matched.push(unit, factor);
@@ -94,17 +97,12 @@ fn match_rows_until(
     Some(matched)
 }
 
-/// For every row of `A` its partners in `B`, in order, with the factors.
-pub fn partners(a: &Layer<Rational>, b: &Layer<Rational>) -> Vec<Vec<(usize, Rational)>> {
-    partners_until(a, b, &Deadline::NEVER)
-}
-
-/// The same; without meaning if the deadline is past then.
-fn partners_until(
+/// For every row of `A` its partners in `B`, in order, with the factors; `None` if the deadline comes first.
+pub fn partners(
     a: &Layer<Rational>,
     b: &Layer<Rational>,
     deadline: &Deadline,
-) -> Vec<Vec<(usize, Rational)>> {
+) -> Option<Vec<Vec<(usize, Rational)>>> {
     let mut units: HashMap<Option<Line>, Vec<usize>> = HashMap::new();
     // Rows without a line modulo the prime may be partners of any row.
     let mut unknown = Vec::new();
@@ -117,12 +115,12 @@ fn partners_until(
     (0..a.width())
         .map(|i| {
             let mut candidates: Vec<usize> = match line(a, i) {
-                _ if deadline.is_past() => return Vec::new(),
+                _ if deadline.is_past() => return None,
                 Some(Line { residue: None, .. }) => (0..b.width()).collect(),
                 line => units.get(&line).into_iter().flatten().chain(&unknown).copied().collect(),
             };
             candidates.sort_unstable();
-            candidates.into_iter().filter_map(|j| Some((j, factor(a, i, b, j)?))).collect()
+            Some(candidates.into_iter().filter_map(|j| Some((j, factor(a, i, b, j)?))).collect())
         })
         .collect()
 }
