@@ -7,9 +7,7 @@ mod common;
 use common::{permute, random_network, rng, scale};
 use fiberscope::align::{AlignError, AlignOptions, Alignment, Scaling, align, interpolation_barrier};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Certificate, Claim, Domain, Evidence, Layer, Matrix, MoveChain, Network, NetworkName,
-};
+use fiberscope::{Certificate, Claim, Domain, Evidence, Layer, Matrix, MoveChain, Network};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -32,12 +30,12 @@ fn noisy(rng: &mut ChaCha8Rng, network: &Network, size: f64) -> Network {
 }
 
 fn check_certificate(b: &Network, alignment: &Alignment) {
-    let certificate = Certificate {
-        a: NetworkName::of(b),
-        b: NetworkName::of(&alignment.network),
-        domain: Domain::Space,
-        evidence: Evidence::Moves { a: alignment.moves.clone(), b: MoveChain::default() },
-    };
+    let certificate = Certificate::new(
+        b,
+        &alignment.network,
+        Domain::Space,
+        Evidence::Moves { a: alignment.moves.clone(), b: MoveChain::default() },
+    );
     assert_eq!(check(&certificate, b, &alignment.network), Outcome::Proved(Claim::Equivalent));
 }
 

@@ -8,11 +8,9 @@ use common::{
     add_linear, apply, check_same, edit, hiding, insert, permute, r, random, random_network, rng, scale,
     split,
 };
-use fiberscope::Deadline;
 use fiberscope::canonical::{Canonical, CoveredClass, canonicalize};
-use fiberscope::core::{
-    Activation, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, Network, PlacedNeuron, Rational,
-};
+use fiberscope::core::{LinearChange, PlacedNeuron};
+use fiberscope::{Activation, Deadline, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -5,9 +5,7 @@ mod common;
 
 use common::{edit, hiding, random, random_network, rng};
 use fiberscope::algebra::never;
-use fiberscope::core::{
-    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Layer, Network, Rational,
-};
+use fiberscope::core::HyperplaneRepresentation;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Identifiability;
@@ -16,6 +14,7 @@ use fiberscope::fiber::{
     Pointedness, SignVerdict, Symmetry, Violation, construct_nonlocal, describe, local_dimension,
     pointedness, symmetries,
 };
+use fiberscope::{Activation, Domain, ExactNetwork, Layer, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -11,9 +11,8 @@ mod common;
 
 use common::certificates::{changes, numbers, valid_certificates};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, NetworkName, Rational,
-};
+use fiberscope::core::NetworkName;
+use fiberscope::{Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, Rational};
 use fiberscope_io::zoo;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -6,15 +6,15 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{edit, hiding, permute, r, random, random_network, rng, scale};
-use fiberscope::Deadline;
 use fiberscope::anatomy::examine;
-use fiberscope::core::{Activation, Domain, ExactNetwork, Layer, Matrix, Network, Rational, Scalar};
+use fiberscope::core::Scalar;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Identifiability;
 use fiberscope::fiber::{
     Fiber, FiberComponent, FiberPath, FiberSampler, Ground, Membership, Orientation, PathError, Piece,
     SamplerError, describe,
 };
+use fiberscope::{Activation, Deadline, Domain, ExactNetwork, Layer, Matrix, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

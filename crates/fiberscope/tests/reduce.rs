@@ -6,12 +6,11 @@ mod common;
 
 use common::{add_linear, check_same, edit, insert, permute, r, random_network, rng, scale, split};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Activation, Certificate, Claim, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain, Network,
-    NetworkName, Rational,
-};
-use fiberscope::limit::Deadline;
 use fiberscope::reduce::{Folding, ReduceOptions, reduce};
+use fiberscope::{
+    Activation, Certificate, Claim, Deadline, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain,
+    Network, Rational,
+};
 use rand::RngExt;
 
 /// Reduces, checks the chain, and checks the certificate if both networks are made of doubles.
@@ -20,12 +19,12 @@ fn reduced(seed: u64, network: &ExactNetwork, domain: &Domain, folding: Folding)
     check_same(&mut rng(seed), network, &reduction.moves, &reduction.network, domain);
     let ((a, exact_a), (b, exact_b)) = (network.to_f64().unwrap(), reduction.network.to_f64().unwrap());
     if exact_a && exact_b {
-        let certificate = Certificate {
-            a: NetworkName::of(&a),
-            b: NetworkName::of(&b),
-            domain: domain.clone(),
-            evidence: Evidence::Moves { a: reduction.moves.clone(), b: MoveChain::default() },
-        };
+        let certificate = Certificate::new(
+            &a,
+            &b,
+            domain.clone(),
+            Evidence::Moves { a: reduction.moves.clone(), b: MoveChain::default() },
+        );
         assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
     }
     let again = reduce(&reduction.network, domain, &ReduceOptions::new().folding(folding)).unwrap();

@@ -9,10 +9,9 @@ use common::{check_same, rng, shuffled};
 use fiberscope::align::{AlignOptions, align};
 use fiberscope::canonical::{CoveredClass, canonicalize};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Activation, Domain, Layer, Matrix, Move, Network, Rational};
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
-use fiberscope::limit::Deadline;
 use fiberscope::reduce::{ReduceOptions, reduce, reduce_in_doubles};
+use fiberscope::{Activation, Deadline, Domain, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -251,19 +250,13 @@ fn rescaled(rng: &mut ChaCha8Rng, network: &Network, factors: &[f64]) -> Network
 }
 
 fn dense(rng: &mut ChaCha8Rng, widths: &[usize], numbers: Numbers) -> Network {
-    let last = widths.len() - 2;
-    let layers = widths.windows(2).enumerate().map(|(l, ends)| {
-        let mut nonzero = || loop {
-            let x = number(rng, numbers);
-            if x != 0.0 {
-                return x;
-            }
-        };
-        let weight = Matrix::from_fn(ends[1], ends[0], |_, _| nonzero());
-        let bias = (0..ends[1]).map(|_| nonzero()).collect();
-        Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
-    });
-    Network::new(layers.collect()).unwrap()
+    let nonzero = || loop {
+        let x = number(rng, numbers);
+        if x != 0.0 {
+            return x;
+        }
+    };
+    Network::from_widths(widths, nonzero).unwrap()
 }
 
 #[test]

@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fiberscope::Deadline;
 use fiberscope::check::{Checker, Outcome, check};
-use fiberscope::core::{Certificate, Domain, Network, NetworkName, Role};
+use fiberscope::core::NetworkName;
 use fiberscope::fiber::Identifiability;
+use fiberscope::{Certificate, Deadline, Domain, Network, Role};
 use fiberscope_io::zoo::{self, ZooCertificate};
 
 fn folder() -> PathBuf {

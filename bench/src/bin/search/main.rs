@@ -17,7 +17,6 @@ use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line, same_on_pa
 use fiberscope::complex::{ComplexLimits, CountOutcome, count_cells};
 use fiberscope::core::{
     Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
-    NetworkName,
 };
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope_io::ReadOptions;
@@ -155,12 +154,12 @@ fn search_pair([a, b]: &[Network; 2]) -> Result<Found, Box<dyn Error>> {
     }
     let (tree, leaves) = result.ok_or("measured at least once")?;
     let nodes = tree.len();
-    let certificate = Certificate {
-        a: NetworkName::of(a),
-        b: NetworkName::of(b),
+    let certificate = Certificate::new(
+        a,
+        b,
         domain,
-        evidence: Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
-    };
+        Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
+    );
     let start = Instant::now();
     if let Outcome::Refused(refusal) = check(&certificate, a, b) {
         return Err(refusal.to_string().into());

@@ -276,7 +276,6 @@ mod tests {
 
     use super::super::masked::{Inputs, Masked};
     use super::*;
-    use crate::testing::network;
 
     /// Small integers, so that proportional, opposite and constant rows are common.
     struct Numbers(u64);
@@ -288,21 +287,7 @@ mod tests {
         }
 
         fn network(&mut self, widths: &[usize]) -> ExactNetwork {
-            let layers: Vec<(Vec<Vec<i64>>, Vec<i64>)> = widths
-                .windows(2)
-                .map(|pair| {
-                    let mut row = |n: usize| (0..n).map(|_| self.next(2)).collect::<Vec<i64>>();
-                    ((0..pair[1]).map(|_| row(pair[0])).collect(), row(pair[1]))
-                })
-                .collect();
-            let rows: Vec<Vec<&[i64]>> =
-                layers.iter().map(|(rows, _)| rows.iter().map(Vec::as_slice).collect()).collect();
-            let parts: Vec<(&[&[i64]], &[i64])> = rows
-                .iter()
-                .zip(&layers)
-                .map(|(rows, (_, bias))| (rows.as_slice(), bias.as_slice()))
-                .collect();
-            network(&parts)
+            ExactNetwork::from_widths(widths, || Rational::from(self.next(2))).unwrap()
         }
     }
 

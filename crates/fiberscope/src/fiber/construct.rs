@@ -10,7 +10,7 @@ use super::facts::Identifiability;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{
     Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain,
-    Network, NetworkName, PlacedNeuron, Rational,
+    Network, PlacedNeuron, Rational,
 };
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -174,12 +174,12 @@ fn certified(network: &ExactNetwork, moves: Vec<Move>, claims: Vec<String>) -> O
     if !first || !second {
         return None;
     }
-    let certificate = Certificate {
-        a: NetworkName::of(&network),
-        b: NetworkName::of(&twin),
-        domain: Domain::Space,
-        evidence: Evidence::Moves { a: chain, b: MoveChain::default() },
-    };
+    let certificate = Certificate::new(
+        &network,
+        &twin,
+        Domain::Space,
+        Evidence::Moves { a: chain, b: MoveChain::default() },
+    );
     let proved = matches!(check(&certificate, &network, &twin), Outcome::Proved(_));
     proved.then_some(Construction { network, twin, certificate, claims })
 }

@@ -136,30 +136,20 @@ pub fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> O
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{Activation, Domain, Matrix, Move};
+    use fiberscope_core::{Domain, Move};
 
     use super::*;
     use crate::orbit::relabel;
 
     fn network(seed: u64) -> Network {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut next = || {
+        let next = || {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        let mut layer = |rows: usize, cols: usize, activation| {
-            let weight = Matrix::from_fn(rows, cols, |_, _| next());
-            let bias = (0..rows).map(|_| next()).collect();
-            Layer::new(weight, bias, activation)
-        };
-        Network::new(vec![
-            layer(6, 4, Activation::Relu),
-            layer(5, 6, Activation::Relu),
-            layer(2, 5, Activation::Identity),
-        ])
-        .unwrap()
+        Network::from_widths(&[4, 6, 5, 2], next).unwrap()
     }
 
     #[test]

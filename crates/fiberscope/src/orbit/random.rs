@@ -3,7 +3,7 @@
 //! With powers of two for factors the new parameters are doubles again, so that the twin is exactly the same
 //! function.
 
-use fiberscope_core::{Activation, Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
+use fiberscope_core::{Activation, Certificate, Domain, Evidence, MoveChain, Network, Rational};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -57,12 +57,12 @@ fn twin(network: &Network, mut relabelling: Relabelling) -> Twin {
             (apply(&chain).expect("permuted doubles are doubles"), chain)
         }
     };
-    let certificate = Certificate {
-        a: NetworkName::of(network),
-        b: NetworkName::of(&network_b),
-        domain: Domain::Space,
-        evidence: Evidence::Moves { a: chain, b: MoveChain::default() },
-    };
+    let certificate = Certificate::new(
+        network,
+        &network_b,
+        Domain::Space,
+        Evidence::Moves { a: chain, b: MoveChain::default() },
+    );
     Twin { network: network_b, certificate }
 }
 

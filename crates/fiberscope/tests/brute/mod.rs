@@ -1,8 +1,7 @@
 //! Equality of small networks by brute force: every activation pattern of both networks whose region has
 //! interior points, by Fourier-Motzkin elimination over the rationals.
 
-use fiberscope::core::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
-
+use fiberscope::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
 /// An affine function: gradient, then constant.
 type Form = Vec<Rational>;
 

@@ -236,29 +236,20 @@ impl Points {
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{Activation, Layer};
 
     use super::*;
-
-    fn network(layers: &[(&[&[f64]], &[f64])]) -> Network {
-        let last = layers.len() - 1;
-        let layer = |(l, (rows, bias)): (usize, &(&[&[f64]], &[f64]))| {
-            let activation = if l == last { Activation::Identity } else { Activation::Relu };
-            Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
-        };
-        Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-    }
 
     #[test]
     fn a_bump_beside_a_vertex_is_found() {
         // relu(h - relu(x) - relu(-x) - relu(y) - relu(-y)): zero but on a square of size h.
         let first: &[&[f64]] = &[&[1.0, 0.0], &[-1.0, 0.0], &[0.0, 1.0], &[0.0, -1.0]];
         let bump = |height: f64| {
-            network(&[
+            Network::from_rows(&[
                 (first, &[-0.7, 0.7, 0.3, -0.3]),
                 (&[&[-1.0, -1.0, -1.0, -1.0]], &[height]),
                 (&[&[1.0]], &[0.0]),
             ])
+            .unwrap()
         };
         let (flat, bumpy) = (bump(-1.0), bump(1e-6));
         let domain = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
@@ -269,8 +260,8 @@ mod tests {
 
     #[test]
     fn equal_networks_and_other_shapes_give_nothing() {
-        let one = network(&[(&[&[1.0], &[-2.0]], &[0.5, 1.0]), (&[&[1.0, 1.0]], &[0.0])]);
-        let other = network(&[(&[&[1.0, 2.0]], &[0.5])]);
+        let one = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 1.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+        let other = Network::from_rows(&[(&[&[1.0, 2.0]], &[0.5])]).unwrap();
         let budget = FalsifyBudget { points: 1000, ..FalsifyBudget::default() };
         assert_eq!(falsify(&one, &one, &Domain::Space, 3, &budget), None);
         assert_eq!(falsify(&one, &other, &Domain::Space, 3, &budget), None);
