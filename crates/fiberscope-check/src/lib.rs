@@ -98,6 +98,16 @@ fn go_on(stop: Stop) -> Result<(), End> {
 
 /// A bound for the difference of the outputs of two networks of equal widths on a bounded domain: what
 /// certificates of kind `rounding` and `nudged` add up.
+///
+/// ```
+/// use fiberscope_check::rounding_bound;
+/// use fiberscope_core::{Domain, Network};
+///
+/// let line = |slope: f64| Network::from_rows(&[(&[&[slope]], &[0.0])]).unwrap().to_exact();
+/// let unit = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
+/// assert!(rounding_bound(&line(1.0), &line(1.25), &unit).unwrap() >= "1/4".parse().unwrap());
+/// assert!(rounding_bound(&line(1.0), &line(1.25), &Domain::Space).is_err());
+/// ```
 pub fn rounding_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<Rational, Refusal> {
     rounding::difference_bound(a, b, domain, &|| false).map_err(|end| match end {
         End::Refused(refusal) => refusal,

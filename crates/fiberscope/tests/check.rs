@@ -58,7 +58,7 @@ fn a_question_is_answered_by_what_is_proved() {
     let place = Shortfall::Domain;
     // For each certificate and domain asked for: what is missing for each claim asked for.
     type Row = (Certificate, Option<Domain>, [Option<Shortfall>; 5]);
-    let everything = Domain::Box(vec![fiberscope::core::Interval::ALL]);
+    let everything = Domain::Box(vec![fiberscope::Interval::ALL]);
     let rows: Vec<Row> = vec![
         (equal_on(Domain::Space), None, [None, None, Some(Claim), None, None]),
         (equal_on(Domain::Space), Some(unit.clone()), [None, None, Some(Claim), None, None]),

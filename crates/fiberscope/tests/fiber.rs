@@ -499,7 +499,7 @@ fn signs_decide_identifiability() {
 fn rounded_samples_are_equivalent_up_to_rounding() {
     let mut rng = rng(12);
     let mut layer = |rows: usize, cols: usize, activation| {
-        let weight = fiberscope::core::Matrix::from_fn(rows, cols, |i, _| {
+        let weight = fiberscope::Matrix::from_fn(rows, cols, |i, _| {
             let x: f64 = rng.random_range(-1.0..1.0);
             if (rows, i) == (5, 0) || (rows, i) == (5, 1) { x.abs() } else { x }
         });

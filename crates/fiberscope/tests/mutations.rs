@@ -50,10 +50,10 @@ fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Netw
     match (claim, &certificate.evidence) {
         (Claim::Equivalent, _) => differences.max().unwrap().is_zero(),
         (Claim::EquivalentUpToRounding { bound }, _) => differences.max().unwrap() <= *bound,
-        (Claim::Different, fiberscope::core::Evidence::Witness { x, .. }) => {
+        (Claim::Different, fiberscope::Evidence::Witness { x, .. }) => {
             certificate.domain.contains(x) && evaluate(a, x) != evaluate(b, x)
         }
-        (Claim::ParametersAgree { relative }, fiberscope::core::Evidence::Close { a: on_a, b: on_b, .. }) => {
+        (Claim::ParametersAgree { relative }, fiberscope::Evidence::Close { a: on_a, b: on_b, .. }) => {
             let (mut left, mut right) = (a.to_exact(), b.to_exact());
             on_a.apply(&mut left, &certificate.domain).unwrap();
             on_b.apply(&mut right, &certificate.domain).unwrap();

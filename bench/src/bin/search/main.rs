@@ -15,10 +15,9 @@ use std::time::Instant;
 
 use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line, same_on_path};
 use fiberscope::complex::{ComplexLimits, CountOutcome, count_cells};
-use fiberscope::core::{
-    Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
-};
+use fiberscope::core::CoverNode;
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
+use fiberscope::{Activation, Certificate, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network};
 use fiberscope_io::ReadOptions;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -9,6 +9,10 @@
 //!    `relu(-k) = relu(k) - k`.
 //! 3. Absorption: if `e = c relu(k) + r`, `c > 0` and `r <= 0`, then `relu(e) = max(c k + r, r, 0) = relu(c k + r)`.
 //! 4. What is left becomes a new atom.
+//!
+//! The search has its own value numbering (`equivalence/regions/numbering.rs` of `fiberscope`), on residues and
+//! doubles. The two are written twice on purpose: that one guesses and may change for speed, this one proves, and
+//! nothing of the code that finds certificates is used here.
 
 use std::collections::HashMap;
 

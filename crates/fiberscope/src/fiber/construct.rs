@@ -49,6 +49,11 @@ pub enum ConstructionError {
 const ATTEMPTS: u64 = 64;
 
 /// A network whose second layer hides a hyperplane of the first one.
+///
+/// ```
+/// let built = fiberscope::fiber::construct_hiding(&[3, 3, 2, 1], 0).unwrap();
+/// assert_eq!(built.network.widths(), [3, 3, 2, 1]);
+/// ```
 pub fn construct_hiding(widths: &[usize], seed: u64) -> Result<Construction, ConstructionError> {
     if widths.len() < 4 || widths.contains(&0) {
         return Err(ConstructionError::HidingWidths(widths.to_vec()));
@@ -88,6 +93,11 @@ fn hiding(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
 }
 
 /// A network whose sub-networks of layers 1 to 3 and 2 to 4 are identifiable, but which is not.
+///
+/// ```
+/// let built = fiberscope::fiber::construct_nonlocal(&[3, 3, 2, 2, 1], 0).unwrap();
+/// assert_ne!(built.network, built.twin);
+/// ```
 pub fn construct_nonlocal(widths: &[usize], seed: u64) -> Result<Construction, ConstructionError> {
     let &[n0, n1, n2, n3, n4] = widths else {
         return Err(ConstructionError::NonlocalWidths(widths.to_vec()));

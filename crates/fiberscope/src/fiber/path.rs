@@ -80,6 +80,19 @@ struct LayerWay {
 
 impl FiberPath {
     /// The path between two parameters of one piece, up to permutation of the second one.
+    ///
+    /// ```
+    /// use fiberscope::Network;
+    /// use fiberscope::fiber::{FiberPath, Ground, describe};
+    /// use fiberscope::orbit::relabel;
+    ///
+    /// let a = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+    /// let b = relabel(&a, 1).network.to_exact();
+    /// let a = a.to_exact();
+    /// let path = FiberPath::between(&describe(&a, Ground::Space).unwrap(), &a, &b).unwrap();
+    /// let middle = path.at(&"1/2".parse().unwrap()).unwrap();
+    /// assert_eq!(middle.widths(), [1, 2, 1]);
+    /// ```
     pub fn between(fiber: &Fiber, a: &ExactNetwork, b: &ExactNetwork) -> Result<Self, PathError> {
         let way = match fiber {
             Fiber::OneHiddenLayer(fiber) => {

@@ -21,6 +21,17 @@ struct Labels {
 }
 
 /// The relabelling that may turn `B` into `A`.
+///
+/// ```
+/// use fiberscope::orbit::{propose, relabel};
+/// use fiberscope::{Domain, Network};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let b = relabel(&a, 1).network;
+/// let mut moved = b.to_exact();
+/// propose(&a, &b).unwrap().moves().apply(&mut moved, &Domain::Space).unwrap();
+/// assert_eq!(moved, a.to_exact());
+/// ```
 pub fn propose(a: &Network, b: &Network) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;

@@ -15,6 +15,17 @@ use crate::limit::Deadline;
 
 /// The relabelling that turns `B` into `A`. Where several rows of a layer lie on one ray, only one order of
 /// them is tried; if the rows tell the neurons apart ([`rows_tell`]), none is missed.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::orbit::{find, relabel};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let b = relabel(&a, 1).network;
+/// assert!(find(&a.to_exact(), &b.to_exact()).is_some());
+/// let other = a.map(|w| w + 1.0).unwrap();
+/// assert!(find(&a.to_exact(), &other.to_exact()).is_none());
+/// ```
 pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;
@@ -50,6 +61,17 @@ pub struct Matching {
 
 /// Permutes and scales the hidden layers of `B`, first to last, until one does not match `A`'s. `None` if the
 /// deadline comes first.
+///
+/// ```
+/// use fiberscope::orbit::match_layers;
+/// use fiberscope::{Deadline, Network};
+///
+/// let network = |out: f64| {
+///     Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[out, 3.0]], &[0.0])]).unwrap().to_exact()
+/// };
+/// // The hidden layers are equal, the outputs are not.
+/// assert_eq!(match_layers(&network(1.0), &network(2.0), &Deadline::NEVER).unwrap().prefix, 1);
+/// ```
 pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> Option<Matching> {
     let mut matching = Matching { network: b.clone(), moves: MoveChain::default(), prefix: 0 };
     let hidden = a.hidden_depth().min(b.hidden_depth());

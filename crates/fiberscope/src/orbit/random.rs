@@ -20,6 +20,16 @@ pub struct Twin {
 
 /// The network with every hidden layer permuted at random and scaled by random powers of two from
 /// `1/4` to `4`. Equal seeds give equal twins.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::check::{Outcome, check};
+/// use fiberscope::orbit::relabel;
+///
+/// let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let twin = relabel(&network, 0);
+/// assert!(matches!(check(&twin.certificate, &network, &twin.network), Outcome::Proved(_)));
+/// ```
 pub fn relabel(network: &Network, seed: u64) -> Twin {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let relabelling = network.hidden_layers().iter().map(|of| {

@@ -54,7 +54,7 @@ fn regions(network: &ExactNetwork, inputs: &[Form], walls: &[Form]) -> Vec<Regio
     regions
 }
 
-fn advance(region: Region, layer: &fiberscope::core::Layer<Rational>) -> Vec<Region> {
+fn advance(region: Region, layer: &fiberscope::Layer<Rational>) -> Vec<Region> {
     let d = region.map[0].len() - 1;
     let combine = |i: usize| -> Form {
         let mut form = vec![Rational::ZERO; d + 1];

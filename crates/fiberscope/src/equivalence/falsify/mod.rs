@@ -44,13 +44,10 @@ impl Default for FalsifyBudget {
 /// evaluation. Networks of different shapes, and domains of another dimension, have no such point.
 ///
 /// ```
-/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 /// use fiberscope::equivalence::falsify::{FalsifyBudget, falsify};
+/// use fiberscope::{Domain, Network};
 ///
-/// let line = |slope: f64| {
-///     let layer = Layer::new(Matrix::from_rows(&[[slope]]).unwrap(), vec![0.0], Activation::Identity);
-///     Network::new(vec![layer]).unwrap()
-/// };
+/// let line = |slope: f64| Network::from_rows(&[(&[&[slope]], &[0.0])]).unwrap();
 /// let (one, more) = (line(1.0), line(1.0 + f64::EPSILON));
 /// assert!(falsify(&one, &more, &Domain::Space, 0, &FalsifyBudget::default()).is_some());
 /// assert!(falsify(&one, &one, &Domain::Space, 0, &FalsifyBudget::default()).is_none());
