@@ -5,8 +5,8 @@
 //! are off count in part at first, since nothing is felt of them otherwise. The gate of the extraction climbs in the same way without knowing where to;
 //! this shares no code with it, as a check should not.
 
+use fiberscope::Network;
 use fiberscope::algebra::dense::dot;
-use fiberscope::core::Network;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

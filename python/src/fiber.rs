@@ -8,6 +8,7 @@ use fiberscope::fiber::conserve::{FlowOptions, follow};
 use fiberscope::fiber::{
     Construction, FiberPath, FiberSampler, Ground, SamplerError, construct_hiding, construct_nonlocal,
 };
+use fiberscope::limit::Progress;
 use fiberscope::train::Loss;
 use fiberscope_core::Network;
 use fiberscope_report::fiber::points::{self, Comparison};
@@ -206,8 +207,14 @@ pub fn conserve(
     let (network, data) = (Arc::clone(&net.network), matrix(&data));
     let loss = if cross_entropy { Loss::CrossEntropy } else { Loss::Mse };
     work(py, &terms, move |watch| {
-        let options = FlowOptions { loss, time, steps, halvings, deadline: watch.deadline.clone() };
         let show = |part: f64| watch.say(&format!("{:3.0} % of the flows", 100.0 * part));
-        Ok(conserve_answer::value(&follow(&network, &data, &options, &show)?).to_string())
+        let options = FlowOptions::new()
+            .loss(loss)
+            .time(time)
+            .steps(steps)
+            .halvings(halvings)
+            .deadline(watch.deadline.clone())
+            .progress(Progress::to(&show));
+        Ok(conserve_answer::value(&follow(&network, &data, &options)?).to_string())
     })
 }

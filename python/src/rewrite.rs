@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
-use fiberscope::anatomy::examine_until;
-use fiberscope::canonical::canonicalize_until;
+use fiberscope::anatomy::examine;
+use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_check::Question;
@@ -32,7 +32,7 @@ pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResu
     let precision = net.precision;
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let found = examine_until(&network, &domain, &watch.deadline);
+        let found = examine(&network, &domain, &watch.deadline);
         let value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
         Ok(Answer { json: value.to_string(), text: anatomy::text(&name, &found) })
     })
@@ -121,8 +121,8 @@ pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: T
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let options = ReduceOptions::default();
-        let reduction = reduce_in_doubles(&network, &domain, &options, round, &watch.deadline)?;
+        let options = ReduceOptions::new().round(round).deadline(watch.deadline.clone());
+        let reduction = reduce_in_doubles(&network, &domain, &options)?;
         let reduced = Reduced::new(reduction, &network, &domain, !watch.deadline.is_past())?;
         let value = reduced.to_json().to_string();
         Ok((reduced.reduction.network, value, reduced.certificate.map(|certificate| certificate.to_json())))
@@ -137,8 +137,10 @@ pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: T
 pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<Rewriting>> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
-        let found = canonicalize_until(&network.to_exact(), &Domain::Space, &watch.deadline)?;
-        let Some(canonical) = found else { return Ok(None) };
+        let canonical = match canonicalize(&network.to_exact(), &Domain::Space, &watch.deadline) {
+            Err(CanonicalError::Limit(_)) => return Ok(None),
+            found => found?,
+        };
         let form = WrittenForm::new(&canonical)?;
         let value = canonical_json(&canonical, Some(&form));
         Ok(Some((form.network, value.to_string())))
@@ -174,12 +176,7 @@ pub fn align(
     };
     let done = work(py, &terms, move |watch| {
         let (a, b): (Arc<Network>, Arc<Network>) = networks;
-        let options = AlignOptions {
-            scaling,
-            seed: watch.seed,
-            deadline: watch.deadline.clone(),
-            ..AlignOptions::default()
-        };
+        let options = AlignOptions::new().scaling(scaling).seed(watch.seed).deadline(watch.deadline.clone());
         let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
         let mut value = aligned.to_json();
         if let Some(points) = points {

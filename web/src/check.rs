@@ -1,6 +1,6 @@
 //! `check`: does a certificate prove its claim about two networks?
 
-use fiberscope_check::{Outcome, check_reader};
+use fiberscope_check::{Checker, Outcome};
 use fiberscope_core::{Certificate, CertificateError, Digest, Domain, Interval, Rational};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub fn check(request: &Request) -> Result<Value, String> {
             (a?, b?)
         }
     };
-    let checked = check_reader(text.as_bytes(), &a, &b, &|| false).map_err(unreadable)?;
+    let checked = Checker::new(&a, &b).check_reader(text.as_bytes()).map_err(unreadable)?;
     let reason = match &checked.outcome {
         Outcome::Proved(claim) => claim.to_string(),
         Outcome::Refused(refusal) => refusal.to_string(),

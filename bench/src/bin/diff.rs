@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fiberscope::check::{Checked, Outcome, check_reader};
+use fiberscope::check::{Checked, Checker, Outcome};
 use fiberscope::difference::{Decision, Difference, Options, measure};
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Domain, Network, Rational, decimal};
@@ -90,7 +90,7 @@ fn cpu() -> f64 {
 fn checked(case: &Case, found: &Difference) -> Result<(usize, f64), Failure> {
     let certificate = found.certificate.as_ref().ok_or("no certificate")?.to_json();
     let start = cpu();
-    let Checked { outcome, .. } = check_reader(certificate.as_bytes(), &case.a, &case.b, &|| false)?;
+    let Checked { outcome, .. } = Checker::new(&case.a, &case.b).check_reader(certificate.as_bytes())?;
     match outcome {
         Outcome::Proved(_) => Ok((certificate.len(), cpu() - start)),
         other => Err(format!("{}: {other:?}", case.name).into()),

@@ -9,8 +9,8 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use fiberscope::core::{Activation, Layer, Matrix, Network};
 use fiberscope::fiber::{Fiber, FiberSampler, Ground, LayerFiber, describe};
+use fiberscope::{Activation, Layer, Matrix, Network};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -6,7 +6,6 @@ use fiberscope_algebra::elimination::solve;
 use fiberscope_algebra::never;
 use fiberscope_algebra::program::{
     BoxedPolytope, Cone, Interior, Optimum, Pointedness, Polytope, Side, interior, is_proved, pointedness,
-    pointedness_until,
 };
 use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Matrix, Rational};
@@ -113,12 +112,12 @@ fn a_cone_is_pointed_iff_a_functional_is_positive_on_it() {
         let strict = columns.iter().filter(|column| column.iter().any(|x| !x.is_zero())).map(|column| {
             Inequality { row: column.iter().cloned().chain([Rational::ZERO]).collect(), strict: true }
         });
-        let answer = pointedness(&matrix);
+        let answer = pointedness(&matrix, &never).unwrap();
         assert!(answer.proves(&matrix));
         assert_eq!(matches!(answer, Pointedness::Pointed { .. }), is_feasible(strict.collect(), m));
     }
     let line = Matrix::from_rows(&[[Rational::ONE, -Rational::ONE]]).unwrap();
-    assert_eq!(pointedness_until(&line, &|| true), None);
+    assert_eq!(pointedness(&line, &|| true), None);
 }
 
 /// The least value of `c` at a vertex of the polytope, by all bases.

@@ -4,27 +4,19 @@
 //! arithmetic, but for the boxes of a [`difference`], which are bounded in doubles with proved errors, or exactly too on demand. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
 //! code that finds certificates: only the rules of `docs/formats/certificate-v1.md`, in its order.
 //!
-//! A certificate in memory ([`check`]) and one that comes as a stream ([`check_reader`]) go through the same `Verifier`, which takes the
-//! head and then the nodes or breakpoints one by one. A certificate proves its own claim on its own domain; whether that answers what somebody
-//! wants to know is the matter of a [`Question`].
+//! A certificate in memory ([`check`]) and one that comes as a stream ([`Checker::check_reader`]) go through the
+//! same `Verifier`, which takes the head and then the nodes or breakpoints one by one. A certificate proves its
+//! own claim on its own domain; whether that answers what somebody wants to know is the matter of a [`Question`].
 //!
 //! ```
 //! use fiberscope_check::{Outcome, check};
-//! use fiberscope_core::{Certificate, Claim, Domain, Evidence, Move, MoveChain, NetworkName};
-//! # use fiberscope_core::{Activation, Layer, Matrix, Network};
-//! # let network = |w: [[f64; 1]; 2]| {
-//! #     let hidden = Layer::new(Matrix::from_rows(&w).unwrap(), vec![0.0, 0.0], Activation::Relu);
-//! #     let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-//! #     Network::new(vec![hidden, output]).unwrap()
-//! # };
-//! let (a, b) = (network([[1.0], [-1.0]]), network([[-1.0], [1.0]]));
+//! use fiberscope_core::{Certificate, Claim, Domain, Evidence, Move, MoveChain, Network};
+//!
+//! let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+//! let b = Network::from_rows(&[(&[&[-1.0], &[1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
 //! let swap = MoveChain::from(vec![Move::Permute { layer: 0, order: vec![1, 0] }]);
-//! let certificate = Certificate {
-//!     a: NetworkName::of(&a),
-//!     b: NetworkName::of(&b),
-//!     domain: Domain::Space,
-//!     evidence: Evidence::Moves { a: swap, b: MoveChain::default() },
-//! };
+//! let evidence = Evidence::Moves { a: swap, b: MoveChain::default() };
+//! let certificate = Certificate::new(&a, &b, Domain::Space, evidence);
 //! assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
 //! ```
 
@@ -51,7 +43,7 @@ pub use limits::{check_lengths, check_move, difference_fits, regions_fit};
 pub use line::{LineOutcome, compare_on_line};
 pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
-pub use stream::{Checked, check_reader, check_reader_in};
+pub use stream::Checked;
 use stream::{Made, Verifier};
 
 /// What the checker says of a certificate.
@@ -108,6 +100,16 @@ fn go_on(stop: Stop) -> Result<(), End> {
 
 /// A bound for the difference of the outputs of two networks of equal widths on a bounded domain: what
 /// certificates of kind `rounding` and `nudged` add up.
+///
+/// ```
+/// use fiberscope_check::rounding_bound;
+/// use fiberscope_core::{Domain, Network};
+///
+/// let line = |slope: f64| Network::from_rows(&[(&[&[slope]], &[0.0])]).unwrap().to_exact();
+/// let unit = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
+/// assert!(rounding_bound(&line(1.0), &line(1.25), &unit).unwrap() >= "1/4".parse().unwrap());
+/// assert!(rounding_bound(&line(1.0), &line(1.25), &Domain::Space).is_err());
+/// ```
 pub fn rounding_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Result<Rational, Refusal> {
     rounding::difference_bound(a, b, domain, &|| false).map_err(|end| match end {
         End::Refused(refusal) => refusal,
@@ -115,41 +117,74 @@ pub fn rounding_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Re
     })
 }
 
-/// Checks a certificate for two networks.
+/// Checks a certificate for two networks: a [`Checker`] that nobody stops.
+///
+/// ```
+/// use fiberscope_check::{Outcome, check};
+/// use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network};
+///
+/// let network = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]).unwrap();
+/// let nothing = Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() };
+/// let certificate = Certificate::new(&network, &network, Domain::Space, nothing);
+/// assert!(matches!(check(&certificate, &network, &network), Outcome::Proved(_)));
+/// ```
 pub fn check(certificate: &Certificate, a: &Network, b: &Network) -> Outcome {
-    check_until(certificate, a, b, &|| false)
+    Checker::new(a, b).check(certificate)
 }
 
-/// Checks a certificate for two networks until it is told to stop. `stop` is asked between steps of the check.
-pub fn check_until(certificate: &Certificate, a: &Network, b: &Network, stop: &dyn Fn() -> bool) -> Outcome {
-    check_until_in(Arithmetic::default(), certificate, a, b, stop)
-}
-
-/// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact anyway.
-pub fn check_until_in(
+/// Checks certificates for two networks, until it is told to stop.
+#[derive(Clone, Copy)]
+pub struct Checker<'a> {
+    networks: (&'a Network, &'a Network),
     arithmetic: Arithmetic,
-    certificate: &Certificate,
-    a: &Network,
-    b: &Network,
-    stop: &dyn Fn() -> bool,
-) -> Outcome {
-    let made = Made::default();
-    let mut verifier = Verifier::new((a, b), arithmetic, stop, &made);
-    let mut run = || {
-        verifier.head(certificate)?;
-        match &certificate.evidence {
-            Evidence::Regions { tree, .. } => tree.iter().try_for_each(|node| verifier.node(node))?,
-            Evidence::Line { breakpoints, .. } => {
-                breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
+    stop: Stop<'a>,
+}
+
+impl<'a> Checker<'a> {
+    /// A checker that nobody stops.
+    pub fn new(a: &'a Network, b: &'a Network) -> Self {
+        Checker { networks: (a, b), arithmetic: Arithmetic::default(), stop: &|| false }
+    }
+
+    /// The same; `stop` is asked between the steps of a check.
+    ///
+    /// ```
+    /// use fiberscope_check::{Checker, Outcome};
+    /// # use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network};
+    /// # let a = Network::from_rows(&[(&[&[1.0]], &[0.0])]).unwrap();
+    /// # let nothing = Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() };
+    /// # let certificate = Certificate::new(&a, &a, Domain::Space, nothing);
+    /// assert_eq!(Checker::new(&a, &a).stop(&|| true).check(&certificate), Outcome::Stopped);
+    /// ```
+    pub fn stop(self, stop: &'a dyn Fn() -> bool) -> Self {
+        Checker { stop, ..self }
+    }
+
+    /// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact anyway.
+    pub fn arithmetic(self, arithmetic: Arithmetic) -> Self {
+        Checker { arithmetic, ..self }
+    }
+
+    /// Checks a certificate.
+    pub fn check(&self, certificate: &Certificate) -> Outcome {
+        let made = Made::default();
+        let mut verifier = Verifier::new(self.networks, self.arithmetic, self.stop, &made);
+        let mut run = || {
+            verifier.head(certificate)?;
+            match &certificate.evidence {
+                Evidence::Regions { tree, .. } => tree.iter().try_for_each(|node| verifier.node(node))?,
+                Evidence::Line { breakpoints, .. } => {
+                    breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
+                }
+                Evidence::Difference { tree, .. } => {
+                    tree.iter().try_for_each(|&node| verifier.box_node(node))?;
+                }
+                _ => {}
             }
-            Evidence::Difference { tree, .. } => {
-                tree.iter().try_for_each(|&node| verifier.box_node(node))?;
-            }
-            _ => {}
-        }
-        verifier.finish()
-    };
-    outcome(certificate, run())
+            verifier.finish()
+        };
+        outcome(certificate, run())
+    }
 }
 
 fn outcome(certificate: &Certificate, ended: Result<(), End>) -> Outcome {

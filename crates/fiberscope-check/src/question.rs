@@ -17,6 +17,17 @@ pub enum AskedClaim {
 }
 
 /// A question about two networks. What is left open is taken from the certificate.
+///
+/// ```
+/// use fiberscope_check::{AskedClaim, Question, Shortfall};
+/// use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network};
+///
+/// let a = Network::from_rows(&[(&[&[1.0]], &[0.0])]).unwrap();
+/// let nothing = Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() };
+/// let on_the_orthant = Certificate::new(&a, &a, Domain::orthant(1), nothing);
+/// let question = Question { claim: Some(AskedClaim::Equivalent), domain: Some(Domain::Space) };
+/// assert_eq!(question.shortfall(&on_the_orthant), Some(Shortfall::Domain));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The claim.

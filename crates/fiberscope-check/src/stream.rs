@@ -11,7 +11,7 @@ use fiberscope_core::{
 
 use crate::difference::{self, Arithmetic, Pair};
 use crate::{
-    End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding,
+    Checker, End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding,
 };
 use crate::{verify_equal, verify_name, verify_witness};
 
@@ -26,56 +26,52 @@ pub struct Checked {
     pub outcome: Outcome,
 }
 
-/// Checks a certificate for two networks while it is read, until it is refused or told to stop. The nodes of a tree are not kept. An error says
-/// that the file is no certificate; a file that is refused before is not read to its end.
-pub fn check_reader(
-    reader: impl Read,
-    a: &Network,
-    b: &Network,
-    stop: &dyn Fn() -> bool,
-) -> Result<Checked, CertificateError> {
-    check_reader_in(Arithmetic::default(), reader, a, b, stop)
-}
-
-/// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact anyway.
-pub fn check_reader_in(
-    arithmetic: Arithmetic,
-    reader: impl Read,
-    a: &Network,
-    b: &Network,
-    stop: &dyn Fn() -> bool,
-) -> Result<Checked, CertificateError> {
-    let (made, interrupted) = (Made::default(), Cell::new(false));
-    let mut verifier = Verifier::new((a, b), arithmetic, stop, &made);
-    let (mut head, mut listed, mut ended) = (None, 0, Ok(()));
-    let reader = BufReader::new(Watched { reader, stop, interrupted: &interrupted });
-    let read = Certificate::read_parts(reader, &mut |part| {
-        ended = match part {
-            CertificatePart::Head(certificate) => verifier.head(head.insert(*certificate)),
-            CertificatePart::Node(node) => {
-                listed += 1;
-                verifier.node(&node)
-            }
-            CertificatePart::Breakpoint(t) => {
-                listed += 1;
-                verifier.breakpoint(&t)
-            }
-            CertificatePart::Box(node) => {
-                listed += 1;
-                verifier.box_node(node)
-            }
+impl Checker<'_> {
+    /// Checks a certificate while it is read, until it is refused or told to stop. The nodes of a tree are not kept.
+    /// An error says that the file is no certificate; a file that is refused before is not read to its end.
+    ///
+    /// ```
+    /// use fiberscope_check::{Checker, Outcome};
+    /// # use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network};
+    /// # let a = Network::from_rows(&[(&[&[1.0]], &[0.0])]).unwrap();
+    /// # let nothing = Evidence::Moves { a: MoveChain::default(), b: MoveChain::default() };
+    /// # let file = Certificate::new(&a, &a, Domain::Space, nothing).to_json();
+    /// let checked = Checker::new(&a, &a).check_reader(file.as_bytes()).unwrap();
+    /// assert!(matches!(checked.outcome, Outcome::Proved(_)));
+    /// ```
+    pub fn check_reader(&self, reader: impl Read) -> Result<Checked, CertificateError> {
+        let (made, interrupted) = (Made::default(), Cell::new(false));
+        let mut verifier = Verifier::new(self.networks, self.arithmetic, self.stop, &made);
+        let (mut head, mut listed, mut ended) = (None, 0, Ok(()));
+        let reader = BufReader::new(Watched { reader, stop: self.stop, interrupted: &interrupted });
+        let read = Certificate::read_parts(reader, &mut |part| {
+            ended = match part {
+                CertificatePart::Head(certificate) => verifier.head(head.insert(*certificate)),
+                CertificatePart::Node(node) => {
+                    listed += 1;
+                    verifier.node(&node)
+                }
+                CertificatePart::Breakpoint(t) => {
+                    listed += 1;
+                    verifier.breakpoint(&t)
+                }
+                CertificatePart::Box(node) => {
+                    listed += 1;
+                    verifier.box_node(node)
+                }
+            };
+            if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        if interrupted.get() {
+            return Ok(Checked { head, listed, outcome: Outcome::Stopped });
+        }
+        read?;
+        let outcome = match &head {
+            Some(certificate) => outcome(certificate, ended.and_then(|()| verifier.finish())),
+            None => Outcome::Stopped,
         };
-        if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    if interrupted.get() {
-        return Ok(Checked { head, listed, outcome: Outcome::Stopped });
+        Ok(Checked { head, listed, outcome })
     }
-    read?;
-    let outcome = match &head {
-        Some(certificate) => outcome(certificate, ended.and_then(|()| verifier.finish())),
-        None => Outcome::Stopped,
-    };
-    Ok(Checked { head, listed, outcome })
 }
 
 /// A reader that ends when the check is to stop.

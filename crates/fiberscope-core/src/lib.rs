@@ -49,7 +49,7 @@ pub use moves::{
     BiasShift, ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule,
     ShownRole,
 };
-pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Scalar};
+pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Rows, Scalar};
 pub use nudge::{Nudge, RoundingStep};
 pub use product_sum::ProductSum;
 pub use range::{Role, preactivation_range};

@@ -165,6 +165,8 @@ pub enum NetworkError {
     NoLayers,
     #[error("layer {layer}: the weight has shape {rows} x {cols}; widths must be at least 1")]
     EmptyLayer { layer: usize, rows: usize, cols: usize },
+    #[error("layer {layer}: row {row} has {found} weights; expected {expected}, as in the first row")]
+    RowLength { layer: usize, row: usize, expected: usize, found: usize },
     #[error("layer {layer}: expected a bias of length {expected} (one per row of the weight), found {found}")]
     BiasLength { layer: usize, expected: usize, found: usize },
     #[error("layer {layer}: expected {expected} inputs (the width of the layer before), found {found}")]
@@ -226,26 +228,66 @@ impl<S> Layer<S> {
 }
 
 /// A network: at least one layer, widths that chain and are at least 1, finite numbers, and an
-/// affine last layer. [`Network::new`] is the only way in, so every `Network` has these properties.
+/// affine last layer. All ways in lead through [`Network::new`], so every `Network` has these properties.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<S = f64> {
     layers: Vec<Layer<S>>,
 }
 
+/// The rows of weights of a layer, one per neuron, and its bias.
+pub type Rows<'a, S = f64> = (&'a [&'a [S]], &'a [S]);
+
 /// A network whose parameters are rational numbers.
 pub type ExactNetwork = Network<Rational>;
 
 impl<S: Scalar> Network<S> {
-    /// The network with these layers, if they make one.
+    /// The network whose layers have these rows of weights, one per neuron, and biases: ReLU behind every layer
+    /// but the last, which has identity activation.
+    ///
+    /// ```
+    /// use fiberscope_core::Network;
+    ///
+    /// let absolute_value = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+    /// assert_eq!(absolute_value.widths(), [1, 2, 1]);
+    /// assert_eq!(absolute_value.evaluate(&[-3.0]).unwrap(), [3.0]);
+    /// ```
+    pub fn from_rows(layers: &[Rows<S>]) -> Result<Self, NetworkError> {
+        let layer = |(l, &(rows, bias)): (usize, &Rows<S>)| {
+            let weight = Matrix::from_rows(rows).ok_or_else(|| ragged(l, rows))?;
+            Ok(Layer::new(weight, bias.to_vec(), usual_activation(l, layers.len())))
+        };
+        Network::new(layers.iter().enumerate().map(layer).collect::<Result<_, _>>()?)
+    }
+
+    /// The network of widths `(n_0, ..., n_L)` with the numbers that a function gives: layer by layer the weights,
+    /// row by row, then the biases. ReLU behind every layer but the last.
+    ///
+    /// ```
+    /// use fiberscope_core::Network;
+    ///
+    /// let mut next = 0.0;
+    /// let network = Network::from_widths(&[2, 1, 1], || { next += 1.0; next }).unwrap();
+    /// assert_eq!(network, Network::from_rows(&[(&[&[1.0, 2.0]], &[3.0]), (&[&[4.0]], &[5.0])]).unwrap());
+    /// ```
+    pub fn from_widths(widths: &[usize], mut number: impl FnMut() -> S) -> Result<Self, NetworkError> {
+        let depth = widths.len().saturating_sub(1);
+        let layer = |(l, pair): (usize, &[usize])| {
+            let weight = Matrix::from_fn(pair[1], pair[0], |_, _| number());
+            let bias = (0..pair[1]).map(|_| number()).collect();
+            Layer::new(weight, bias, usual_activation(l, depth))
+        };
+        Network::new(widths.windows(2).enumerate().map(layer).collect())
+    }
+
+    /// The network with these layers, if they make one; [`Network::from_rows`] is shorter for small ones.
     ///
     /// ```
     /// use fiberscope_core::{Activation, Layer, Matrix, Network};
     ///
-    /// let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
-    /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-    /// let absolute_value = Network::new(vec![hidden, output]).unwrap();
-    /// assert_eq!(absolute_value.widths(), [1, 2, 1]);
-    /// assert_eq!(absolute_value.evaluate(&[-3.0]).unwrap(), [3.0]);
+    /// let linear = Layer::new(Matrix::from_fn(3, 2, |i, j| (i + j) as f64), vec![0.0; 3], Activation::Identity);
+    /// let output = Layer::new(Matrix::from_fn(1, 3, |_, _| 1.0), vec![1.0], Activation::Identity);
+    /// let network = Network::new(vec![linear, output]).unwrap();
+    /// assert_eq!(network.widths(), [2, 3, 1]);
     /// ```
     pub fn new(layers: Vec<Layer<S>>) -> Result<Self, NetworkError> {
         let last = layers.last().ok_or(NetworkError::NoLayers)?;
@@ -264,6 +306,18 @@ impl<S: Scalar> Network<S> {
         }
         Ok(Network { layers })
     }
+}
+
+/// ReLU behind all layers but the last.
+fn usual_activation(l: usize, depth: usize) -> Activation {
+    if l + 1 < depth { Activation::Relu } else { Activation::Identity }
+}
+
+/// The first row that is not as long as the first.
+fn ragged<S>(l: usize, rows: &[&[S]]) -> NetworkError {
+    let expected = rows.first().map_or(0, |row| row.len());
+    let row = rows.iter().position(|row| row.len() != expected).unwrap_or(0);
+    NetworkError::RowLength { layer: l + 1, row: row + 1, expected, found: rows[row].len() }
 }
 
 fn check_layer<S: Scalar>(l: usize, layer: &Layer<S>) -> Result<(), NetworkError> {
@@ -425,6 +479,8 @@ mod tests {
             vec![layer(&[&[1.0]], &[f64::INFINITY], Identity)],
             "layer 1: bias[1] is inf; expected a finite number",
         );
+        let ragged = Network::from_rows(&[(&[&[1.0], &[1.0, 2.0]], &[0.0, 0.0])]).unwrap_err();
+        assert_eq!(ragged.to_string(), "layer 1: row 2 has 2 weights; expected 1, as in the first row");
         check(
             vec![layer(&[&[1.0]], &[1.0], Relu)],
             "the last layer has activation relu; expected identity (append an identity layer to end with relu)",
@@ -433,9 +489,9 @@ mod tests {
 
     #[test]
     fn widths_and_parameters() {
-        let net = Network::new(vec![
-            layer(&[&[1.0, 2.0], &[0.0, 1.0], &[1.0, 1.0]], &[0.0; 3], Activation::Relu),
-            layer(&[&[1.0, 2.0, 3.0]], &[1.0], Activation::Identity),
+        let net = Network::from_rows(&[
+            (&[&[1.0, 2.0], &[0.0, 1.0], &[1.0, 1.0]], &[0.0; 3]),
+            (&[&[1.0, 2.0, 3.0]], &[1.0]),
         ])
         .unwrap();
         assert_eq!(net.widths(), [2, 3, 1]);

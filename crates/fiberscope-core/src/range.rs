@@ -100,25 +100,16 @@ fn relu_range(z: Interval) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Matrix;
-
-    fn network(layers: &[(&[&[f64]], &[f64])]) -> Network {
-        let last = layers.len() - 1;
-        let layer = |(l, (rows, bias)): (usize, &(&[&[f64]], &[f64]))| {
-            let activation = if l == last { Activation::Identity } else { Activation::Relu };
-            Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
-        };
-        Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-    }
 
     #[test]
     fn signs_decide_behind_a_relu_layer() {
         use Role::{Dead, Linear, Nonlinear};
-        let net = network(&[
+        let net = Network::from_rows(&[
             (&[&[1.0], &[0.0], &[0.0]], &[0.0, -1.0, 2.0]),
             (&[&[-1.0, 0.0, -2.0], &[1.0, 0.0, 0.0], &[1.0, 0.0, -1.0]], &[-1.0, 0.0, 0.0]),
             (&[&[1.0, 1.0, 1.0]], &[0.0]),
-        ]);
+        ])
+        .unwrap();
         let roles = net.roles(&Domain::Space);
         assert_eq!(roles[0], [Nonlinear, Dead, Linear]);
         assert_eq!(roles[1], [Dead, Linear, Nonlinear]);
@@ -126,7 +117,9 @@ mod tests {
 
     #[test]
     fn a_box_decides_more() {
-        let net = network(&[(&[&[1.0], &[1.0], &[1.0]], &[2.0, -2.0, 0.5]), (&[&[1.0; 3]], &[0.0])]);
+        let net =
+            Network::from_rows(&[(&[&[1.0], &[1.0], &[1.0]], &[2.0, -2.0, 0.5]), (&[&[1.0; 3]], &[0.0])])
+                .unwrap();
         let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
         assert_eq!(net.roles(&domain)[0], [Role::Linear, Role::Dead, Role::Nonlinear]);
         assert_eq!(net.roles(&Domain::Space)[0], [Role::Nonlinear; 3]);

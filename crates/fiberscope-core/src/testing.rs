@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{Activation, ExactNetwork, Layer, Matrix, Network, Rational, Scalar};
+use crate::{ExactNetwork, Matrix, Network, Rational};
 
 /// A double in `[-1, 1)`.
 fn uniform(rng: &mut ChaCha8Rng) -> f64 {
@@ -17,26 +17,16 @@ fn fraction(rng: &mut ChaCha8Rng) -> Rational {
     &Rational::from(numerator) / &Rational::from(denominator)
 }
 
-fn network<S: Scalar>(widths: &[usize], mut number: impl FnMut() -> S) -> Network<S> {
-    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
-        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| number());
-        let bias = (0..pair[1]).map(|_| number()).collect();
-        let hidden = l + 2 < widths.len();
-        Layer::new(weight, bias, if hidden { Activation::Relu } else { Activation::Identity })
-    });
-    Network::new(layers.collect()).unwrap()
-}
-
 /// A ReLU network of doubles.
 pub(crate) fn random_network(widths: &[usize], seed: u64) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    network(widths, || uniform(&mut rng))
+    Network::from_widths(widths, || uniform(&mut rng)).unwrap()
 }
 
 /// A ReLU network of fractions.
 pub(crate) fn random_exact_network(widths: &[usize], seed: u64) -> ExactNetwork {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    network(widths, || fraction(&mut rng))
+    Network::from_widths(widths, || fraction(&mut rng)).unwrap()
 }
 
 /// `count` points, one per row.

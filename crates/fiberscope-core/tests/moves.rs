@@ -22,13 +22,7 @@ fn positive(rng: &mut ChaCha8Rng) -> Rational {
 }
 
 fn random_network(rng: &mut ChaCha8Rng, widths: &[usize]) -> ExactNetwork {
-    let layer = |l: usize, rng: &mut ChaCha8Rng| {
-        let weight = Matrix::from_fn(widths[l + 1], widths[l], |_, _| random(rng));
-        let bias = (0..widths[l + 1]).map(|_| random(rng)).collect();
-        let activation = if l + 2 == widths.len() { Activation::Identity } else { Activation::Relu };
-        Layer::new(weight, bias, activation)
-    };
-    Network::new((0..widths.len() - 1).map(|l| layer(l, rng)).collect()).unwrap()
+    Network::from_widths(widths, || random(rng)).unwrap()
 }
 
 /// The network with some entries replaced: `edit(layer, row, column, value)`, the bias as last column.

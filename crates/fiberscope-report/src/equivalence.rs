@@ -12,9 +12,7 @@ use fiberscope::equivalence::{
     Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Method, Verdict, decide,
 };
 use fiberscope::limit::{Limit, Progress};
-use fiberscope_core::{
-    Certificate, Domain, Evidence, Matrix, MoveChain, Network, NetworkName, Rational, decimal,
-};
+use fiberscope_core::{Certificate, Domain, Evidence, Matrix, MoveChain, Network, Rational, decimal};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
@@ -150,12 +148,8 @@ pub fn value(decision: &Decision, domain: &Domain) -> Value {
 
 /// The certificate that the moves lead from one network to the other, if they do so exactly.
 pub fn certify(a: &Network, b: &Network, moves: &MoveChain, domain: &Domain) -> Option<Certificate> {
-    let certificate = Certificate {
-        a: NetworkName::of(a),
-        b: NetworkName::of(b),
-        domain: domain.clone(),
-        evidence: Evidence::Moves { a: moves.clone(), b: MoveChain::default() },
-    };
+    let certificate =
+        Certificate::new(a, b, domain.clone(), Evidence::Moves { a: moves.clone(), b: MoveChain::default() });
     matches!(check(&certificate, a, b), Outcome::Proved(_)).then_some(certificate)
 }
 

@@ -6,6 +6,7 @@ use crate::draw::graph::{Curve, Graph};
 use crate::page::{Page, Section};
 use crate::{Svg, anatomy, certificate};
 use anyhow::Context;
+use fiberscope::Deadline;
 use fiberscope::anatomy::examine;
 use fiberscope::orbit::relabel;
 use fiberscope_check::{Outcome, check};
@@ -109,7 +110,7 @@ impl Draft {
     }
 
     fn show_network(&mut self, name: &str, network: &Network) {
-        let facts = examine(network, &Domain::Space);
+        let facts = examine(network, &Domain::Space, &Deadline::NEVER);
         self.text += &format!("{}\n", anatomy::text(name, &facts));
         self.add(anatomy::section(name, network, &facts));
     }

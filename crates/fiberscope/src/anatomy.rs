@@ -42,13 +42,21 @@ pub struct Anatomy {
     pub fiber: Option<FiberFacts>,
 }
 
-/// The anatomy of a network. A box for the domain must have as many sides as the network has inputs.
-pub fn examine(network: &Network, domain: &Domain) -> Anatomy {
-    examine_until(network, domain, &Deadline::NEVER)
-}
-
-/// The same; when the deadline comes first, the rank of the first layer may be known by bounds only, and the fiber is not looked at.
-pub fn examine_until(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
+/// The anatomy of a network. A box for the domain must have as many sides as the network has inputs. When the
+/// deadline comes first, the rank of the first layer may be known by bounds only, and the fiber is not looked at.
+///
+/// ```
+/// use fiberscope::anatomy::examine;
+/// use fiberscope::fiber::Identifiability;
+/// use fiberscope::{Deadline, Domain, Network};
+///
+/// // The second neuron is never active.
+/// let network = Network::from_rows(&[(&[&[1.0], &[0.0]], &[0.0, -1.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let anatomy = examine(&network, &Domain::Space, &Deadline::NEVER);
+/// assert_eq!((anatomy.widths, anatomy.parameters), (vec![1, 2, 1], 7));
+/// assert!(matches!(anatomy.identifiability, Identifiability::No { .. }));
+/// ```
+pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
     let roles = network.roles(domain);
     let first = &network.layers()[0];
     let first_rank = rank::rank(first.weight(), &|| deadline.is_past());

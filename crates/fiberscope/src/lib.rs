@@ -1,51 +1,87 @@
 //! Fiberscope answers, with proof, questions about the *parameters* of ReLU and linear networks.
 //!
-//! One module per question:
+//! Different parameters may give the same function; all that do are its *fiber*. Some are made from each other by
+//! permuting and scaling neurons, others are not, and from the numbers alone one hardly sees it.
 //!
-//! - [`align`]: the parameters of one network's orbit nearest to another's.
-//! - [`anatomy`]: what is this network? Roles of neurons, hidden hyperplanes, what makes it
-//!   non-identifiable.
-//! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
-//! - [`clock`]: the clock of time limits, also where the standard library has none.
-//! - [`complex`]: which linear regions does a network have, and where does its function bend?
-//! - [`difference`]: how far apart are two networks at most on a box?
-//! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
-//! - [`reduce`]: fewer neurons, same function.
-//! - [`equivalence`]: do two networks compute the same function?
-//! - [`extract`]: which parameters does a black box have? From queries alone.
-//! - [`fiber`]: which parameters give a network's function? Components, dimensions, points and paths.
-//! - [`limit`]: when long work stops.
-//! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
-//!   paths.
-//! - [`train`]: training of dense networks, with the functional dimension tracked.
-//! - [`orbit`]: permutations and positive scalings of neurons; whether they relate two networks; random ones.
+//! # A tour
 //!
-//! The nouns (networks, moves, certificates) are those of [`fiberscope_core`], re-exported here; the
-//! checker is [`fiberscope_check`], the linear algebra that questions share [`fiberscope_algebra`].
+//! A [`Network`] is made of rows of weights and biases; `fiberscope-io` reads one from a file.
 //!
 //! ```
-//! use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+//! use fiberscope::{Deadline, Domain, Network};
 //!
-//! let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
-//! let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-//! let absolute_value = Network::new(vec![hidden, output]).unwrap();
+//! // |x| = relu(x) + relu(-x)
+//! let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])])?;
+//!
+//! // What is it? Roles of its neurons, what is hidden, whether its parameters can be told from its function.
+//! let anatomy = fiberscope::anatomy::examine(&network, &Domain::Space, &Deadline::NEVER);
+//! assert_eq!(anatomy.widths, [1, 2, 1]);
 //!
 //! // Another parameter with the same function, and the certificate that says so.
-//! let twin = fiberscope::orbit::relabel(&absolute_value, 0);
-//! let outcome = fiberscope::check::check(&twin.certificate, &absolute_value, &twin.network);
-//! assert!(matches!(outcome, fiberscope::check::Outcome::Proved(_)));
+//! let twin = fiberscope::orbit::relabel(&network, 0);
 //!
-//! let anatomy = fiberscope::anatomy::examine(&absolute_value, &Domain::Space);
-//! assert_eq!(anatomy.widths, [1, 2, 1]);
+//! // A certificate is believed because a small checker follows it in exact arithmetic, not because of who made it.
+//! use fiberscope::check::{Outcome, check};
+//! assert!(matches!(check(&twin.certificate, &network, &twin.network), Outcome::Proved(_)));
+//!
+//! // Do two networks compute the same function? If not, at which point do they differ?
+//! use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+//! let line = Network::from_rows(&[(&[&[1.0]], &[0.0])])?;
+//! let decision = decide(&network, &line, &Domain::Space, &EquivalenceOptions::new())?;
+//! assert!(matches!(decision.verdict, Verdict::Different { .. }));
+//! let decision = decide(&network, &line, &Domain::orthant(1), &EquivalenceOptions::new())?;
+//! assert!(matches!(decision.verdict, Verdict::Equivalent { .. }));
+//!
+//! // Fewer neurons, same function: on the orthant relu(-x) is never active.
+//! use fiberscope::reduce::{ReduceOptions, reduce};
+//! let small = reduce(&network.to_exact(), &Domain::orthant(1), &ReduceOptions::new())?;
+//! assert!(small.network.parameter_count() < network.parameter_count());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Where things are
+//!
+//! The nouns stand at the root: [`Network`] and [`ExactNetwork`] (of doubles and of rational numbers), [`Layer`],
+//! [`Matrix`], [`Domain`], [`Move`], [`Certificate`] with its [`Evidence`] and its [`Claim`]. They are those of
+//! [`fiberscope_core`], here as [`core`], which has the rarer ones too. One module per question:
+//!
+//! - [`anatomy`]: what is this network? Roles of neurons, hidden hyperplanes, what makes it non-identifiable.
+//! - [`equivalence`]: do two networks compute the same function?
+//! - [`difference`]: how far apart are two networks at most on a box?
+//! - [`reduce`]: fewer neurons, same function.
+//! - [`canonical`]: a canonical representative and a fingerprint of a network's function.
+//! - [`orbit`]: permutations and positive scalings of neurons; whether they relate two networks; random ones.
+//! - [`align`]: the parameters of one network's orbit nearest to another's.
+//! - [`fiber`]: which parameters give a network's function? Components, dimensions, points and paths.
+//! - [`complex`]: which linear regions does a network have, and where does its function bend?
+//! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
+//! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and paths.
+//! - [`train`]: training of dense networks, with the functional dimension tracked.
+//! - [`extract`]: which parameters does a black box have? From queries alone.
+//!
+//! [`limit`] says when long work stops, [`clock`] what time it is, also where the standard library has no clock.
+//! The checker is [`fiberscope_check`], here as [`check`]; the linear algebra that questions share is
+//! [`fiberscope_algebra`], here as [`algebra`].
+//!
+//! # Limits, options, progress
+//!
+//! One rule holds everywhere. Work that may take long is given a [`Deadline`]: a time, a switch, a limit of memory,
+//! or [`Deadline::NEVER`]. A function with choices takes it in its options, one without as its last argument; there
+//! is one function per question and no second one with a limit. When the deadline comes, the answer is what is known
+//! by then and says so, or an error that names the limit. Options are built up from a default that is a sensible
+//! question, `ReduceOptions::new().round(true)`; who wants to hear how far the work is adds a [`limit::Progress`].
+//! The crates below know no clock: there a callback, asked between two steps, says whether to stop.
+//!
+//! Floating-point arithmetic proposes, exact arithmetic disposes: what is called exact or proved rests on rational
+//! numbers, never on a tolerance that nobody asked for.
 
 pub use fiberscope_algebra as algebra;
 pub use fiberscope_check as check;
 pub use fiberscope_core as core;
 
 pub use fiberscope_core::{
-    Activation, Certificate, Claim, Digest, Domain, Evidence, Interval, Layer, Matrix, Move, MoveChain,
-    Network, Neuron, Rational,
+    Activation, Certificate, Claim, Digest, Domain, Evidence, ExactNetwork, Interval, Layer, Matrix, Move,
+    MoveChain, Network, Neuron, Rational, Role,
 };
 pub use limit::Deadline;
 

@@ -7,9 +7,7 @@ mod common;
 use common::{permute, random_network, rng, scale};
 use fiberscope::align::{AlignError, AlignOptions, Alignment, Scaling, align, interpolation_barrier};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Certificate, Claim, Domain, Evidence, Layer, Matrix, MoveChain, Network, NetworkName,
-};
+use fiberscope::{Certificate, Claim, Domain, Evidence, Layer, Matrix, MoveChain, Network};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -32,12 +30,12 @@ fn noisy(rng: &mut ChaCha8Rng, network: &Network, size: f64) -> Network {
 }
 
 fn check_certificate(b: &Network, alignment: &Alignment) {
-    let certificate = Certificate {
-        a: NetworkName::of(b),
-        b: NetworkName::of(&alignment.network),
-        domain: Domain::Space,
-        evidence: Evidence::Moves { a: alignment.moves.clone(), b: MoveChain::default() },
-    };
+    let certificate = Certificate::new(
+        b,
+        &alignment.network,
+        Domain::Space,
+        Evidence::Moves { a: alignment.moves.clone(), b: MoveChain::default() },
+    );
     assert_eq!(check(&certificate, b, &alignment.network), Outcome::Proved(Claim::Equivalent));
 }
 
@@ -61,8 +59,7 @@ fn noise_is_all_that_is_left() {
         let rng = &mut rng(seed);
         let a = network(rng, &[6, 20, 16, 4]);
         let near = noisy(rng, &a, 0.01);
-        let noise =
-            align(&a, &near, &AlignOptions { starts: 0, ..AlignOptions::default() }).unwrap().distance_before;
+        let noise = align(&a, &near, &AlignOptions::new().starts(0)).unwrap().distance_before;
         let b = shaken(rng, &near);
         let alignment = align(&a, &b, &AlignOptions::default()).unwrap();
         check_certificate(&b, &alignment);
@@ -77,7 +74,7 @@ fn the_distance_never_grows() {
         let (a, b) = (network(rng, &[4, 9, 5, 2]), network(rng, &[4, 9, 5, 2]));
         let mut distances = Vec::new();
         for scaling in [Scaling::None, Scaling::PowersOfTwo, Scaling::Doubles] {
-            let options = AlignOptions { scaling, seed, ..AlignOptions::default() };
+            let options = AlignOptions::new().scaling(scaling).seed(seed);
             let alignment = align(&a, &b, &options).unwrap();
             assert!(alignment.distance_after < alignment.distance_before, "{scaling:?}");
             assert!(alignment.exact || scaling == Scaling::Doubles);
@@ -98,7 +95,7 @@ fn one_layer_is_aligned_by_the_best_permutation() {
     for seed in 0..20 {
         let rng = &mut rng(seed);
         let (a, b) = (network(rng, &[2, 4, 2]), network(rng, &[2, 4, 2]));
-        let options = AlignOptions { scaling: Scaling::None, ..AlignOptions::default() };
+        let options = AlignOptions::new().scaling(Scaling::None);
         let found = align(&a, &b, &options).unwrap().distance_after;
         let mut best = f64::INFINITY;
         for code in 0..256usize {
@@ -110,7 +107,7 @@ fn one_layer_is_aligned_by_the_best_permutation() {
                 let columns = output.weight().select_columns(&order);
                 let output = Layer::new(columns, output.bias().to_vec(), output.activation());
                 let permuted = Network::new(vec![hidden, output]).unwrap();
-                let none = AlignOptions { starts: 0, ..options.clone() };
+                let none = options.clone().starts(0);
                 best = best.min(align(&a, &permuted, &none).unwrap().distance_before);
             }
         }

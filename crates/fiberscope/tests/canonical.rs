@@ -9,16 +9,15 @@ use common::{
     split,
 };
 use fiberscope::canonical::{Canonical, CoveredClass, canonicalize};
-use fiberscope::core::{
-    Activation, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, Network, PlacedNeuron, Rational,
-};
+use fiberscope::core::{LinearChange, PlacedNeuron};
+use fiberscope::{Activation, Deadline, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 fn canonical(seed: u64, network: &ExactNetwork, domain: &Domain) -> Canonical {
-    let canonical = canonicalize(network, domain).unwrap();
+    let canonical = canonicalize(network, domain, &Deadline::NEVER).unwrap();
     check_same(&mut rng(seed), network, &canonical.moves, &canonical.network, domain);
-    let again = canonicalize(&canonical.network, domain).unwrap();
+    let again = canonicalize(&canonical.network, domain, &Deadline::NEVER).unwrap();
     assert_eq!(again.fingerprint, canonical.fingerprint);
     assert_eq!(again.network, canonical.network);
     canonical
@@ -118,7 +117,8 @@ fn hidden_hyperplanes_translate() {
             (1, i) if j == 3 => &x - &(&beyond * &next.weight()[(i, unit)]),
             _ => x,
         });
-        let [a, b] = [&network, &too_far].map(|net| canonicalize(net, &Domain::Space).unwrap().fingerprint);
+        let [a, b] = [&network, &too_far]
+            .map(|net| canonicalize(net, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint);
         assert_ne!(a, b, "seed {seed}");
     }
 }
@@ -223,7 +223,11 @@ fn every_number_counts() {
             let changed = edit(&network, |m, i, j, x| {
                 if (m, i, j) == (l, row, column) { &x + &Rational::dyadic(1, -50) } else { x }
             });
-            assert_ne!(canonicalize(&changed, &Domain::Space).unwrap().fingerprint, fingerprint, "layer {l}");
+            assert_ne!(
+                canonicalize(&changed, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
+                fingerprint,
+                "layer {l}"
+            );
         }
     }
 }
@@ -234,5 +238,5 @@ fn the_domain_counts() {
     let on_box = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
     let [a, b] = [&Domain::Space, &on_box].map(|domain| canonical(0, &network, domain).fingerprint);
     assert_ne!(a, b);
-    assert!(canonicalize(&network, &Domain::orthant(5)).is_err());
+    assert!(canonicalize(&network, &Domain::orthant(5), &Deadline::NEVER).is_err());
 }

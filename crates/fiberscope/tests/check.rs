@@ -5,30 +5,17 @@ use std::cell::Cell;
 use std::io::Read;
 
 use fiberscope::check::{
-    AskedClaim, Outcome, Question, Shortfall, check, check_reader, check_until, compare_on_line, regions_fit,
+    AskedClaim, Checker, Outcome, Question, Shortfall, check, compare_on_line, regions_fit,
 };
-use fiberscope::core::{
-    Activation, BoxNode, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
-    NetworkName, Neuron, Operand, Rational,
-};
+use fiberscope::core::{BoxNode, CoverNode, NetworkName, Operand};
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, SearchState, resume, search};
+use fiberscope::{
+    Activation, Certificate, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network, Neuron, Rational,
+};
 use fiberscope_io::zoo;
-
-fn network(layers: &[(&[&[f64]], &[f64])]) -> Network {
-    let last = layers.len() - 1;
-    let layer = |(l, (rows, bias)): (usize, &(&[&[f64]], &[f64]))| {
-        let activation = if l == last { Activation::Identity } else { Activation::Relu };
-        Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
-    };
-    Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-}
 
 fn r(text: &str) -> Rational {
     text.parse().unwrap()
-}
-
-fn certificate(a: &Network, b: &Network, domain: Domain, evidence: Evidence) -> Certificate {
-    Certificate { a: NetworkName::of(a), b: NetworkName::of(b), domain, evidence }
 }
 
 fn no_moves() -> (MoveChain, MoveChain) {
@@ -41,7 +28,7 @@ fn bounds(lower: f64, upper: f64) -> Domain {
 
 /// `|x|`.
 fn absolute() -> Network {
-    network(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])])
+    Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap()
 }
 
 #[test]
@@ -49,20 +36,20 @@ fn a_question_is_answered_by_what_is_proved() {
     let a = absolute();
     let ((x, y), unit) = (no_moves(), bounds(-1.0, 1.0));
     let equal_on =
-        |domain: Domain| certificate(&a, &a, domain, Evidence::Moves { a: x.clone(), b: y.clone() });
+        |domain: Domain| Certificate::new(&a, &a, domain, Evidence::Moves { a: x.clone(), b: y.clone() });
     let bounded = |bound: &str| {
         let (a_moves, b_moves) = no_moves();
-        certificate(&a, &a, unit.clone(), Evidence::Rounding { a: a_moves, b: b_moves, bound: r(bound) })
+        Certificate::new(&a, &a, unit.clone(), Evidence::Rounding { a: a_moves, b: b_moves, bound: r(bound) })
     };
     let within = |bounds: [&str; 2]| {
         let (a_moves, b_moves) = no_moves();
         let bounds = bounds.map(r).to_vec();
         let evidence = Evidence::Difference { a: a_moves, b: b_moves, bounds, tree: vec![BoxNode::Leaf] };
-        certificate(&a, &a, unit.clone(), evidence)
+        Certificate::new(&a, &a, unit.clone(), evidence)
     };
     let witness = |x: &str, domain: Domain| {
         let evidence = Evidence::Witness { x: vec![r(x)], a: vec![r("1")], b: vec![r("2")] };
-        certificate(&a, &a, domain, evidence)
+        Certificate::new(&a, &a, domain, evidence)
     };
     let claims = || {
         [
@@ -77,7 +64,7 @@ fn a_question_is_answered_by_what_is_proved() {
     let place = Shortfall::Domain;
     // For each certificate and domain asked for: what is missing for each claim asked for.
     type Row = (Certificate, Option<Domain>, [Option<Shortfall>; 5]);
-    let everything = Domain::Box(vec![fiberscope::core::Interval::ALL]);
+    let everything = Domain::Box(vec![fiberscope::Interval::ALL]);
     let rows: Vec<Row> = vec![
         (equal_on(Domain::Space), None, [None, None, Some(Claim), None, None]),
         (equal_on(Domain::Space), Some(unit.clone()), [None, None, Some(Claim), None, None]),
@@ -247,14 +234,14 @@ fn a_stream_is_read_no_further_than_needed() {
     let ((x, y), domain) = (no_moves(), Domain::Space);
     let split = CoverNode::Split(Operand::A, Neuron { layer: 0, unit: 0 });
     let evidence = Evidence::Regions { a: x, b: y, tree: vec![split] };
-    let text = certificate(&a, &a, domain, evidence).to_json();
+    let text = Certificate::new(&a, &a, domain, evidence).to_json();
     let start = text.rsplit_once(']').unwrap().0;
     let read = Cell::new(0);
     let endless = |node: &'static [u8]| {
         read.set(0);
         Endless { start: start.as_bytes(), node, place: 0, read: &read }
     };
-    let refused = check_reader(endless(b",\"equal\""), &a, &a, &|| false).unwrap();
+    let refused = Checker::new(&a, &a).check_reader(endless(b",\"equal\"")).unwrap();
     let Outcome::Refused(refusal) = &refused.outcome else { panic!("{refused:?}") };
     assert!(refusal.step.starts_with("region tree, node 2 "), "{refusal}");
     assert_eq!(refused.listed, 2);
@@ -265,7 +252,7 @@ fn a_stream_is_read_no_further_than_needed() {
         calls.set(calls.get() + 1);
         calls.get() > 50
     };
-    let stopped = check_reader(endless(b" "), &a, &a, &stop).unwrap();
+    let stopped = Checker::new(&a, &a).stop(&stop).check_reader(endless(b" ")).unwrap();
     assert_eq!(stopped.outcome, Outcome::Stopped);
     assert!(read.get() < 1_000_000, "{}", read.get());
 }
@@ -293,7 +280,10 @@ fn every_check_can_be_stopped() {
             asked.set(asked.get() + 1);
             false
         };
-        assert!(matches!(check_until(&certificate, a, b, &count), Outcome::Proved(_)), "{stated}");
+        assert!(
+            matches!(Checker::new(a, b).stop(&count).check(&certificate), Outcome::Proved(_)),
+            "{stated}"
+        );
         let total = asked.get();
         assert!(total > 1, "{stated}");
         for end in 1..=total {
@@ -303,7 +293,7 @@ fn every_check_can_be_stopped() {
                 asked.get() >= end
             };
             assert_eq!(
-                check_until(&certificate, a, b, &stop),
+                Checker::new(a, b).stop(&stop).check(&certificate),
                 Outcome::Stopped,
                 "{stated} at {end} of {total}"
             );
@@ -318,7 +308,7 @@ fn sawtooth(depth: usize) -> Network {
     let last: (&[&[f64]], &[f64]) = (&[&[2.0, -4.0]], &[0.0]);
     let layers: Vec<_> =
         [tent].into_iter().chain(std::iter::repeat_n(next, depth - 1)).chain([last]).collect();
-    network(&layers)
+    Network::from_rows(&layers).unwrap()
 }
 
 #[test]
@@ -327,13 +317,13 @@ fn a_line_costs_one_step_for_each_breakpoint() {
     let (x, y) = no_moves();
     // 2^40 pieces, and a certificate that lists three breakpoints.
     let breakpoints = vec![r("1/4"), r("1/2"), r("3/4")];
-    let short = certificate(&deep, &deep, unit.clone(), Evidence::Line { a: x, b: y, breakpoints });
+    let short = Certificate::new(&deep, &deep, unit.clone(), Evidence::Line { a: x, b: y, breakpoints });
     let asked = Cell::new(0);
     let count = || {
         asked.set(asked.get() + 1);
         asked.get() > 1000
     };
-    let Outcome::Refused(refusal) = check_until(&short, &deep, &deep, &count) else { panic!() };
+    let Outcome::Refused(refusal) = Checker::new(&deep, &deep).stop(&count).check(&short) else { panic!() };
     assert!(refusal.rule.contains("not among the breakpoints"), "{refusal}");
     assert!(asked.get() < 20, "{}", asked.get());
     // What the walk finds is what the checker wants.
@@ -348,7 +338,7 @@ fn a_line_costs_one_step_for_each_breakpoint() {
     let with = |breakpoints: Vec<Rational>| {
         let (x, y) = no_moves();
         let evidence = Evidence::Line { a: x, b: y, breakpoints };
-        check(&certificate(&small, &small, unit.clone(), evidence), &small, &small)
+        check(&Certificate::new(&small, &small, unit.clone(), evidence), &small, &small)
     };
     assert!(matches!(with(found.clone()), Outcome::Proved(_)));
     for missing in 0..found.len() {
@@ -369,7 +359,7 @@ fn numbers_that_grow_are_refused() {
     let grow = Move::Scale { layer: 0, factors: vec![long, Rational::ONE] };
     let moves = MoveChain::from(vec![grow; 100]);
     let evidence = Evidence::Moves { a: moves, b: MoveChain::default() };
-    let Outcome::Refused(refusal) = check(&certificate(&a, &a, Domain::Space, evidence), &a, &a) else {
+    let Outcome::Refused(refusal) = check(&Certificate::new(&a, &a, Domain::Space, evidence), &a, &a) else {
         panic!()
     };
     assert!(refusal.step.starts_with("move 2 on A"), "{refusal}");
@@ -398,7 +388,7 @@ fn search_and_checker_share_their_limits() {
     assert_eq!(outcome, SearchOutcome::TooLarge);
     let (x, y) = no_moves();
     let evidence = Evidence::Regions { a: x, b: y, tree: vec![CoverNode::Same] };
-    let Outcome::Refused(refusal) = check(&certificate(&a, &b, Domain::Space, evidence), &a, &b) else {
+    let Outcome::Refused(refusal) = check(&Certificate::new(&a, &b, Domain::Space, evidence), &a, &b) else {
         panic!()
     };
     assert!(refusal.rule.contains("too large for this kind of certificate"), "{refusal}");
@@ -407,17 +397,19 @@ fn search_and_checker_share_their_limits() {
 /// A state of a search that somebody edited gives an error, or a result that the checker judges like any other.
 #[test]
 fn edited_states_do_no_harm() {
-    let a = network(&[
+    let a = Network::from_rows(&[
         (&[&[1.0, 2.0], &[-1.0, 1.0], &[0.5, -1.0]], &[0.25, -0.5, 0.0]),
         (&[&[1.0, -1.0, 2.0], &[-2.0, 1.0, 1.0]], &[-0.5, 0.25]),
         (&[&[1.0, -1.0]], &[0.0]),
-    ]);
+    ])
+    .unwrap();
     // A third neuron of layer 2 that is never on at the same time as the second makes expressions differ, not functions.
-    let b = network(&[
+    let b = Network::from_rows(&[
         (&[&[1.0, 2.0], &[-1.0, 1.0], &[0.5, -1.0]], &[0.25, -0.5, 0.0]),
         (&[&[1.0, -1.0, 2.0], &[-2.0, 1.0, 1.0], &[2.0, -1.0, -1.0]], &[-0.5, 0.25, -0.25]),
         (&[&[1.0, -2.0, 1.0]], &[0.0]),
-    ]);
+    ])
+    .unwrap();
     let (exact_a, exact_b, domain) = (a.to_exact(), b.to_exact(), Domain::Space);
     let limits = SearchLimits { leaves: Some(0), ..SearchLimits::default() };
     let SearchOutcome::Undecided { state, .. } =
@@ -456,7 +448,7 @@ fn edited_states_do_no_harm() {
                 SearchOutcome::Equal { tree, .. } => {
                     let (x, y) = no_moves();
                     let evidence = Evidence::Regions { a: x, b: y, tree };
-                    let _ = check(&certificate(&a, &b, domain.clone(), evidence), &a, &b);
+                    let _ = check(&Certificate::new(&a, &b, domain.clone(), evidence), &a, &b);
                 }
                 SearchOutcome::Different { x } => {
                     assert_ne!(exact_a.evaluate_exact(&x), exact_b.evaluate_exact(&x));
@@ -470,16 +462,19 @@ fn edited_states_do_no_harm() {
 
 #[test]
 fn refusals_are_short_sentences() {
-    let (a, b) = (absolute(), network(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 2.0]], &[0.0])]));
+    let (a, b) = (
+        absolute(),
+        Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 2.0]], &[0.0])]).unwrap(),
+    );
     let long = Rational::from_canonical(&format!("1{}/7", "0".repeat(9_000))).unwrap();
     let scale = MoveChain::from(vec![Move::Scale { layer: 0, factors: vec![long.clone(), long] }]);
     let evidence = Evidence::Moves { a: scale, b: MoveChain::default() };
-    let Outcome::Refused(refusal) = check(&certificate(&a, &b, Domain::Space, evidence), &a, &b) else {
+    let Outcome::Refused(refusal) = check(&Certificate::new(&a, &b, Domain::Space, evidence), &a, &b) else {
         panic!()
     };
     assert!(refusal.to_string().len() < 300, "{}", refusal.to_string().len());
     let kind = "x".repeat(1 << 20);
-    let text = certificate(&a, &b, Domain::Space, Evidence::Moves { a: no_moves().0, b: no_moves().1 })
+    let text = Certificate::new(&a, &b, Domain::Space, Evidence::Moves { a: no_moves().0, b: no_moves().1 })
         .to_json()
         .replace("\"moves\"", &format!("{kind:?}"));
     let error = Certificate::from_json(text.as_bytes()).unwrap_err().to_string();

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line};
-use fiberscope::core::{
-    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, Network, NeuronCopy,
-    Rational,
-};
+use fiberscope::core::NeuronCopy;
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope::equivalence::{
     Agreement, Decision, EquivalenceOptions, METHODS, Method, Procedure, Verdict, decide,
 };
 use fiberscope::limit::{Deadline, Limit};
+use fiberscope::{
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, Network, Rational,
+};
 use fiberscope_io::json;
 use serde_json::Value;
 

@@ -8,9 +8,9 @@ mod common;
 use common::pairs::{DIFFERENT, EQUAL, Pair, doubles, too_far};
 use common::{edit, r, random_network, rng};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Domain, Network, Rational};
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope::equivalence::{Decision, EquivalenceOptions, Method, Verdict, decide};
+use fiberscope::{Domain, Network, Rational};
 use rand::RngExt;
 
 /// Pairs of each kind.

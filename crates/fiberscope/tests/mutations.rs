@@ -11,9 +11,8 @@ mod common;
 
 use common::certificates::{changes, numbers, valid_certificates};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, NetworkName, Rational,
-};
+use fiberscope::core::NetworkName;
+use fiberscope::{Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, Rational};
 use fiberscope_io::zoo;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -55,10 +54,10 @@ fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Netw
             let (y, z) = (evaluate(a, &x), evaluate(b, &x));
             y.iter().zip(&z).zip(bounds).all(|((y, z), bound)| (y - z).abs() <= *bound)
         }),
-        (Claim::Different, fiberscope::core::Evidence::Witness { x, .. }) => {
+        (Claim::Different, fiberscope::Evidence::Witness { x, .. }) => {
             certificate.domain.contains(x) && evaluate(a, x) != evaluate(b, x)
         }
-        (Claim::ParametersAgree { relative }, fiberscope::core::Evidence::Close { a: on_a, b: on_b, .. }) => {
+        (Claim::ParametersAgree { relative }, fiberscope::Evidence::Close { a: on_a, b: on_b, .. }) => {
             let (mut left, mut right) = (a.to_exact(), b.to_exact());
             on_a.apply(&mut left, &certificate.domain).unwrap();
             on_b.apply(&mut right, &certificate.domain).unwrap();

@@ -5,11 +5,10 @@
 mod common;
 
 use common::{permute, r, random_network, rng, scale};
-use fiberscope::core::{Activation, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
-use fiberscope::limit::Deadline;
 use fiberscope::orbit::{
     LayerRelabelling, Relabelling, find, find_near, match_layers, propose, relabel, rows_tell,
 };
+use fiberscope::{Activation, Deadline, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 
 /// Where the rows tell the neurons apart there is one relabelling, and every matcher finds it.

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Domain, Network, Rational};
 use fiberscope::equivalence::{Agreement, Decision, EquivalenceOptions, Verdict, decide};
+use fiberscope::{Domain, Network, Rational};
 use fiberscope_io::ReadOptions;
 
 fn network(file: &str) -> Network {

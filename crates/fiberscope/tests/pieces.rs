@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use common::{edit, hiding, permute, r, random, random_network, rng, scale};
 use fiberscope::anatomy::examine;
-use fiberscope::core::{Activation, Domain, ExactNetwork, Layer, Matrix, Network, Rational, Scalar};
+use fiberscope::core::Scalar;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Identifiability;
 use fiberscope::fiber::{
     Fiber, FiberComponent, FiberPath, FiberSampler, Ground, Membership, Orientation, PathError, Piece,
     SamplerError, describe,
 };
+use fiberscope::{Activation, Deadline, Domain, ExactNetwork, Layer, Matrix, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -437,7 +438,8 @@ fn a_dead_neuron_may_become_linear() {
         assert_eq!(fiber.contains(&b), Membership::Member(minus.clone()));
         let Err(PathError::DifferentPieces { .. }) = FiberPath::between(fiber, &a, &b) else { panic!() };
     }
-    let anatomies = [&a, &b].map(|network| examine(&network.to_f64().unwrap().0, &Domain::Space));
+    let anatomies =
+        [&a, &b].map(|network| examine(&network.to_f64().unwrap().0, &Domain::Space, &Deadline::NEVER));
     for (anatomy, generic) in anatomies.iter().zip([true, false]) {
         assert!(matches!(anatomy.identifiability, Identifiability::No { .. }));
         assert_eq!(anatomy.fiber.unwrap().components, Some(2));

@@ -6,29 +6,28 @@ mod common;
 
 use common::{add_linear, check_same, edit, insert, permute, r, random_network, rng, scale, split};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Activation, Certificate, Claim, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain, Network,
-    NetworkName, Rational,
+use fiberscope::reduce::{Folding, ReduceOptions, reduce};
+use fiberscope::{
+    Activation, Certificate, Claim, Deadline, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain,
+    Network, Rational,
 };
-use fiberscope::limit::Deadline;
-use fiberscope::reduce::{Folding, ReduceOptions, reduce, reduce_until};
 use rand::RngExt;
 
 /// Reduces, checks the chain, and checks the certificate if both networks are made of doubles.
 fn reduced(seed: u64, network: &ExactNetwork, domain: &Domain, folding: Folding) -> ExactNetwork {
-    let reduction = reduce(network, domain, &ReduceOptions { folding }).unwrap();
+    let reduction = reduce(network, domain, &ReduceOptions::new().folding(folding)).unwrap();
     check_same(&mut rng(seed), network, &reduction.moves, &reduction.network, domain);
     let ((a, exact_a), (b, exact_b)) = (network.to_f64().unwrap(), reduction.network.to_f64().unwrap());
     if exact_a && exact_b {
-        let certificate = Certificate {
-            a: NetworkName::of(&a),
-            b: NetworkName::of(&b),
-            domain: domain.clone(),
-            evidence: Evidence::Moves { a: reduction.moves.clone(), b: MoveChain::default() },
-        };
+        let certificate = Certificate::new(
+            &a,
+            &b,
+            domain.clone(),
+            Evidence::Moves { a: reduction.moves.clone(), b: MoveChain::default() },
+        );
         assert_eq!(check(&certificate, &a, &b), Outcome::Proved(Claim::Equivalent));
     }
-    let again = reduce(&reduction.network, domain, &ReduceOptions { folding }).unwrap();
+    let again = reduce(&reduction.network, domain, &ReduceOptions::new().folding(folding)).unwrap();
     assert!(again.moves.is_empty(), "a reduced network is reduced again: {:?}", again.moves);
     reduction.network
 }
@@ -244,8 +243,8 @@ fn reductions_on_boxes_keep_the_function() {
 #[test]
 fn without_time_nothing_is_reduced() {
     let network = split(&mut rng(1), &random_network(&mut rng(2), &[3, 4, 2]), 0);
-    let past = &Deadline::after(Some(std::time::Duration::ZERO));
-    let reduction = reduce_until(&network, &Domain::Space, &ReduceOptions::default(), past).unwrap();
+    let past = Deadline::after(Some(std::time::Duration::ZERO));
+    let reduction = reduce(&network, &Domain::Space, &ReduceOptions::new().deadline(past)).unwrap();
     assert_eq!(reduction.network, network);
     assert!(reduction.moves.is_empty());
 }

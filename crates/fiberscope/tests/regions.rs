@@ -9,16 +9,16 @@ use std::time::Duration;
 use brute::equal_by_brute_force;
 use common::pairs::sorted_pair;
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{
-    Activation, Certificate, Claim, CoverNode, Domain, Evidence, Interval, Layer, Matrix, MoveChain, Network,
-    NetworkName, Rational,
-};
+use fiberscope::core::{CoverNode, NetworkName};
 use fiberscope::equivalence::falsify::{FalsifyBudget, falsify};
 use fiberscope::equivalence::regions::{
     SearchError, SearchLimits, SearchOutcome, SearchState, resume, search,
 };
-use fiberscope::limit::Deadline;
 use fiberscope::orbit::relabel;
+use fiberscope::{
+    Activation, Certificate, Claim, Deadline, Domain, Evidence, Interval, Layer, Matrix, MoveChain, Network,
+    Rational,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
@@ -30,12 +30,12 @@ fn unlimited(a: &Network, b: &Network, domain: &Domain) -> SearchOutcome {
 }
 
 fn certificate(a: &Network, b: &Network, domain: &Domain, tree: Vec<CoverNode>) -> Certificate {
-    Certificate {
-        a: NetworkName::of(a),
-        b: NetworkName::of(b),
-        domain: domain.clone(),
-        evidence: Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
-    }
+    Certificate::new(
+        a,
+        b,
+        domain.clone(),
+        Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
+    )
 }
 
 /// Searches, checks the evidence, and says whether the networks are equal.

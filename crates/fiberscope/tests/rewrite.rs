@@ -9,10 +9,9 @@ use common::{check_same, rng, shuffled};
 use fiberscope::align::{AlignOptions, align};
 use fiberscope::canonical::{CoveredClass, canonicalize};
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Activation, Domain, Layer, Matrix, Move, Network, Rational};
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
-use fiberscope::limit::Deadline;
 use fiberscope::reduce::{ReduceOptions, reduce, reduce_in_doubles};
+use fiberscope::{Activation, Deadline, Domain, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -95,7 +94,7 @@ fn what_a_reduction_writes_is_exactly_the_function() {
     let (mut smaller, mut left, mut rational, mut scaled) = (0, 0, 0, 0);
     for (seed, network, domain, mut rng) in networks(1000) {
         let options = ReduceOptions::default();
-        let small = reduce_in_doubles(&network, &domain, &options, false, &Deadline::NEVER).unwrap();
+        let small = reduce_in_doubles(&network, &domain, &options).unwrap();
         assert!(small.rounding.is_none());
         check_same(&mut rng, &network.to_exact(), &small.moves, &small.network.to_exact(), &domain);
         let certificate = small.certificate(&network, &domain).unwrap();
@@ -110,7 +109,7 @@ fn what_a_reduction_writes_is_exactly_the_function() {
         rational += 1;
         left += usize::from(!small.left.is_empty());
         // Rounding reaches these widths, and says what it changed.
-        let rounded = reduce_in_doubles(&network, &domain, &options, true, &Deadline::NEVER).unwrap();
+        let rounded = reduce_in_doubles(&network, &domain, &options.clone().round(true)).unwrap();
         assert_eq!(&rounded.network.widths(), widths);
         let rounding = rounded.rounding.as_ref().unwrap();
         assert!(rounding.relative.is_positive() && rounding.relative.to_f64() < 2e-16, "seed {seed}");
@@ -129,7 +128,7 @@ fn what_a_reduction_writes_is_exactly_the_function() {
 fn the_decision_procedure_agrees_with_the_reduction() {
     for (seed, network, domain, _) in networks(120) {
         let options = ReduceOptions::default();
-        let small = reduce_in_doubles(&network, &domain, &options, false, &Deadline::NEVER).unwrap();
+        let small = reduce_in_doubles(&network, &domain, &options).unwrap();
         let exactly = EquivalenceOptions::new().exact(true);
         let decision = decide(&network, &small.network, &domain, &exactly).unwrap();
         assert!(matches!(decision.verdict, Verdict::Equivalent { .. }), "seed {seed}: {decision:?}");
@@ -152,7 +151,7 @@ fn equal_fingerprints_are_equal_functions() {
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
-        let found = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
+        let found = canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         let options = EquivalenceOptions::new().exact(true);
         if let Some(other) = seen.get(&found.fingerprint) {
             let decision = decide(&network, other, &Domain::Space, &options).unwrap();
@@ -179,7 +178,7 @@ fn functions_of_one_variable_are_complete() {
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
-        let found = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
+        let found = canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         assert!(found.class.is_complete(), "{:?}", found.class);
         made.push((network, found.fingerprint));
     }
@@ -210,7 +209,7 @@ fn rank_one_inputs_and_narrow_layers_are_functions_of_one_variable() {
             layers.extend(first.iter().cloned());
             Network::new(layers).unwrap()
         };
-        let found = canonicalize(&spread(1.0).to_exact(), &Domain::Space).unwrap();
+        let found = canonicalize(&spread(1.0).to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         assert!(found.class.is_complete(), "seed {seed}: {:?}", found.class);
         let mut other = spread(1.0).to_exact();
         for layer in 0..2 {
@@ -220,8 +219,11 @@ fn rank_one_inputs_and_narrow_layers_are_functions_of_one_variable() {
                 each.apply(&mut other, &Domain::Space).unwrap();
             }
         }
-        assert_eq!(canonicalize(&other, &Domain::Space).unwrap().fingerprint, found.fingerprint);
-        let stretched = canonicalize(&spread(2.0).to_exact(), &Domain::Space).unwrap();
+        assert_eq!(
+            canonicalize(&other, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
+            found.fingerprint
+        );
+        let stretched = canonicalize(&spread(2.0).to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
         if found.class == CoveredClass::OneHiddenLayer {
             assert!(stretched.class.is_complete());
         }
@@ -248,19 +250,13 @@ fn rescaled(rng: &mut ChaCha8Rng, network: &Network, factors: &[f64]) -> Network
 }
 
 fn dense(rng: &mut ChaCha8Rng, widths: &[usize], numbers: Numbers) -> Network {
-    let last = widths.len() - 2;
-    let layers = widths.windows(2).enumerate().map(|(l, ends)| {
-        let mut nonzero = || loop {
-            let x = number(rng, numbers);
-            if x != 0.0 {
-                return x;
-            }
-        };
-        let weight = Matrix::from_fn(ends[1], ends[0], |_, _| nonzero());
-        let bias = (0..ends[1]).map(|_| nonzero()).collect();
-        Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
-    });
-    Network::new(layers.collect()).unwrap()
+    let nonzero = || loop {
+        let x = number(rng, numbers);
+        if x != 0.0 {
+            return x;
+        }
+    };
+    Network::from_widths(widths, nonzero).unwrap()
 }
 
 #[test]

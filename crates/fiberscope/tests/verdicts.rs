@@ -3,19 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Activation, Domain, Evidence, Layer, Matrix, Network, Rational};
 use fiberscope::equivalence::{Agreement, Decision, EquivalenceOptions, Method, Verdict, decide};
+use fiberscope::{Activation, Domain, Evidence, Layer, Matrix, Network, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-fn network(layers: &[(&[&[f64]], &[f64])]) -> Network {
-    let last = layers.len() - 1;
-    let layer = |(l, (rows, bias)): (usize, &(&[&[f64]], &[f64]))| {
-        let activation = if l == last { Activation::Identity } else { Activation::Relu };
-        Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
-    };
-    Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-}
 
 fn unit(inputs: usize) -> Domain {
     Domain::from_bounds(&vec![(-1.0, 1.0); inputs]).unwrap()
@@ -46,8 +37,9 @@ fn largest(a: &Network, b: &Network, x: &[Rational]) -> Rational {
 /// `relu(x) + 1000 relu(x - 2)` and `relu(x)`: equal on a box, different without one, whoever answers.
 #[test]
 fn a_bump_outside_an_imagined_box_is_a_difference() {
-    let bumpy = network(&[(&[&[1.0], &[1.0]], &[0.0, -2.0]), (&[&[1.0, 1000.0]], &[0.0])]);
-    let flat = network(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]);
+    let bumpy =
+        Network::from_rows(&[(&[&[1.0], &[1.0]], &[0.0, -2.0]), (&[&[1.0, 1000.0]], &[0.0])]).unwrap();
+    let flat = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]).unwrap();
     for without_points in [false, true] {
         let options = if without_points { in_doubles().without(Method::Evaluation) } else { in_doubles() };
         for (a, b) in [(&bumpy, &flat), (&flat, &bumpy)] {
@@ -64,9 +56,12 @@ fn a_bump_outside_an_imagined_box_is_a_difference() {
 #[test]
 fn a_bound_as_large_as_the_outputs_is_no_rounding() {
     let huge = 2f64.powi(53);
-    let cancelling =
-        network(&[(&[&[1.0], &[1.0 + f64::EPSILON]], &[0.0, 0.0]), (&[&[huge, -(huge - 4096.0)]], &[0.0])]);
-    let plain = network(&[(&[&[1.0]], &[0.0]), (&[&[4096.0]], &[0.0])]);
+    let cancelling = Network::from_rows(&[
+        (&[&[1.0], &[1.0 + f64::EPSILON]], &[0.0, 0.0]),
+        (&[&[huge, -(huge - 4096.0)]], &[0.0]),
+    ])
+    .unwrap();
+    let plain = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[4096.0]], &[0.0])]).unwrap();
     for domain in [Domain::Space, unit(1)] {
         for (a, b) in [(&cancelling, &plain), (&plain, &cancelling)] {
             let verdict = asked(a, b, &domain, &in_doubles()).verdict;
@@ -79,7 +74,7 @@ fn a_bound_as_large_as_the_outputs_is_no_rounding() {
 /// The zero function has no row to align; the networks are compared as they stand.
 #[test]
 fn a_tolerance_around_zero() {
-    let constant = |y: f64| network(&[(&[&[0.0]], &[y])]);
+    let constant = |y: f64| Network::from_rows(&[(&[&[0.0]], &[y])]).unwrap();
     let options = in_doubles().tolerance(1.0);
     let verdict = asked(&constant(0.0), &constant(0.25), &unit(1), &options).verdict;
     let Verdict::EquivalentUpToRounding { agreement, .. } = verdict else { panic!("{verdict:?}") };
@@ -89,8 +84,8 @@ fn a_tolerance_around_zero() {
 /// Outputs that differ by 1/4 everywhere: within 1/4, and within nothing less.
 #[test]
 fn a_tolerance_is_a_question_about_that_number() {
-    let a = network(&[(&[&[1.0], &[-1.0]], &[0.5, 0.25]), (&[&[1.0, 2.0]], &[0.0])]);
-    let b = network(&[(&[&[1.0], &[-1.0]], &[0.5, 0.25]), (&[&[1.0, 2.0]], &[0.25])]);
+    let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.5, 0.25]), (&[&[1.0, 2.0]], &[0.0])]).unwrap();
+    let b = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.5, 0.25]), (&[&[1.0, 2.0]], &[0.25])]).unwrap();
     let within = |tolerance: f64| in_doubles().tolerance(tolerance);
     let (at, below, above) = (0.25, 0.25f64.next_down(), 0.25f64.next_up());
     for tolerance in [at, above, 100.0] {
@@ -125,8 +120,8 @@ fn a_tolerance_is_a_question_about_that_number() {
 /// Slopes that differ: any tolerance is exceeded far out; on a box the corner decides.
 #[test]
 fn slopes_that_differ_exceed_every_tolerance_far_out() {
-    let a = network(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]);
-    let b = network(&[(&[&[1.0]], &[0.0]), (&[&[1.0 + 2f64.powi(-20)]], &[0.0])]);
+    let a = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[1.0]], &[0.0])]).unwrap();
+    let b = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[1.0 + 2f64.powi(-20)]], &[0.0])]).unwrap();
     let within = |tolerance: f64| in_doubles().tolerance(tolerance);
     for tolerance in [1e-9, 1.0, 1e12] {
         let verdict = asked(&a, &b, &Domain::Space, &within(tolerance)).verdict;
@@ -146,7 +141,8 @@ fn the_points_of_the_data_are_looked_at() {
     let place = 0.612_345_678_901;
     let first: &[&[f64]] = &[&[1.0], &[-1.0]];
     let bump = |height: f64| {
-        network(&[(first, &[-place, place]), (&[&[-1.0, -1.0]], &[height]), (&[&[1e15]], &[1.0])])
+        Network::from_rows(&[(first, &[-place, place]), (&[&[-1.0, -1.0]], &[height]), (&[&[1e15]], &[1.0])])
+            .unwrap()
     };
     let (flat, bumpy) = (bump(-1.0), bump(1e-12));
     let data = vec![vec![Rational::from_f64(place).unwrap()]];
@@ -304,16 +300,18 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
 /// A flip of a hidden hyperplane adds a large row to a small one; what differs in the small one is no rounding, although the sums agree to six digits.
 #[test]
 fn sums_do_not_hide_a_difference() {
-    let a = network(&[
+    let a = Network::from_rows(&[
         (&[&[-6.625, 3.5, 6.25, 6.875], &[-5.5, -1.5, 0.125, 6.5]], &[-5.625, -7.0]),
         (&[&[0.0625, -8.0]], &[-6.125]),
         (&[&[-7.375]], &[0.625]),
-    ]);
-    let b = network(&[
+    ])
+    .unwrap();
+    let b = Network::from_rows(&[
         (&[&[-0.6875, -0.1875, 0.015625, 0.8125], &[-26.4921875, 14.0, 25.0, 27.5]], &[-0.875, -22.5]),
         (&[&[-1024.0, 0.25]], &[-98.0]),
         (&[&[-0.4609375]], &[0.625]),
-    ]);
+    ])
+    .unwrap();
     let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
     let verdict = asked(&a, &b, &Domain::Space, &options).verdict;
     assert!(matches!(verdict, Verdict::Different { .. }), "{verdict:?}");

@@ -5,9 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fiberscope::check::{Outcome, check, check_reader};
-use fiberscope::core::{Certificate, Domain, Network, NetworkName, Role};
+use fiberscope::check::{Checker, Outcome, check};
+use fiberscope::core::NetworkName;
 use fiberscope::fiber::Identifiability;
+use fiberscope::{Certificate, Deadline, Domain, Network, Role};
 use fiberscope_io::zoo::{self, ZooCertificate};
 
 fn folder() -> PathBuf {
@@ -51,7 +52,7 @@ fn roles_and_hidden_neurons_are_as_known() {
     for entry in zoo::entries() {
         let network = network(&entry.name);
         assert_eq!(network.widths(), entry.widths, "{}", entry.name);
-        let anatomy = fiberscope::anatomy::examine(&network, &Domain::Space);
+        let anatomy = fiberscope::anatomy::examine(&network, &Domain::Space, &Deadline::NEVER);
         let count = |roles: &Vec<Role>, wanted| roles.iter().filter(|&&role| role == wanted).count();
         let roles: Vec<_> = anatomy
             .roles
@@ -69,7 +70,7 @@ fn identifiability_is_as_known() {
     let yes = ["identifiable", "identifiable-nudged", "hiding-two-too-far", "duplicate-merged", "constant"];
     let unknown = ["abs", "deep", "deep-shuffled", "deep-rounded", "linear-network-folded"];
     for entry in zoo::entries() {
-        let anatomy = fiberscope::anatomy::examine(&network(&entry.name), &Domain::Space);
+        let anatomy = fiberscope::anatomy::examine(&network(&entry.name), &Domain::Space, &Deadline::NEVER);
         let found = match anatomy.identifiability {
             Identifiability::Yes { .. } => "yes",
             Identifiability::No { .. } => "no",
@@ -95,7 +96,7 @@ fn certificates_are_accepted_or_refused_as_stated() {
         if let Some(reason) = &stated.unreadable {
             let error = Certificate::from_json(&bytes).unwrap_err().to_string();
             assert!(error.contains(reason), "{}: {error}", stated.file);
-            let error = check_reader(&bytes[..], &a, &b, &|| false).unwrap_err().to_string();
+            let error = Checker::new(&a, &b).check_reader(&bytes[..]).unwrap_err().to_string();
             assert!(error.contains(reason), "{}: {error}", stated.file);
             continue;
         }
@@ -105,7 +106,7 @@ fn certificates_are_accepted_or_refused_as_stated() {
             fs::write(&path, certificate.to_json()).unwrap();
         }
         let outcome = check(&certificate, &a, &b);
-        let read = check_reader(certificate.to_json().as_bytes(), &a, &b, &|| false).unwrap();
+        let read = Checker::new(&a, &b).check_reader(certificate.to_json().as_bytes()).unwrap();
         assert_eq!(read.outcome, outcome, "{}: read as a stream", stated.file);
         match (&stated.refused, &outcome) {
             (None, Outcome::Proved(_)) => {}

@@ -8,6 +8,7 @@ mod walk;
 
 use std::path::Path;
 
+use fiberscope::Deadline;
 use fiberscope::anatomy::examine;
 use fiberscope::fiber::Identifiability;
 use fiberscope_core::{Network, Role};
@@ -79,7 +80,7 @@ fn text(network: &Network) -> String {
 /// `{"network", "box"}`: what is known of the network.
 fn info(request: &Request) -> Result<Value, String> {
     let network = request.network("network")?;
-    let anatomy = examine(&network, &request.domain(network.input_width())?);
+    let anatomy = examine(&network, &request.domain(network.input_width())?, &Deadline::NEVER);
     let role = |role: &Role| match role {
         Role::Dead => "dead",
         Role::Linear => "linear",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fiberscope::equivalence::{Agreement, EquivalenceOptions, Verdict, decide};
 use fiberscope::limit::Deadline;
 use fiberscope_check::{Outcome, check};
-use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational, decimal};
+use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, Rational, decimal};
 use serde_json::{Value, json};
 
 use crate::request::Request;
@@ -55,12 +55,8 @@ fn answer(verdict: &str, method: &str, certificate: Option<&Certificate>) -> Val
 
 /// The certificate of the moves, if the checker accepts it.
 fn by_moves(a: &Network, b: &Network, domain: &Domain, moves: MoveChain) -> Option<Certificate> {
-    let certificate = Certificate {
-        a: NetworkName::of(a),
-        b: NetworkName::of(b),
-        domain: domain.clone(),
-        evidence: Evidence::Moves { a: moves, b: MoveChain::default() },
-    };
+    let certificate =
+        Certificate::new(a, b, domain.clone(), Evidence::Moves { a: moves, b: MoveChain::default() });
     matches!(check(&certificate, a, b), Outcome::Proved(_)).then_some(certificate)
 }
 

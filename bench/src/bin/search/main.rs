@@ -15,11 +15,9 @@ use std::time::Instant;
 
 use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line, same_on_path};
 use fiberscope::complex::{ComplexOptions, CountOutcome, count_cells};
-use fiberscope::core::{
-    Activation, Certificate, CoverNode, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network,
-    NetworkName,
-};
+use fiberscope::core::CoverNode;
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
+use fiberscope::{Activation, Certificate, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network};
 use fiberscope_io::ReadOptions;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -155,12 +153,12 @@ fn search_pair([a, b]: &[Network; 2]) -> Result<Found, Box<dyn Error>> {
     }
     let (tree, leaves) = result.ok_or("measured at least once")?;
     let nodes = tree.len();
-    let certificate = Certificate {
-        a: NetworkName::of(a),
-        b: NetworkName::of(b),
+    let certificate = Certificate::new(
+        a,
+        b,
         domain,
-        evidence: Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
-    };
+        Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
+    );
     let start = Instant::now();
     if let Outcome::Refused(refusal) = check(&certificate, a, b) {
         return Err(refusal.to_string().into());

@@ -3,7 +3,7 @@
 //! Parameters are multiples of `2^-8` and the values that are carried through a layer are shifted by a power of two that
 //! keeps them positive on the box, so that the identities hold exactly.
 
-use fiberscope::core::{Activation, Layer, Matrix, Network};
+use fiberscope::{Activation, Layer, Matrix, Network};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -25,5 +25,5 @@ mod polytope;
 pub use boxed::{BoxedPolytope, Least, is_proved};
 pub use cone::{Cone, Side};
 pub use interior::{Interior, interior};
-pub use pointed::{Pointedness, pointedness, pointedness_until};
+pub use pointed::{Pointedness, pointedness};
 pub use polytope::{Optimum, Polytope, certain_sign};

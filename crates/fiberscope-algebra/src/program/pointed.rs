@@ -14,7 +14,7 @@ use fiberscope_core::{Matrix, Rational};
 
 use super::basis::Basis;
 use crate::rational::{dot, is_zero};
-use crate::{Ordered, dense, never};
+use crate::{Ordered, dense};
 
 /// Whether the columns of a matrix that are not zero span a pointed cone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,24 +53,20 @@ impl Pointedness {
     }
 }
 
-/// Decides whether the cone of the columns is pointed.
+/// Decides whether the cone of the columns is pointed; `None` only if it is late before the answer is known.
 ///
 /// ```
+/// use fiberscope_algebra::never;
 /// use fiberscope_algebra::program::{Pointedness, pointedness};
 /// use fiberscope_core::{Matrix, Rational};
 ///
 /// let matrix = |rows: &[[i64; 3]]| Matrix::from_rows(rows).unwrap().map(|&x| Rational::from(x));
 /// let half_plane = matrix(&[[1, 0, -1], [2, 1, 3]]);
-/// assert!(matches!(pointedness(&half_plane), Pointedness::Pointed { .. }));
+/// assert!(matches!(pointedness(&half_plane, &never), Some(Pointedness::Pointed { .. })));
 /// let around = matrix(&[[1, 0, -1], [0, 1, -1]]);
-/// assert!(matches!(pointedness(&around), Pointedness::NotPointed { .. }));
+/// assert!(matches!(pointedness(&around, &never), Some(Pointedness::NotPointed { .. })));
 /// ```
-pub fn pointedness(matrix: &Matrix<Rational>) -> Pointedness {
-    pointedness_until(matrix, &never).expect("the method ends with one of the two answers")
-}
-
-/// The same; `None` if it is late before the answer is known.
-pub fn pointedness_until(matrix: &Matrix<Rational>, is_late: &dyn Fn() -> bool) -> Option<Pointedness> {
+pub fn pointedness(matrix: &Matrix<Rational>, is_late: &dyn Fn() -> bool) -> Option<Pointedness> {
     let columns: Vec<(usize, Vec<Rational>)> = (0..matrix.cols())
         .map(|j| (j, matrix.column(j).cloned().collect::<Vec<_>>()))
         .filter(|(_, column)| !is_zero(column))
@@ -212,6 +208,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::never;
 
     #[test]
     fn either_answer_is_proved_and_both_occur() {
@@ -220,7 +217,7 @@ mod tests {
         for _ in 0..2000 {
             let (m, d) = (rng.random_range(1..5), rng.random_range(1..8));
             let matrix = Matrix::from_fn(m, d, |_, _| Rational::from(rng.random_range(-2..=2)));
-            let answer = pointedness(&matrix);
+            let answer = pointedness(&matrix, &never).unwrap();
             assert!(answer.proves(&matrix), "{matrix:?} {answer:?}");
             pointed += usize::from(matches!(answer, Pointedness::Pointed { .. }));
         }
@@ -233,10 +230,10 @@ mod tests {
         let one = Rational::ONE;
         let rows = [[one.clone(), -&one], [one.clone(), -&one]];
         let line = Matrix::from_rows(&rows).unwrap();
-        assert!(matches!(pointedness(&line), Pointedness::NotPointed { .. }));
+        assert!(matches!(pointedness(&line, &never), Some(Pointedness::NotPointed { .. })));
         let rows = [[one.clone(), -&one], [one.clone(), -&next]];
         let nearly = Matrix::from_rows(&rows).unwrap();
-        let answer = pointedness(&nearly);
+        let answer = pointedness(&nearly, &never).unwrap();
         assert!(matches!(answer, Pointedness::Pointed { .. }) && answer.proves(&nearly));
         assert!(!answer.proves(&line));
     }

@@ -44,6 +44,17 @@ pub enum LineOutcome {
 
 /// Compares two networks that are functions of one variable on the domain; `None` if they are not. `stop` is asked
 /// at every breakpoint.
+///
+/// ```
+/// use fiberscope_check::{LineOutcome, compare_on_line};
+/// use fiberscope_core::{Domain, Network};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap().to_exact();
+/// let b = Network::from_rows(&[(&[&[2.0]], &[0.0]), (&[&[1.0]], &[0.0])]).unwrap().to_exact();
+/// let equal = compare_on_line(&a, &a, &Domain::Space, &|| false);
+/// assert!(matches!(equal, Some(LineOutcome::Equal(breakpoints)) if breakpoints == ["0".parse().unwrap()]));
+/// assert!(matches!(compare_on_line(&a, &b, &Domain::Space, &|| false), Some(LineOutcome::Different(_))));
+/// ```
 pub fn compare_on_line(
     a: &ExactNetwork,
     b: &ExactNetwork,

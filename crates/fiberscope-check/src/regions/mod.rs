@@ -42,7 +42,17 @@ impl<T: Into<String>> From<T> for Fault {
     }
 }
 
-/// Whether a tree may have the leaf `same` where these neurons are on or off. Also false if it is stopped before that is known.
+/// Whether a tree may have the leaf `same` where these neurons are on or off. Also false if it is stopped before that
+/// is known.
+///
+/// ```
+/// use fiberscope_check::same_on_path;
+/// use fiberscope_core::{Domain, Network};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap().to_exact();
+/// let b = Network::from_rows(&[(&[&[-2.0], &[1.0]], &[0.0, 0.0]), (&[&[0.5, 1.0]], &[0.0])]).unwrap().to_exact();
+/// assert!(same_on_path(&a, &b, &Domain::Space, [], &|| false));
+/// ```
 pub fn same_on_path(
     a: &ExactNetwork,
     b: &ExactNetwork,

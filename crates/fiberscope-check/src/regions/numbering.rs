@@ -9,6 +9,10 @@
 //!    `relu(-k) = relu(k) - k`.
 //! 3. Absorption: if `e = c relu(k) + r`, `c > 0` and `r <= 0`, then `relu(e) = max(c k + r, r, 0) = relu(c k + r)`.
 //! 4. What is left becomes a new atom.
+//!
+//! The search has its own value numbering (`equivalence/regions/numbering.rs` of `fiberscope`), on residues and
+//! doubles. The two are written twice on purpose: that one guesses and may change for speed, this one proves, and
+//! nothing of the code that finds certificates is used here.
 
 use std::collections::HashMap;
 
@@ -276,7 +280,6 @@ mod tests {
 
     use super::super::masked::{Inputs, Masked};
     use super::*;
-    use crate::testing::network;
 
     /// Small integers, so that proportional, opposite and constant rows are common.
     struct Numbers(u64);
@@ -288,21 +291,7 @@ mod tests {
         }
 
         fn network(&mut self, widths: &[usize]) -> ExactNetwork {
-            let layers: Vec<(Vec<Vec<i64>>, Vec<i64>)> = widths
-                .windows(2)
-                .map(|pair| {
-                    let mut row = |n: usize| (0..n).map(|_| self.next(2)).collect::<Vec<i64>>();
-                    ((0..pair[1]).map(|_| row(pair[0])).collect(), row(pair[1]))
-                })
-                .collect();
-            let rows: Vec<Vec<&[i64]>> =
-                layers.iter().map(|(rows, _)| rows.iter().map(Vec::as_slice).collect()).collect();
-            let parts: Vec<(&[&[i64]], &[i64])> = rows
-                .iter()
-                .zip(&layers)
-                .map(|(rows, (_, bias))| (rows.as_slice(), bias.as_slice()))
-                .collect();
-            network(&parts)
+            ExactNetwork::from_widths(widths, || Rational::from(self.next(2))).unwrap()
         }
     }
 

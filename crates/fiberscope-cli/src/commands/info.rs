@@ -1,6 +1,6 @@
 //! `fiberscope info`
 
-use fiberscope::anatomy::examine_until;
+use fiberscope::anatomy::examine;
 use fiberscope_report::anatomy;
 
 use super::{read_domain, read_model};
@@ -12,7 +12,7 @@ pub fn run(args: &InfoArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
-    let found = examine_until(&model.network, &domain, &deadline);
+    let found = examine(&model.network, &domain, &deadline);
     let stopped = deadline.limit();
     let value = anatomy::model_value(&args.model, model.precision, stopped, &found);
     if let Some(limit) = stopped {

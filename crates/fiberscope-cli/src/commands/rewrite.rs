@@ -5,8 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
-use fiberscope::canonical::canonicalize_until;
-use fiberscope::limit::{Limit, LimitReached};
+use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_core::{Certificate, Domain};
 use fiberscope_io::{Precision, load_data, save, write_atomically};
@@ -24,8 +23,9 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
     // Half of the time is left to writing and checking.
     let half = deadline.left().map_or_else(|| deadline.clone(), |left| deadline.at_most(left / 2));
-    let reduction = reduce_in_doubles(&network, &domain, &ReduceOptions::default(), args.round, &half)?;
-    let stopped = half.limit();
+    let options = ReduceOptions::new().round(args.round).deadline(half);
+    let reduction = reduce_in_doubles(&network, &domain, &options)?;
+    let stopped = options.deadline.limit();
     if let Some(limit) = stopped {
         output.note(&format!("{limit}; more neurons might go"));
     }
@@ -44,9 +44,9 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
     let model = read_model(&args.model, &args.read.options(), output)?;
     let exact = model.network.to_exact();
     let deadline = global.deadline();
-    let Some(canonical) = canonicalize_until(&exact, &Domain::Space, &deadline)? else {
-        let limit = deadline.limit().unwrap_or(Limit::Time);
-        return Err(LimitReached { limit, when: "before the canonical form was known".into() }.into());
+    let canonical = match canonicalize(&exact, &Domain::Space, &deadline) {
+        Err(CanonicalError::Limit(reached)) => return Err(reached.into()),
+        found => found?,
     };
     let mut text = canonical_text(&canonical);
     let mut written = None;
@@ -78,8 +78,7 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
         AlignScaling::Real => Scaling::Doubles,
         AlignScaling::None => Scaling::None,
     };
-    let options =
-        AlignOptions { scaling, seed: global.seed, deadline: global.deadline(), ..AlignOptions::default() };
+    let options = AlignOptions::new().scaling(scaling).seed(global.seed).deadline(global.deadline());
     let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
     let stopped = options.deadline.limit();
     if let Some(limit) = stopped {

@@ -251,6 +251,24 @@ impl Evidence {
 }
 
 impl Certificate {
+    /// The certificate with this evidence about two networks on a domain. Whether it proves anything is for the
+    /// checker to say.
+    ///
+    /// ```
+    /// use fiberscope_core::{Certificate, Claim, Domain, Evidence, Move, MoveChain, Network};
+    ///
+    /// let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+    /// let b = Network::from_rows(&[(&[&[-1.0], &[1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+    /// let swap = MoveChain::from(vec![Move::Permute { layer: 0, order: vec![1, 0] }]);
+    /// let evidence = Evidence::Moves { a: swap, b: MoveChain::default() };
+    /// let certificate = Certificate::new(&a, &b, Domain::Space, evidence);
+    /// assert_eq!(certificate.claim(), Claim::Equivalent);
+    /// assert_eq!(Certificate::from_json(certificate.to_json().as_bytes()).unwrap(), certificate);
+    /// ```
+    pub fn new(a: &Network, b: &Network, domain: Domain, evidence: Evidence) -> Self {
+        Certificate { a: NetworkName::of(a), b: NetworkName::of(b), domain, evidence }
+    }
+
     /// What the certificate says.
     pub fn claim(&self) -> Claim {
         match &self.evidence {

@@ -5,7 +5,7 @@ use std::io::Read;
 use anyhow::{Context, bail, ensure};
 use fiberscope::limit::Deadline;
 use fiberscope_check::difference::Arithmetic;
-use fiberscope_check::{AskedClaim, Checked, Outcome, Question, check_reader_in};
+use fiberscope_check::{AskedClaim, Checked, Checker, Outcome, Question};
 use fiberscope_core::{Network, Rational};
 use serde_json::Value;
 
@@ -35,7 +35,8 @@ pub fn answer(
     if let Some(domain) = &question.domain {
         domain.check(a.input_width())?;
     }
-    let checked = check_reader_in(arithmetic, certificate, a, b, &|| deadline.is_past())?;
+    let late = || deadline.is_past();
+    let checked = Checker::new(a, b).arithmetic(arithmetic).stop(&late).check_reader(certificate)?;
     Ok(told(&checked, names, (a, b), question))
 }
 

@@ -5,7 +5,7 @@ mod proofs;
 use std::path::Path;
 
 use crate::page::{Cell, Page, Section, Table};
-use fiberscope::anatomy::examine_until;
+use fiberscope::anatomy::examine;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::regions::SearchProgress;
 use fiberscope::equivalence::{EquivalenceOptions, decide};
@@ -127,7 +127,7 @@ impl Draft<'_> {
     }
 
     fn describe(&mut self, Named { name, network, .. }: Named) {
-        let facts = examine_until(network, self.question.domain, &self.question.deadline);
+        let facts = examine(network, self.question.domain, &self.question.deadline);
         let section = anatomy::section(name, network, &facts).statement(anatomy::STATEMENT);
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "anatomy"}));

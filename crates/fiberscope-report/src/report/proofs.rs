@@ -6,7 +6,7 @@ use anyhow::bail;
 use fiberscope::fiber::{Symmetry, symmetries};
 use fiberscope::limit::Deadline;
 use fiberscope::orbit::relabel;
-use fiberscope::reduce::{ReduceOptions, reduce_until};
+use fiberscope::reduce::{ReduceOptions, reduce};
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Move, MoveChain, Network};
 
@@ -52,7 +52,8 @@ impl<'a> Proofs<'a> {
     }
 
     fn reduced(&mut self, domain: &Domain, deadline: &Deadline) -> anyhow::Result<()> {
-        let reduction = reduce_until(&self.network.to_exact(), domain, &ReduceOptions::default(), deadline)?;
+        let options = ReduceOptions::new().deadline(deadline.clone());
+        let reduction = reduce(&self.network.to_exact(), domain, &options)?;
         let smaller = reduction.network.parameter_count() < self.network.parameter_count();
         if !smaller {
             return Ok(());

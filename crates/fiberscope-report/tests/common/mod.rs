@@ -5,8 +5,8 @@
 use fiberscope::anatomy::Anatomy;
 use fiberscope::fiber::{Condition, Identifiability};
 use fiberscope_core::{
-    Activation, Certificate, Digest, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network, NetworkName,
-    Neuron, RankBounds, Rational,
+    Activation, Certificate, Digest, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network, Neuron,
+    RankBounds, Rational,
 };
 
 /// The weight, row by row, the bias and the activation of a layer.
@@ -21,11 +21,12 @@ pub fn network(layers: &[Numbers]) -> Network {
 
 /// The network `hiding-two` of the zoo, with its hidden hyperplane translated by `t`.
 pub fn hiding_two(t: f64) -> Network {
-    network(&[
-        (&[&[1.0, 0.0, 2.0], &[0.0, 1.0, -1.0], &[1.0, 1.0, 1.0]], &[0.0, 1.0 + t, -2.0], Activation::Relu),
-        (&[&[-1.0, 2.0, -1.0], &[-2.0, 1.0, -3.0]], &[-2.0 - 2.0 * t, -3.0 - t], Activation::Relu),
-        (&[&[1.0, -1.0]], &[0.0], Activation::Identity),
+    Network::from_rows(&[
+        (&[&[1.0, 0.0, 2.0], &[0.0, 1.0, -1.0], &[1.0, 1.0, 1.0]], &[0.0, 1.0 + t, -2.0]),
+        (&[&[-1.0, 2.0, -1.0], &[-2.0, 1.0, -3.0]], &[-2.0 - 2.0 * t, -3.0 - t]),
+        (&[&[1.0, -1.0]], &[0.0]),
     ])
+    .unwrap()
 }
 
 /// A network with every kind of neuron.
@@ -79,7 +80,7 @@ pub fn motley_anatomy() -> Anatomy {
 }
 
 pub fn certificate(a: &Network, b: &Network, evidence: Evidence) -> Certificate {
-    Certificate { a: NetworkName::of(a), b: NetworkName::of(b), domain: Domain::Space, evidence }
+    Certificate::new(a, b, Domain::Space, evidence)
 }
 
 pub fn translation(amount: i64) -> Evidence {

@@ -11,6 +11,11 @@ use fiberscope_core::Matrix;
 const NONE: usize = usize::MAX;
 
 /// The column of every row in an assignment of least cost. The matrix is square and its entries are finite.
+///
+/// ```
+/// let cost = fiberscope::Matrix::from_rows(&[[1.0, 2.0], [1.0, 5.0]]).unwrap();
+/// assert_eq!(fiberscope::align::assign(&cost), [1, 0]);
+/// ```
 pub fn assign(cost: &Matrix) -> Vec<usize> {
     let n = cost.rows();
     let mut prices = Prices { row: vec![0.0; n], column: column_minima(cost) };

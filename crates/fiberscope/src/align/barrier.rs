@@ -27,6 +27,18 @@ pub struct Barrier {
 
 /// The barrier between two networks of the same shape on the given points (one per row), with
 /// `intervals + 1` values of `t`. Targets, if given, have one row per point.
+///
+/// ```
+/// use fiberscope::align::interpolation_barrier;
+/// use fiberscope::{Matrix, Network};
+///
+/// // The same function with its neurons in another order: halfway between the parameters it is constant.
+/// let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let b = Network::from_rows(&[(&[&[-1.0], &[1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let points = Matrix::from_rows(&[[-1.0], [1.0]]).unwrap();
+/// let barrier = interpolation_barrier(&a, &b, &points, None, 2).unwrap();
+/// assert_eq!((barrier.height, barrier.at), (1.0, 0.5));
+/// ```
 pub fn interpolation_barrier(
     a: &Network,
     b: &Network,

@@ -49,23 +49,56 @@ pub enum Scaling {
 
 /// How [`align`] goes about its work.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AlignOptions {
-    /// The scalings.
+    /// The scalings; [`Scaling::Auto`] by default.
     pub scaling: Scaling,
-    /// The number of starts; the first matches incoming weights layer by layer, the second is `B` as it
-    /// is, the others are random.
+    /// The number of starts, 1 by default; the first matches incoming weights layer by layer, the second is `B`
+    /// as it is, the others are random.
     pub starts: usize,
-    /// The most rounds over the layers from one start.
+    /// The most rounds over the layers from one start, 50 by default.
     pub rounds: usize,
-    /// The seed of the random starts.
+    /// The seed of the random starts, 0 by default.
     pub seed: u64,
-    /// When to stop with the best that is known by then.
+    /// When to stop with the best that is known by then. By default there is no limit.
     pub deadline: Deadline,
 }
 
 impl Default for AlignOptions {
     fn default() -> Self {
         AlignOptions { scaling: Scaling::Auto, starts: 1, rounds: 50, seed: 0, deadline: Deadline::NEVER }
+    }
+}
+
+impl AlignOptions {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which positive scalings may be used.
+    pub fn scaling(self, scaling: Scaling) -> Self {
+        AlignOptions { scaling, ..self }
+    }
+
+    /// The number of starts.
+    pub fn starts(self, starts: usize) -> Self {
+        AlignOptions { starts, ..self }
+    }
+
+    /// The most rounds over the layers from one start.
+    pub fn rounds(self, rounds: usize) -> Self {
+        AlignOptions { rounds, ..self }
+    }
+
+    /// The seed of the random starts.
+    pub fn seed(self, seed: u64) -> Self {
+        AlignOptions { seed, ..self }
+    }
+
+    /// When to stop.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        AlignOptions { deadline, ..self }
     }
 }
 
@@ -109,6 +142,16 @@ pub enum AlignError {
 const BLOCK: usize = 16;
 
 /// Rewrites `b` by permutations and scalings of its hidden layers to be close to `a`.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::align::{AlignOptions, align};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.5]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let b = Network::from_rows(&[(&[&[-1.0], &[2.0]], &[0.5, 0.0]), (&[&[3.0, 0.5]], &[0.0])]).unwrap();
+/// let alignment = align(&a, &b, &AlignOptions::new().starts(3)).unwrap();
+/// assert_eq!((alignment.network, alignment.distance_after), (a, 0.0));
+/// ```
 pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignment, AlignError> {
     same_shape(a, b)?;
     let distance_before = distance(a, b);

@@ -14,10 +14,11 @@ pub(crate) mod hidden;
 mod line;
 
 use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational, content};
+use thiserror::Error;
 
-use crate::limit::Deadline;
+use crate::limit::{Deadline, LimitReached};
 use crate::orbit::lines::entries;
-use crate::reduce::{Folding, ReduceOptions, Reduction, reduce_until};
+use crate::reduce::{Folding, ReduceOptions, Reduction, reduce};
 
 /// What a fingerprint says about networks with another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,36 +81,42 @@ pub struct Canonical {
     pub class: CoveredClass,
 }
 
-/// The canonical form of a network on a domain. The only error is a box that does not fit the network's
-/// inputs.
+/// Why there is no canonical form.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum CanonicalError {
+    /// The box does not fit the network's inputs.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    /// A limit was reached first.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
+}
+
+/// The canonical form of a network on a domain.
 ///
 /// ```
 /// use fiberscope::canonical::canonicalize;
-/// use fiberscope::core::Domain;
-/// # use fiberscope::core::{Activation, Layer, Matrix, Network};
-/// # let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
-/// # let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-/// # let network = Network::new(vec![hidden, output]).unwrap();
-/// let twin = fiberscope::orbit::relabel(&network, 1).network;
-/// let canonical = canonicalize(&network.to_exact(), &Domain::Space).unwrap();
-/// assert_eq!(canonicalize(&twin.to_exact(), &Domain::Space).unwrap().fingerprint, canonical.fingerprint);
+/// use fiberscope::orbit::relabel;
+/// use fiberscope::{Deadline, Domain, Network};
+///
+/// let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let twin = relabel(&network, 1).network;
+/// let [ours, theirs] = [network, twin]
+///     .map(|network| canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap());
+/// assert_eq!(ours.fingerprint, theirs.fingerprint);
 /// ```
-pub fn canonicalize(network: &ExactNetwork, domain: &Domain) -> Result<Canonical, DomainError> {
-    let found = canonicalize_until(network, domain, &Deadline::NEVER)?;
-    Ok(found.expect("there is no end that could be past"))
-}
-
-/// The same, or `None` if the time is up before the form is reached.
-pub fn canonicalize_until(
+pub fn canonicalize(
     network: &ExactNetwork,
     domain: &Domain,
     deadline: &Deadline,
-) -> Result<Option<Canonical>, DomainError> {
-    let options = ReduceOptions { folding: Folding::Always };
-    let mut form = reduce_until(network, domain, &options, deadline)?;
+) -> Result<Canonical, CanonicalError> {
+    const LATE: &str = "before the canonical form was known";
+    let options = ReduceOptions::new().folding(Folding::Always).deadline(deadline.clone());
+    let mut form = reduce(network, domain, &options)?;
     // Every round but the last one removes neurons.
     while settle_hidden(&mut form, domain) {
-        let again = reduce_until(&form.network, domain, &options, deadline)?;
+        let again = reduce(&form.network, domain, &options)?;
         let settled = again.moves.is_empty();
         form = Reduction { network: again.network, moves: form.moves.compose(again.moves) };
         if settled {
@@ -117,9 +124,7 @@ pub fn canonicalize_until(
         }
     }
     // What a reduction left undone is no canonical form.
-    if deadline.is_past() {
-        return Ok(None);
-    }
+    deadline.check(LATE)?;
     let (mut network, mut moves) = (form.network, form.moves);
     for layer in 0..network.hidden_depth() {
         for make in [unit_scale, sorted] {
@@ -130,10 +135,8 @@ pub fn canonicalize_until(
         }
     }
     let (fingerprint, class) = fingerprint::fingerprint(&network, domain, deadline);
-    if deadline.is_past() {
-        return Ok(None);
-    }
-    Ok(Some(Canonical { network, moves, fingerprint, class }))
+    deadline.check(LATE)?;
+    Ok(Canonical { network, moves, fingerprint, class })
 }
 
 /// Brings hidden hyperplanes into normal form, from the last layer to the first; whether there were any

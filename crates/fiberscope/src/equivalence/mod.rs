@@ -37,14 +37,10 @@ pub use verdict::{Agreement, Decision, Difference, Method, UnknownMethod, Verdic
 ///
 /// ```
 /// use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
-/// use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+/// use fiberscope::{Domain, Network};
 ///
-/// let absolute_value = |slopes: [[f64; 1]; 2]| {
-///     let hidden = Layer::new(Matrix::from_rows(&slopes).unwrap(), vec![0.0; 2], Activation::Relu);
-///     let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-///     Network::new(vec![hidden, output]).unwrap()
-/// };
-/// let (a, b) = (absolute_value([[1.0], [-1.0]]), absolute_value([[-1.0], [1.0]]));
+/// let a = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let b = Network::from_rows(&[(&[&[-1.0], &[1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
 /// let decision = decide(&a, &b, &Domain::Space, &EquivalenceOptions::new())?;
 /// assert!(matches!(decision.verdict, Verdict::Equivalent { .. }));
 /// # Ok::<(), fiberscope::equivalence::EquivalenceError>(())

@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-use fiberscope_check::{Outcome, Refusal, check, check_until};
+use fiberscope_check::{Checker, Outcome, Refusal, check};
 use fiberscope_core::{
     Activation, Certificate, Domain, Evidence, Interval, Move, Network, NetworkName, Rational,
 };
@@ -18,7 +18,7 @@ use super::rounding::{self, Aligned};
 use super::verdict::{Decision, Difference, Method, Verdict};
 use crate::limit::Deadline;
 use crate::orbit::{Matching, match_layers};
-use crate::reduce::{ReduceOptions, Reduction, reduce_until};
+use crate::reduce::{ReduceOptions, Reduction, reduce};
 
 /// What a method makes of a question.
 pub enum Step {
@@ -139,10 +139,9 @@ impl<'a> Question<'a> {
         if let Some(reduced) = self.reduced.get() {
             return Ok(reduced);
         }
-        let reduce = |network: &Network| {
-            reduce_until(&network.to_exact(), self.domain, &ReduceOptions::default(), self.deadline())
-        };
-        let (mut a, mut b) = (reduce(self.a)?, reduce(self.b)?);
+        let options = ReduceOptions::new().deadline(self.deadline().clone());
+        let reduced = |network: &Network| reduce(&network.to_exact(), self.domain, &options);
+        let (mut a, mut b) = (reduced(self.a)?, reduced(self.b)?);
         // A hidden layer of its own lets a shallower network be compared with a deeper one.
         match (a.network.hidden_depth(), b.network.hidden_depth()) {
             (1, 2) => deepen(&mut a),
@@ -249,7 +248,7 @@ impl<'a> Question<'a> {
     /// The certificate, if the checker accepts it before the deadline.
     pub fn proved(&self, evidence: Evidence) -> Result<Certificate, Unproved> {
         let certificate = self.certificate(evidence);
-        match check_until(&certificate, self.a, self.b, &|| self.deadline().is_past()) {
+        match Checker::new(self.a, self.b).stop(&|| self.deadline().is_past()).check(&certificate) {
             Outcome::Proved(_) => Ok(certificate),
             Outcome::Refused(refusal) => Err(Unproved::Refused(refusal)),
             Outcome::Stopped => Err(Unproved::Stopped(certificate.evidence)),

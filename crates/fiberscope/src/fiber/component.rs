@@ -17,8 +17,9 @@
 
 use std::fmt;
 
-use fiberscope_algebra::program::Pointedness;
-use fiberscope_core::Rational;
+use fiberscope_algebra::never;
+use fiberscope_algebra::program::{Pointedness, pointedness};
+use fiberscope_core::{Matrix, Rational};
 
 /// Which nonlinear neurons are active at the base point `x_0`: the set `S`, one entry per hyperplane.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,13 +156,13 @@ impl FiberComponent {
         Piece { orientation: self.orientation.clone(), linear: self.linear }
     }
 
-    /// The piece `(S, l')`, for `M_S` of the given rank. Whether its columns span a pointed cone is asked for where it matters only.
+    /// The piece `(S, l')`, for the matrix `M_S` of the given rank. Whether its columns span a pointed cone is asked for where it matters only.
     pub(super) fn new(
         piece: Piece,
         counts: Counts,
         rank: usize,
         generic: Option<bool>,
-        pointedness: &mut dyn FnMut() -> Pointedness,
+        matrix: &Matrix<Rational>,
     ) -> Self {
         let Piece { orientation, linear } = piece;
         let existence = match linear {
@@ -169,7 +170,7 @@ impl FiberComponent {
             0 => Existence::NothingToAbsorb,
             _ if linear >= counts.inputs => Existence::AsManyAsInputs,
             _ if linear > counts.outputs => Existence::MoreThanOutputs,
-            _ => match pointedness() {
+            _ => match pointedness(matrix, &never).expect("nobody stops it") {
                 Pointedness::Pointed { functional } => Existence::PointedCone(functional),
                 Pointedness::NotPointed { combination } => Existence::NotPointed(combination),
             },

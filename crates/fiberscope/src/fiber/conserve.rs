@@ -17,7 +17,7 @@ use fiberscope_core::{Activation, Matrix, Network, Neuron, Strictness};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::limit::Deadline;
+use crate::limit::{Deadline, Progress};
 use crate::linear::Conserved;
 use crate::train::{FlowField, Loss};
 
@@ -43,17 +43,70 @@ impl Integrator {
 
 /// What is followed, for how long.
 #[derive(Clone, Debug)]
-pub struct FlowOptions {
-    /// The loss.
+#[non_exhaustive]
+pub struct FlowOptions<'a> {
+    /// The loss, the mean squared error by default.
     pub loss: Loss,
-    /// The length of the flow.
+    /// The length of the flow, 0.5 by default.
     pub time: f64,
-    /// The number of steps of the coarsest run.
+    /// The number of steps of the coarsest run, 32 by default.
     pub steps: usize,
-    /// How often the step is halved.
+    /// How often the step is halved, 4 times by default.
     pub halvings: usize,
-    /// When to stop with the runs that are finished by then.
+    /// When to stop with the runs that are finished by then. By default there is no limit.
     pub deadline: Deadline,
+    /// Who is told which part is done, between 0 and 1; by default nobody.
+    pub progress: Progress<'a, f64>,
+}
+
+impl Default for FlowOptions<'_> {
+    fn default() -> Self {
+        FlowOptions {
+            loss: Loss::Mse,
+            time: 0.5,
+            steps: 32,
+            halvings: 4,
+            deadline: Deadline::NEVER,
+            progress: Progress::SILENT,
+        }
+    }
+}
+
+impl<'a> FlowOptions<'a> {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The loss.
+    pub fn loss(self, loss: Loss) -> Self {
+        FlowOptions { loss, ..self }
+    }
+
+    /// The length of the flow.
+    pub fn time(self, time: f64) -> Self {
+        FlowOptions { time, ..self }
+    }
+
+    /// The number of steps of the coarsest run.
+    pub fn steps(self, steps: usize) -> Self {
+        FlowOptions { steps, ..self }
+    }
+
+    /// How often the step is halved.
+    pub fn halvings(self, halvings: usize) -> Self {
+        FlowOptions { halvings, ..self }
+    }
+
+    /// When to stop.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        FlowOptions { deadline, ..self }
+    }
+
+    /// Who is told which part is done.
+    pub fn progress(self, progress: Progress<'a, f64>) -> Self {
+        FlowOptions { progress, ..self }
+    }
 }
 
 /// One run.
@@ -119,13 +172,20 @@ pub enum FlowError {
     Diverged { integrator: &'static str, step: f64 },
 }
 
-/// Follows gradient flow of a network on data (inputs, then targets, in the columns) with both integrators and several steps. `progress` gets the part that is done.
-pub fn follow(
-    network: &Network,
-    data: &Matrix,
-    options: &FlowOptions,
-    progress: &dyn Fn(f64),
-) -> Result<Conservation, FlowError> {
+/// Follows gradient flow of a network on data (inputs, then targets, in the columns) with both integrators and
+/// several steps.
+///
+/// ```
+/// use fiberscope::fiber::conserve::{FlowOptions, Integrator, follow};
+/// use fiberscope::{Matrix, Network};
+///
+/// let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.5, 0.5]), (&[&[1.0, 0.5]], &[0.0])]).unwrap();
+/// let data = Matrix::from_rows(&[[0.25, 1.0], [0.125, 0.5]]).unwrap();
+/// let found = follow(&network, &data, &FlowOptions::new().time(0.125).steps(8).halvings(1)).unwrap();
+/// assert!(found.complete && found.runs.len() == 4);
+/// assert!(found.order(Integrator::GradientDescent).is_some());
+/// ```
+pub fn follow(network: &Network, data: &Matrix, options: &FlowOptions) -> Result<Conservation, FlowError> {
     check(network, data, options)?;
     let inputs = network.input_width();
     let split = |from: usize, to: usize| data.select_columns(&(from..to).collect::<Vec<_>>());
@@ -150,7 +210,7 @@ pub fn follow(
                 None => complete = false,
             }
             done += cost * 2f64.powi(k as i32);
-            progress(done / work);
+            options.progress.report(done / work);
         }
     }
     let linear: Vec<Vec<usize>> = (0..network.hidden_depth())
@@ -327,14 +387,20 @@ mod tests {
         (network, data)
     }
 
-    const OPTIONS: FlowOptions =
-        FlowOptions { loss: Loss::Mse, time: 0.5, steps: 8, halvings: 3, deadline: Deadline::NEVER };
+    const OPTIONS: FlowOptions = FlowOptions {
+        loss: Loss::Mse,
+        time: 0.5,
+        steps: 8,
+        halvings: 3,
+        deadline: Deadline::NEVER,
+        progress: Progress::SILENT,
+    };
 
     #[test]
     fn linear_neurons_conserve_the_whole_matrix() {
         let (network, data) = random(&[3, 4, 2], 1, 5.0);
         let options = FlowOptions { time: 0.05, ..OPTIONS };
-        let found = follow(&network, &data, &options, &|_| {}).unwrap();
+        let found = follow(&network, &data, &options).unwrap();
         assert_eq!(found.linear, [vec![0, 1, 2, 3]]);
         let order = |integrator| found.order(integrator).unwrap();
         assert!(
@@ -348,7 +414,7 @@ mod tests {
     #[test]
     fn relu_neurons_conserve_the_diagonal_only() {
         let (network, data) = random(&[3, 6, 2], 2, 0.0);
-        let found = follow(&network, &data, &OPTIONS, &|_| {}).unwrap();
+        let found = follow(&network, &data, &OPTIONS).unwrap();
         let finest = found.runs.last().unwrap();
         assert!(finest.other > 1e3 * finest.drift, "{finest:?}");
     }
@@ -359,7 +425,7 @@ mod tests {
         let mut layers = network.into_layers();
         layers[1] = Layer::new(Matrix::from_rows(&[[1.5, -0.5]]).unwrap(), vec![-0.25], Activation::Relu);
         let network = Network::new(layers).unwrap();
-        let found = follow(&network, &data, &OPTIONS, &|_| {}).unwrap();
+        let found = follow(&network, &data, &OPTIONS).unwrap();
         assert_eq!(found.hidden, Some(Neuron { layer: 0, unit: 0 }));
         assert!(found.along_translation.unwrap() < 1e-12);
         let change = |run: &FlowRun| run.translation.unwrap();
@@ -372,10 +438,10 @@ mod tests {
         let (network, data) = random(&[3, 4, 2], 1, 0.0);
         let narrow = data.select_columns(&[0, 1, 2, 3]);
         assert!(matches!(
-            follow(&network, &narrow, &OPTIONS, &|_| {}),
+            follow(&network, &narrow, &OPTIONS),
             Err(FlowError::Columns { expected: 5, found: 4, .. })
         ));
         let options = FlowOptions { time: -1.0, ..OPTIONS };
-        assert!(matches!(follow(&network, &data, &options, &|_| {}), Err(FlowError::Options(_))));
+        assert!(matches!(follow(&network, &data, &options), Err(FlowError::Options(_))));
     }
 }

@@ -10,7 +10,7 @@ use super::facts::Identifiability;
 use fiberscope_check::{Outcome, check};
 use fiberscope_core::{
     Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain,
-    Network, NetworkName, PlacedNeuron, Rational,
+    Network, PlacedNeuron, Rational,
 };
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -49,6 +49,11 @@ pub enum ConstructionError {
 const ATTEMPTS: u64 = 64;
 
 /// A network whose second layer hides a hyperplane of the first one.
+///
+/// ```
+/// let built = fiberscope::fiber::construct_hiding(&[3, 3, 2, 1], 0).unwrap();
+/// assert_eq!(built.network.widths(), [3, 3, 2, 1]);
+/// ```
 pub fn construct_hiding(widths: &[usize], seed: u64) -> Result<Construction, ConstructionError> {
     if widths.len() < 4 || widths.contains(&0) {
         return Err(ConstructionError::HidingWidths(widths.to_vec()));
@@ -88,6 +93,11 @@ fn hiding(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
 }
 
 /// A network whose sub-networks of layers 1 to 3 and 2 to 4 are identifiable, but which is not.
+///
+/// ```
+/// let built = fiberscope::fiber::construct_nonlocal(&[3, 3, 2, 2, 1], 0).unwrap();
+/// assert_ne!(built.network, built.twin);
+/// ```
 pub fn construct_nonlocal(widths: &[usize], seed: u64) -> Result<Construction, ConstructionError> {
     let &[n0, n1, n2, n3, n4] = widths else {
         return Err(ConstructionError::NonlocalWidths(widths.to_vec()));
@@ -174,12 +184,12 @@ fn certified(network: &ExactNetwork, moves: Vec<Move>, claims: Vec<String>) -> O
     if !first || !second {
         return None;
     }
-    let certificate = Certificate {
-        a: NetworkName::of(&network),
-        b: NetworkName::of(&twin),
-        domain: Domain::Space,
-        evidence: Evidence::Moves { a: chain, b: MoveChain::default() },
-    };
+    let certificate = Certificate::new(
+        &network,
+        &twin,
+        Domain::Space,
+        Evidence::Moves { a: chain, b: MoveChain::default() },
+    );
     let proved = matches!(check(&certificate, &network, &twin), Outcome::Proved(_));
     proved.then_some(Construction { network, twin, certificate, claims })
 }

@@ -124,7 +124,7 @@ fn pointed(matrix: &Matrix<Rational>, functional: &[Rational]) -> Option<Factors
 fn pointed_of_smaller_rank(matrix: &Matrix<Rational>) -> Option<Factors> {
     let basis = matrix.select_rows(&independent_rows(matrix));
     let left = coordinates(&basis, matrix, &never)?;
-    let Pointedness::Pointed { functional } = pointedness(&basis) else { return None };
+    let Some(Pointedness::Pointed { functional }) = pointedness(&basis, &never) else { return None };
     let found = pointed(&basis, &functional)?;
     Some(Factors { left: Scalar::product(&left, &found.left)?, ..found })
 }

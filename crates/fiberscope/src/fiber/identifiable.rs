@@ -34,6 +34,14 @@ pub enum SignVerdict {
 }
 
 /// Reads off the signs; `positive` gives the entries of each row of `[W_2 | b_2]`, the bias last.
+///
+/// ```
+/// use fiberscope::fiber::{SignVerdict, by_signs};
+///
+/// let rows = [[true, false, false], [false, true, false]];
+/// assert_eq!(by_signs(rows.iter().map(|row| &row[..])), SignVerdict::Identifiable);
+/// assert_eq!(by_signs([&[false, false, false][..]].into_iter()), SignVerdict::Dead { row: 0 });
+/// ```
 pub fn by_signs<'a>(rows: impl Iterator<Item = &'a [bool]>) -> SignVerdict {
     let mut hidden: Option<Option<usize>> = None;
     for (row, signs) in rows.enumerate() {

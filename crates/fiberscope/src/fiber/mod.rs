@@ -73,8 +73,21 @@ pub enum Fiber {
     Bottleneck(BottleneckFiber),
 }
 
-/// The fiber of a network; `ground` is where a network with one hidden layer is considered (deeper ones on all of `R^n`). If the theory does not cover the network: the conditions that were
-/// checked, of which at least one fails.
+/// The fiber of a network; `ground` is where a network with one hidden layer is considered (deeper ones on all of
+/// `R^n`). If the theory does not cover the network: the conditions that were checked, of which at least one fails.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::fiber::{FiberSampler, Ground, Membership, describe};
+/// use rand::SeedableRng;
+///
+/// let network = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let fiber = describe(&network.to_exact(), Ground::Space).unwrap();
+/// // A random parameter with the same function, and the proof that it has it.
+/// let sampler = FiberSampler::new(&fiber, &fiber.own().unwrap()).unwrap();
+/// let point = sampler.sample(&mut rand_chacha::ChaCha8Rng::seed_from_u64(0)).unwrap();
+/// assert!(!point.exact || matches!(fiber.contains(&point.network.to_exact()), Membership::Member(_)));
+/// ```
 pub fn describe(network: &ExactNetwork, ground: Ground) -> Result<Fiber, Vec<Condition>> {
     match network.layers() {
         [hidden, output] => LayerFiber::new(hidden, output, ground, 0).map(Fiber::OneHiddenLayer),

@@ -16,6 +16,7 @@ use super::membership::{Membership, Violation};
 use super::segment::{Pair, Segment, join};
 use super::singular::between;
 use super::{BottleneckFiber, Fiber};
+use crate::limit::Deadline;
 use crate::orbit::lines::entries;
 
 /// Why there is no path.
@@ -79,6 +80,19 @@ struct LayerWay {
 
 impl FiberPath {
     /// The path between two parameters of one piece, up to permutation of the second one.
+    ///
+    /// ```
+    /// use fiberscope::Network;
+    /// use fiberscope::fiber::{FiberPath, Ground, describe};
+    /// use fiberscope::orbit::relabel;
+    ///
+    /// let a = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+    /// let b = relabel(&a, 1).network.to_exact();
+    /// let a = a.to_exact();
+    /// let path = FiberPath::between(&describe(&a, Ground::Space).unwrap(), &a, &b).unwrap();
+    /// let middle = path.at(&"1/2".parse().unwrap()).unwrap();
+    /// assert_eq!(middle.widths(), [1, 2, 1]);
+    /// ```
     pub fn between(fiber: &Fiber, a: &ExactNetwork, b: &ExactNetwork) -> Result<Self, PathError> {
         let way = match fiber {
             Fiber::OneHiddenLayer(fiber) => {
@@ -266,7 +280,7 @@ impl LayerWay {
 
 /// For each row of the given first layer, its place in another one and the factor there.
 fn first_rows(own: &Layer<Rational>, other: &Layer<Rational>) -> Option<Vec<(usize, Rational)>> {
-    let matched = crate::orbit::match_rows(own, other)?;
+    let matched = crate::orbit::match_rows(own, other, &Deadline::NEVER)?;
     let scales = matched.scales();
     Some(matched.order.into_iter().zip(scales).collect())
 }

@@ -33,7 +33,6 @@
 //! with the ranks `rho_0 + j`. Without linear neurons (1) contains (2).
 
 use fiberscope_algebra::modular::rank_of_residues;
-use fiberscope_algebra::program::pointedness;
 use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
@@ -126,9 +125,9 @@ impl LayerFiber {
         let (matrix, _) = self.affine_rest(&piece.orientation);
         let rank = rank_at_most(&matrix, self.counts().full());
         let generic = self.is_generic(piece);
-        self.counts().lists(rank, piece.linear).then(|| {
-            FiberComponent::new(piece.clone(), self.counts(), rank, generic, &mut || pointedness(&matrix))
-        })
+        self.counts()
+            .lists(rank, piece.linear)
+            .then(|| FiberComponent::new(piece.clone(), self.counts(), rank, generic, &matrix))
     }
 
     /// The pieces of one orientation; none if it has not one entry per hyperplane.
@@ -265,8 +264,7 @@ impl Iterator for Components<'_> {
         let piece = Piece { orientation: self.ranks.orientation.clone(), linear };
         let generic = self.fiber.is_generic(&piece);
         let counts = self.fiber.counts();
-        let component =
-            FiberComponent::new(piece, counts, rank, generic, &mut || pointedness(self.ranks.matrix()));
+        let component = FiberComponent::new(piece, counts, rank, generic, self.ranks.matrix());
         self.next = if counts.lists(rank, linear + 1) {
             Some((rank, linear + 1))
         } else if self.ranks.step() {

@@ -9,6 +9,7 @@ use super::component::{FiberComponent, Orientation, Piece};
 use super::membership::{Membership, Violation};
 use super::sample::{Sampler, shuffled};
 use super::{Fiber, LayerFiber};
+use crate::limit::Deadline;
 use crate::orbit::match_rows;
 
 /// A point of the fiber.
@@ -266,7 +267,7 @@ impl BottleneckFiber {
 
     /// The second layer of another parameter in the coordinates of the given first layer; `None` if the first layers differ by more than permutation and scaling.
     pub(super) fn behind_the_first_layer(&self, other: &ExactNetwork) -> Option<Layer<Rational>> {
-        let matched = match_rows(&self.network().layers()[0], &other.layers()[0])?;
+        let matched = match_rows(&self.network().layers()[0], &other.layers()[0], &Deadline::NEVER)?;
         let (order, scales) = (&matched.order, matched.scales());
         let second = &other.layers()[1];
         let weight =

@@ -94,6 +94,15 @@ pub struct KnownSymmetries {
 const DIRECTIONS: usize = 1024;
 
 /// The symmetries of a network on a domain that can be checked on the numbers. A box must fit the network's inputs.
+///
+/// ```
+/// use fiberscope::fiber::symmetries;
+/// use fiberscope::{Domain, Network};
+///
+/// let network = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let known = symmetries(&network.to_exact(), &Domain::Space);
+/// assert_eq!((known.symmetries.len(), known.scalings, known.dimension), (2, 2, 2));
+/// ```
 pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
     let places = Places::of(network);
     let ranges: Vec<Vec<Interval>> = network.activation_ranges(domain).collect();

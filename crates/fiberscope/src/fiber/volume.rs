@@ -78,8 +78,17 @@ pub fn volume(widths: &[usize]) -> Result<Volume, VolumeError> {
     })
 }
 
-/// Draws the signs of `[W_2 | b_2]` at random and looks at each whether they make the parameter identifiable; fewer than asked for
-/// if the time is up.
+/// Draws the signs of `[W_2 | b_2]` at random and looks at each whether they make the parameter identifiable; fewer
+/// than asked for if the time is up.
+///
+/// ```
+/// use fiberscope::Deadline;
+/// use fiberscope::fiber::{monte_carlo, volume};
+///
+/// let found = monte_carlo(&[3, 3, 2, 1], 10_000, 0, &Deadline::NEVER).unwrap();
+/// let exact = volume(&[3, 3, 2, 1]).unwrap().exact.to_f64();
+/// assert!((found.estimate - exact).abs() < 5.0 * found.error);
+/// ```
 pub fn monte_carlo(
     widths: &[usize],
     samples: u64,

@@ -21,6 +21,17 @@ struct Labels {
 }
 
 /// The relabelling that may turn `B` into `A`.
+///
+/// ```
+/// use fiberscope::orbit::{propose, relabel};
+/// use fiberscope::{Domain, Network};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let b = relabel(&a, 1).network;
+/// let mut moved = b.to_exact();
+/// propose(&a, &b).unwrap().moves().apply(&mut moved, &Domain::Space).unwrap();
+/// assert_eq!(moved, a.to_exact());
+/// ```
 pub fn propose(a: &Network, b: &Network) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;
@@ -130,7 +141,7 @@ fn near_cells((x, y): (i64, i64)) -> impl Iterator<Item = (i64, i64)> {
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{Activation, Domain, Move};
+    use fiberscope_core::{Domain, Move};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -139,15 +150,7 @@ mod tests {
 
     fn network(widths: &[usize], seed: u64) -> Network {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut layer = |ends: &[usize], activation| {
-            let weight = Matrix::from_fn(ends[1], ends[0], |_, _| rng.random_range(-1.0..1.0));
-            let bias = (0..ends[1]).map(|_| rng.random_range(-1.0..1.0)).collect();
-            Layer::new(weight, bias, activation)
-        };
-        let last = widths.len() - 2;
-        let activation = |l: usize| if l == last { Activation::Identity } else { Activation::Relu };
-        let layers = widths.windows(2).enumerate().map(|(l, ends)| layer(ends, activation(l)));
-        Network::new(layers.collect()).unwrap()
+        Network::from_widths(widths, || rng.random_range(-1.0..1.0)).unwrap()
     }
 
     #[test]

@@ -15,13 +15,24 @@ use crate::limit::Deadline;
 
 /// The relabelling that turns `B` into `A`. Where several rows of a layer lie on one ray, only one order of
 /// them is tried; if the rows tell the neurons apart ([`rows_tell`]), none is missed.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::orbit::{find, relabel};
+///
+/// let a = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[1.0, 3.0]], &[0.0])]).unwrap();
+/// let b = relabel(&a, 1).network;
+/// assert!(find(&a.to_exact(), &b.to_exact()).is_some());
+/// let other = a.map(|w| w + 1.0).unwrap();
+/// assert!(find(&a.to_exact(), &other.to_exact()).is_none());
+/// ```
 pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
     if a.widths() != b.widths() {
         return None;
     }
     let (mut network, mut found) = (b.clone(), Relabelling::default());
     for layer in 0..a.hidden_depth() {
-        let matched = match_rows(&a.layers()[layer], &network.layers()[layer])?;
+        let matched = match_rows(&a.layers()[layer], &network.layers()[layer], &Deadline::NEVER)?;
         matched.apply(&mut network, layer);
         found.layers.push(matched);
     }
@@ -32,7 +43,8 @@ pub fn find(a: &ExactNetwork, b: &ExactNetwork) -> Option<Relabelling> {
 /// another.
 pub fn rows_tell(network: &Network) -> bool {
     network.to_exact().hidden_layers().iter().all(|layer| {
-        let alone = partners(layer, layer).iter().all(|partners| partners.len() == 1);
+        let partners = partners(layer, layer, &Deadline::NEVER);
+        let alone = partners.is_some_and(|all| all.iter().all(|partners| partners.len() == 1));
         alone && (0..layer.width()).all(|unit| line(layer, unit).is_some())
     })
 }
@@ -49,12 +61,23 @@ pub struct Matching {
 
 /// Permutes and scales the hidden layers of `B`, first to last, until one does not match `A`'s. `None` if the
 /// deadline comes first.
+///
+/// ```
+/// use fiberscope::orbit::match_layers;
+/// use fiberscope::{Deadline, Network};
+///
+/// let network = |out: f64| {
+///     Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 0.25]), (&[&[out, 3.0]], &[0.0])]).unwrap().to_exact()
+/// };
+/// // The hidden layers are equal, the outputs are not.
+/// assert_eq!(match_layers(&network(1.0), &network(2.0), &Deadline::NEVER).unwrap().prefix, 1);
+/// ```
 pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> Option<Matching> {
     let mut matching = Matching { network: b.clone(), moves: MoveChain::default(), prefix: 0 };
     let hidden = a.hidden_depth().min(b.hidden_depth());
     while matching.prefix < hidden {
         let layer = matching.prefix;
-        let matched = match_rows_until(&a.layers()[layer], &matching.network.layers()[layer], deadline);
+        let matched = match_rows(&a.layers()[layer], &matching.network.layers()[layer], deadline);
         if deadline.is_past() {
             return None;
         }
@@ -69,24 +92,26 @@ pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> 
     Some(matching)
 }
 
-/// The relabelling that turns the rows of `B` into those of `A`.
-pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>) -> Option<LayerRelabelling> {
-    match_rows_until(a, b, &Deadline::NEVER)
-}
-
-/// The same; without meaning if the deadline is past then.
-fn match_rows_until(
-    a: &Layer<Rational>,
-    b: &Layer<Rational>,
-    deadline: &Deadline,
-) -> Option<LayerRelabelling> {
+/// The relabelling that turns the rows of `B` into those of `A`; `None` if there is none, or the deadline comes
+/// first.
+///
+/// ```
+/// use fiberscope::orbit::match_rows;
+/// use fiberscope::{Deadline, Network};
+///
+/// let network = |rows: &[&[f64]]| Network::from_rows(&[(rows, &[0.0, 1.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap().to_exact();
+/// let (a, b) = (network(&[&[1.0], &[-1.0]]), network(&[&[1.0], &[1.0]]));
+/// assert!(match_rows(&a.layers()[0], &a.layers()[0], &Deadline::NEVER).is_some());
+/// assert!(match_rows(&a.layers()[0], &b.layers()[0], &Deadline::NEVER).is_none());
+/// ```
+pub fn match_rows(a: &Layer<Rational>, b: &Layer<Rational>, deadline: &Deadline) -> Option<LayerRelabelling> {
     let shape = |layer: &Layer<Rational>| (layer.width(), layer.input_width(), layer.activation());
     if shape(a) != shape(b) {
         return None;
     }
     let mut taken = vec![false; b.width()];
     let mut matched = LayerRelabelling::default();
-    for partners in partners_until(a, b, deadline) {
+    for partners in partners(a, b, deadline)? {
         let (unit, factor) = partners.into_iter().find(|(unit, _)| !taken[*unit])?;
         taken[unit] = true;
         matched.push(unit, factor);
@@ -94,17 +119,12 @@ fn match_rows_until(
     Some(matched)
 }
 
-/// For every row of `A` its partners in `B`, in order, with the factors.
-pub fn partners(a: &Layer<Rational>, b: &Layer<Rational>) -> Vec<Vec<(usize, Rational)>> {
-    partners_until(a, b, &Deadline::NEVER)
-}
-
-/// The same; without meaning if the deadline is past then.
-fn partners_until(
+/// For every row of `A` its partners in `B`, in order, with the factors; `None` if the deadline comes first.
+pub fn partners(
     a: &Layer<Rational>,
     b: &Layer<Rational>,
     deadline: &Deadline,
-) -> Vec<Vec<(usize, Rational)>> {
+) -> Option<Vec<Vec<(usize, Rational)>>> {
     let mut units: HashMap<Option<Line>, Vec<usize>> = HashMap::new();
     // Rows without a line modulo the prime may be partners of any row.
     let mut unknown = Vec::new();
@@ -117,12 +137,12 @@ fn partners_until(
     (0..a.width())
         .map(|i| {
             let mut candidates: Vec<usize> = match line(a, i) {
-                _ if deadline.is_past() => return Vec::new(),
+                _ if deadline.is_past() => return None,
                 Some(Line { residue: None, .. }) => (0..b.width()).collect(),
                 line => units.get(&line).into_iter().flatten().chain(&unknown).copied().collect(),
             };
             candidates.sort_unstable();
-            candidates.into_iter().filter_map(|j| Some((j, factor(a, i, b, j)?))).collect()
+            Some(candidates.into_iter().filter_map(|j| Some((j, factor(a, i, b, j)?))).collect())
         })
         .collect()
 }
@@ -138,30 +158,20 @@ pub fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> O
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{Activation, Domain, Matrix, Move};
+    use fiberscope_core::{Domain, Move};
 
     use super::*;
     use crate::orbit::relabel;
 
     fn network(seed: u64) -> Network {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut next = || {
+        let next = || {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        let mut layer = |rows: usize, cols: usize, activation| {
-            let weight = Matrix::from_fn(rows, cols, |_, _| next());
-            let bias = (0..rows).map(|_| next()).collect();
-            Layer::new(weight, bias, activation)
-        };
-        Network::new(vec![
-            layer(6, 4, Activation::Relu),
-            layer(5, 6, Activation::Relu),
-            layer(2, 5, Activation::Identity),
-        ])
-        .unwrap()
+        Network::from_widths(&[4, 6, 5, 2], next).unwrap()
     }
 
     #[test]

@@ -28,17 +28,15 @@ pub struct NearRelabelling {
 ///
 /// ```
 /// use fiberscope::orbit::find_near;
-/// use fiberscope::core::{Activation, Layer, Matrix, Network};
-/// use fiberscope::limit::Deadline;
+/// use fiberscope::{Deadline, Network};
 ///
-/// let network = |rows: [[f64; 2]; 2], bias, column: [f64; 2]| {
-///     let hidden = Layer::new(Matrix::from_rows(&rows).unwrap(), bias, Activation::Relu);
-///     let output = Layer::new(Matrix::from_rows(&[column]).unwrap(), vec![0.5], Activation::Identity);
-///     Network::new(vec![hidden, output]).unwrap()
-/// };
-/// let a = network([[1.0, 0.3], [0.7, -1.1]], vec![0.2, 0.9], [1.0, 2.0]);
+/// let a = Network::from_rows(&[(&[&[1.0, 0.3], &[0.7, -1.1]], &[0.2, 0.9]), (&[&[1.0, 2.0]], &[0.5])]).unwrap();
 /// // Neuron 1 times 0.37, neuron 2 over 3, in doubles.
-/// let b = network([[0.37, 0.3 * 0.37], [0.7 / 3.0, -1.1 / 3.0]], vec![0.2 * 0.37, 0.3], [1.0 / 0.37, 6.0]);
+/// let b = Network::from_rows(&[
+///     (&[&[0.37, 0.3 * 0.37], &[0.7 / 3.0, -1.1 / 3.0]], &[0.2 * 0.37, 0.3]),
+///     (&[&[1.0 / 0.37, 6.0]], &[0.5]),
+/// ])
+/// .unwrap();
 /// let found = find_near(&a, &b, &Deadline::NEVER).unwrap();
 /// let factors: Vec<String> = found.relabelling.layers[0].factors.iter().map(ToString::to_string).collect();
 /// assert_eq!(factors, ["100/37", "3"]);
@@ -65,12 +63,10 @@ pub fn find_near(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRe
 /// The largest difference of corresponding parameters of two networks of the same widths, relative to the larger of the two, exactly.
 ///
 /// ```
-/// # use fiberscope::orbit::relative_difference;
-/// # use fiberscope::core::{Activation, Layer, Matrix, Network};
-/// let network = |w: f64| {
-///     let layer = Layer::new(Matrix::from_rows(&[[w, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-///     Network::new(vec![layer]).unwrap().to_exact()
-/// };
+/// use fiberscope::Network;
+/// use fiberscope::orbit::relative_difference;
+///
+/// let network = |w: f64| Network::from_rows(&[(&[&[w, 1.0]], &[0.0])]).unwrap().to_exact();
 /// assert_eq!(relative_difference(&network(4.0), &network(3.0)), "1/4".parse().unwrap());
 /// ```
 pub fn relative_difference(a: &ExactNetwork, b: &ExactNetwork) -> Rational {

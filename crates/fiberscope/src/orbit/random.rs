@@ -3,7 +3,7 @@
 //! With powers of two for factors the new parameters are doubles again, so that the twin is exactly the same
 //! function.
 
-use fiberscope_core::{Activation, Certificate, Domain, Evidence, MoveChain, Network, NetworkName, Rational};
+use fiberscope_core::{Activation, Certificate, Domain, Evidence, MoveChain, Network, Rational};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -20,6 +20,16 @@ pub struct Twin {
 
 /// The network with every hidden layer permuted at random and scaled by random powers of two from
 /// `1/4` to `4`. Equal seeds give equal twins.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::check::{Outcome, check};
+/// use fiberscope::orbit::relabel;
+///
+/// let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+/// let twin = relabel(&network, 0);
+/// assert!(matches!(check(&twin.certificate, &network, &twin.network), Outcome::Proved(_)));
+/// ```
 pub fn relabel(network: &Network, seed: u64) -> Twin {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let relabelling = network.hidden_layers().iter().map(|of| {
@@ -57,12 +67,12 @@ fn twin(network: &Network, mut relabelling: Relabelling) -> Twin {
             (apply(&chain).expect("permuted doubles are doubles"), chain)
         }
     };
-    let certificate = Certificate {
-        a: NetworkName::of(network),
-        b: NetworkName::of(&network_b),
-        domain: Domain::Space,
-        evidence: Evidence::Moves { a: chain, b: MoveChain::default() },
-    };
+    let certificate = Certificate::new(
+        network,
+        &network_b,
+        Domain::Space,
+        Evidence::Moves { a: chain, b: MoveChain::default() },
+    );
     Twin { network: network_b, certificate }
 }
 

@@ -7,12 +7,11 @@
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
     Certificate, Domain, DomainError, Evidence, ExactNetwork, Move, MoveChain, Network, NetworkError,
-    NetworkName, Rational,
+    Rational,
 };
 use thiserror::Error;
 
-use super::{ReduceOptions, State, reduce_until, scales_to_doubles};
-use crate::limit::Deadline;
+use super::{ReduceOptions, State, reduce, scales_to_doubles};
 use crate::orbit::relative_difference;
 
 /// Why a network was not reduced.
@@ -83,21 +82,18 @@ impl LeftStep {
     }
 }
 
-/// Reduces a network of doubles to a network of doubles. Where the exact reduction has other numbers, the largest reduction that was found
-/// with doubles, or with `round` the exact one with its parameters rounded.
+/// Reduces a network of doubles to a network of doubles. Where the exact reduction has other numbers, the largest
+/// reduction that was found with doubles, or with [`ReduceOptions::round`] the exact one with its parameters
+/// rounded.
 ///
 /// ```
-/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
-/// use fiberscope::limit::Deadline;
 /// use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
+/// use fiberscope::{Domain, Network};
 ///
 /// // relu(3x) + relu(x): merged into the first neuron the weight is 1 + 1/3, and scales make doubles of it.
-/// let hidden = Layer::new(Matrix::from_rows(&[[3.0], [1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
-/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-/// let network = Network::new(vec![hidden, output]).unwrap();
+/// let network = Network::from_rows(&[(&[&[3.0], &[1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
 ///
-/// let options = ReduceOptions::default();
-/// let small = reduce_in_doubles(&network, &Domain::Space, &options, false, &Deadline::NEVER).unwrap();
+/// let small = reduce_in_doubles(&network, &Domain::Space, &ReduceOptions::default()).unwrap();
 /// assert_eq!(small.network.widths(), [1, 1, 1]);
 /// assert!(small.rounding.is_none());
 /// assert_eq!(small.network.evaluate(&[6.0]).unwrap(), network.evaluate(&[6.0]).unwrap());
@@ -106,18 +102,16 @@ pub fn reduce_in_doubles(
     network: &Network,
     domain: &Domain,
     options: &ReduceOptions,
-    round: bool,
-    deadline: &Deadline,
 ) -> Result<DoubleReduction, ReduceError> {
     let given = network.to_exact();
-    let reduction = reduce_until(&given, domain, options, deadline)?;
+    let reduction = reduce(&given, domain, options)?;
     if let Some(scales) = scales_to_doubles(&reduction.network) {
         let mut scaled = reduction.network;
         scales.apply(&mut scaled, domain).expect("positive factors");
         return Ok(exact(&scaled, reduction.moves.compose(scales), None, Vec::new()));
     }
     let rational_widths = Some(reduction.network.widths());
-    if round {
+    if options.round {
         let (network, _) = reduction.network.to_f64()?;
         let after = network.to_exact();
         let rounding = Some(Rounded {
@@ -127,9 +121,9 @@ pub fn reduce_in_doubles(
         let moves = reduction.moves;
         return Ok(DoubleReduction { network, moves, rounding, rational_widths, left: Vec::new() });
     }
-    let mut state = State::new(&given, domain, options, deadline, true);
+    let mut state = State::new(&given, domain, options, true);
     state.run();
-    let left = if deadline.is_past() { Vec::new() } else { state.left() };
+    let left = if options.deadline.is_past() { Vec::new() } else { state.left() };
     Ok(exact(&state.network, state.moves, rational_widths, left))
 }
 
@@ -153,8 +147,7 @@ impl DoubleReduction {
             None => Evidence::Moves { a, b },
             Some(rounded) => Evidence::Rounding { a, b, bound: rounded.bound.clone()? },
         };
-        let (a, b) = (NetworkName::of(given), NetworkName::of(&self.network));
-        Some(Certificate { a, b, domain: domain.clone(), evidence })
+        Some(Certificate::new(given, &self.network, domain.clone(), evidence))
     }
 }
 

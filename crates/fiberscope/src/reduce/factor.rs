@@ -12,7 +12,7 @@
 //!   Section 4].
 
 use fiberscope_algebra::modular::independent_rows;
-use fiberscope_algebra::program::{Pointedness, pointedness_until};
+use fiberscope_algebra::program::{Pointedness, pointedness};
 use fiberscope_algebra::rational::{coordinates, dot};
 use fiberscope_core::{Interval, Matrix, Rational};
 
@@ -171,7 +171,7 @@ fn interior_combination(
     };
     let columns: Vec<(usize, Rational)> = (0..rows.cols()).filter_map(signed).collect();
     let turned = Matrix::from_fn(rows.rows(), columns.len(), |i, k| &rows[(i, columns[k].0)] * &columns[k].1);
-    match pointedness_until(&turned, &|| deadline.is_past())? {
+    match pointedness(&turned, &|| deadline.is_past())? {
         Pointedness::Pointed { functional } => Some(functional),
         Pointedness::NotPointed { .. } => None,
     }

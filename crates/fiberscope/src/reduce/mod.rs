@@ -47,11 +47,49 @@ pub enum Folding {
     Never,
 }
 
-/// How [`reduce`] goes about its work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How [`reduce`] and [`reduce_in_doubles`] go about their work.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use fiberscope::Deadline;
+/// use fiberscope::reduce::{Folding, ReduceOptions};
+///
+/// let options = ReduceOptions::new().folding(Folding::Never).deadline(Deadline::after(Some(Duration::from_secs(9))));
+/// assert!(!options.round);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ReduceOptions {
-    /// Which layers are folded.
+    /// Which layers are folded. By default those that become no larger.
     pub folding: Folding,
+    /// Whether [`reduce_in_doubles`] rounds the exact reduction where its parameters are no doubles. By default it
+    /// makes those steps only after which they are.
+    pub round: bool,
+    /// When to stop, with the steps that were made by then. By default there is no limit.
+    pub deadline: Deadline,
+}
+
+impl ReduceOptions {
+    /// The default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which layers are folded.
+    pub fn folding(self, folding: Folding) -> Self {
+        ReduceOptions { folding, ..self }
+    }
+
+    /// Whether parameters that are no doubles are rounded.
+    pub fn round(self, round: bool) -> Self {
+        ReduceOptions { round, ..self }
+    }
+
+    /// When to stop.
+    pub fn deadline(self, deadline: Deadline) -> Self {
+        ReduceOptions { deadline, ..self }
+    }
 }
 
 /// A network with the same function and no more neurons.
@@ -66,17 +104,16 @@ pub struct Reduction {
 /// The most multiplications that folding a layer may cost.
 pub(crate) const FOLD_WORK: usize = 1 << 27;
 
-/// Reduces a network on a domain. The only error is a box that does not fit the network's inputs.
+/// Reduces a network on a domain, as far as the time allows. The only error is a box that does not fit the
+/// network's inputs.
 ///
 /// ```
-/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 /// use fiberscope::reduce::{ReduceOptions, reduce};
+/// use fiberscope::{Domain, Network};
 ///
 /// // relu(x) + relu(2x) - 2 relu(x - 1), with a neuron that is never active.
-/// let rows = Matrix::from_rows(&[[1.0], [2.0], [1.0], [0.0]]).unwrap();
-/// let hidden = Layer::new(rows, vec![0.0, 0.0, -1.0, -3.0], Activation::Relu);
-/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0, -2.0, 5.0]]).unwrap(), vec![0.0], Activation::Identity);
-/// let network = Network::new(vec![hidden, output]).unwrap().to_exact();
+/// let hidden: (&[&[f64]], &[f64]) = (&[&[1.0], &[2.0], &[1.0], &[0.0]], &[0.0, 0.0, -1.0, -3.0]);
+/// let network = Network::from_rows(&[hidden, (&[&[1.0, 1.0, -2.0, 5.0]], &[0.0])]).unwrap().to_exact();
 ///
 /// let reduction = reduce(&network, &Domain::Space, &ReduceOptions::default()).unwrap();
 /// assert_eq!(reduction.network.widths(), [1, 2, 1]);
@@ -90,18 +127,8 @@ pub fn reduce(
     domain: &Domain,
     options: &ReduceOptions,
 ) -> Result<Reduction, DomainError> {
-    reduce_until(network, domain, options, &Deadline::NEVER)
-}
-
-/// Reduces a network as far as the time allows.
-pub fn reduce_until(
-    network: &ExactNetwork,
-    domain: &Domain,
-    options: &ReduceOptions,
-    deadline: &Deadline,
-) -> Result<Reduction, DomainError> {
     domain.check(network.input_width())?;
-    let mut state = State::new(network, domain, options, deadline, false);
+    let mut state = State::new(network, domain, options, false);
     state.run();
     Ok(Reduction { network: state.network, moves: state.moves })
 }
@@ -117,13 +144,8 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(
-        network: &ExactNetwork,
-        domain: &'a Domain,
-        options: &'a ReduceOptions,
-        deadline: &'a Deadline,
-        in_doubles: bool,
-    ) -> Self {
+    fn new(network: &ExactNetwork, domain: &'a Domain, options: &'a ReduceOptions, in_doubles: bool) -> Self {
+        let deadline = &options.deadline;
         State { network: network.clone(), domain, options, deadline, moves: MoveChain::default(), in_doubles }
     }
 

@@ -1,8 +1,7 @@
 //! Equality of small networks by brute force: every activation pattern of both networks whose region has
 //! interior points, by Fourier-Motzkin elimination over the rationals.
 
-use fiberscope::core::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
-
+use fiberscope::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
 /// An affine function: gradient, then constant.
 type Form = Vec<Rational>;
 
@@ -55,7 +54,7 @@ fn regions(network: &ExactNetwork, inputs: &[Form], walls: &[Form]) -> Vec<Regio
     regions
 }
 
-fn advance(region: Region, layer: &fiberscope::core::Layer<Rational>) -> Vec<Region> {
+fn advance(region: Region, layer: &fiberscope::Layer<Rational>) -> Vec<Region> {
     let d = region.map[0].len() - 1;
     let combine = |i: usize| -> Form {
         let mut form = vec![Rational::ZERO; d + 1];

@@ -1,6 +1,6 @@
 //! The certificates of the zoo, and what becomes of them when a number is changed.
 
-use fiberscope::core::Rational;
+use fiberscope::Rational;
 use fiberscope_io::zoo;
 use serde_json::{Value, json};
 

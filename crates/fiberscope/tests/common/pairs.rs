@@ -1,6 +1,6 @@
 //! Pairs of networks whose answers are known by construction, of the kinds and sizes of the golden pairs.
 
-use fiberscope::core::{Activation, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
+use fiberscope::{Activation, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -16,13 +16,11 @@ use std::fs;
 use common::certificates::{changes, numbers, valid_certificates};
 use common::pairs::{DIFFERENT, EQUAL, doubles, sorted_pair};
 use common::rng;
-use fiberscope::core::{
-    Certificate, Domain, Evidence, ExactNetwork, Interval, Move, MoveChain, Network, NetworkName, NeuronCopy,
-    Rational,
-};
+use fiberscope::core::{NetworkName, NeuronCopy};
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::reduce::{ReduceOptions, reduce};
+use fiberscope::{Certificate, Domain, Evidence, ExactNetwork, Interval, Move, MoveChain, Network, Rational};
 use fiberscope_io::zoo;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -226,7 +224,7 @@ fn trees_of_regions() {
         let SearchOutcome::Equal { tree, .. } = found else { panic!("{seed}: not equal") };
         let moves = MoveChain::default;
         let evidence = Evidence::Regions { a: moves(), b: moves(), tree };
-        let certificate = Certificate { a: NetworkName::of(&a), b: NetworkName::of(&b), domain, evidence };
+        let certificate = Certificate::new(&a, &b, domain, evidence);
         let text = certificate.to_json();
         for (count, node) in nodes.iter_mut().zip(["same", "empty", "none"]) {
             *count += text.matches(&format!("\"{node}\"")).count();

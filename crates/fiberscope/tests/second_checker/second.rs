@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 use std::process::{Command, Stdio};
 
 use fiberscope::check::{Outcome, check};
-use fiberscope::core::{Certificate, Network};
+use fiberscope::{Certificate, Network};
 use fiberscope_io::json;
 use serde_json::{Value, json};
 

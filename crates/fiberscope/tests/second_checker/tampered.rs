@@ -1,10 +1,8 @@
 //! Random moves, mostly wrong ones, and bounds that hold or fail by a hair.
 
 use fiberscope::check::rounding_bound;
-use fiberscope::core::{
-    Activation, BiasShift, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain, Network,
-    NetworkName, NeuronCopy, PlacedNeuron, Rational, ShownRole,
-};
+use fiberscope::core::{BiasShift, LinearChange, NetworkName, NeuronCopy, PlacedNeuron, ShownRole};
+use fiberscope::{Activation, Domain, ExactNetwork, Layer, Matrix, Move, MoveChain, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};

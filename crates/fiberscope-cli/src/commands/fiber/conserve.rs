@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use fiberscope::fiber::conserve::{FlowOptions, follow};
+use fiberscope::limit::Progress;
 use fiberscope::train::Loss;
 use fiberscope_io::load_data;
 use fiberscope_report::conserve::{draw, text, value};
@@ -19,10 +20,15 @@ pub fn run(args: &ConserveArgs, global: &Global, output: &Output) -> anyhow::Res
         FlowLoss::Mse => Loss::Mse,
         FlowLoss::CrossEntropy => Loss::CrossEntropy,
     };
-    let (time, steps, halvings) = (args.time, args.steps, args.halvings);
-    let options = FlowOptions { loss, time, steps, halvings, deadline: global.deadline() };
     let show = |part: f64| output.progress(&format!("{:3.0} % of the flows", 100.0 * part));
-    let found = follow(&network, &data, &options, &show).with_context(|| args.data.display().to_string());
+    let options = FlowOptions::new()
+        .loss(loss)
+        .time(args.time)
+        .steps(args.steps)
+        .halvings(args.halvings)
+        .deadline(global.deadline())
+        .progress(Progress::to(&show));
+    let found = follow(&network, &data, &options).with_context(|| args.data.display().to_string());
     output.end_progress();
     let found = found?;
     if let Some(path) = &args.plot {

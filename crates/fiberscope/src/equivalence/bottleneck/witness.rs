@@ -68,7 +68,7 @@ pub fn differ(a: &ExactNetwork, b: &ExactNetwork, x: &[Rational]) -> bool {
 
 /// Points on the hyperplanes of first-layer neurons without partner.
 fn unpartnered(of: &ExactNetwork, other: &ExactNetwork) -> Vec<Target> {
-    let partners = partners(&of.layers()[0], &other.layers()[0]);
+    let partners = partners(&of.layers()[0], &other.layers()[0], &Deadline::NEVER).unwrap_or_default();
     let missing = (0..partners.len()).filter(|&unit| partners[unit].is_empty());
     let targets = missing.flat_map(|unit| {
         active_points(&of.layers()[1], Some(unit)).into_iter().map(move |mut z| {

@@ -44,13 +44,10 @@ impl Default for FalsifyBudget {
 /// evaluation. Networks of different shapes, and domains of another dimension, have no such point.
 ///
 /// ```
-/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 /// use fiberscope::equivalence::falsify::{FalsifyBudget, falsify};
+/// use fiberscope::{Domain, Network};
 ///
-/// let line = |slope: f64| {
-///     let layer = Layer::new(Matrix::from_rows(&[[slope]]).unwrap(), vec![0.0], Activation::Identity);
-///     Network::new(vec![layer]).unwrap()
-/// };
+/// let line = |slope: f64| Network::from_rows(&[(&[&[slope]], &[0.0])]).unwrap();
 /// let (one, more) = (line(1.0), line(1.0 + f64::EPSILON));
 /// assert!(falsify(&one, &more, &Domain::Space, 0, &FalsifyBudget::default()).is_some());
 /// assert!(falsify(&one, &one, &Domain::Space, 0, &FalsifyBudget::default()).is_none());
@@ -236,29 +233,20 @@ impl Points {
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{Activation, Layer};
 
     use super::*;
-
-    fn network(layers: &[(&[&[f64]], &[f64])]) -> Network {
-        let last = layers.len() - 1;
-        let layer = |(l, (rows, bias)): (usize, &(&[&[f64]], &[f64]))| {
-            let activation = if l == last { Activation::Identity } else { Activation::Relu };
-            Layer::new(Matrix::from_rows(rows).unwrap(), bias.to_vec(), activation)
-        };
-        Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
-    }
 
     #[test]
     fn a_bump_beside_a_vertex_is_found() {
         // relu(h - relu(x) - relu(-x) - relu(y) - relu(-y)): zero but on a square of size h.
         let first: &[&[f64]] = &[&[1.0, 0.0], &[-1.0, 0.0], &[0.0, 1.0], &[0.0, -1.0]];
         let bump = |height: f64| {
-            network(&[
+            Network::from_rows(&[
                 (first, &[-0.7, 0.7, 0.3, -0.3]),
                 (&[&[-1.0, -1.0, -1.0, -1.0]], &[height]),
                 (&[&[1.0]], &[0.0]),
             ])
+            .unwrap()
         };
         let (flat, bumpy) = (bump(-1.0), bump(1e-6));
         let domain = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
@@ -269,8 +257,8 @@ mod tests {
 
     #[test]
     fn equal_networks_and_other_shapes_give_nothing() {
-        let one = network(&[(&[&[1.0], &[-2.0]], &[0.5, 1.0]), (&[&[1.0, 1.0]], &[0.0])]);
-        let other = network(&[(&[&[1.0, 2.0]], &[0.5])]);
+        let one = Network::from_rows(&[(&[&[1.0], &[-2.0]], &[0.5, 1.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+        let other = Network::from_rows(&[(&[&[1.0, 2.0]], &[0.5])]).unwrap();
         let budget = FalsifyBudget { points: 1000, ..FalsifyBudget::default() };
         assert_eq!(falsify(&one, &one, &Domain::Space, 3, &budget), None);
         assert_eq!(falsify(&one, &other, &Domain::Space, 3, &budget), None);

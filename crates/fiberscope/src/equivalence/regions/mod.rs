@@ -92,15 +92,13 @@ pub enum SearchOutcome {
 /// limit is reached.
 ///
 /// ```
-/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 /// use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
+/// use fiberscope::{Domain, Network};
 ///
-/// let network = |w: [[f64; 1]; 2]| {
-///     let hidden = Layer::new(Matrix::from_rows(&w).unwrap(), vec![0.0, 0.0], Activation::Relu);
-///     let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-///     Network::new(vec![hidden, output]).unwrap().to_exact()
+/// let network = |rows: &[&[f64]]| {
+///     Network::from_rows(&[(rows, &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap().to_exact()
 /// };
-/// let (a, b) = (network([[1.0], [-1.0]]), network([[-1.0], [1.0]]));
+/// let (a, b) = (network(&[&[1.0], &[-1.0]]), network(&[&[-1.0], &[1.0]]));
 /// let outcome = search(&a, &b, &Domain::Space, &SearchLimits::default(), &|_| ()).unwrap();
 /// assert!(matches!(outcome, SearchOutcome::Equal { leaves: 1, .. }));
 /// ```

@@ -20,7 +20,7 @@ use crate::canonical::hidden;
 use crate::limit::Deadline;
 use crate::orbit::directions::{Directions, rows};
 use crate::orbit::lines::neuron_ratio;
-use crate::reduce::{FOLD_WORK, ReduceOptions, reduce_until, vanishing_pairs};
+use crate::reduce::{FOLD_WORK, ReduceOptions, reduce, vanishing_pairs};
 
 /// A network with fewer neurons and nearly the same function.
 pub struct Snapped {
@@ -89,7 +89,8 @@ impl Snapped {
     }
 
     fn reduce(&mut self, domain: &Domain, deadline: &Deadline) -> Option<()> {
-        let reduction = reduce_until(&self.network, domain, &ReduceOptions::default(), deadline).ok()?;
+        let options = ReduceOptions::new().deadline(deadline.clone());
+        let reduction = reduce(&self.network, domain, &options).ok()?;
         self.network = reduction.network;
         self.push(reduction.moves);
         (!deadline.is_past()).then_some(())

@@ -116,7 +116,7 @@ fn nonnegative_rows(
         let Some(matrix) = Matrix::from_rows(&rows).filter(|matrix| matrix.rows() > 0) else {
             return Ok(None);
         };
-        match pointedness(&matrix) {
+        match pointedness(&matrix, &never).ok_or(TooMuchWork)? {
             Pointedness::Pointed { functional } => {
                 break (0..matrix.cols()).map(|j| dot(&functional, matrix.column(j))).collect::<Vec<_>>();
             }
