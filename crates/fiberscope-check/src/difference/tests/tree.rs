@@ -5,7 +5,7 @@ use fiberscope_core::{
 };
 
 use super::*;
-use crate::{Outcome, check_until_in};
+use crate::{Checker, Outcome};
 
 /// `relu(x - y) + relu(y)` with some parameters changed by `change`.
 fn network(change: f64) -> Network {
@@ -65,7 +65,7 @@ fn least(a: &Network, b: &Network) -> Vec<f64> {
 }
 
 fn both(certificate: &Certificate, a: &Network, b: &Network) -> [Outcome; 2] {
-    [Arithmetic::Doubles, Arithmetic::Exact].map(|how| check_until_in(how, certificate, a, b, &|| false))
+    [Arithmetic::Doubles, Arithmetic::Exact].map(|how| Checker::new(a, b).arithmetic(how).check(certificate))
 }
 
 #[test]
@@ -211,6 +211,6 @@ fn a_check_stops_when_told() {
             asked.set(asked.get() + 1);
             asked.get() > 3
         };
-        assert_eq!(check_until_in(how, &valid, &a, &a, &stop), Outcome::Stopped);
+        assert_eq!(Checker::new(&a, &a).arithmetic(how).stop(&stop).check(&valid), Outcome::Stopped);
     }
 }
