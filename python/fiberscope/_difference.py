@@ -64,9 +64,7 @@ def diff(
     points = None if data is None else as_points(data, "data", one.widths[0])
     file = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        measured = _native.diff(
-            one, other, as_box(box), epsilon, float(gap), relative, as_given, points, file, given
-        )
+        measured = _native.diff(one, other, as_box(box), epsilon, float(gap), relative, as_given, points, file, given)
     found = json.loads(measured.json)
     at, witness = found["witness"], None
     if at is not None:

@@ -1,7 +1,7 @@
 //! What native functions hand to the package: frozen objects whose attributes `_native.pyi` types.
 //!
-//! `json` is the object that the command prints with `--json`; `text` says the same in words. A picture is drawn
-//! when it is asked for.
+//! `json` is the object that the command prints with `--json`; `text` says the same in words. A picture is
+//! drawn when it is asked for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;

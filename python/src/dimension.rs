@@ -118,7 +118,8 @@ pub fn kernel<'py>(
     entries.into_pyarray(py).reshape([size, size])
 }
 
-/// What training is watched by: regions on a batch, states of neurons by layer, and with `dimension` the rank; JSON.
+/// What training is watched by: regions on a batch, states of neurons by layer, and with `dimension` the
+/// rank; JSON.
 #[pyfunction]
 pub fn observe(
     py: Python,

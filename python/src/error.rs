@@ -1,4 +1,5 @@
-//! Errors of the library as exceptions of `fiberscope.errors`: one class per kind of fault, the sentence unchanged.
+//! Errors of the library as exceptions of `fiberscope.errors`: one class per kind of fault, the sentence
+//! unchanged.
 
 use fiberscope::align::AlignError;
 use fiberscope::complex::ComplexError;

@@ -1,9 +1,10 @@
 //! The native part of the Python package: numpy arrays and plain values in, networks and answers out.
 //!
 //! Everything here is thin. A function takes `Net`s, arrays and the `Terms` of the work, calls the library or
-//! `fiberscope-report` on another thread without the interpreter's lock, and hands back an object of `answer.rs`
-//! with the JSON of the command's `--json` in it; the package around it (`python/fiberscope`) makes typed results of
-//! it. `_native.pyi` has the types of everything here, and a test holds it against the module.
+//! `fiberscope-report` on another thread without the interpreter's lock, and hands back an object of
+//! `answer.rs` with the JSON of the command's `--json` in it; the package around it (`python/fiberscope`)
+//! makes typed results of it. `_native.pyi` has the types of everything here, and a test holds it against the
+//! module.
 #![allow(clippy::too_many_arguments, reason = "functions take what their Python callers pass, one by one")]
 
 mod answer;

@@ -1,7 +1,9 @@
-//! Long work on threads of its own, without the interpreter's lock: progress goes to a Python function, Ctrl-C stops it.
+//! Long work on threads of its own, without the interpreter's lock: progress goes to a Python function,
+//! Ctrl-C stops it.
 //!
-//! The calling thread waits and looks at signals a few times a second. When one raises an exception, that exception is passed on at once, and the
-//! work is stopped as by a time limit: its [`Deadline`] is past. What it still returns is dropped.
+//! The calling thread waits and looks at signals a few times a second. When one raises an exception, that
+//! exception is passed on at once, and the work is stopped as by a time limit: its [`Deadline`] is past. What
+//! it still returns is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};

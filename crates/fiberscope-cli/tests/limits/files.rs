@@ -32,7 +32,8 @@ fn network(widths: &[usize], seed: u64, hidden: Activation) -> Network {
     Network::new(layers.collect()).unwrap()
 }
 
-/// The network with one more neuron in its last hidden layer, which is off at all points but hard to prove so.
+/// The network with one more neuron in its last hidden layer, which is off at all points but hard to prove
+/// so.
 fn with_more(network: &Network) -> Network {
     let mut layers = network.layers().to_vec();
     let (output, hidden) = (layers.pop().unwrap(), layers.pop().unwrap());

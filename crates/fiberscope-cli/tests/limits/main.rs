@@ -1,6 +1,8 @@
-//! `--time-limit` and `--memory` hold in every command: work of minutes with a small limit ends with code 3 and a sentence about what is known.
+//! `--time-limit` and `--memory` hold in every command: work of minutes with a small limit ends with code 3
+//! and a sentence about what is known.
 //!
-//! The commands are those of the command line's definition: a new one without an entry in [`WORK`] fails. How long a command may take here is a net against hanging, not a measurement.
+//! The commands are those of the command line's definition: a new one without an entry in [`WORK`] fails. How
+//! long a command may take here is a net against hanging, not a measurement.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod files;
@@ -34,6 +36,8 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("info", "square.safetensors", AtTheLimit),
     ("convert", "square.safetensors square.onnx", MaybeBefore),
     ("equiv", "deep.json deep-with-more.json --box -1,1 --exact", AtTheLimit),
+    ("diff", "deep.json deep-with-more.json --box -1,1 --gap 0", AtTheLimit),
+    ("bounds", "deep.json --box -1,1 --gap 0", AtTheLimit),
     ("check", "zoo-proof.json zoo:deep zoo:deep-shuffled", MaybeBefore),
     ("reduce", "linear.npz -o reduced.json", MaybeBefore),
     ("canon", "linear.npz", MaybeBefore),

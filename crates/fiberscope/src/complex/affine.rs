@@ -1,17 +1,23 @@
-//! The affine functions of a layer's units around a vertex, at a point: values, gradients, and bounds on the errors of both.
+//! The affine functions of a layer's units around a vertex, at a point: values, gradients, and bounds on the
+//! errors of both.
 //!
-//! The signs of a vertex say which neurons are on, those that are zero being off; with them every pre-activation is an affine function `z_j` on all of `R^d`, right at the vertex. A pass through the network computes `z~_j` at a point `x` of doubles and the gradients
-//! `g~_j`, with
+//! The signs of a vertex say which neurons are on, those that are zero being off; with them every
+//! pre-activation is an affine function `z_j` on all of `R^d`, right at the vertex. A pass through the
+//! network computes `z~_j` at a point `x` of doubles and the gradients `g~_j`, with
 //!
 //! ```text
 //! |z~_j - z_j(x)| <= e_j,       e = |W| (e' + c |a~|) + c |b|,
 //! |g~_j - g_j|_1  <= r_j,       r = |W| (r' + c |g~'|_1),
 //! ```
 //!
-//! where `'` marks the layer before, `a~` the values of its neurons that are on, and `c = 2 (n + 3) u` with `u = 2^-53` and `n` inputs. Only neurons that are on carry errors, and with their weights, so that bounds do not multiply the norms of layers.
+//! where `'` marks the layer before, `a~` the values of its neurons that are on, and `c = 2 (n + 3) u` with
+//! `u = 2^-53` and `n` inputs. Only neurons that are on carry errors, and with their weights, so that bounds
+//! do not multiply the norms of layers.
 //!
-//! In twofold arithmetic a value is a pair of doubles: what products and sums lose is added up beside them [ogita2005accurate, Section 5]. With `S = |W| |a~| + |b|` the lost parts, and the low halves of `a~`, are at most `(n + 3) u S` together, and adding them takes
-//! three roundings each: the error is at most `(3 n + 4) (n + 3) u^2 S`, so that `c^2` takes the place of `c` in the first line.
+//! In twofold arithmetic a value is a pair of doubles: what products and sums lose is added up beside them
+//! [ogita2005accurate, Section 5]. With `S = |W| |a~| + |b|` the lost parts, and the low halves of `a~`, are
+//! at most `(n + 3) u S` together, and adding them takes three roundings each: the error is at most
+//! `(3 n + 4) (n + 3) u^2 S`, so that `c^2` takes the place of `c` in the first line.
 
 use fiberscope_core::{two_product, two_sum};
 
@@ -27,7 +33,8 @@ pub(crate) enum Precision {
 /// Slopes that are computed together.
 const GROUP: usize = 4;
 
-/// The functions of the units of a layer: their values at the point, gradients, and bounds on the errors of both.
+/// The functions of the units of a layer: their values at the point, gradients, and bounds on the errors of
+/// both.
 #[derive(Default)]
 pub(crate) struct Columns {
     pub stride: usize,

@@ -41,7 +41,8 @@ impl Arbiter {
         values.iter().map(|value| value * &inverse).collect()
     }
 
-    /// The pre-activations of all ReLU neurons at a point, times a positive number, and that number: without fractions, which are slow.
+    /// The pre-activations of all ReLU neurons at a point, times a positive number, and that number: without
+    /// fractions, which are slow.
     pub fn scaled_values(&self, flat: &FlatNetwork, x: &[Rational]) -> (Vec<Rational>, Rational) {
         let scale = x.iter().fold(Rational::ONE, |scale, x| {
             // What is left of the denominator after those so far.

@@ -1,17 +1,21 @@
 //! The breakpoint complex: where the function bends, with weights, balance and layers.
 //!
-//! The visible facets with their faces depend on the function alone (for generic parameters). Around every ridge `R` inside the domain
+//! The visible facets with their faces depend on the function alone (for generic parameters). Around every
+//! ridge `R` inside the domain
 //!
 //! ```text
 //! sum over facets F at R of weight(F) (x) n_{F,R} = 0,      n_{F,R} the unit vector normal to R that points into F,
 //! ```
 //!
-//! because the Jacobian comes back to itself on the way around `R` [threelayer2026, Lemma 7]. Two facets at `R` are collinear if they lie in one hyperplane.
-//! At a ridge where four visible facets meet and exactly two are collinear, these two belong to a lower layer than the other two, which are one
-//! bent hyperplane; where three meet, the one that touches no region on which `f` is constant belongs to the lower layer
+//! because the Jacobian comes back to itself on the way around `R` [threelayer2026, Lemma 7]. Two facets at
+//! `R` are collinear if they lie in one hyperplane. At a ridge where four visible facets meet and exactly two
+//! are collinear, these two belong to a lower layer than the other two, which are one bent hyperplane; where
+//! three meet, the one that touches no region on which `f` is constant belongs to the lower layer
 //! [threelayer2026, Lemma 18]. Facets joined at ridges form surfaces, and one more than the longest chain of lower
-//! surfaces is the layer recovered from the function. With one input there are no ridges, and the function does not tell the layers: `relu(x - 1)` is `relu(relu(x + 5) - 6)`, where
-//! the breakpoint belongs to the second layer, and `relu(relu(x - 1) + 1) - 1`, where it belongs to the first; both stay so, with equal functions, on open sets of parameters.
+//! surfaces is the layer recovered from the function. With one input there are no ridges, and the function
+//! does not tell the layers: `relu(x - 1)` is `relu(relu(x + 5) - 6)`, where the breakpoint belongs to the
+//! second layer, and `relu(relu(x - 1) + 1) - 1`, where it belongs to the first; both stay so, with equal
+//! functions, on open sets of parameters.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +41,13 @@ pub struct BreakpointComplex {
     pub disagreement: f64,
     /// Ridges at which a visible facet bends.
     pub bending_ridges: usize,
-    /// Ridges on bent hyperplanes of two layers, all facets visible, at which nothing bends: 0 for honest parameters.
+    /// Ridges on bent hyperplanes of two layers, all facets visible, at which nothing bends: 0 for honest
+    /// parameters.
     pub dishonest_ridges: usize,
     /// Invisible facets from which paths lead to an output and cancel: 0 for cancellation-free parameters.
     pub cancelling_facets: usize,
-    /// For every facet the layer recovered from the function alone, counted from 0; `None` for invisible ones, and for all with one input.
+    /// For every facet the layer recovered from the function alone, counted from 0; `None` for invisible
+    /// ones, and for all with one input.
     pub recovered: Vec<Option<usize>>,
 }
 

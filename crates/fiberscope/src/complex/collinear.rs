@@ -1,8 +1,11 @@
 //! Do two facets lie in one hyperplane? Exactly.
 //!
-//! On a facet of neuron `h` let `F` be the affine function of `h`. It depends on which neurons below `h` are on. Two facets of `h` at a ridge where the same ones are on lie in one hyperplane. If
-//! they differ in one neuron `g`, then the functions differ by `c` times that of `g`, where `c` is the sum over the paths from `g` to `h`; since `g` is not zero on all of the hyperplane of `h`, the facets
-//! lie in one hyperplane iff `c = 0`. In a simple complex facets of different neurons at a ridge are transversal. All other cases compare the equations in rational numbers.
+//! On a facet of neuron `h` let `F` be the affine function of `h`. It depends on which neurons below `h` are
+//! on. Two facets of `h` at a ridge where the same ones are on lie in one hyperplane. If they differ in one
+//! neuron `g`, then the functions differ by `c` times that of `g`, where `c` is the sum over the paths from
+//! `g` to `h`; since `g` is not zero on all of the hyperplane of `h`, the facets lie in one hyperplane iff
+//! `c = 0`. In a simple complex facets of different neurons at a ridge are transversal. All other cases
+//! compare the equations in rational numbers.
 
 use fiberscope_core::{Rational, Sign};
 

@@ -1,13 +1,18 @@
 //! Building networks that their function identifies, for every non-increasing architecture.
 //!
-//! Layer by layer, with `P` the open convex set of inputs on which all neurons so far are on (there the layers so far are affine; hyperplanes are chosen in the space of activations,
-//! points are kept as inputs):
+//! Layer by layer, with `P` the open convex set of inputs on which all neurons so far are on (there the
+//! layers so far are affine; hyperplanes are chosen in the space of activations, points are kept as inputs):
 //!
-//! - neuron 1 cuts `P`; from layer 2 on it passes through the faces `{a_i = 0, others > 0}` of the image, at the points kept from the layer before;
-//! - neuron 2 is `-z_1 + e (1 + t a)` with `|t a| < 1/2` on the image of the domain and `e` small: it cuts `P` and is positive wherever `z_1 <= 0`, which makes the layer transparent;
-//! - neuron `i >= 3` separates a point of the active set from the convex hull of the points kept so far (neuron `j` zero at point `j`, the others positive).
+//! - neuron 1 cuts `P`; from layer 2 on it passes through the faces `{a_i = 0, others > 0}` of the image, at
+//!   the points kept from the layer before;
+//! - neuron 2 is `-z_1 + e (1 + t a)` with `|t a| < 1/2` on the image of the domain and `e` small: it cuts
+//!   `P` and is positive wherever `z_1 <= 0`, which makes the layer transparent;
+//! - neuron `i >= 3` separates a point of the active set from the convex hull of the points kept so far
+//!   (neuron `j` zero at point `j`, the others positive).
 //!
-//! All choices are open and random, so that general networks come out with probability one [phuong2020functional, Lemma 4]; the result is checked exactly and the construction repeated if a check fails.
+//! All choices are open and random, so that general networks come out with probability one
+//! [phuong2020functional, Lemma 4]; the result is checked exactly and the construction repeated if a check
+//! fails.
 
 use std::fmt::{self, Display, Formatter};
 

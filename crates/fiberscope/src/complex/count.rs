@@ -1,19 +1,21 @@
 //! The f-vector of a simple complex from its vertices and edges alone.
 //!
-//! Let `c` be a linear function that is constant on no edge. Every bounded cell has one lowest vertex `v`, and `v` is the lowest vertex
-//! of a cell iff all edges of the cell at `v` go up. At a simple vertex the cells are the choices, for each of its `d` hyperplanes, of
-//! lying on it or leaving it along one of the (at most two) edges that leave this hyperplane only; with `u_i` of these edges
-//! going up, the number of `k`-cells with lowest vertex `v` is the coefficient of `y^k` in `prod_i (1 + u_i y)`. Hence
+//! Let `c` be a linear function that is constant on no edge. Every bounded cell has one lowest vertex `v`,
+//! and `v` is the lowest vertex of a cell iff all edges of the cell at `v` go up. At a simple vertex the
+//! cells are the choices, for each of its `d` hyperplanes, of lying on it or leaving it along one of the (at
+//! most two) edges that leave this hyperplane only; with `u_i` of these edges going up, the number of
+//! `k`-cells with lowest vertex `v` is the coefficient of `y^k` in `prod_i (1 + u_i y)`. Hence
 //!
 //! ```text
 //! sum_k f_k y^k = sum_v prod_i (1 + u_i(v) y).
 //! ```
 //!
-//! The same sum with other factors for the sides of the box counts other things. A cell of the complex on a larger set that is cut by
-//! an auxiliary hyperplane has pieces with alternating sum of dimensions `(-1)^dim` (Euler characteristic with compact support). So
-//! `(u - 1) y` for the upper side and `u y` for the lower side of a box that is one of several that tile the domain
-//! counts every cell of the whole exactly once in all, and for a box so large that its sides cut unbounded cells only, `u y` counts
-//! the cells of the whole space and `(u - 1) y` the bounded ones.
+//! The same sum with other factors for the sides of the box counts other things. A cell of the complex on a
+//! larger set that is cut by an auxiliary hyperplane has pieces with alternating sum of dimensions `(-1)^dim`
+//! (Euler characteristic with compact support). So `(u - 1) y` for the upper side and `u y` for the lower
+//! side of a box that is one of several that tile the domain counts every cell of the whole exactly once in
+//! all, and for a box so large that its sides cut unbounded cells only, `u y` counts the cells of the whole
+//! space and `(u - 1) y` the bounded ones.
 
 use super::skeleton::Skeleton;
 

@@ -1,14 +1,15 @@
-//! Bounds on the errors of a layer's values at the vertices of a subdivision, and the signs that they leave no doubt about.
+//! Bounds on the errors of a layer's values at the vertices of a subdivision, and the signs that they leave
+//! no doubt about.
 //!
-//! With row-sum norms, `u = 2^-53`, `n` inputs and `A` the largest activation, values that are off by `E_l` in one layer
-//! are off by
+//! With row-sum norms, `u = 2^-53`, `n` inputs and `A` the largest activation, values that are off by `E_l`
+//! in one layer are off by
 //!
 //! ```text
 //! E_{l+1} = |W_{l+1}| E_l + 2 (n + 3) u (|W_{l+1}| A + |b_{l+1}|)
 //! ```
 //!
-//! in the next: the rectifier enlarges no error, and a neuron that is off or zero at the vertex has none, so that in deep
-//! layers the norm is taken of the columns of the others.
+//! in the next: the rectifier enlarges no error, and a neuron that is off or zero at the vertex has none, so
+//! that in deep layers the norm is taken of the columns of the others.
 
 use super::flat::{FlatLayer, SAFE, TINY};
 use super::rows::largest;
@@ -51,7 +52,8 @@ pub(crate) fn deep_errors(
 /// How many vertices are worked on together.
 const BLOCK: usize = 256;
 
-// Loops for `pulp` are types of their own: a closure that may be called again is not inlined there, so that it would not get the machine's vectors.
+// Loops for `pulp` are types of their own: a closure that may be called again is not inlined there, so that
+// it would not get the machine's vectors.
 
 struct LayerErrors<'a> {
     layer: &'a FlatLayer,
@@ -76,7 +78,8 @@ impl pulp::WithSimd for LayerErrors<'_> {
     }
 }
 
-/// The positive values of every row as bits; lists the places (row, word, bits) where the error leaves a sign open.
+/// The positive values of every row as bits; lists the places (row, word, bits) where the error leaves a sign
+/// open.
 pub(crate) fn sign_words(
     z: &[f64],
     width: usize,

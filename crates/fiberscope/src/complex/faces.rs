@@ -1,8 +1,10 @@
 //! Two-dimensional faces of a subdivision: which new vertices are joined.
 //!
-//! A new vertex lies on the zeros `h` of its edge; leaving one of them on either side gives the two-dimensional faces around the edge. Two vertices in one face
-//! have the same face sign vector. Sign vectors are looked up by a hash that is a sum, a term for every positive neuron and for every zero, so that leaving a zero changes it by a number that depends on the hyperplane
-//! only; a match is compared sign by sign, so that nothing depends on the hash.
+//! A new vertex lies on the zeros `h` of its edge; leaving one of them on either side gives the
+//! two-dimensional faces around the edge. Two vertices in one face have the same face sign vector. Sign
+//! vectors are looked up by a hash that is a sum, a term for every positive neuron and for every zero, so
+//! that leaving a zero changes it by a number that depends on the hyperplane only; a match is compared sign
+//! by sign, so that nothing depends on the hash.
 
 use super::flat::FlatNetwork;
 use super::skeleton::Stop;

@@ -1,6 +1,7 @@
 //! The hidden layers of a network in flat arrays of doubles, with what bounds their rounding.
 //!
-//! For a point `x` of doubles, let `z~_l` be the pre-activations computed in doubles and `z_l` their exact values. With `u = 2^-53`, `n` the longest row and row-sum norms,
+//! For a point `x` of doubles, let `z~_l` be the pre-activations computed in doubles and `z_l` their exact
+//! values. With `u = 2^-53`, `n` the longest row and row-sum norms,
 //!
 //! ```text
 //! |z~_l - z_l| <= |W_l| e_{l-1} + g (|W_l| A_{l-1} + |b_l|) =: e_l,     A_l = |W_l| A_{l-1} + |b_l|,   A_0 = |x|,
@@ -91,7 +92,8 @@ pub(crate) struct Bounded {
 }
 
 impl Bounded {
-    /// The pre-activations of a layer with these activations: `e_i = sum_j |w_ij| e_j` and the rounding, which may be much less than norms say.
+    /// The pre-activations of a layer with these activations: `e_i = sum_j |w_ij| e_j` and the rounding,
+    /// which may be much less than norms say.
     pub fn forward(&self, layer: &FlatLayer) -> Bounded {
         let rounding = (layer.inputs as f64 + 3.0) * f64::EPSILON;
         let mut next = Bounded {

@@ -1,12 +1,16 @@
 //! The fold-set of a function, its canonical representation and its dependency graph.
 //!
-//! The fold-set `S` is the set of points of the open domain `Z` where `f` is not differentiable: the closed union of the visible facets. `B_1 S` is the union of all full
-//! hyperplanes `H ∩ Z` inside `S`, and `B_{k+1} S` adds to `B_k S` every set `H ∩ P` inside `S`, for a hyperplane `H` and a connected component `P` of `Z \ B_k S`
+//! The fold-set `S` is the set of points of the open domain `Z` where `f` is not differentiable: the closed
+//! union of the visible facets. `B_1 S` is the union of all full hyperplanes `H ∩ Z` inside `S`, and
+//! `B_{k+1} S` adds to `B_k S` every set `H ∩ P` inside `S`, for a hyperplane `H` and a connected component
+//! `P` of `Z \ B_k S`
 //! [phuong2020functional, Section 5]. Components are convex: pieces of one component are cut off by full hyperplanes. So `H ∩ P` is inside `S` iff the visible facets in `H ∩ P` have no
-//! edge inside `P`, that is, every ridge of theirs inside `P` is shared by two of them. The sets added at step `k` are the pieces of level `k`; the last step is the order.
+//! edge inside `P`, that is, every ridge of theirs inside `P` is shared by two of them. The sets added at
+//! step `k` are the pieces of level `k`; the last step is the order.
 //!
-//! The dependency graph has an edge from a piece to one of higher level iff the relative interior of the first meets the closure of the second. A cell of the complex inside `Z` lies
-//! in the relative interior of the pieces through it that have the lowest level there, and of no others.
+//! The dependency graph has an edge from a piece to one of higher level iff the relative interior of the
+//! first meets the closure of the second. A cell of the complex inside `Z` lies in the relative interior of
+//! the pieces through it that have the lowest level there, and of no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,8 +58,8 @@ pub struct DependencyGraph {
 const WHEN: &str = "before the fold-set was known";
 
 impl FoldSet {
-    /// The fold-set on the part of the domain where all neurons of the first `prefix` hidden layers are on (all
-    /// of it for 0), unless the deadline of the options comes first.
+    /// The fold-set on the part of the domain where all neurons of the first `prefix` hidden layers are on
+    /// (all of it for 0), unless the deadline of the options comes first.
     pub fn new(
         complex: &PolyhedralComplex,
         facets: &[WeightedFacet],
@@ -144,7 +148,8 @@ impl FoldSet {
 }
 
 impl DependencyGraph {
-    /// A directed path with the given number of edges from every piece that has one, in the order of the pieces.
+    /// A directed path with the given number of edges from every piece that has one, in the order of the
+    /// pieces.
     pub fn paths(&self, length: usize) -> Vec<Vec<usize>> {
         let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.pieces];
         self.edges.iter().for_each(|&(a, b)| next[a].push(b));
@@ -244,7 +249,8 @@ impl Planes {
     }
 }
 
-/// Whether the facets of a group fill their hyperplane inside the component: every ridge inside is shared by two of them.
+/// Whether the facets of a group fill their hyperplane inside the component: every ridge inside is shared by
+/// two of them.
 fn is_full(
     complex: &PolyhedralComplex,
     facets: &[WeightedFacet],

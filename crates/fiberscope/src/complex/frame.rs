@@ -1,14 +1,17 @@
 //! The set on which a complex is computed: the box, or a box that stands for the whole space.
 //!
-//! On `R^n` the network is restricted to inputs whose columns are a basis of the column space of `W_1`, the others being zero: every input is
-//! equivalent to one of these modulo the kernel of `W_1`, so that the complex is the product of the restricted one with a space of dimension `n - rank W_1`,
-//! and the restricted one has a vertex in every cell. A box stands for the space if it meets every cell.
+//! On `R^n` the network is restricted to inputs whose columns are a basis of the column space of `W_1`, the
+//! others being zero: every input is equivalent to one of these modulo the kernel of `W_1`, so that the
+//! complex is the product of the restricted one with a space of dimension `n - rank W_1`, and the restricted
+//! one has a vertex in every cell. A box stands for the space if it meets every cell.
 //!
-//! **Lemma.** This is so if every edge of the complex that leaves the box goes on for ever. *Proof.* The graph of the complex is connected
-//! (every cell has a vertex, neighbouring regions share a facet). A path from a vertex inside to one outside would leave the box along an edge that ends outside. So all vertices, and with them a point of
-//! every cell, are inside. ∎
+//! **Lemma.** This is so if every edge of the complex that leaves the box goes on for ever. *Proof.* The
+//! graph of the complex is connected (every cell has a vertex, neighbouring regions share a facet). A path
+//! from a vertex inside to one outside would leave the box along an edge that ends outside. So all vertices,
+//! and with them a point of every cell, are inside. ∎
 //!
-//! An edge from `w` through the side of the box at `v` goes on for ever iff no neuron comes closer to zero from `w` to `v`.
+//! An edge from `w` through the side of the box at `v` goes on for ever iff no neuron comes closer to zero
+//! from `w` to `v`.
 
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::rational::rank_at_most;
@@ -40,7 +43,8 @@ pub(crate) struct Frame {
 
 /// How much further than the last crossing a box reaches.
 const BEYOND: f64 = 16.0;
-/// The smallest box tried for the whole space, in units of the first layer's distances. Distances of vertices have no mean, so that the farthest of thousands is thousands of times as far as most.
+/// The smallest box tried for the whole space, in units of the first layer's distances. Distances of vertices
+/// have no mean, so that the farthest of thousands is thousands of times as far as most.
 const REACH: f64 = 4096.0;
 
 impl Frame {
@@ -224,10 +228,12 @@ impl Frame {
         sure_sign(at_v - at_w, (error_v + error_w) * SAFE)
     }
 
-    /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies, nor if the zeros of the edge leave it no choice.
+    /// For every ReLU neuron whether it may vary along an edge: not if it has no input that is on and varies,
+    /// nor if the zeros of the edge leave it no choice.
     ///
-    /// Let `s` be the slopes along the edge of the neurons of a layer that are on and may vary. A neuron of the next layer that does not vary has slope 0, a linear equation for `s`; if such
-    /// equations have full rank, then `s = 0`. On rays this is usual where few neurons are on.
+    /// Let `s` be the slopes along the edge of the neurons of a layer that are on and may vary. A neuron of
+    /// the next layer that does not vary has slope 0, a linear equation for `s`; if such equations have full
+    /// rank, then `s = 0`. On rays this is usual where few neurons are on.
     fn varying(&self, skeleton: &Skeleton, v: usize, w: usize) -> Vec<bool> {
         let zeros = |h: usize| [v, w].iter().all(|&v| skeleton.zeros_of(v).contains(&(h as u32)));
         let mut constant: Vec<bool> = (0..self.flat.neurons).map(zeros).collect();
@@ -258,7 +264,8 @@ impl Frame {
         self.reached(skeleton, v, w, &constant)
     }
 
-    /// For every ReLU neuron whether it has an input that is on and varies, and is not known to be constant itself.
+    /// For every ReLU neuron whether it has an input that is on and varies, and is not known to be constant
+    /// itself.
     fn reached(&self, skeleton: &Skeleton, v: usize, w: usize, constant: &[bool]) -> Vec<bool> {
         let mut varying = Vec::with_capacity(self.flat.neurons);
         let mut below = vec![true; self.dimension()];

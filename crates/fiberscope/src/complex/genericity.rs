@@ -1,12 +1,17 @@
 //! What makes a parameter generic, checked on its complex.
 //!
-//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes [threelayer2026, Definition 8].
-//! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank `min(n_{j-1}, rank D_j, ..., rank D_k)`; all masks of small networks are tried, else
-//!   random ones, and the number is said.
-//! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. Linear programs decide ([`super::transparency`]), with a point where a layer is off if there is one; what they
+//! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes [threelayer2026,
+//!   Definition 8].
+//! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank
+//!   `min(n_{j-1}, rank D_j, ..., rank D_k)`; all masks of small networks are tried, else random ones, and
+//!   the number is said.
+//! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. Linear
+//!   programs decide ([`super::transparency`]), with a point where a layer is off if there is one; what they
 //!   leave open the signs of the regions tell.
-//! - *General*: (a) no local optimum of any `z_{l,i}` is exactly 0; (b) maximal rank; (c) no two pairs of a neuron and an activation pattern of the layers below it carry proportional affine
-//!   functions (constant functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes [phuong2020functional, Section 3 and Lemma 1].
+//! - *General*: (a) no local optimum of any `z_{l,i}` is exactly 0; (b) maximal rank; (c) no two pairs of a
+//!   neuron and an activation pattern of the layers below it carry proportional affine functions (constant
+//!   functions, which bend nothing, aside). Then the fold-set is the union of all bent hyperplanes
+//!   [phuong2020functional, Section 3 and Lemma 1].
 //!
 //! All checks are exact.
 
@@ -30,7 +35,8 @@ const PROGRAMS: usize = 500;
 /// The genericity of a parameter on a domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Genericity {
-    /// Whether every cell of codimension `k` lies on exactly `k` bent hyperplanes; if not, how many cells do not.
+    /// Whether every cell of codimension `k` lies on exactly `k` bent hyperplanes; if not, how many cells do
+    /// not.
     pub transversality_violations: usize,
     /// How many masked products were checked.
     pub masks_checked: usize,
@@ -98,7 +104,8 @@ const WHEN: &str = "before it was known whether the network is general and trans
 /// A layer, from 0, that is off at a point.
 type Opaque = (usize, Vec<Rational>);
 
-/// A layer that is off somewhere, with a point where it is, and the number of linear programs that looked for it.
+/// A layer that is off somewhere, with a point where it is, and the number of linear programs that looked for
+/// it.
 fn opaque(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<(Option<Opaque>, usize), LimitReached> {
     let frame = &complex.frame;
     let sides: Vec<(f64, f64)> = frame.sides.iter().map(|&[lower, upper]| (lower, upper)).collect();
@@ -120,7 +127,8 @@ fn opaque(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<(Option<Op
     Ok((off.map(in_space), found.programs))
 }
 
-/// A layer that is off on some region, with a point of doubles where it is, exactly, if the middle of one such region is that.
+/// A layer that is off on some region, with a point of doubles where it is, exactly, if the middle of one
+/// such region is that.
 fn off_region(complex: &PolyhedralComplex, layer: usize) -> Option<(usize, Vec<Rational>)> {
     let (d, flat) = (complex.factor_dimension(), &complex.frame.flat);
     let units = flat.layers[layer].first..flat.layers[layer].first + flat.layers[layer].width;

@@ -1,11 +1,17 @@
 //! Networks that their function identifies among general ones.
 //!
-//! **Theorem** [phuong2020functional, Theorem 1 and its proof]. Let a network with widths `n_0 >= n_1 >= ... >= n_{L-1}`, `n_0 >= 2` and `n_L = 1` be general and transparent on an open domain, and for every hidden layer `l` let the fold-set of layers `l..L`, on the interior of the set of
-//! activations that the layers before reach, have a dependency graph with `n_l` directed paths of length `L-1-l` (counting layers from 1) with distinct starts. Then every general network of the same
-//! architecture with the same function has the same parameters up to permutation and positive scaling of neurons.
+//! **Theorem** [phuong2020functional, Theorem 1 and its proof]. Let a network with widths
+//! `n_0 >= n_1 >= ... >= n_{L-1}`, `n_0 >= 2` and `n_L = 1` be general and transparent on an open domain, and
+//! for every hidden layer `l` let the fold-set of layers `l..L`, on the interior of the set of activations
+//! that the layers before reach, have a dependency graph with `n_l` directed paths of length `L-1-l`
+//! (counting layers from 1) with distinct starts. Then every general network of the same architecture with
+//! the same function has the same parameters up to permutation and positive scaling of neurons.
 //!
-//! For layer `l` this module takes the open convex set of inputs on which all neurons of the layers before are on: there these layers are affine and onto an open set of activations, and the fold-set of `f` is the preimage of that of the layers
-//! from `l` on. The smaller set is enough for the proof (`docs/theory/identifiable.md`); a larger one may have more paths, so that "not certified" is no proof of the contrary.
+//! For layer `l` this module takes the open convex set of inputs on which all neurons of the layers before
+//! are on: there these layers are affine and onto an open set of activations, and the fold-set of `f` is the
+//! preimage of that of the layers from `l` on. The smaller set is enough for the proof
+//! (`docs/theory/identifiable.md`); a larger one may have more paths, so that "not certified" is no proof of
+//! the contrary.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -1,5 +1,5 @@
-//! The edges between the new vertices of a subdivision: two are joined iff they lie in one two-dimensional face
-//! ([`super::faces`] finds them).
+//! The edges between the new vertices of a subdivision: two are joined iff they lie in one two-dimensional
+//! face ([`super::faces`] finds them).
 
 use super::faces::{Corner, Faces, count};
 use super::flat::FlatLayer;
@@ -7,7 +7,8 @@ use super::skeleton::{Edge, Stop};
 use super::work::Work;
 
 impl Work<'_> {
-    /// Joins the vertices from `first` on, which lie on neuron `k` of the layer, in every two-dimensional face that has two of them.
+    /// Joins the vertices from `first` on, which lie on neuron `k` of the layer, in every two-dimensional
+    /// face that has two of them.
     pub(super) fn join_faces(&mut self, layer: &FlatLayer, k: usize, first: usize) -> Result<(), Stop> {
         let count = self.skeleton.len() - first;
         if count >= Corner::MOST {
@@ -33,7 +34,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The keys of the faces around the vertices from `first` on: all choices of a hyperplane but the last, and of a side.
+    /// The keys of the faces around the vertices from `first` on: all choices of a hyperplane but the last,
+    /// and of a side.
     fn face_keys(&mut self, layer: &FlatLayer, k: usize, first: usize) {
         let (d, neurons) = (self.skeleton.dimension, self.network.neurons);
         let (own, part) = (layer.words(), k / 64);

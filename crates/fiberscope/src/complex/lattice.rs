@@ -1,12 +1,14 @@
 //! All cells of all dimensions, for any network, in exact arithmetic.
 //!
-//! The complex is kept with its face relation: every `k`-cell lists its facets. A neuron that is affine on all cells has a
-//! sign at every vertex; a cell is positive, negative or zero if its vertices have no other signs, and is cut otherwise. The cut of a `k`-cell
-//! `C` by the hyperplane `H` is a new `(k-1)`-cell whose facets are the cuts of the facets of `C` and the `(k-2)`-faces of `C` inside `H`
-//! (each of them is a facet of one positive facet of `C`) [edelsbrunner1987algorithms, Chapter 7]. No position is special: coincident
+//! The complex is kept with its face relation: every `k`-cell lists its facets. A neuron that is affine on
+//! all cells has a sign at every vertex; a cell is positive, negative or zero if its vertices have no other
+//! signs, and is cut otherwise. The cut of a `k`-cell `C` by the hyperplane `H` is a new `(k-1)`-cell whose
+//! facets are the cuts of the facets of `C` and the `(k-2)`-faces of `C` inside `H` (each of them is a facet
+//! of one positive facet of `C`) [edelsbrunner1987algorithms, Chapter 7]. No position is special: coincident
 //! hyperplanes, common points and neurons that vanish on a region need no case of their own.
 //!
-//! Vertices have rational coordinates. Signs are decided in doubles where the value exceeds its rounding, else exactly.
+//! Vertices have rational coordinates. Signs are decided in doubles where the value exceeds its rounding,
+//! else exactly.
 
 use fiberscope_core::{Activation, ExactEvaluator, Layer, Network, Rational, Sign};
 

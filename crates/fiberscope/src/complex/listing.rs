@@ -1,7 +1,8 @@
 //! All cells of a simple complex, from its certified vertices and edges.
 //!
-//! Every cell is listed once, at its lowest vertex, as a choice of stay or go up for each hyperplane there ([`super::count`]). Its
-//! facets are found from the other side: a cell is a facet of those whose sign vector differs from its own in one zero.
+//! Every cell is listed once, at its lowest vertex, as a choice of stay or go up for each hyperplane there
+//! ([`super::count`]). Its facets are found from the other side: a cell is a facet of those whose sign vector
+//! differs from its own in one zero.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ use super::lattice::LatticeCell;
 use super::skeleton::Skeleton;
 use crate::limit::Deadline;
 
-/// Lists the cells by dimension; the vertices in the order of the skeleton. `None` if the deadline comes first.
+/// Lists the cells by dimension; the vertices in the order of the skeleton. `None` if the deadline comes
+/// first.
 pub(crate) fn list_cells(
     frame: &Frame,
     skeleton: &Skeleton,

@@ -1,15 +1,17 @@
 //! The canonical polyhedral complex of a ReLU network.
 //!
-//! Start with the domain and cut every cell, layer by layer, by the zero sets of the neurons, which are affine on the cells so far. Cells are
-//! indexed by sign vectors in `{-1, 0, +1}^N` over all hidden neurons; full-dimensional cells are the regions on which the
-//! network is affine. [`count_cells`] counts the cells, [`PolyhedralComplex`] lists them, [`BreakpointComplex`] weighs the
-//! facets, [`FoldSet`] and [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
+//! Start with the domain and cut every cell, layer by layer, by the zero sets of the neurons, which are
+//! affine on the cells so far. Cells are indexed by sign vectors in `{-1, 0, +1}^N` over all hidden neurons;
+//! full-dimensional cells are the regions on which the network is affine. [`count_cells`] counts the cells,
+//! [`PolyhedralComplex`] lists them, [`BreakpointComplex`] weighs the facets, [`FoldSet`] and
+//! [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
 //! [`construct_identifiable`] builds networks that their function determines.
 //!
-//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational numbers in doubt (`skeleton`, `rows`, `faces`, `vertex`, `settle`), and all cells
-//! are counted or listed from the vertices (`count`, `listing`); where the complex is not simple, all cells are
-//! subdivided in exact arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by
-//! linear programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
+//! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational
+//! numbers in doubt (`skeleton`, `rows`, `faces`, `vertex`, `settle`), and all cells are counted or listed
+//! from the vertices (`count`, `listing`); where the complex is not simple, all cells are subdivided in exact
+//! arithmetic instead (`lattice`). [`walk_regions`] goes from region to region across facets by linear
+//! programs and shares nothing with the first; it needs no corners of a box and is meant for many inputs.
 
 mod affine;
 mod arbiter;
@@ -17,6 +19,7 @@ mod breakpoints;
 mod collinear;
 mod construct;
 mod count;
+mod count_state;
 mod errors;
 mod faces;
 mod flat;
@@ -54,6 +57,7 @@ pub use construct::{
     construct_identifiable,
 };
 pub use count::CellCounts;
+pub use count_state::{CountProgress, CountState};
 pub use fold_match::{FoldMatch, match_folds};
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::Genericity;
@@ -61,7 +65,7 @@ pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition}
 pub use options::{ComplexOptions, Keeper};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
 pub use slice::on_plane;
-pub use stream::{CellMethod, CountOutcome, CountProgress, CountState, count_cells};
+pub use stream::{CellMethod, CountOutcome, count_cells};
 pub use transparency::{LayerTransparency, Transparency, TransparencyOptions};
 pub use walk::{Walked, exact_region_bound, region_bound, walk_regions};
 pub use weights::{WeightedFacet, weigh_by_paths};

@@ -1,15 +1,22 @@
-//! A vertex, and the values of a layer there, from a point nearby: one step of Newton's method with bounds on all errors.
+//! A vertex, and the values of a layer there, from a point nearby: one step of Newton's method with bounds on
+//! all errors.
 //!
-//! **Lemma.** Let `F(y) = F(x) + M (y - x)` be the `d` hyperplanes of a vertex `v` as the affine functions of [`super::affine`], so `F(v) = 0`, let `F~` and `M~` be within `e_k` and `r_k` of `F(x)` and `M`, let `X` be any matrix and `s = X F~ + t`. With maximum norms of vectors and row-sum norms of matrices, if `eta = |I - X M| < 1`, then
+//! **Lemma.** Let `F(y) = F(x) + M (y - x)` be the `d` hyperplanes of a vertex `v` as the affine functions of
+//! [`super::affine`], so `F(v) = 0`, let `F~` and `M~` be within `e_k` and `r_k` of `F(x)` and `M`, let `X`
+//! be any matrix and `s = X F~ + t`. With maximum norms of vectors and row-sum norms of matrices, if
+//! `eta = |I - X M| < 1`, then
 //!
 //! ```text
 //! h := v - (x - s) has |h| <= (eta |s| + max_i sum_k |X_ik| e_k + |t|) / (1 - eta) =: H.
 //! ```
 //!
-//! *Proof.* `M h = -F + M s`, so `X M h = -X (F - F~) - s + t + X M s`, and `h = (I - X M) (h - s) - X (F - F~) + t`. ∎
+//! *Proof.* `M h = -F + M s`, so `X M h = -X (F - F~) - s + t + X M s`, and
+//! `h = (I - X M) (h - s) - X (F - F~) + t`. ∎
 //!
-//! So `z_j(v) = z_j(x) - g_j s + g_j h` is within `e_j + |g~_j|_1 H + r_j (|s| + H)`, and rounding, of `z~_j - g~_j s`: gradients count, not products of norms. After one step `s` is as small as the errors of doubles, and a second step with values in twofold arithmetic knows
-//! `z_j(v)` to about the square of these errors.
+//! So `z_j(v) = z_j(x) - g_j s + g_j h` is within `e_j + |g~_j|_1 H + r_j (|s| + H)`, and rounding, of
+//! `z~_j - g~_j s`: gradients count, not products of norms. After one step `s` is as small as the errors of
+//! doubles, and a second step with values in twofold arithmetic knows `z_j(v)` to about the square of these
+//! errors.
 
 use super::affine::{Columns, Inputs, Precision};
 use super::flat::{FlatNetwork, SAFE, TINY};
@@ -54,7 +61,8 @@ struct Hyperplanes {
 }
 
 impl Newton {
-    /// A step from a point to a vertex, with the values of layer `l`; the hyperplanes are sides and neurons of layers up to `l`. The distance is infinite if there is no bound.
+    /// A step from a point to a vertex, with the values of layer `l`; the hyperplanes are sides and neurons
+    /// of layers up to `l`. The distance is infinite if there is no bound.
     pub fn step(&mut self, place: &Incidence, l: usize, x: &[f64], precision: Precision) {
         self.pass(place, l, x, precision);
         self.solve(x);
@@ -227,7 +235,8 @@ mod tests {
     use super::super::subdivide::{Room, subdivide};
     use super::*;
 
-    /// As deep as bounds by norms would be useless: `scale` is the standard deviation of a weight times the root of the fan-in.
+    /// As deep as bounds by norms would be useless: `scale` is the standard deviation of a weight times the
+    /// root of the fan-in.
     fn deep(widths: &[usize], scale: f64, seed: u64) -> Network {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let layers = widths.windows(2).enumerate().map(|(l, pair)| {
@@ -318,7 +327,8 @@ mod tests {
         assert!(seen.bounds[0] < 1e-6, "{:?}", seen.bounds);
     }
 
-    /// From a point that is off by a visible distance, the bounds hold as well, and steps come back to the vertex.
+    /// From a point that is off by a visible distance, the bounds hold as well, and steps come back to the
+    /// vertex.
     #[test]
     fn bounds_hold_from_afar() {
         let far = look_at_all(Precision::Double, 1e-3, 1);
@@ -331,7 +341,8 @@ mod tests {
         );
     }
 
-    /// Values in twofold arithmetic are right to about the square of the errors of doubles, but for their own rounding.
+    /// Values in twofold arithmetic are right to about the square of the errors of doubles, but for their own
+    /// rounding.
     #[test]
     fn twofold_values_are_better() {
         let seen = look_at_all(Precision::Twofold, 0.0, 2);

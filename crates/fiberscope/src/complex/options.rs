@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Debug, Formatter};
 
-use super::stream::{CountProgress, CountState};
+use super::count_state::{CountProgress, CountState};
 use crate::limit::{Deadline, Progress};
 
 /// How a complex is counted, listed, walked through or analysed. The default has no limits and tells nobody.

@@ -16,8 +16,8 @@ use super::{ComplexError, CountProgress};
 
 /// The canonical polyhedral complex of a network on a domain, all cells listed.
 ///
-/// On `R^n` with `rank W_1 < n` the complex is a product with a linear space; listed are the cells of the factor
-/// ([`PolyhedralComplex::factor_dimension`]), in the coordinates [`PolyhedralComplex::inputs`].
+/// On `R^n` with `rank W_1 < n` the complex is a product with a linear space; listed are the cells of the
+/// factor ([`PolyhedralComplex::factor_dimension`]), in the coordinates [`PolyhedralComplex::inputs`].
 pub struct PolyhedralComplex {
     pub(crate) frame: Frame,
     pub(crate) cells: Vec<Vec<LatticeCell>>,
@@ -159,7 +159,8 @@ impl PolyhedralComplex {
         self.factor_dimension() + self.frame.extra
     }
 
-    /// The dimension of the cells that are listed: less than that of the space where nothing changes along some directions.
+    /// The dimension of the cells that are listed: less than that of the space where nothing changes along
+    /// some directions.
     pub fn factor_dimension(&self) -> usize {
         self.frame.dimension()
     }
@@ -174,7 +175,8 @@ impl PolyhedralComplex {
         self.method
     }
 
-    /// The cells of a dimension (of the factor). For the whole space these include the faces on a large box, for which
+    /// The cells of a dimension (of the factor). For the whole space these include the faces on a large box,
+    /// for which
     /// [`Cell::is_artificial`] holds.
     pub fn cells(&self, dimension: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
         let count = self.cells.get(dimension).map_or(0, Vec::len);

@@ -1,13 +1,16 @@
 //! The linear program of a layer that is off.
 //!
-//! Variables are the inputs `x`, an activation `a_j` for every neuron of the ReLU layers before whose sign intervals leave open, and a level `m`. The pre-activations `z` are affine in `x` and `a`, and the rows are
+//! Variables are the inputs `x`, an activation `a_j` for every neuron of the ReLU layers before whose sign
+//! intervals leave open, and a level `m`. The pre-activations `z` are affine in `x` and `a`, and the rows are
 //!
 //! ```text
 //! a_j >= 0,   a_j >= z_j,   a_j <= u_j (z_j - l_j) / (u_j - l_j)  if l_j <= z_j <= u_j is known,   z_i <= m  for the neurons i of the layer.
 //! ```
 //!
-//! Every input with its activations and `m = max_i z_i` is a solution. Deciding that neuron `j` is on adds `a_j <= z_j`, that it is off `a_j <= 0`. If `m >= 0` for all solutions, then no input with these decisions has the layer off;
-//! Farkas' multipliers show it, from doubles but checked in rational numbers, or found in rational numbers.
+//! Every input with its activations and `m = max_i z_i` is a solution. Deciding that neuron `j` is on adds
+//! `a_j <= z_j`, that it is off `a_j <= 0`. If `m >= 0` for all solutions, then no input with these decisions
+//! has the layer off; Farkas' multipliers show it, from doubles but checked in rational numbers, or found in
+//! rational numbers.
 
 use fiberscope_algebra::program::{BoxedPolytope, Cone, Least, Side, is_proved};
 use fiberscope_algebra::rational::dot;
@@ -138,12 +141,14 @@ impl Program {
         Some(if proved { Proposal::Never } else { Proposal::Here(least.point) })
     }
 
-    /// A solution with negative `m` in homogeneous coordinates, exactly, or that there is none; `None` if the deadline comes first.
+    /// A solution with negative `m` in homogeneous coordinates, exactly, or that there is none; `None` if the
+    /// deadline comes first.
     pub fn solve(&self, decisions: &[Option<bool>], deadline: &Deadline) -> Option<Side> {
         self.cone.side(&self.level, &self.keep(decisions), &|| deadline.is_past())
     }
 
-    /// A solution with last coordinate positive, or that there is none, and thus no input with these decisions; `None` if the deadline comes first.
+    /// A solution with last coordinate positive, or that there is none, and thus no input with these
+    /// decisions; `None` if the deadline comes first.
     pub fn finite(&self, decisions: &[Option<bool>], deadline: &Deadline) -> Option<Side> {
         let mut c = vec![Rational::ZERO; self.level.len()];
         c[self.size()] = -Rational::ONE;
@@ -155,7 +160,8 @@ impl Program {
         &point[..self.inputs]
     }
 
-    /// The open neuron whose activation is furthest from that of its pre-activation at a point in homogeneous coordinates, whether it is on there, and how far it is.
+    /// The open neuron whose activation is furthest from that of its pre-activation at a point in homogeneous
+    /// coordinates, whether it is on there, and how far it is.
     pub fn worst(&self, decisions: &[Option<bool>], y: &[Rational]) -> Option<(usize, bool, Rational)> {
         let far = |(i, split): (usize, &Split)| {
             let z = dot(&split.value, y);

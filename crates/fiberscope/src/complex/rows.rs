@@ -1,6 +1,7 @@
 //! The values of a layer's neurons at the vertices of a subdivision, a row per vertex.
 //!
-//! In the last layer nobody asks for neurons that are done: the row of a vertex on neuron `k` begins with `k`. Most vertices are on late neurons, so this saves most of the memory.
+//! In the last layer nobody asks for neurons that are done: the row of a vertex on neuron `k` begins with
+//! `k`. Most vertices are on late neurons, so this saves most of the memory.
 
 use super::flat::{FlatLayer, LANES};
 
@@ -71,7 +72,8 @@ impl Rows {
         self.first.reserve(count);
     }
 
-    /// Adds a row at `t` between those of two vertices, from neuron `first` on; the largest value of the first and the largest difference, in absolute value.
+    /// Adds a row at `t` between those of two vertices, from neuron `first` on; the largest value of the
+    /// first and the largest difference, in absolute value.
     #[inline(always)]
     pub fn push_between(&mut self, [a, b]: [usize; 2], t: f64, first: usize) -> (f64, f64) {
         let begin = self.values.len();

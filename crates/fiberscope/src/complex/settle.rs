@@ -17,7 +17,8 @@ use super::work::{Work, coefficient};
 const STEPS: usize = 3;
 
 impl Work<'_> {
-    /// The positive ones among the neurons `bits` of a word at vertex `v`, whose point and row of values get better.
+    /// The positive ones among the neurons `bits` of a word at vertex `v`, whose point and row of values get
+    /// better.
     #[cold]
     pub(super) fn settle(
         &mut self,
@@ -121,7 +122,8 @@ impl Work<'_> {
         sure_sign(to - from, error_a + error_b)
     }
 
-    /// Where doubles are not sure; on a tie the order of coordinates decides, which is a small change of the function.
+    /// Where doubles are not sure; on a tie the order of coordinates decides, which is a small change of the
+    /// function.
     #[cold]
     fn rises_exactly(&self, a: usize, b: usize) -> bool {
         let [p, q] =

@@ -5,7 +5,8 @@
 pub(crate) struct Edge {
     /// The lower end first.
     pub ends: [u32; 2],
-    /// For each end, the hyperplane through it that the edge leaves, times two, plus one if the edge is on its positive side.
+    /// For each end, the hyperplane through it that the edge leaves, times two, plus one if the edge is on
+    /// its positive side.
     pub left: [u32; 2],
 }
 

@@ -1,10 +1,12 @@
 //! Networks on planes of their input space.
 //!
-//! On the plane `origin + s u + t v` a network is the network with first layer `(W_1 (u v), W_1 origin + b_1)`, computed exactly and rounded once to doubles.
+//! On the plane `origin + s u + t v` a network is the network with first layer
+//! `(W_1 (u v), W_1 origin + b_1)`, computed exactly and rounded once to doubles.
 
 use fiberscope_core::{Layer, Matrix, Network, NetworkError, Rational};
 
-/// The network on the plane `origin + s u + t v`, a function of `(s, t)`. Fails if a parameter is beyond the doubles.
+/// The network on the plane `origin + s u + t v`, a function of `(s, t)`. Fails if a parameter is beyond the
+/// doubles.
 ///
 /// # Panics
 ///

@@ -1,33 +1,25 @@
 //! Counting the cells of large complexes with little memory.
 //!
-//! The domain is tiled by boxes; a box with too many vertices is cut into several with about equally many. Each box is subdivided and
-//! counted by itself ([`super::count`] says how counts of tiles add up) and forgotten. What is left to do is a list of boxes, so that
-//! a count can be stopped, or killed, and taken up again. The tiles do not depend on the number of threads.
+//! The domain is tiled by boxes; a box with too many vertices is cut into several with about equally many.
+//! Each box is subdivided and counted by itself ([`super::count`] says how counts of tiles add up) and
+//! forgotten. What is left to do is a list of boxes, so that a count can be stopped, or killed, and taken up
+//! again. The tiles do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fiberscope_core::{Digest, Domain, Network};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::ComplexError;
 use super::arbiter::Arbiter;
 use super::count::{CellCounts, Tally, tally};
+use super::count_state::{CountProgress, CountState};
 use super::frame::Frame;
 use super::lattice::Lattice;
 use super::options::ComplexOptions;
 use super::skeleton::{Skeleton, Stop};
 use super::subdivide::{Room, subdivide};
-use super::tile::{Tile, is_box};
-
-/// How far a count is.
-#[derive(Clone, Copy, Debug)]
-pub struct CountProgress {
-    /// The part of the domain's volume that is finished.
-    pub explored: f64,
-    /// The regions counted so far, roughly.
-    pub regions: u64,
-}
+use super::tile::Tile;
 
 /// How the cells were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,16 +63,6 @@ pub enum CountOutcome {
         /// Where to go on; only for boxes whose complex is simple so far.
         state: Option<CountState>,
     },
-}
-
-/// A count that was stopped.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CountState {
-    network: String,
-    domain: Domain,
-    sides: Vec<[f64; 2]>,
-    pending: Vec<Tile>,
-    tally: Tally,
 }
 
 /// The most vertices of the first, undivided attempt.
@@ -153,25 +135,6 @@ pub fn count_cells(
                 return Ok(CountOutcome::Stopped { regions, explored, state: Some(state) });
             }
         }
-    }
-}
-
-impl CountState {
-    /// Whether nothing is left to do.
-    pub fn is_complete(&self) -> bool {
-        self.pending.is_empty()
-    }
-
-    /// Whether all lists have the right lengths and all boxes are boxes: the state may come from a file.
-    fn fits(&self, dimension: usize) -> bool {
-        is_box(&self.sides, dimension)
-            && self.pending.iter().all(|tile| tile.fits(dimension))
-            && [&self.tally.all, &self.tally.bounded].iter().all(|counts| counts.len() == dimension + 1)
-    }
-
-    /// The part of the domain's volume that is finished.
-    fn explored(&self, frame: &Frame) -> f64 {
-        (1.0 - self.pending.iter().map(|tile| tile.share(frame)).sum::<f64>()).max(0.0)
     }
 }
 

@@ -1,20 +1,28 @@
 //! Vertices and edges of the complex of a network on a box, by subdividing edges layer by layer.
 //!
-//! Neuron `k` of a layer is affine on every cell of the complex `C` of the neurons before it, so it cuts the edges at whose ends it has
-//! opposite signs, in a new vertex each; two new vertices are joined by a new edge iff their edges lie in one
-//! two-dimensional face [berzins2023polyhedral, Section 4]. Edges wait in the bucket of the first neuron that cuts them, so that a neuron
-//! touches only what it cuts.
+//! Neuron `k` of a layer is affine on every cell of the complex `C` of the neurons before it, so it cuts the
+//! edges at whose ends it has opposite signs, in a new vertex each; two new vertices are joined by a new edge
+//! iff their edges lie in one two-dimensional face [berzins2023polyhedral, Section 4]. Edges wait in the
+//! bucket of the first neuron that cuts them, so that a neuron touches only what it cuts.
 //!
-//! **Lemma.** Let `C` be simple (every vertex on exactly `d` hyperplanes, bent ones and sides of the box, and these are independent there), and let the neuron `z` vanish at no vertex of `C`. Then the complex
-//! `C'` cut by `z` is simple; its vertices are those of `C` and one on every edge whose ends have opposite signs of `z`; its edges are the edges of `C`, cut in two
-//! where they have a new vertex, and one between the two new vertices of every two-dimensional face that has any. *Proof.* A vertex of `C'` that is none of `C` is the point of an edge of `C` where `z` is zero; `z` changes sign along this
-//! edge, so it is independent of the `d - 1` hyperplanes of the edge. A new edge lies in a two-dimensional face, which is a convex polygon: if `z` is not zero at its vertices, `z` cuts none or two of its edges. ∎
+//! **Lemma.** Let `C` be simple (every vertex on exactly `d` hyperplanes, bent ones and sides of the box, and
+//! these are independent there), and let the neuron `z` vanish at no vertex of `C`. Then the complex `C'` cut
+//! by `z` is simple; its vertices are those of `C` and one on every edge whose ends have opposite signs of
+//! `z`; its edges are the edges of `C`, cut in two where they have a new vertex, and one between the two new
+//! vertices of every two-dimensional face that has any. *Proof.* A vertex of `C'` that is none of `C` is the
+//! point of an edge of `C` where `z` is zero; `z` changes sign along this edge, so it is independent of the
+//! `d - 1` hyperplanes of the edge. A new edge lies in a two-dimensional face, which is a convex polygon: if
+//! `z` is not zero at its vertices, `z` cuts none or two of its edges. ∎
 //!
-//! So the skeleton is right, by induction from the box, if every sign that is computed here is the sign at the exact vertex. [`super::vertex`] bounds all errors, and [`super::settle`] computes exactly what they leave
-//! open; a sign that is zero, or a complex that is not simple in another way, ends the attempt with [`Stop::Irregular`]. A vertex inherits the signs on which its edge has one sign; only the others are computed.
+//! So the skeleton is right, by induction from the box, if every sign that is computed here is the sign at
+//! the exact vertex. [`super::vertex`] bounds all errors, and [`super::settle`] computes exactly what they
+//! leave open; a sign that is zero, or a complex that is not simple in another way, ends the attempt with
+//! [`Stop::Irregular`]. A vertex inherits the signs on which its edge has one sign; only the others are
+//! computed.
 //!
-//! A cut is computed from the ends of the whole edge as it was before neurons of this layer cut it, so that errors pile up with the dimension only.
-//! Edges are directed along a linear function that is constant on none ([`super::count`] needs it): halves of an edge keep its direction.
+//! A cut is computed from the ends of the whole edge as it was before neurons of this layer cut it, so that
+//! errors pile up with the dimension only. Edges are directed along a linear function that is constant on
+//! none ([`super::count`] needs it): halves of an edge keep its direction.
 
 use super::arbiter::Arbiter;
 use super::errors::{deep_errors, layer_errors, sign_words};
@@ -30,9 +38,9 @@ use super::work::{Work, coefficient};
 pub(crate) struct Room {
     /// The most of them.
     pub most: usize,
-    /// The most that a guess may expect once an eighth of `most` are found: it saves time to know early. Guesses are
-    /// far too high where a box is cut by few neurons, so that they must not decide about tiles, or cutting might
-    /// never end.
+    /// The most that a guess may expect once an eighth of `most` are found: it saves time to know early.
+    /// Guesses are far too high where a box is cut by few neurons, so that they must not decide about tiles,
+    /// or cutting might never end.
     pub expected: f64,
 }
 
@@ -140,7 +148,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// How many vertices there will be, after so many neurons: their number grows with a power of the number of neurons, the dimension at first and less in deep layers.
+    /// How many vertices there will be, after so many neurons: their number grows with a power of the number
+    /// of neurons, the dimension at first and less in deep layers.
     fn guess(&self, neurons: usize) -> f64 {
         let now = self.skeleton.len() as f64;
         let growth = (now / f64::from(self.found[neurons / 2])).log2();

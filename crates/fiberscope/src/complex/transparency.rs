@@ -1,8 +1,11 @@
 //! Is a layer off somewhere? Linear programs over decisions about the neurons before it.
 //!
-//! A hidden layer is *transparent* on the open domain if at every point one of its neurons has `z >= 0`. The points where all are negative are an open set. The linear program of [`super::relaxed`] either shows
-//! that there is none, or proposes a point, which is tried in exact arithmetic; if it is no such point, a neuron of an earlier layer whose activation the program got wrong is decided, on and off,
-//! and both cases are programs of their own. When all neurons are decided the program is exact, so that the search ends. It does not need the complex, and large networks are settled where few decisions are enough.
+//! A hidden layer is *transparent* on the open domain if at every point one of its neurons has `z >= 0`. The
+//! points where all are negative are an open set. The linear program of [`super::relaxed`] either shows that
+//! there is none, or proposes a point, which is tried in exact arithmetic; if it is no such point, a neuron
+//! of an earlier layer whose activation the program got wrong is decided, on and off, and both cases are
+//! programs of their own. When all neurons are decided the program is exact, so that the search ends. It does
+//! not need the complex, and large networks are settled where few decisions are enough.
 
 use fiberscope_algebra::program::Side;
 use fiberscope_algebra::rational::dot;
@@ -246,7 +249,8 @@ impl Search<'_> {
         found.map_or(Node::Lost, Node::Off)
     }
 
-    /// A point near `x`, towards the inside of the domain, where the layer is off; in doubles if there is one.
+    /// A point near `x`, towards the inside of the domain, where the layer is off; in doubles if there is
+    /// one.
     fn towards_inside(&self, x: &[Rational], tries: i64) -> Option<Vec<Rational>> {
         let sides = self.domain.sides(x.len());
         let inner: Vec<Rational> = sides.iter().map(inside).collect();

@@ -1,14 +1,17 @@
 //! New vertices of a subdivision, with bounds on all errors.
 //!
-//! For every vertex `v` the point `x~` is within `distance` of the exact vertex, and the values `z~_j` of the neurons of the current layer are within `E` of
-//! those at the exact vertex ([`super::errors`] follows `E` from layer to layer). Neuron `k` cuts the edge from `a` to `b`, on which the layer is affine, at `t = z_k(a) / (z_k(a) - z_k(b))`. If the values are off by `E_a` and `E_b`, then `t` is off by at most
+//! For every vertex `v` the point `x~` is within `distance` of the exact vertex, and the values `z~_j` of the
+//! neurons of the current layer are within `E` of those at the exact vertex ([`super::errors`] follows `E`
+//! from layer to layer). Neuron `k` cuts the edge from `a` to `b`, on which the layer is affine, at
+//! `t = z_k(a) / (z_k(a) - z_k(b))`. If the values are off by `E_a` and `E_b`, then `t` is off by at most
 //!
 //! ```text
 //! dt = ((1 - t) E_a + t E_b) / (|z_k(a) - z_k(b)| - E_a - E_b) + 4 u,
 //! ```
 //!
-//! and a value at the new vertex by at most `(1 - t) E_a + t E_b + dt (E_a + E_b + |z~(b) - z~(a)|)` and the rounding of the interpolation; likewise the point. A sign is certain if the value exceeds its
-//! error; [`super::settle`] looks at the others.
+//! and a value at the new vertex by at most `(1 - t) E_a + t E_b + dt (E_a + E_b + |z~(b) - z~(a)|)` and the
+//! rounding of the interpolation; likewise the point. A sign is certain if the value exceeds its error;
+//! [`super::settle`] looks at the others.
 
 use super::errors::sure_sign;
 use super::flat::{FlatLayer, SAFE, TINY, bits_of};

@@ -1,10 +1,13 @@
 //! From region to region across facets.
 //!
-//! On a region every neuron is an affine function, so its closure is a polyhedron; a neuron is a facet iff its inequality is not implied by
-//! the others. Homogeneous coordinates `y = (x, t)` with `t >= 0` make it a cone, bounded or not, and an inequality is implied iff Farkas'
-//! multipliers exist ([`super::lp`]). If not, there is a point beyond; the segment to it from a point inside the region meets the facet in its relative
-//! interior, and the region behind has the signs of `(value, slope)` there in lexicographic order, which is right for coincident hyperplanes,
-//! too. Regions are connected through facets, so all are found. In a box, doubles with a proved bound settle most rows first ([`super::filter`]). All decisions are exact; nothing here is shared with the subdivision of edges.
+//! On a region every neuron is an affine function, so its closure is a polyhedron; a neuron is a facet iff
+//! its inequality is not implied by the others. Homogeneous coordinates `y = (x, t)` with `t >= 0` make it a
+//! cone, bounded or not, and an inequality is implied iff Farkas' multipliers exist ([`super::lp`]). If not,
+//! there is a point beyond; the segment to it from a point inside the region meets the facet in its relative
+//! interior, and the region behind has the signs of `(value, slope)` there in lexicographic order, which is
+//! right for coincident hyperplanes, too. Regions are connected through facets, so all are found. In a box,
+//! doubles with a proved bound settle most rows first ([`super::filter`]). All decisions are exact; nothing
+//! here is shared with the subdivision of edges.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,8 +17,8 @@ use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, Domain, ExactNetwork, Layer, Network, Rational, Sign, SignVector};
 
 use super::ComplexError;
+use super::count_state::CountProgress;
 use super::options::ComplexOptions;
-use super::stream::CountProgress;
 use crate::limit::Deadline;
 
 /// What a walk found.
@@ -261,7 +264,8 @@ impl Walk {
         true
     }
 
-    /// Whether a region is bounded, and its facets as [`Walk::facets`] gives them; `None` if the deadline comes first.
+    /// Whether a region is bounded, and its facets as [`Walk::facets`] gives them; `None` if the deadline
+    /// comes first.
     fn region(
         &self,
         signs: &[Sign],
@@ -400,7 +404,8 @@ impl Walk {
     }
 }
 
-/// What doubles can prove about a row in a box: that it is positive where the others with `keep` are not negative, or a point beyond it.
+/// What doubles can prove about a row in a box: that it is positive where the others with `keep` are not
+/// negative, or a point beyond it.
 fn filter(
     polytope: &BoxedPolytope,
     cone: &Cone,
@@ -438,7 +443,8 @@ pub fn exact_region_bound(network: &Network) -> Rational {
     bound
 }
 
-/// An upper bound on the number of regions, up to rounding: the product over the layers of `sum_{k <= d} C(n_l, k)`, `d` the least width so far.
+/// An upper bound on the number of regions, up to rounding: the product over the layers of
+/// `sum_{k <= d} C(n_l, k)`, `d` the least width so far.
 pub fn region_bound(network: &Network) -> f64 {
     let mut d = network.input_width();
     let mut bound = 1.0f64;

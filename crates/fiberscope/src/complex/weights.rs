@@ -1,7 +1,8 @@
 //! Weights of facets by two formulas, exactly decided.
 //!
-//! Across the facet `F` between regions `P` and `Q`, with unit normal `u` from `P` to `Q`, the Jacobian jumps by `weight(F) u^T`. If `F` lies
-//! on the bent hyperplane of neuron `i` of layer `l` alone, then with the masks `D` on `F` and the gradient `v` of the neuron there
+//! Across the facet `F` between regions `P` and `Q`, with unit normal `u` from `P` to `Q`, the Jacobian jumps
+//! by `weight(F) u^T`. If `F` lies on the bent hyperplane of neuron `i` of layer `l` alone, then with the
+//! masks `D` on `F` and the gradient `v` of the neuron there
 //!
 //! ```text
 //! weight(F) = W_L D_{L-1} ... W_{l+2} D_{l+1} W_{l+1} e_i |v|.
@@ -63,7 +64,8 @@ pub(crate) fn weigh(
 /// When a limit ends the weighing.
 pub(crate) const WHEN: &str = "before the facets of the complex were weighed";
 
-/// The weights of all facets between regions, by the sum over paths where one neuron vanishes: less work than a Jacobian for every region.
+/// The weights of all facets between regions, by the sum over paths where one neuron vanishes: less work than
+/// a Jacobian for every region.
 pub fn weigh_by_paths(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
     weigh_each(complex, None, &Deadline::NEVER).expect("there is no limit")
 }
@@ -147,7 +149,8 @@ fn gradient(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<
     (row, constant)
 }
 
-/// Whether the paths from a neuron to another of a higher layer, through neurons with sign +, do not add up to zero, exactly.
+/// Whether the paths from a neuron to another of a higher layer, through neurons with sign +, do not add up
+/// to zero, exactly.
 pub(crate) fn reaches(complex: &PolyhedralComplex, from: usize, to: usize, signs: &[Sign]) -> bool {
     let (paths, terms) = path_sum(complex, from, signs, Some(to));
     decide(complex, from, signs, Some(to), &paths, &terms)
