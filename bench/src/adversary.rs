@@ -1,9 +1,10 @@
 //! Looking for an input at which two networks differ, knowing one of them.
 //!
-//! A network that was recovered but for a neuron that is nearly always in one state differs where that neuron is in the other one: at
-//! inputs where its pre-activation is largest or smallest. These are looked for by following gradients with ever shorter steps; neurons that
-//! are off count in part at first, since nothing is felt of them otherwise. The gate of the extraction climbs in the same way without knowing where to;
-//! this shares no code with it, as a check should not.
+//! A network that was recovered but for a neuron that is nearly always in one state differs where that neuron
+//! is in the other one: at inputs where its pre-activation is largest or smallest. These are looked for by
+//! following gradients with ever shorter steps; neurons that are off count in part at first, since nothing is
+//! felt of them otherwise. The gate of the extraction climbs in the same way without knowing where to; this
+//! shares no code with it, as a check should not.
 
 use fiberscope::Network;
 use fiberscope::algebra::dense::dot;

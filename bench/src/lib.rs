@@ -23,8 +23,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts a script in the first of the Pythons named by `FIBERSCOPE_BENCH_PYTHON` (separated by colons) that can run it. The error says in
-    /// one line why there is none.
+    /// Starts a script in the first of the Pythons named by `FIBERSCOPE_BENCH_PYTHON` (separated by colons)
+    /// that can run it. The error says in one line why there is none.
     pub fn start<S: AsRef<OsStr>>(script: &str, arguments: &[S], threads: usize) -> Result<Self, String> {
         let pythons = env::var_os("FIBERSCOPE_BENCH_PYTHON").ok_or("FIBERSCOPE_BENCH_PYTHON is not set")?;
         let mut reason = "FIBERSCOPE_BENCH_PYTHON is empty".to_owned();

@@ -32,8 +32,9 @@ pub fn any<T, E>(read: impl Fn(&[u8]) -> Result<T, E>, bytes: &[u8]) {
     let _ = read(bytes);
 }
 
-/// Checks a certificate against zoo networks, as if it were for them; what matters is that it returns, and that it makes no difference whether the
-/// certificate is read as a stream. What is read is written as it was.
+/// Checks a certificate against zoo networks, as if it were for them; what matters is that it returns, and
+/// that it makes no difference whether the certificate is read as a stream. What is read is written as it
+/// was.
 pub fn certificate(bytes: &[u8]) {
     let networks = ["deep", "hiding-two", "cancelling"]
         .map(|name| zoo::network(name).expect("a network of the zoo").network);

@@ -1,10 +1,11 @@
 //! The truth about a pair, by decomposition of the domain into cells on which both networks are affine.
 //!
-//! A cell is a pointed cone in the coordinates `(t, s)`, `s >= 0`, given by its rays: a ray with `s > 0` is the point `t / s`, one with `s = 0` a direction in which
-//! the cell is unbounded. Affine functions of `t` are linear forms on rays. A neuron's form splits a cell by the double description
-//! step: rays on both sides that share an edge give a new ray on the hyperplane. On the final cells the difference of the networks is a linear form, so
-//! that its supremum is attained on rays; it is infinite iff the form is not zero on some direction. Boundaries of the cells do
-//! not matter, since networks are continuous.
+//! A cell is a pointed cone in the coordinates `(t, s)`, `s >= 0`, given by its rays: a ray with `s > 0` is
+//! the point `t / s`, one with `s = 0` a direction in which the cell is unbounded. Affine functions of `t`
+//! are linear forms on rays. A neuron's form splits a cell by the double description step: rays on both sides
+//! that share an edge give a new ray on the hyperplane. On the final cells the difference of the networks is
+//! a linear form, so that its supremum is attained on rays; it is infinite iff the form is not zero on some
+//! direction. Boundaries of the cells do not matter, since networks are continuous.
 //!
 //! Slow, complete, and no code in common with the search or the checker but the numbers.
 
@@ -143,7 +144,8 @@ impl Cell {
         Cell { rays: (0..=d).map(ray).collect(), constraints: d as u32 + 1 }
     }
 
-    /// The parts where the form is nonnegative and where it is not positive; a part is `None` if it has no interior.
+    /// The parts where the form is nonnegative and where it is not positive; a part is `None` if it has no
+    /// interior.
     fn split(self, form: &[Rational]) -> (Option<Cell>, Option<Cell>) {
         let values: Vec<Rational> = self.rays.iter().map(|(ray, _)| dot(form, ray)).collect();
         let (positive, negative) =

@@ -1,6 +1,7 @@
 //! Networks in the making: exact numbers in plain vectors, and rewritings of them that keep the function.
 //!
-//! Nothing here is shared with the moves of the library, whose work is under test: each rewriting is an identity of one line, written out.
+//! Nothing here is shared with the moves of the library, whose work is under test: each rewriting is an
+//! identity of one line, written out.
 
 use fiberscope_core::{Activation, Layer, Matrix, Network, Rational};
 
@@ -142,7 +143,8 @@ impl Draft {
         self.append(layer, row, bias, &out);
     }
 
-    /// Four neurons whose sum is zero: `relu(z) - relu(-z) = z`, taken once as it is and once scaled, with opposite signs.
+    /// Four neurons whose sum is zero: `relu(z) - relu(-z) = z`, taken once as it is and once scaled, with
+    /// opposite signs.
     pub fn cancel(
         &mut self,
         layer: usize,

@@ -1,12 +1,16 @@
-//! The soak: for as long as one likes, generated pairs of networks go through `equiv` and every verdict is held against the truth; every certificate goes
-//! through both checkers, as it is and changed; and all readers are given broken files.
+//! The soak: for as long as one likes, generated pairs of networks go through `equiv` and every verdict is
+//! held against the truth; every certificate goes through both checkers, as it is and changed; and all
+//! readers are given broken files.
 //!
-//! Case `k` of a seed is always the same pair with the same questions, and so is round `k` of the readers: `--case K` and `--round K` show a finding again.
-//! What may be said of a pair:
+//! Case `k` of a seed is always the same pair with the same questions, and so is round `k` of the readers:
+//! `--case K` and `--round K` show a finding again. What may be said of a pair:
 //!
-//! - "equivalent": the networks are equal on the domain, by construction or by exact decomposition into cells ([`cells`]);
-//! - "different": at the witness they differ, by an evaluation that shares no code with the library's ([`draft`]);
-//! - "up to rounding" on a box: the bound is one, and small beside the outputs; on `R^n`: the parameters agree one by one;
+//! - "equivalent": the networks are equal on the domain, by construction or by exact decomposition into cells
+//!   ([`cells`]);
+//! - "different": at the witness they differ, by an evaluation that shares no code with the library's
+//!   ([`draft`]);
+//! - "up to rounding" on a box: the bound is one, and small beside the outputs; on `R^n`: the parameters
+//!   agree one by one;
 //! - with a tolerance: yes only if the difference is at most that everywhere, no only with a point beyond it;
 //! - "undecided": always, and counted.
 #![allow(clippy::print_stderr, reason = "a task talks to the person who runs it")]
@@ -183,7 +187,8 @@ fn alone(work: impl FnOnce() + Send) -> Result<(), String> {
     })
 }
 
-/// What the library does in parallel is done by this thread's pool of one, so that workers do not wait for each other.
+/// What the library does in parallel is done by this thread's pool of one, so that workers do not wait for
+/// each other.
 fn in_pool(work: impl FnOnce() + Send) -> Result<(), String> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| WORKER.into()).build();
     pool.map_err(|error| error.to_string())?.install(work);

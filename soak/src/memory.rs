@@ -11,7 +11,8 @@ thread_local! {
 /// An allocator that counts; a program installs it with `#[global_allocator]`.
 pub struct Counting;
 
-/// The result, and the most bytes that were held at a time beside those held before. A block that moves counts twice, as it does.
+/// The result, and the most bytes that were held at a time beside those held before. A block that moves
+/// counts twice, as it does.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.get();
     PEAK.set(before);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::generate::Maker;
 
-/// The certificate with one number changed, a list shortened or turned, or another domain; `None` if nothing can be changed at the place that
-/// was drawn.
+/// The certificate with one number changed, a list shortened or turned, or another domain; `None` if nothing
+/// can be changed at the place that was drawn.
 pub fn mutate(certificate: &Value, maker: &mut Maker) -> Option<Value> {
     let mut mutant = certificate.clone();
     match maker.below(8) {

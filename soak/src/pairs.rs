@@ -24,7 +24,8 @@ use crate::truth::{Standing, Truth};
 
 /// A verdict may come this much after its time limit.
 const LATE: Duration = Duration::from_secs(3);
-/// Certificates and networks up to this size are always given to the second checker, larger ones now and then.
+/// Certificates and networks up to this size are always given to the second checker, larger ones now and
+/// then.
 const SMALL: usize = 24 << 10;
 /// One in so many cases is asked of the command, too.
 const COMMAND_SHARE: usize = 400;
@@ -124,7 +125,8 @@ impl Run<'_> {
         }
     }
 
-    /// What is asked about the pair: plainly, and exactly or with a tolerance on either side of the difference.
+    /// What is asked about the pair: plainly, and exactly or with a tolerance on either side of the
+    /// difference.
     fn questions(&self, maker: &mut Maker) -> Vec<Question> {
         let seconds = match maker.below(20) {
             0 => 0.0,

@@ -1,4 +1,5 @@
-//! What is true of a pair on a domain: by construction, by decomposition, or at least at many points and on many lines.
+//! What is true of a pair on a domain: by construction, by decomposition, or at least at many points and on
+//! many lines.
 
 use std::cell::OnceCell;
 

@@ -1,8 +1,9 @@
 //! How JavaScript calls: one buffer in the module's memory, first for the request and then for the answer.
 //!
-//! The page calls `fiberscope_reserve(n)`, writes the `n` bytes of the request at the address it gets, calls `fiberscope_call()`, and
-//! reads as many bytes as that says at `fiberscope_answer()`. Memory may have moved after every call. No address is ever followed on this side; unsafe are only the names that
-//! must not be mangled, and the clock that the page provides.
+//! The page calls `fiberscope_reserve(n)`, writes the `n` bytes of the request at the address it gets, calls
+//! `fiberscope_call()`, and reads as many bytes as that says at `fiberscope_answer()`. Memory may have moved
+//! after every call. No address is ever followed on this side; unsafe are only the names that must not be
+//! mangled, and the clock that the page provides.
 #![allow(unsafe_code, reason = "functions that JavaScript finds by name, and the page's clock")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::request::Request;
 
-/// `{"certificate": text, "a": text, "b": text}` to `{"valid", "claim", "domain", "place", "kind", "reason"}`; `place` is the domain in words.
+/// `{"certificate": text, "a": text, "b": text}` to
+/// `{"valid", "claim", "domain", "place", "kind", "reason"}`; `place` is the domain in words.
 pub fn check(request: &Request) -> Result<Value, String> {
     let text = request.text("certificate")?;
     let unreadable = |error: CertificateError| format!("certificate: {error}");

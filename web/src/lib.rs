@@ -1,10 +1,12 @@
 //! The library and the checker in a browser, as WebAssembly.
 //!
-//! A page hands over one JSON object, `{"op": "picture", ...}`, and gets one back; what went wrong comes back as
-//! `{"error": "a sentence"}`. Nothing is remembered between two calls, so that the same call gives the same answer in every instance, on the page or in a worker.
+//! A page hands over one JSON object, `{"op": "picture", ...}`, and gets one back; what went wrong comes back
+//! as `{"error": "a sentence"}`. Nothing is remembered between two calls, so that the same call gives the
+//! same answer in every instance, on the page or in a worker.
 //! [`answer`] is the whole interface; [`abi`] is how it is reached from JavaScript.
 //!
-//! Built with the feature `explorer` this is what the explorer page runs; without it there are the questions `check` and `digest`, and a module small enough for every report.
+//! Built with the feature `explorer` this is what the explorer page runs; without it there are the questions
+//! `check` and `digest`, and a module small enough for every report.
 
 pub mod abi;
 mod check;

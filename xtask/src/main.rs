@@ -1,5 +1,5 @@
-//! The tasks of the project: `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME | soak | package | program TARGET |
-//! site | version VERSION`.
+//! The tasks of the project:
+//! `cargo xtask test | ci | web | bench NAME.. | bless | fuzz NAME | soak | package | program TARGET | site | version VERSION`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 
 mod bench;
@@ -39,8 +39,8 @@ const USAGE: &str = "usage: cargo xtask TASK
                   check that workspace and changelog have this version; print its changes
 ";
 
-/// What has tests, always built together: one package alone would be built with other features. The benchmarks have
-/// none; lints look at them.
+/// What has tests, always built together: one package alone would be built with other features. The
+/// benchmarks have none; lints look at them.
 const TESTED: [&str; 3] = ["--workspace", "--exclude", "fiberscope-bench"];
 
 fn main() -> ExitCode {

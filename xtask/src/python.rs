@@ -13,7 +13,8 @@ pub fn test() -> Result<(), Failure> {
     environment(&format!("{INTEROP}/requirements.txt"))?;
     let python = environment(&format!("{PACKAGE}/tests/requirements.txt"))?;
     lint(&python)?;
-    // With the tests, whose dependencies change features of shared crates: otherwise all is compiled a second time.
+    // With the tests, whose dependencies change features of shared crates: otherwise all is compiled a second
+    // time.
     cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
     let built = target().join("debug");
     install(&built)?;

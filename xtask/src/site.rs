@@ -1,8 +1,8 @@
-//! The documentation site: guide, theory, formats and the Python reference with one search over all of them, and beside
-//! them the Rust reference as `cargo doc` makes it.
+//! The documentation site: guide, theory, formats and the Python reference with one search over all of them,
+//! and beside them the Rust reference as `cargo doc` makes it.
 //!
-//! Pages are gathered in a folder of their own, because the site has files that lie outside `docs/` (the changelog, say),
-//! and because links that leave the site must lead to the repository.
+//! Pages are gathered in a folder of their own, because the site has files that lie outside `docs/` (the
+//! changelog, say), and because links that leave the site must lead to the repository.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! The soak: the program of `soak/`, built for speed and started beside the command that it asks now and then.
+//! The soak: the program of `soak/`, built for speed and started beside the command that it asks now and
+//! then.
 
 use crate::bench::machine;
 use crate::shell::{Failure, cargo, program, root, target};

@@ -1,5 +1,5 @@
-//! The explorer page and the checker as WebAssembly, each one file in [`DIST`], where the crate that embeds them finds
-//! them when it is compiled or packaged.
+//! The explorer page and the checker as WebAssembly, each one file in [`DIST`], where the crate that embeds
+//! them finds them when it is compiled or packaged.
 
 use std::fs;
 use std::path::Path;

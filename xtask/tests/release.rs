@@ -1,5 +1,6 @@
-//! What is published is complete: every crate has what crates.io and its readers ask for, and needs nothing outside its
-//! own folder. (`cargo xtask package` compiles the packages; this is the part that takes no time.)
+//! What is published is complete: every crate has what crates.io and its readers ask for, and needs nothing
+//! outside its own folder. (`cargo xtask package` compiles the packages; this is the part that takes no
+//! time.)
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
@@ -85,7 +86,8 @@ fn published_crates_take_in_nothing_from_outside() {
     }
 }
 
-/// What `release` compiles in less time, `dist` optimises again, or leaves as it is because it is never called.
+/// What `release` compiles in less time, `dist` optimises again, or leaves as it is because it is never
+/// called.
 #[test]
 fn what_is_released_is_optimised() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();

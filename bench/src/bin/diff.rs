@@ -1,8 +1,9 @@
 //! The certified difference of pairs of networks, beside NeuroDiff.
 //!
-//! Every pair of `bench/data/difference/cases.json` is decided at its epsilons, for all outputs, on one thread: search, certificate
-//! written, read and checked. NeuroDiff's numbers are those that the file states: a program in single precision, for one
-//! output, without a proof. An argument names another folder with a `cases.json`; `epsilon` and `gap` choose a table, any other word cases by their names.
+//! Every pair of `bench/data/difference/cases.json` is decided at its epsilons, for all outputs, on one
+//! thread: search, certificate written, read and checked. NeuroDiff's numbers are those that the file states:
+//! a program in single precision, for one output, without a proof. An argument names another folder with a
+//! `cases.json`; `epsilon` and `gap` choose a table, any other word cases by their names.
 
 #![allow(clippy::print_stdout)]
 

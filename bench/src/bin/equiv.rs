@@ -1,9 +1,9 @@
 //! `fiberscope equiv` on pairs of one network: the whole command, reading and checking included.
 //!
-//! Networks have weights `N(0, 2 / fan-in)` in double precision; `B` is `A` with its neurons permuted and scaled by powers of
-//! two. "read and hash" is `std::fs::read` and SHA-256 of both files, one after the other. Peers decide
-//! equality within 1e-3 on `[-1, 1]^n` with a time limit; Fiberscope decides it exactly and on all of `R^n`. Arguments
-//! name the tables to make: `twins`, `different`, `peers`.
+//! Networks have weights `N(0, 2 / fan-in)` in double precision; `B` is `A` with its neurons permuted and
+//! scaled by powers of two. "read and hash" is `std::fs::read` and SHA-256 of both files, one after the
+//! other. Peers decide equality within 1e-3 on `[-1, 1]^n` with a time limit; Fiberscope decides it exactly
+//! and on all of `R^n`. Arguments name the tables to make: `twins`, `different`, `peers`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,9 +1,11 @@
-//! Extraction: queries, error and time on named networks beside what others needed, and success rates on random ones.
+//! Extraction: queries, error and time on named networks beside what others needed, and success rates on
+//! random ones.
 //!
-//! `extract table` runs the first part, `extract rates` the second, `extract 10-8-1` what there is of one architecture. A network is
-//! extracted on one thread; several run at once. A result that is called verified is compared with the truth in four ways: its parameters after
-//! alignment, the exact comparison on the whole domain, outputs where neurons of the truth are extreme, and outputs at many random inputs. The
-//! verdict claims a share of the domain; a result for which that claim is wrong is the worst outcome.
+//! `extract table` runs the first part, `extract rates` the second, `extract 10-8-1` what there is of one
+//! architecture. A network is extracted on one thread; several run at once. A result that is called verified
+//! is compared with the truth in four ways: its parameters after alignment, the exact comparison on the whole
+//! domain, outputs where neurons of the truth are extreme, and outputs at many random inputs. The verdict
+//! claims a share of the domain; a result for which that claim is wrong is the worst outcome.
 
 #![allow(clippy::print_stdout)]
 
@@ -33,7 +35,8 @@ const POINTS: usize = 100_000;
 /// Random networks of each architecture.
 const NETWORKS: u64 = 50;
 
-/// A line of the table: what was asked of us (logarithms of queries and error, seconds), and what others needed.
+/// A line of the table: what was asked of us (logarithms of queries and error, seconds), and what others
+/// needed.
 struct Case {
     widths: &'static [usize],
     asked: Option<(f64, f64, f64)>,

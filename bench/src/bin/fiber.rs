@@ -1,7 +1,8 @@
 //! Fibers: listing the components of a layer with emptiness and dimension, and sampling points.
 //!
-//! Each time is the best of three after a warm-up, on one thread. A listing is exact: `M_S` is updated in rational numbers along a Gray code, its rank is certified modulo a
-//! prime, and whether a cone is pointed is proposed in doubles and verified exactly.
+//! Each time is the best of three after a warm-up, on one thread. A listing is exact: `M_S` is updated in
+//! rational numbers along a Gray code, its rank is certified modulo a prime, and whether a cone is pointed is
+//! proposed in doubles and verified exactly.
 
 #![allow(clippy::print_stdout)]
 
@@ -21,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("|---|---|---:|---:|---:|---:|---:|");
     for (linear, short) in [(4, true), (4, false), (3, true), (3, false)] {
-        // 12-20-3 with 16 nonlinear neurons; with 3 linear neurons, 12-19-3: every orientation needs a linear programme.
+        // 12-20-3 with 16 nonlinear neurons; with 3 linear neurons, 12-19-3: every orientation needs a linear
+        // programme.
         list(12, 16, linear, 3, short)?;
     }
     println!("\n## Random points of the fiber of 64-64-64-4\n");

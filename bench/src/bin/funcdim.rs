@@ -1,8 +1,9 @@
 //! The exact functional dimension beside the ranks of the usual tools, and training beside PyTorch.
 //!
-//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each. The Pythons that have the peers are named, separated by colons, by the
-//! variable `FIBERSCOPE_BENCH_PYTHON`; a peer that none of them can import is left out. `funcdim S1 S3` runs some of the cases only, `funcdim training` the trainings,
-//! and `funcdim large [POINTS]` the case of 50,000 rows, on all threads.
+//! Prints Markdown tables. Ours and the peers take turns in one run; times are CPU times of one thread each.
+//! The Pythons that have the peers are named, separated by colons, by the variable `FIBERSCOPE_BENCH_PYTHON`;
+//! a peer that none of them can import is left out. `funcdim S1 S3` runs some of the cases only,
+//! `funcdim training` the trainings, and `funcdim large [POINTS]` the case of 50,000 rows, on all threads.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the tables are the output of a benchmark")]
 
@@ -141,8 +142,8 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
     ))
 }
 
-/// Twice the multiplications of a plain or a symmetric elimination, whichever has less, of columns of the layer that takes least, if no
-/// region had two points.
+/// Twice the multiplications of a plain or a symmetric elimination, whichever has less, of columns of the
+/// layer that takes least, if no region had two points.
 fn multiplications(rows: usize, rank: usize, widths: &[usize]) -> f64 {
     let (m, r) = (rows as f64, rank as f64);
     let factors = widths.windows(2).map(|pair| pair[0] + 1 + pair[1]).min().unwrap_or(0);

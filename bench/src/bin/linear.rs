@@ -1,6 +1,8 @@
-//! Linear networks: the stratum dag over several orders of magnitude, counting, and inspecting large networks.
+//! Linear networks: the stratum dag over several orders of magnitude, counting, and inspecting large
+//! networks.
 //!
-//! Each time is the best of three after a warm-up. "ns per item" divides by strata plus edges: a flat column is linear time.
+//! Each time is the best of three after a warm-up. "ns per item" divides by strata plus edges: a flat column
+//! is linear time.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,11 @@
-//! The polyhedral complex beside public tools: the f-vector on `[-1, 1]^d`, and how time grows with the number of cells.
+//! The polyhedral complex beside public tools: the f-vector on `[-1, 1]^d`, and how time grows with the
+//! number of cells.
 //!
-//! Prints Markdown tables of CPU time on one thread; ours and the peers take turns, so that all meet the same load of the machine. The Python that has
-//! the peers is named by the variable `FIBERSCOPE_BENCH_PYTHON`, a folder with the PyTorch program of edge subdivision by `FIBERSCOPE_BENCH_EDGES`, SyReNN's (`peers/syrenn/README.md`) by `FIBERSCOPE_BENCH_SYRENN`. Names of
-//! sections as arguments (`peers`, `space`, `growth`, `stored`, `threads`, `stream`) run these only.
+//! Prints Markdown tables of CPU time on one thread; ours and the peers take turns, so that all meet the same
+//! load of the machine. The Python that has the peers is named by the variable `FIBERSCOPE_BENCH_PYTHON`, a
+//! folder with the PyTorch program of edge subdivision by `FIBERSCOPE_BENCH_EDGES`, SyReNN's
+//! (`peers/syrenn/README.md`) by `FIBERSCOPE_BENCH_SYRENN`. Names of sections as arguments (`peers`, `space`,
+//! `growth`, `stored`, `threads`, `stream`) run these only.
 
 #![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
 

@@ -1,15 +1,15 @@
 //! Networks whose parameters agree one by one.
 //!
-//! Lemma. If every move keeps its network's function on the domain, then `f_A` and `f_B` are on the domain the functions of the
-//! two results; and these have the same architecture and parameters `p`, `q` with
+//! Lemma. If every move keeps its network's function on the domain, then `f_A` and `f_B` are on the domain
+//! the functions of the two results; and these have the same architecture and parameters `p`, `q` with
 //!
 //! ```text
 //! abs(p - q) <= relative * max(abs(p), abs(q)).
 //! ```
 //!
-//! The inequality is symmetric, does not change if both parameters are multiplied by the same number, and for `p = 0` says
-//! `q = 0`, since `relative < 1`. That is all that is claimed: how far apart the outputs are depends on the inputs and on what
-//! cancels, and no bound for it follows.
+//! The inequality is symmetric, does not change if both parameters are multiplied by the same number, and for
+//! `p = 0` says `q = 0`, since `relative < 1`. That is all that is claimed: how far apart the outputs are
+//! depends on the inputs and on what cancels, and no bound for it follows.
 
 use fiberscope_core::{ExactNetwork, Rational};
 

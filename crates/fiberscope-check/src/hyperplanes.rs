@@ -1,7 +1,7 @@
 //! Equal first layers, and equal hyperplane representations behind them.
 //!
-//! Lemma. Let the first `p` layers of `A` and `B` be the same map `h`, and let both have one hidden layer more.
-//! By interval arithmetic `h` maps the domain into a box `X`. If what is behind has the same hyperplane
+//! Lemma. Let the first `p` layers of `A` and `B` be the same map `h`, and let both have one hidden layer
+//! more. By interval arithmetic `h` maps the domain into a box `X`. If what is behind has the same hyperplane
 //! representation on `X`, it is the same map on `X` (see [`HyperplaneRepresentation`]), so `f_A = f_B`.
 
 use fiberscope_core::{Domain, ExactNetwork, HyperplaneRepresentation};

@@ -1,12 +1,14 @@
 //! The checker: does a certificate prove what it says about two networks?
 //!
-//! A network's parameters are doubles, that is, rational numbers; every step is exact rational
-//! arithmetic, but for the boxes of a [`difference`], which are bounded in doubles with proved errors, or exactly too on demand. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
+//! A network's parameters are doubles, that is, rational numbers; every step is exact rational arithmetic,
+//! but for the boxes of a [`difference`], which are bounded in doubles with proved errors, or exactly too on
+//! demand. There is no search, no tolerance, no file, no clock and no randomness here, and nothing of the
 //! code that finds certificates: only the rules of `docs/formats/certificate-v1.md`, in its order.
 //!
-//! A certificate in memory ([`check`]) and one that comes as a stream ([`Checker::check_reader`]) go through the
-//! same `Verifier`, which takes the head and then the nodes or breakpoints one by one. A certificate proves its
-//! own claim on its own domain; whether that answers what somebody wants to know is the matter of a [`Question`].
+//! A certificate in memory ([`check`]) and one that comes as a stream ([`Checker::check_reader`]) go through
+//! the same `Verifier`, which takes the head and then the nodes or breakpoints one by one. A certificate
+//! proves its own claim on its own domain; whether that answers what somebody wants to know is the matter of
+//! a [`Question`].
 //!
 //! ```
 //! use fiberscope_check::{Outcome, check};
@@ -160,7 +162,8 @@ impl<'a> Checker<'a> {
         Checker { stop, ..self }
     }
 
-    /// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact anyway.
+    /// The same, with a choice of the arithmetic in which boxes of differences are bounded; all else is exact
+    /// anyway.
     pub fn arithmetic(self, arithmetic: Arithmetic) -> Self {
         Checker { arithmetic, ..self }
     }

@@ -1,7 +1,8 @@
 //! What a certificate may make the checker do. Those who search for certificates ask here before they begin.
 //!
-//! Moves multiply numbers, so that a short certificate could make parameters long, and many. [`check_move`] predicts before a move, and [`check_lengths`]
-//! sees after it, that memory stays in proportion to the network.
+//! Moves multiply numbers, so that a short certificate could make parameters long, and many. [`check_move`]
+//! predicts before a move, and [`check_lengths`] sees after it, that memory stays in proportion to the
+//! network.
 
 use fiberscope_core::{Domain, ExactNetwork, Interval, Layer, LinearChange, Move, Rational};
 
@@ -11,11 +12,12 @@ const MAX_LENGTH: u64 = 1 << 16;
 /// The bits that a parameter counts for at least.
 const LEAST_LENGTH: u64 = 64;
 
-/// The bits that all parameters of a network may have together after a move: so many, and so many for each parameter that it was given
-/// with.
+/// The bits that all parameters of a network may have together after a move: so many, and so many for each
+/// parameter that it was given with.
 const MAX_BITS: (u64, u64) = (1 << 28, 1 << 12);
 
-/// The most numbers that affine functions of the neurons of both networks may take together, and the most bits of these numbers.
+/// The most numbers that affine functions of the neurons of both networks may take together, and the most
+/// bits of these numbers.
 const MAX_NUMBERS: usize = 1 << 22;
 const MAX_FORM_BITS: u64 = 1 << 34;
 
@@ -33,8 +35,8 @@ fn too_many(parameters: usize) -> String {
     )
 }
 
-/// Whether the parameters of a network are short enough to go on with; `parameters` is how many the network had when it was given. Every
-/// double is; moves may make numbers longer, as products do.
+/// Whether the parameters of a network are short enough to go on with; `parameters` is how many the network
+/// had when it was given. Every double is; moves may make numbers longer, as products do.
 pub fn check_lengths(network: &ExactNetwork, parameters: usize) -> Result<(), String> {
     let (most, mut total) = (most_bits(parameters), 0u64);
     for (l, layer) in network.layers().iter().enumerate() {
@@ -54,8 +56,9 @@ pub fn check_lengths(network: &ExactNetwork, parameters: usize) -> Result<(), St
     Ok(())
 }
 
-/// Whether a move can be tried: whether the products that it computes are few and short. With `L` the longest number of the move and of the layers
-/// that it is about, moves that multiply two layers compute `inputs * outputs` numbers of `2 L` bits (64 at least); factors lengthen their rows and columns.
+/// Whether a move can be tried: whether the products that it computes are few and short. With `L` the longest
+/// number of the move and of the layers that it is about, moves that multiply two layers compute
+/// `inputs * outputs` numbers of `2 L` bits (64 at least); factors lengthen their rows and columns.
 pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Result<(), String> {
     let layers = network.layers();
     let Some(first) = layers.get(each.layer()) else { return Ok(()) };
@@ -101,7 +104,8 @@ fn longest_of(linear: &LinearChange) -> u64 {
     longest(neurons.flat_map(|neuron| neuron.weight.iter().chain(&neuron.out).chain([&neuron.bias])))
 }
 
-/// Whether a tree of regions may be given for these networks: whether the affine functions of their neurons fit.
+/// Whether a tree of regions may be given for these networks: whether the affine functions of their neurons
+/// fit.
 pub fn regions_fit(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> bool {
     let neurons = |network: &ExactNetwork| network.layers().iter().map(|layer| layer.width()).sum::<usize>();
     let fixed = |side: &Interval| side.lower.is_some() && side.lower == side.upper;
@@ -115,8 +119,9 @@ pub fn regions_fit(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> bool 
         && bits(a).saturating_add(bits(b)) <= MAX_FORM_BITS
 }
 
-/// Whether a tree of boxes may be given for networks of these widths: whether the forms of a layer fit, with a column for the centre, one for each
-/// input and two for each hidden neuron, and whether the inputs' coefficients of all neurons do.
+/// Whether a tree of boxes may be given for networks of these widths: whether the forms of a layer fit, with
+/// a column for the centre, one for each input and two for each hidden neuron, and whether the inputs'
+/// coefficients of all neurons do.
 pub fn difference_fits(widths: &[usize]) -> bool {
     let [inputs, hidden @ .., outputs] = widths else { return false };
     let neurons = hidden.iter().sum::<usize>();

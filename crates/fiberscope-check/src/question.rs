@@ -1,7 +1,8 @@
 //! What somebody wants to know of two networks, and whether a certificate that holds tells it.
 //!
-//! Lemma. Let a certificate prove its claim on `D`. It proves `f_A = f_B`, or `abs(f_A - f_B) <= eps`, on every subset `Q` of `D` if it claims equality, and the
-//! latter also if it claims a bound of at most `eps`. A point where the networks differ proves that they differ on every set in which it lies.
+//! Lemma. Let a certificate prove its claim on `D`. It proves `f_A = f_B`, or `abs(f_A - f_B) <= eps`, on
+//! every subset `Q` of `D` if it claims equality, and the latter also if it claims a bound of at most `eps`.
+//! A point where the networks differ proves that they differ on every set in which it lies.
 
 use fiberscope_core::{Certificate, Claim, Domain, Evidence, Rational};
 

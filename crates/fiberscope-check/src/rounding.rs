@@ -1,7 +1,8 @@
 //! A bound for the difference of two aligned networks on a bounded domain.
 //!
 //! Lemma. Let `a_l, a'_l` be the activations of two networks of equal widths and activations, and
-//! `d_l >= abs(a_l - a'_l)`, `d_0 = 0`. Since `z_l - z'_l = (W_l - W'_l) a_{l-1} + W'_l (a_{l-1} - a'_{l-1}) + b_l - b'_l`,
+//! `d_l >= abs(a_l - a'_l)`, `d_0 = 0`. Since
+//! `z_l - z'_l = (W_l - W'_l) a_{l-1} + W'_l (a_{l-1} - a'_{l-1}) + b_l - b'_l`,
 //!
 //! ```text
 //! abs(z_l - z'_l) <= abs(W_l - W'_l) abs(a_{l-1}) + abs(W'_l) d_{l-1} + abs(b_l - b'_l),

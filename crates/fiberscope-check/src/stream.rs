@@ -18,7 +18,8 @@ use crate::{verify_equal, verify_name, verify_witness};
 /// What was found out about a certificate that came as a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// All of the certificate but its tree or its breakpoints; `None` if the check was stopped before that was read.
+    /// All of the certificate but its tree or its breakpoints; `None` if the check was stopped before that
+    /// was read.
     pub head: Option<Certificate>,
     /// How many nodes or breakpoints were read.
     pub listed: u64,
@@ -27,8 +28,9 @@ pub struct Checked {
 }
 
 impl Checker<'_> {
-    /// Checks a certificate while it is read, until it is refused or told to stop. The nodes of a tree are not kept.
-    /// An error says that the file is no certificate; a file that is refused before is not read to its end.
+    /// Checks a certificate while it is read, until it is refused or told to stop. The nodes of a tree are
+    /// not kept. An error says that the file is no certificate; a file that is refused before is not read to
+    /// its end.
     ///
     /// ```
     /// use fiberscope_check::{Checker, Outcome};

@@ -246,9 +246,9 @@ fn methods() -> impl TypedValueParser<Value = Method> {
 
 /// Remove neurons without changing the function
 ///
-/// Dead and unconnected neurons go, multiples are merged, cancelling pairs and superfluous linear neurons
-/// are resolved, linear layers are folded. What is written computes the same function exactly: steps after which no scales
-/// make doubles of the parameters are left out and listed, unless --round is given.
+/// Dead and unconnected neurons go, multiples are merged, cancelling pairs and superfluous linear neurons are
+/// resolved, linear layers are folded. What is written computes the same function exactly: steps after which
+/// no scales make doubles of the parameters are left out and listed, unless --round is given.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope reduce zoo:cancelling -o small.json --certificate proof.json\n  fiberscope reduce model.json -o small.json --box -1,1 --round"
@@ -274,8 +274,8 @@ pub struct ReduceArgs {
 
 /// Write the canonical representative of a network and print the fingerprint of its function
 ///
-/// The same fingerprint proves the same function. Another one proves another function only in the classes for which the
-/// answer says so.
+/// The same fingerprint proves the same function. Another one proves another function only in the classes for
+/// which the answer says so.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope canon zoo:hiding-one-flipped -o canonical.json")]
 pub struct CanonArgs {
@@ -293,8 +293,9 @@ pub struct CanonArgs {
 
 /// Rewrite B by permuting and scaling neurons to be as close to A as possible
 ///
-/// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, and no neuron is zero or a multiple of another, that is found, and the answer says
-/// how large the relative difference of the parameters is.
+/// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, and no neuron is
+/// zero or a multiple of another, that is found, and the answer says how large the relative difference of the
+/// parameters is.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope align zoo:deep zoo:deep-shuffled -o aligned.json\n  fiberscope align zoo:deep zoo:deep-rounded -o aligned.json"
@@ -336,9 +337,9 @@ pub enum AlignScaling {
 
 /// Check a certificate: exactly, and boxes of differences in doubles with proved errors
 ///
-/// A certificate proves its own claim on its own domain. With --box, --space or --claim, the question is whether it proves that. Exit
-/// code 0: it does. 1: it is refused, with the step and the rule that fail, or it proves something else. 2: it cannot be
-/// read. 3: it was not checked within the time limit.
+/// A certificate proves its own claim on its own domain. With --box, --space or --claim, the question is
+/// whether it proves that. Exit code 0: it does. 1: it is refused, with the step and the rule that fail, or
+/// it proves something else. 2: it cannot be read. 3: it was not checked within the time limit.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled\n  fiberscope check proof.json a.onnx b.onnx --space --claim equivalent\n  fiberscope check proof.json a.onnx b.onnx --box -1,1 --claim within=1e-6 --time-limit 60"
@@ -362,7 +363,8 @@ pub struct CheckArgs {
     /// Ask for a proof of this: equivalent, different, or within=EPS (outputs differ by at most EPS)
     #[arg(long, value_name = "CLAIM")]
     pub claim: Option<String>,
-    /// Bound the boxes of a difference in exact arithmetic too, a thousand times slower than in doubles with proved errors
+    /// Bound the boxes of a difference in exact arithmetic too, a thousand times slower than in doubles with
+    /// proved errors
     #[arg(long)]
     pub exact: bool,
     #[command(flatten)]

@@ -24,9 +24,11 @@ pub fn definition() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the command with its arguments, the name of the program first: prints what there is to print and returns the exit code.
+/// Runs the command with its arguments, the name of the program first: prints what there is to print and
+/// returns the exit code.
 ///
-/// It talks to standard input, output and error of the process; the binary and the console script of the Python package call it.
+/// It talks to standard input, output and error of the process; the binary and the console script of the
+/// Python package call it.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let mut cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,

@@ -1,8 +1,10 @@
 //! A thread that looks after the limits from outside.
 //!
-//! Commands stop by themselves when their [`Deadline`](fiberscope::limit::Deadline) is past and say what they found. Two things they cannot do alone: see that the process grows beyond
-//! its memory, where this thread pulls their switch; and end a step that nobody thought would take long. After a grace this thread then says what is known and ends the process with code 3. It never
-//! speaks while the command is printing its result, or after that, and no half-written file stays behind.
+//! Commands stop by themselves when their [`Deadline`](fiberscope::limit::Deadline) is past and say what they
+//! found. Two things they cannot do alone: see that the process grows beyond its memory, where this thread
+//! pulls their switch; and end a step that nobody thought would take long. After a grace this thread then
+//! says what is known and ends the process with code 3. It never speaks while the command is printing its
+//! result, or after that, and no half-written file stays behind.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +36,8 @@ pub struct Limits {
     pub stop: Stop,
 }
 
-/// Lets Ctrl-C do what a limit does: the command hands over what it has, and after a grace the process ends. The second Ctrl-C ends it at once.
+/// Lets Ctrl-C do what a limit does: the command hands over what it has, and after a grace the process ends.
+/// The second Ctrl-C ends it at once.
 pub fn heed_interrupts(stop: Stop, output: Output) {
     let again = AtomicBool::new(false);
     let interrupted = move || {

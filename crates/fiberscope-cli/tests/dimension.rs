@@ -59,7 +59,8 @@ fn the_dimension_of_the_absolute_value() {
     let kernel = fs::read(at.join("k.npy")).unwrap();
     assert_eq!(kernel.len(), 128 + 4 * 4 * 8);
     assert!(fs::read(at.join("bar.png")).unwrap().starts_with(b"\x89PNG"));
-    // At x = -1 one neuron is active with h = 1: the first layer adds |(x, 1)|^2 = 2, the second |(0, h, 1)|^2 = 2.
+    // At x = -1 one neuron is active with h = 1: the first layer adds |(x, 1)|^2 = 2, the second |(0, h,
+    // 1)|^2 = 2.
     let first = f64::from_le_bytes(kernel[128..136].try_into().unwrap());
     assert_eq!(first, 4.0);
     for (how, coverage) in [("", "all of them"), ("--max-regions 1 --samples 100", "found by 100 random")] {

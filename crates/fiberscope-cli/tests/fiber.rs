@@ -114,7 +114,8 @@ fn points_and_paths_are_written_and_checked() {
     assert!(apart["reason"].as_str().unwrap().contains("different pieces"));
 }
 
-/// The networks A and B of the guide: a visible and a dead neuron, and the same function with the visible neuron turned and the other one linear.
+/// The networks A and B of the guide: a visible and a dead neuron, and the same function with the visible
+/// neuron turned and the other one linear.
 #[test]
 fn a_dead_neuron_may_be_linear_in_an_equal_network() {
     let folder = tempfile::tempdir().unwrap();

@@ -126,7 +126,8 @@ fn real_scalings_are_recovered() {
     assert!(other.0 == 0 && other.1.contains("permuted and scaled, exactly"), "{other:?}");
 }
 
-/// A neuron that is zero may be scaled by anything: where that leaves open whether networks match, no answer is given.
+/// A neuron that is zero may be scaled by anything: where that leaves open whether networks match, no answer
+/// is given.
 #[test]
 fn zero_neurons_leave_a_match_open() {
     let folder = tempfile::tempdir().unwrap();

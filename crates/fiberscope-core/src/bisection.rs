@@ -1,8 +1,8 @@
 //! A cover of a box by smaller boxes, as a binary tree in preorder.
 //!
-//! A node is a leaf, or it bisects its box: the subtree of the lower half follows, then that of the upper half. In JSON a leaf is `0` and a
-//! bisection the number of its input, counted from 1. So the leaves cover the root whatever the numbers are, and a tree with `n` leaves has
-//! `n - 1` other nodes.
+//! A node is a leaf, or it bisects its box: the subtree of the lower half follows, then that of the upper
+//! half. In JSON a leaf is `0` and a bisection the number of its input, counted from 1. So the leaves cover
+//! the root whatever the numbers are, and a tree with `n` leaves has `n - 1` other nodes.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

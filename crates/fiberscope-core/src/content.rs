@@ -1,9 +1,10 @@
 //! Multiples of a vector of rationals: the factor between two of them, and one representative on every ray.
 //!
-//! A vector `x` other than zero is `g 2^k` times a vector `y` of dyadic numbers whose odd parts have no common divisor, with `g > 0`
-//! a fraction of odd integers, and `k` such that the largest entry of `y` has absolute value in `[1, 2)`. Both are unique,
-//! and `y` is the same for all positive multiples of `x`. For vectors of doubles `g` is nearly always 1: then `y` is `x` times a power of
-//! two, and its entries are doubles again.
+//! A vector `x` other than zero is `g 2^k` times a vector `y` of dyadic numbers whose odd parts have no
+//! common divisor, with `g > 0` a fraction of odd integers, and `k` such that the largest entry of `y` has
+//! absolute value in `[1, 2)`. Both are unique, and `y` is the same for all positive multiples of `x`. For
+//! vectors of doubles `g` is nearly always 1: then `y` is `x` times a power of two, and its entries are
+//! doubles again.
 
 use dashu_int::ops::{BitTest, Gcd, UnsignedAbs};
 use dashu_int::{IBig, UBig};

@@ -44,7 +44,8 @@ pub enum CoverNode {
     Split(Operand, Neuron),
     /// Every hidden ReLU neuron is decided and the two affine maps are equal.
     Equal,
-    /// The outputs of both networks are the same expressions of the inputs and of relu of what is not decided.
+    /// The outputs of both networks are the same expressions of the inputs and of relu of what is not
+    /// decided.
     Same,
     /// No point satisfies all constraints of the path strictly: constraints (from 0) with their
     /// multipliers, positive integers.

@@ -1,8 +1,8 @@
 //! Rational numbers in decimal notation, rounded in a stated direction.
 //!
-//! Whoever prints a bound prints a claim: an upper bound is rounded up and a lower bound down, whatever its size. The
-//! digits are computed from the fraction itself, so that numbers beyond the range of doubles, on either side, are shown as they
-//! are.
+//! Whoever prints a bound prints a claim: an upper bound is rounded up and a lower bound down, whatever its
+//! size. The digits are computed from the fraction itself, so that numbers beyond the range of doubles, on
+//! either side, are shown as they are.
 
 use dashu_int::UBig;
 use dashu_int::ops::{BitTest, DivRem, UnsignedAbs};
@@ -67,7 +67,8 @@ fn rounded(x: &Rational, digits: usize, direction: Direction) -> String {
     format!("{sign}{first}{point}{rest}e{exponent}")
 }
 
-/// The first digits of `x > 0` and the power of ten of the first one, rounded away from zero, towards it, or to the nearest.
+/// The first digits of `x > 0` and the power of ten of the first one, rounded away from zero, towards it, or
+/// to the nearest.
 fn significand(x: &Rational, digits: usize, away: Option<bool>) -> (String, i64) {
     let (n, d, e) = x.to_big_parts();
     let n = n.unsigned_abs();
@@ -101,7 +102,8 @@ fn significand(x: &Rational, digits: usize, away: Option<bool>) -> (String, i64)
     }
 }
 
-/// `x` as a number of JSON: the nearest double, or a text where that would be infinite, or zero for what is not.
+/// `x` as a number of JSON: the nearest double, or a text where that would be infinite, or zero for what is
+/// not.
 pub fn fits_f64(x: &Rational) -> Option<f64> {
     let nearest = x.to_f64();
     (nearest.is_finite() && (nearest != 0.0 || x.is_zero())).then_some(nearest)

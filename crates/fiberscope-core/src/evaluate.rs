@@ -65,8 +65,8 @@ impl Network {
             .expect("a row of outputs per point"))
     }
 
-    /// The same for points stored one after the other, without a copy of them: as many outputs per point, in the same order. What is left over at
-    /// the end is refused.
+    /// The same for points stored one after the other, without a copy of them: as many outputs per point, in
+    /// the same order. What is left over at the end is refused.
     pub fn evaluate_rows(&self, points: &[f64]) -> Result<Vec<f64>, InputError> {
         let (count, rest) = (points.len() / self.input_width(), points.len() % self.input_width());
         if rest > 0 {

@@ -1,8 +1,9 @@
 //! The hyperplane representation of a network with one hidden layer on a box.
 //!
 //! Let `g(x) = V relu(W x + c) + e` on a box `X` (sides may be unbounded: `R^d` and the orthant are boxes; an
-//! input whose side is a single point is put into the bias, so that `X` may be taken to have interior). A neuron is dead on `X` if `max_X z <= 0`, linear if `min_X z >= 0`, and otherwise its
-//! hyperplane meets the interior of `X`. Write every such hyperplane as `u x + t = 0` with `u` of
+//! input whose side is a single point is put into the bias, so that `X` may be taken to have interior). A
+//! neuron is dead on `X` if `max_X z <= 0`, linear if `min_X z >= 0`, and otherwise its hyperplane meets the
+//! interior of `X`. Write every such hyperplane as `u x + t = 0` with `u` of
 //! [content] 1 and its first nonzero entry positive. A neuron `(w, c) = s (u, t)` contributes `s V relu(u x + t)` if `s > 0`, and
 //! `abs(s) V (relu(u x + t) - (u x + t))` if `s < 0`. Adding up,
 //!
@@ -12,10 +13,10 @@
 //!
 //! with distinct hyperplanes; those with `a_i = 0` are left out.
 //!
-//! **Theorem** [threelayer2026, Section 4.1]. Two such networks are equal on `X` iff their representations are
-//! equal. *Proof.* Equal representations give equal sums. Conversely, the gradient of `g` jumps by `a_i u_i`
-//! across `H_i` inside `X` and nowhere else, so `g` determines the `H_i` and `a_i`; the difference of equal
-//! functions with the same jumps is an affine map that vanishes on a set with interior.
+//! **Theorem** [threelayer2026, Section 4.1]. Two such networks are equal on `X` iff their representations
+//! are equal. *Proof.* Equal representations give equal sums. Conversely, the gradient of `g` jumps by
+//! `a_i u_i` across `H_i` inside `X` and nowhere else, so `g` determines the `H_i` and `a_i`; the difference
+//! of equal functions with the same jumps is an affine map that vanishes on a set with interior.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +33,8 @@ pub struct HyperplaneRepresentation {
     pub constant: Vec<Rational>,
 }
 
-/// A hyperplane `u x + t = 0` (`u` has [content] 1 and its first nonzero entry is positive) across which the gradient jumps by
-/// `weight u`.
+/// A hyperplane `u x + t = 0` (`u` has [content] 1 and its first nonzero entry is positive) across which the
+/// gradient jumps by `weight u`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightedHyperplane {
     /// The normal `u`.

@@ -241,8 +241,8 @@ pub type Rows<'a, S = f64> = (&'a [&'a [S]], &'a [S]);
 pub type ExactNetwork = Network<Rational>;
 
 impl<S: Scalar> Network<S> {
-    /// The network whose layers have these rows of weights, one per neuron, and biases: ReLU behind every layer
-    /// but the last, which has identity activation.
+    /// The network whose layers have these rows of weights, one per neuron, and biases: ReLU behind every
+    /// layer but the last, which has identity activation.
     ///
     /// ```
     /// use fiberscope_core::Network;
@@ -259,8 +259,8 @@ impl<S: Scalar> Network<S> {
         Network::new(layers.iter().enumerate().map(layer).collect::<Result<_, _>>()?)
     }
 
-    /// The network of widths `(n_0, ..., n_L)` with the numbers that a function gives: layer by layer the weights,
-    /// row by row, then the biases. ReLU behind every layer but the last.
+    /// The network of widths `(n_0, ..., n_L)` with the numbers that a function gives: layer by layer the
+    /// weights, row by row, then the biases. ReLU behind every layer but the last.
     ///
     /// ```
     /// use fiberscope_core::Network;

@@ -1,7 +1,7 @@
 //! Products of matrices: of doubles, and of rational numbers.
 //!
-//! Rational numbers are brought to integers over one common scale first, so that no fraction is brought to lowest terms
-//! before the result.
+//! Rational numbers are brought to integers over one common scale first, so that no fraction is brought to
+//! lowest terms before the result.
 
 use dashu_int::ops::Gcd;
 use dashu_int::{IBig, UBig};

@@ -1,9 +1,9 @@
 //! Exact sums of products, without allocation as long as the numbers are of ordinary length.
 //!
-//! The positive and the negative terms are added up apart, in fixed point: `n 2^base` with a natural number `n`. The first term fixes
-//! the base and leaves room below it. A term that does not fit (a fraction that is not dyadic, or a number much longer or
-//! smaller than the first) is added to a [`Rational`] beside them, so the sum is exact whatever comes. What this saves is one
-//! big number per term.
+//! The positive and the negative terms are added up apart, in fixed point: `n 2^base` with a natural number
+//! `n`. The first term fixes the base and leaves room below it. A term that does not fit (a fraction that is
+//! not dyadic, or a number much longer or smaller than the first) is added to a [`Rational`] beside them, so
+//! the sum is exact whatever comes. What this saves is one big number per term.
 
 use dashu_int::{IBig, Sign, UBig, Word};
 

@@ -4,12 +4,12 @@
 //! `a <= u (z - l) / (u - l)`; maximising a pre-activation over it is a linear programme. Its dual solutions
 //! are slopes `0 <= s_j <= 1`, one per neuron of the layers before.
 //!
-//! **Lemma** (weak duality). Go backwards from `z = sum c_j a_j + beta`. Where `c_j >= 0`, use `a_j <= p z_j + q`
-//! with any `p`, `q` such that `p l + q >= 0` and `p u + q >= u`; where `c_j < 0`, use `a_j >= s_j z_j`. Each step
-//! gives a larger affine function of the layer before; at the inputs its maximum over the box is read
-//! off. It bounds `z` on the domain. *Proof.* `relu` is convex, so below a line that is above it at `l` and `u`;
-//! and `relu(z) >= s z` for `0 <= s <= 1`, as both `0` and `z` are at most `relu(z)`. Since `a_j >= 0`, rounding `c_j`
-//! upwards does no harm.
+//! **Lemma** (weak duality). Go backwards from `z = sum c_j a_j + beta`. Where `c_j >= 0`, use
+//! `a_j <= p z_j + q` with any `p`, `q` such that `p l + q >= 0` and `p u + q >= u`; where `c_j < 0`, use
+//! `a_j >= s_j z_j`. Each step gives a larger affine function of the layer before; at the inputs its maximum
+//! over the box is read off. It bounds `z` on the domain. *Proof.* `relu` is convex, so below a line that is
+//! above it at `l` and `u`; and `relu(z) >= s z` for `0 <= s <= 1`, as both `0` and `z` are at most
+//! `relu(z)`. Since `a_j >= 0`, rounding `c_j` upwards does no harm.
 //!
 //! The intervals `[l, u]` are those of interval arithmetic, so that the slopes are all there is to say.
 

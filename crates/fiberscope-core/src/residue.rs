@@ -1,6 +1,7 @@
 //! Arithmetic modulo the prime `2^61 - 1`.
 //!
-//! `2^61` is 1, so numbers are reduced by adding their halves. Residues can refute an equation of numbers, never prove one.
+//! `2^61` is 1, so numbers are reduced by adding their halves. Residues can refute an equation of numbers,
+//! never prove one.
 
 /// The prime.
 pub const PRIME: u64 = (1 << 61) - 1;

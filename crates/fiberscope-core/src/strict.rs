@@ -1,7 +1,8 @@
 //! One form for what is read: an object where a struct stands, a string where a name stands alone.
 //!
-//! Derived readers also take an array for a struct, and `{"name": null}` for a name without a value. What proves something
-//! has one written form, so [`Strict`] refuses both; keys that are unknown or stand twice are refused by the derived readers.
+//! Derived readers also take an array for a struct, and `{"name": null}` for a name without a value. What
+//! proves something has one written form, so [`Strict`] refuses both; keys that are unknown or stand twice
+//! are refused by the derived readers.
 
 use std::fmt;
 
@@ -10,8 +11,8 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, VariantAccess, Visitor,
 };
 
-/// A deserializer that takes objects for structs and for enums that are tagged by a key, and for other enums a name or an
-/// object with one key. It must be asked for nothing else.
+/// A deserializer that takes objects for structs and for enums that are tagged by a key, and for other enums
+/// a name or an object with one key. It must be asked for nothing else.
 pub struct Strict<D>(pub D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
@@ -91,7 +92,8 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for OneKey<A> {
     }
 }
 
-/// Reads types through [`Strict`] and writes them as derived. The types derive with `#[serde(remote = "Self")]`.
+/// Reads types through [`Strict`] and writes them as derived. The types derive with
+/// `#[serde(remote = "Self")]`.
 macro_rules! read_strictly {
     ($($type:ident),* $(,)?) => {$(
         impl<'de> serde::Deserialize<'de> for $type {

@@ -1,7 +1,8 @@
 //! Products of matrices that lie in larger arrays.
 //!
-//! A matrix here is a slice and a stride: row `i` begins at entry `i * stride`. The product is one call of the processor's matrix kernel; the
-//! order in which products are added is its own, and a multiplication may be fused with an addition. Nothing is flushed to zero.
+//! A matrix here is a slice and a stride: row `i` begins at entry `i * stride`. The product is one call of
+//! the processor's matrix kernel; the order in which products are added is its own, and a multiplication may
+//! be fused with an addition. Nothing is flushed to zero.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
@@ -9,7 +10,8 @@ use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 /// The rows of a matrix inside a slice: the entries and the distance from one row to the next.
 pub type Strided<'a> = (&'a [f64], usize);
 
-/// `out = left right`, or `out += left right`, for `left` of `rows x inner` and `right` of `inner x columns` entries.
+/// `out = left right`, or `out += left right`, for `left` of `rows x inner` and `right` of `inner x columns`
+/// entries.
 ///
 /// # Panics
 ///

@@ -271,7 +271,8 @@ fn what_is_only_passed_on_is_translated() {
     let rng = &mut ChaCha8Rng::seed_from_u64(21);
     for _ in 0..20 {
         let net = random_network(rng, &[2, 3, 3, 1]);
-        // Neuron 1 goes to neuron 1 of the next layer and nowhere else, and nothing else goes there with a positive weight.
+        // Neuron 1 goes to neuron 1 of the next layer and nowhere else, and nothing else goes there with a
+        // positive weight.
         let net = edit(net, |l, i, j, x| match (l, i, j) {
             (1, 0, 0) => &x.abs() + &Rational::ONE,
             (1, 0, 3) => -x.abs(),

@@ -1,6 +1,7 @@
 //! States of a training as safetensors files: named vectors and a text of metadata.
 //!
-//! Unlike [`crate::safetensors`], which reads networks, this keeps vectors as they are, and the metadata with them.
+//! Unlike [`crate::safetensors`], which reads networks, this keeps vectors as they are, and the metadata with
+//! them.
 
 use std::io::{self, Write};
 

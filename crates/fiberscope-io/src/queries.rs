@@ -1,10 +1,11 @@
 //! The log of queries and answers: what was paid for is never asked again.
 //!
 //! A line of JSON names the run; a record per batch follows, written and flushed before the answers are used.
-//! A record is its length (4 bytes), its content and the first 8 bytes of the content's SHA-256. The content is the number of rows (4 bytes)
-//! and, for every row, a bit per input that is set where the input differs from that of the row before (the first row: from 0), those inputs, and
-//! the outputs; numbers are doubles, and everything is little-endian. Steps along one input, of which most queries
-//! consist, take a few bytes this way.
+//! A record is its length (4 bytes), its content and the first 8 bytes of the content's SHA-256. The content
+//! is the number of rows (4 bytes) and, for every row, a bit per input that is set where the input differs
+//! from that of the row before (the first row: from 0), those inputs, and the outputs; numbers are doubles,
+//! and everything is little-endian. Steps along one input, of which most queries consist, take a few bytes
+//! this way.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};

@@ -10,8 +10,9 @@ use tempfile::NamedTempFile;
 
 use crate::IoError;
 
-/// Writes a file through a temporary file in the same folder, renamed at the end, so that no reader
-/// ever sees a half-written file and a failure leaves what was there before. Devices and pipes are written directly: they must not be replaced.
+/// Writes a file through a temporary file in the same folder, renamed at the end, so that no reader ever sees
+/// a half-written file and a failure leaves what was there before. Devices and pipes are written directly:
+/// they must not be replaced.
 pub fn write_atomically(
     path: &Path,
     contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -48,7 +49,8 @@ fn write(path: &Path, contents: impl FnOnce(&mut BufWriter<&File>) -> io::Result
     Ok(())
 }
 
-/// The temporary files of this process that are being written: what a process that ends in the midst of its work has to remove.
+/// The temporary files of this process that are being written: what a process that ends in the midst of its
+/// work has to remove.
 static BEGUN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// The place of a temporary file in the list.
@@ -72,8 +74,9 @@ fn begun() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     BEGUN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds all files of [`write_atomically`] where they are, for a process that is about to end in the midst of its work: while the returned guard lives no
-/// file is begun and none takes its place. Dropped, it lets the writers go on.
+/// Holds all files of [`write_atomically`] where they are, for a process that is about to end in the midst of
+/// its work: while the returned guard lives no file is begun and none takes its place. Dropped, it lets the
+/// writers go on.
 pub fn hold_writes() -> HeldWrites {
     HeldWrites(begun())
 }

@@ -1,7 +1,7 @@
 //! The zoo: small named networks with known answers, and certificates about them.
 //!
-//! The files stand in the folder `zoo/` of this crate (the one at the root of the repository leads here) and are part
-//! of the program, so that `zoo:NAME` works wherever a model file does.
+//! The files stand in the folder `zoo/` of this crate (the one at the root of the repository leads here) and
+//! are part of the program, so that `zoo:NAME` works wherever a model file does.
 
 use serde::Deserialize;
 

@@ -20,8 +20,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-/// Every file, at the stored inputs, sample by sample: as onnxruntime to single precision, and the exact evaluation as
-/// the one in doubles.
+/// Every file, at the stored inputs, sample by sample: as onnxruntime to single precision, and the exact
+/// evaluation as the one in doubles.
 #[test]
 fn outputs_agree_with_onnxruntime() {
     let text = std::fs::read_to_string(path("outputs.json")).unwrap();

@@ -1,5 +1,6 @@
 //! Readers against broken files: every file of `tests/corpus/<format>`, every file that a real library wrote
-//! for `tests/data`, and a few hundred mutations of each (fixed seed). No reader panics, and none holds more memory than its line in [`FORMATS`] allows.
+//! for `tests/data`, and a few hundred mutations of each (fixed seed). No reader panics, and none holds more
+//! memory than its line in [`FORMATS`] allows.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

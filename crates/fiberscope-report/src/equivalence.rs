@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use crate::Say;
 use crate::page::{Badge, Section};
 
-/// Decides whether two networks are equal. With a file, a search that it holds is gone on with, and one that the time ends is written to it.
+/// Decides whether two networks are equal. With a file, a search that it holds is gone on with, and one that
+/// the time ends is written to it.
 pub fn search(
     networks: (&Network, &Network),
     domain: &Domain,
@@ -50,7 +51,8 @@ pub fn search(
     Ok(decision)
 }
 
-/// The points of a table as exact numbers, for [`EquivalenceOptions::data`]; a table with other columns behind the inputs is cut.
+/// The points of a table as exact numbers, for [`EquivalenceOptions::data`]; a table with other columns
+/// behind the inputs is cut.
 pub fn data_points(points: &Matrix, inputs: usize) -> anyhow::Result<Vec<Vec<Rational>>> {
     if points.cols() < inputs {
         return Err(anyhow!("expected a column for each of {inputs} inputs, found {}", points.cols()));
@@ -85,7 +87,8 @@ pub fn name(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// The answer of a command: yes only if the networks are proved equal, or agree in the sense that was asked for.
+/// The answer of a command: yes only if the networks are proved equal, or agree in the sense that was asked
+/// for.
 pub fn holds(verdict: &Verdict) -> Option<bool> {
     match verdict {
         Verdict::Equivalent { .. } | Verdict::EquivalentUpToRounding { .. } => Some(true),
@@ -94,8 +97,8 @@ pub fn holds(verdict: &Verdict) -> Option<bool> {
     }
 }
 
-/// A decision with the keys of `fiberscope equiv --json`; `domain` is where it was asked for. Upper bounds are rounded up and lower ones down; numbers
-/// beyond the doubles are texts.
+/// A decision with the keys of `fiberscope equiv --json`; `domain` is where it was asked for. Upper bounds
+/// are rounded up and lower ones down; numbers beyond the doubles are texts.
 pub fn value(decision: &Decision, domain: &Domain) -> Value {
     let numbers = |xs: &[Rational]| -> Vec<Value> { xs.iter().map(number).collect() };
     let texts = |xs: &[Rational]| -> Vec<String> { xs.iter().map(ToString::to_string).collect() };

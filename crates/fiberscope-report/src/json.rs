@@ -3,7 +3,8 @@
 use fiberscope_core::{Rational, decimal};
 use serde_json::{Value, json};
 
-/// An upper bound as a number that is not below it, or as a decimal text where no double is close: beyond their range, and below the least one.
+/// An upper bound as a number that is not below it, or as a decimal text where no double is close: beyond
+/// their range, and below the least one.
 pub fn upper(x: &Rational) -> Value {
     match decimal::fits_f64(x) {
         Some(_) if decimal::upper_f64(x).is_finite() => json!(decimal::upper_f64(x)),

@@ -1,14 +1,15 @@
-//! What Fiberscope says and draws: results as text for terminals, JSON, SVG and PNG pictures, and HTML pages that are one
-//! self-contained file.
+//! What Fiberscope says and draws: results as text for terminals, JSON, SVG and PNG pictures, and HTML pages
+//! that are one self-contained file.
 //!
-//! One module per question, which the command and the Python package share: it asks the library, and turns what was found
-//! into text, a JSON value with the keys of `--json`, pictures and sections of pages. Below them lie what all of them use:
+//! One module per question, which the command and the Python package share: it asks the library, and turns
+//! what was found into text, a JSON value with the keys of `--json`, pictures and sections of pages. Below
+//! them lie what all of them use:
 //! [`draw`], [`page`], [`number`], [`json`] and the layout of text. Whole pages are [`report`], [`tour`], [`reproduce`] and
 //! [`explore`], with what `cargo xtask web` built in them.
 //!
-//! Everything a page shows is put together from elements whose text is escaped when it enters, so that names found in files
-//! cannot become markup. Nothing here reads a model or prints; equal inputs give equal output. What takes long reports
-//! through a [`Say`]. Layers and neurons count from 1 in everything that is shown.
+//! Everything a page shows is put together from elements whose text is escaped when it enters, so that names
+//! found in files cannot become markup. Nothing here reads a model or prints; equal inputs give equal output.
+//! What takes long reports through a [`Say`]. Layers and neurons count from 1 in everything that is shown.
 //!
 //! ```
 //! use fiberscope_report::page::{Page, Section};

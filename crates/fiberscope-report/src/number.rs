@@ -16,8 +16,8 @@ pub fn precise(x: &Rational) -> String {
     exact_if(x, |part| part.len() <= 10).unwrap_or_else(|| exact(x))
 }
 
-/// A number that is told apart from every other of its kind: a short fraction, the shortest decimal that determines the double, or the fraction itself; `about` a
-/// decimal if that has more than 60 characters.
+/// A number that is told apart from every other of its kind: a short fraction, the shortest decimal that
+/// determines the double, or the fraction itself; `about` a decimal if that has more than 60 characters.
 pub fn exact(x: &Rational) -> String {
     let value = x.to_f64();
     let is_double = Rational::from_f64(value).is_some_and(|double| double == *x);
@@ -70,7 +70,8 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// An upper bound with so many significant digits, or one more unit in the last of them: never below the bound.
+/// An upper bound with so many significant digits, or one more unit in the last of them: never below the
+/// bound.
 pub fn significant_upper(bound: f64, digits: usize) -> String {
     let nearest = significant(bound, digits);
     if nearest.parse::<f64>().is_ok_and(|shown| shown >= bound) {

@@ -1,4 +1,5 @@
-//! Rewritten networks: reduced, canonical, aligned. What was written, whether exactly, and what is known where it is not.
+//! Rewritten networks: reduced, canonical, aligned. What was written, whether exactly, and what is known
+//! where it is not.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,8 +23,8 @@ const SHOWN: usize = 8;
 pub struct Reduced {
     /// The reduction.
     pub reduction: DoubleReduction,
-    /// Equality of the given and the reduced network, or a bound for their difference, checked; `None` if the parameters were rounded and
-    /// the domain is not bounded.
+    /// Equality of the given and the reduced network, or a bound for their difference, checked; `None` if the
+    /// parameters were rounded and the domain is not bounded.
     pub certificate: Option<Certificate>,
     before: Vec<usize>,
     on_box: bool,
@@ -128,7 +129,8 @@ fn left_words(left: &Left) -> String {
     }
 }
 
-/// A canonical form with the keys of `fiberscope canon --json`; `written` is what was written or is handed over, if anything.
+/// A canonical form with the keys of `fiberscope canon --json`; `written` is what was written or is handed
+/// over, if anything.
 pub fn canonical_json(canonical: &Canonical, written: Option<&WrittenForm>) -> Value {
     let mut value = json!({
         "fingerprint": canonical.fingerprint,
@@ -219,7 +221,8 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// Checks that the result is what the moves make of `b`, if it says so; a refusal is an error that names a bug.
+    /// Checks that the result is what the moves make of `b`, if it says so; a refusal is an error that names
+    /// a bug.
     pub fn new(alignment: Alignment, b: &Network) -> anyhow::Result<Self> {
         let mut certificate = None;
         if alignment.exact {

@@ -21,7 +21,8 @@ pub struct VolumeAnswer {
 }
 
 impl VolumeAnswer {
-    /// Computes the fraction; without a number of samples as many are drawn as take about a second, and fewer if the time is up.
+    /// Computes the fraction; without a number of samples as many are drawn as take about a second, and fewer
+    /// if the time is up.
     pub fn new(
         widths: &[usize],
         samples: Option<u64>,
@@ -85,7 +86,8 @@ impl VolumeAnswer {
     }
 }
 
-/// A bound as a decimal, rounded to its side; one that rounds to 1 by its distance from it, rounded to the other.
+/// A bound as a decimal, rounded to its side; one that rounds to 1 by its distance from it, rounded to the
+/// other.
 fn near_one(x: &Rational, round: fn(&Rational) -> f64, distance: fn(&Rational) -> String) -> String {
     match x.to_f64() {
         value if value == 1.0 && *x != Rational::ONE => format!("1 - {}", distance(&(&Rational::ONE - x))),

@@ -109,7 +109,8 @@ fn overview(name: &str) -> Section {
     section.figure(graph(name).draw(), "Two curves that coincide.")
 }
 
-/// One certificate of every kind about `hiding_two(0)` and another network; the second and the third are wrong.
+/// One certificate of every kind about `hiding_two(0)` and another network; the second and the third are
+/// wrong.
 fn certificates() -> Vec<(Certificate, Network)> {
     let (a, b) = (hiding_two(0.0), hiding_two(-1.0));
     let r = |text: &str| text.parse::<Rational>().unwrap();

@@ -2,9 +2,10 @@
 //! permutation and scaling that can be read off the signs.
 //!
 //! A dead or linear neuron, a neuron without outgoing weights, two neurons that are positive multiples of
-//! each other or a hidden hyperplane each give parameters with the same function that are not permutations and
-//! scalings of the given ones, so the network is not identifiable. The converse holds for generic parameters of one hidden layer and of three
-//! layers with a bottleneck, whose fibers are known [threelayer2026, Section 6]; for others the answer is "unknown".
+//! each other or a hidden hyperplane each give parameters with the same function that are not permutations
+//! and scalings of the given ones, so the network is not identifiable. The converse holds for generic
+//! parameters of one hidden layer and of three layers with a bottleneck, whose fibers are known
+//! [threelayer2026, Section 6]; for others the answer is "unknown".
 
 use fiberscope_algebra::rank;
 use fiberscope_core::{Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Strictness};
@@ -43,7 +44,8 @@ pub struct Anatomy {
 }
 
 /// The anatomy of a network. A box for the domain must have as many sides as the network has inputs. When the
-/// deadline comes first, the rank of the first layer may be known by bounds only, and the fiber is not looked at.
+/// deadline comes first, the rank of the first layer may be known by bounds only, and the fiber is not looked
+/// at.
 ///
 /// ```
 /// use fiberscope::anatomy::examine;

@@ -1,7 +1,8 @@
 //! The clock of time limits.
 //!
-//! This is [`std::time::Instant`], but for WebAssembly in a browser, where the standard library has no clock: there the host hands
-//! one over with `set_clock`, and before it does time stands still, so that no limit is ever reached.
+//! This is [`std::time::Instant`], but for WebAssembly in a browser, where the standard library has no clock:
+//! there the host hands one over with `set_clock`, and before it does time stands still, so that no limit is
+//! ever reached.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use std::time::Instant;

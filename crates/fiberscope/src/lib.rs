@@ -1,7 +1,7 @@
 //! Fiberscope answers, with proof, questions about the *parameters* of ReLU and linear networks.
 //!
-//! Different parameters may give the same function; all that do are its *fiber*. Some are made from each other by
-//! permuting and scaling neurons, others are not, and from the numbers alone one hardly sees it.
+//! Different parameters may give the same function; all that do are its *fiber*. Some are made from each
+//! other by permuting and scaling neurons, others are not, and from the numbers alone one hardly sees it.
 //!
 //! # A tour
 //!
@@ -41,7 +41,8 @@
 //!
 //! # Where things are
 //!
-//! The nouns stand at the root: [`Network`] and [`ExactNetwork`] (of doubles and of rational numbers), [`Layer`],
+//! The nouns stand at the root: [`Network`] and [`ExactNetwork`] (of doubles and of rational numbers),
+//! [`Layer`],
 //! [`Matrix`], [`Domain`], [`Move`], [`Certificate`] with its [`Evidence`] and its [`Claim`]. They are those of
 //! [`fiberscope_core`], here as [`core`], which has the rarer ones too. One module per question:
 //!
@@ -55,7 +56,8 @@
 //! - [`fiber`]: which parameters give a network's function? Components, dimensions, points and paths.
 //! - [`complex`]: which linear regions does a network have, and where does its function bend?
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
-//! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and paths.
+//! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
+//!   paths.
 //! - [`train`]: training of dense networks, with the functional dimension tracked.
 //! - [`extract`]: which parameters does a black box have? From queries alone.
 //!
@@ -65,15 +67,16 @@
 //!
 //! # Limits, options, progress
 //!
-//! One rule holds everywhere. Work that may take long is given a [`Deadline`]: a time, a switch, a limit of memory,
-//! or [`Deadline::NEVER`]. A function with choices takes it in its options, one without as its last argument; there
-//! is one function per question and no second one with a limit. When the deadline comes, the answer is what is known
-//! by then and says so, or an error that names the limit. Options are built up from a default that is a sensible
-//! question, `ReduceOptions::new().round(true)`; who wants to hear how far the work is adds a [`limit::Progress`].
-//! The crates below know no clock: there a callback, asked between two steps, says whether to stop.
+//! One rule holds everywhere. Work that may take long is given a [`Deadline`]: a time, a switch, a limit of
+//! memory, or [`Deadline::NEVER`]. A function with choices takes it in its options, one without as its last
+//! argument; there is one function per question and no second one with a limit. When the deadline comes, the
+//! answer is what is known by then and says so, or an error that names the limit. Options are built up from a
+//! default that is a sensible question, `ReduceOptions::new().round(true)`; who wants to hear how far the
+//! work is adds a [`limit::Progress`]. The crates below know no clock: there a callback, asked between two
+//! steps, says whether to stop.
 //!
-//! Floating-point arithmetic proposes, exact arithmetic disposes: what is called exact or proved rests on rational
-//! numbers, never on a tolerance that nobody asked for.
+//! Floating-point arithmetic proposes, exact arithmetic disposes: what is called exact or proved rests on
+//! rational numbers, never on a tolerance that nobody asked for.
 
 pub use fiberscope_algebra as algebra;
 pub use fiberscope_check as check;

@@ -1,7 +1,9 @@
-//! When long work stops and hands over what it has: at a moment, when somebody stops it, or before it takes too much memory.
+//! When long work stops and hands over what it has: at a moment, when somebody stops it, or before it takes
+//! too much memory.
 //!
-//! One value, [`Deadline`], travels with the work and carries all three. Loops ask [`Deadline::is_past`]; who is about to take much memory asks [`Deadline::has_room`] first. Memory that no one
-//! could foresee is watched from outside: somebody who sees the process grow pulls the switch ([`Stop::pull_for_memory`]).
+//! One value, [`Deadline`], travels with the work and carries all three. Loops ask [`Deadline::is_past`]; who
+//! is about to take much memory asks [`Deadline::has_room`] first. Memory that no one could foresee is
+//! watched from outside: somebody who sees the process grow pulls the switch ([`Stop::pull_for_memory`]).
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -12,7 +14,8 @@ use thiserror::Error;
 
 use crate::clock::Instant;
 
-/// A moment after which no new step is begun, a switch that ends the work before, and the memory that the process may use. It is passed to all that may take long.
+/// A moment after which no new step is begun, a switch that ends the work before, and the memory that the
+/// process may use. It is passed to all that may take long.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline {
     end: Option<Instant>,
@@ -137,7 +140,8 @@ impl Deadline {
         self.stop.as_ref().and_then(Stop::limit).or_else(|| late().then_some(Limit::Time))
     }
 
-    /// The limit that was reached, if one was, as an error. `when` ends a sentence: "before the network was built".
+    /// The limit that was reached, if one was, as an error. `when` ends a sentence: "before the network was
+    /// built".
     pub fn check(&self, when: &str) -> Result<(), LimitReached> {
         match self.limit() {
             Some(limit) => Err(LimitReached { limit, when: when.to_owned() }),
@@ -153,7 +157,8 @@ impl Deadline {
         self.end.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// The bytes that may still be taken: the limit less what the process holds, as far as the system tells; `None` without a limit.
+    /// The bytes that may still be taken: the limit less what the process holds, as far as the system tells;
+    /// `None` without a limit.
     pub fn room(&self) -> Option<usize> {
         self.memory.map(|limit| limit.saturating_sub(resident_memory().unwrap_or(0)))
     }
@@ -237,7 +242,8 @@ pub fn resident_memory() -> Option<usize> {
     kilobytes("/proc/self/status", "VmRSS:").map(|size| size << 10)
 }
 
-/// The bytes of memory of the machine, or of the container if that is less; `None` where the system does not tell.
+/// The bytes of memory of the machine, or of the container if that is less; `None` where the system does not
+/// tell.
 pub fn machine_memory() -> Option<usize> {
     let machine = kilobytes("/proc/meminfo", "MemTotal:")? << 10;
     let contained = |path: &str| read(path)?.trim().parse::<usize>().ok();

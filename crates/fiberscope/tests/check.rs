@@ -1,4 +1,5 @@
-//! What a check costs and says: questions against what is proved, forms that are refused, streams, stops, bounded work.
+//! What a check costs and says: questions against what is proved, forms that are refused, streams, stops,
+//! bounded work.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::cell::Cell;
@@ -121,7 +122,8 @@ fn a_question_is_answered_by_what_is_proved() {
     }
 }
 
-/// Every place of a certificate with an object, written as an array; a key twice; an unknown key; a name as an object.
+/// Every place of a certificate with an object, written as an array; a key twice; an unknown key; a name as
+/// an object.
 #[test]
 fn there_is_one_form() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/zoo/certificates/");
@@ -394,7 +396,8 @@ fn search_and_checker_share_their_limits() {
     assert!(refusal.rule.contains("too large for this kind of certificate"), "{refusal}");
 }
 
-/// A state of a search that somebody edited gives an error, or a result that the checker judges like any other.
+/// A state of a search that somebody edited gives an error, or a result that the checker judges like any
+/// other.
 #[test]
 fn edited_states_do_no_harm() {
     let a = Network::from_rows(&[
@@ -403,7 +406,8 @@ fn edited_states_do_no_harm() {
         (&[&[1.0, -1.0]], &[0.0]),
     ])
     .unwrap();
-    // A third neuron of layer 2 that is never on at the same time as the second makes expressions differ, not functions.
+    // A third neuron of layer 2 that is never on at the same time as the second makes expressions differ, not
+    // functions.
     let b = Network::from_rows(&[
         (&[&[1.0, 2.0], &[-1.0, 1.0], &[0.5, -1.0]], &[0.25, -0.5, 0.0]),
         (&[&[1.0, -1.0, 2.0], &[-2.0, 1.0, 1.0], &[2.0, -1.0, -1.0]], &[-0.5, 0.25, -0.25]),

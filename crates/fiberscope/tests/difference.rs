@@ -1,5 +1,5 @@
-//! Laws of the certified difference: bounds contain what is sampled, small cases are exact, twins give the same bounds, limits give
-//! bounds, and every certificate is accepted.
+//! Laws of the certified difference: bounds contain what is sampled, small cases are exact, twins give the
+//! same bounds, limits give bounds, and every certificate is accepted.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -76,7 +76,8 @@ fn bounds_contain_what_is_sampled() {
     }
 }
 
-/// The vertices of the arrangement of the neurons' lines and the sides of the box, where a piecewise linear function has its maximum.
+/// The vertices of the arrangement of the neurons' lines and the sides of the box, where a piecewise linear
+/// function has its maximum.
 fn exact_maximum(a: &Network, b: &Network) -> Rational {
     let mut lines: Vec<[Rational; 3]> = Vec::new();
     let number = |x: f64| Rational::from_f64(x).unwrap();

@@ -1,4 +1,5 @@
-//! The functional dimension against an explicit Jacobian over the rationals, and its bounds on random networks.
+//! The functional dimension against an explicit Jacobian over the rationals, and its bounds on random
+//! networks.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::algebra::rational::rank_at_most;
@@ -190,8 +191,9 @@ fn the_formula_of_theorem_1_needs_its_condition() {
 
 #[test]
 fn the_stabiliser_of_1_4_3_is_two_dimensional() {
-    // Four linear neurons between one input and three outputs: GL_4 (16 dimensions) and 4 translations act on 8 + 15 parameters with orbits of
-    // dimension 23 - 6 = 17, so the stabiliser has dimension 3 of 20: two dimensions of it in GL_4 and one shared with the translations.
+    // Four linear neurons between one input and three outputs: GL_4 (16 dimensions) and 4 translations act on
+    // 8 + 15 parameters with orbits of dimension 23 - 6 = 17, so the stabiliser has dimension 3 of 20: two
+    // dimensions of it in GL_4 and one shared with the translations.
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let net = network(&[1, 4, 3], || 1.0 + 0.5 * uniform(&mut rng));
     let points = Matrix::from_rows(&[[1.0], [2.0], [3.0]]).unwrap();
@@ -257,7 +259,8 @@ fn the_full_dimension_of_generic_one_hidden_layer_networks_misses_the_scalings_o
     }
 }
 
-/// The full dimension on the regions of the complex is the rank of the explicit Jacobian, over the rationals, at points of every region.
+/// The full dimension on the regions of the complex is the rank of the explicit Jacobian, over the rationals,
+/// at points of every region.
 #[test]
 fn the_complex_gives_a_decisive_set() {
     let mut rng = ChaCha8Rng::seed_from_u64(21);
@@ -295,7 +298,8 @@ fn the_complex_gives_a_decisive_set() {
     assert!(list_regions(&network(&[1, 2, 1], || 1.0), &flat, &limits).is_err());
 }
 
-/// Many rows, several outputs, dependent rows and independent points: every way the rank is computed agrees with singular values.
+/// Many rows, several outputs, dependent rows and independent points: every way the rank is computed agrees
+/// with singular values.
 #[test]
 fn larger_batches_agree_with_singular_values() {
     let mut rng = ChaCha8Rng::seed_from_u64(22);

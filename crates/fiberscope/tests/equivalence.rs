@@ -86,7 +86,8 @@ fn without_time_nothing_is_proved() {
     assert_eq!(decision.method, Method::None);
 }
 
-/// Every method answers alone what it answers in company, and nothing is said by a method that was not asked for.
+/// Every method answers alone what it answers in company, and nothing is said by a method that was not asked
+/// for.
 #[test]
 fn methods_can_be_chosen() {
     let manifest: Vec<Value> =
@@ -109,7 +110,8 @@ fn methods_can_be_chosen() {
     assert!(answered.contains(&Method::Moves) && answered.contains(&Method::Bottleneck), "{answered:?}");
 }
 
-/// Every method that can be chosen is in the list, and the other way round, in the same order; names are read back.
+/// Every method that can be chosen is in the list, and the other way round, in the same order; names are read
+/// back.
 #[test]
 fn what_can_be_chosen_is_what_is_tried() {
     let mut tried: Vec<Method> = Vec::new();

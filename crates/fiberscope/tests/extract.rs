@@ -116,8 +116,8 @@ fn neurons_without_influence_are_left_out() {
     assert!(distance(&network, &recovered) < 1e-8, "{:e}", distance(&network, &recovered));
 }
 
-/// The network with the bias of neuron 0 of a hidden layer raised by `amount`, and the layer behind it shifted such that its
-/// pre-activations stay what they are where the neuron is active.
+/// The network with the bias of neuron 0 of a hidden layer raised by `amount`, and the layer behind it
+/// shifted such that its pre-activations stay what they are where the neuron is active.
 fn with_active_neuron(network: &Network, layer: usize, amount: f64) -> Network {
     let mut layers: Vec<Layer> = network.layers().to_vec();
     let moved = |old: &Layer, change: &dyn Fn(usize) -> f64| {
@@ -146,7 +146,8 @@ fn neurons_that_are_always_active_are_carried_past() {
     }
 }
 
-/// The bias of one neuron of the second layer is such that it is off at 20,000 random points of the domain, and yet not everywhere.
+/// The bias of one neuron of the second layer is such that it is off at 20,000 random points of the domain,
+/// and yet not everywhere.
 #[test]
 fn neurons_that_are_nearly_always_off_are_found() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -274,7 +275,8 @@ fn faulty_oracles_are_named() {
     assert!(matches!(error(counter), ExtractError::NotDeterministic { .. }));
 }
 
-/// Far out, where noise is not measured, the answers have a thousand times the noise of those near the centre.
+/// Far out, where noise is not measured, the answers have a thousand times the noise of those near the
+/// centre.
 #[test]
 fn noise_that_was_not_measured_is_noticed() {
     let network = random(&[3, 7, 1], 0);

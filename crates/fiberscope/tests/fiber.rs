@@ -30,7 +30,8 @@ fn with_roles(
     edit(&network, |l, i, j, x| match (l, i) {
         (1, i) if i < linear => x.abs(),
         (1, i) if i < linear + dead => -x.abs(),
-        // Mixed signs: the first weight positive, the second negative, the bias positive, so that nothing is hidden.
+        // Mixed signs: the first weight positive, the second negative, the bias positive, so that nothing is
+        // hidden.
         (1, _) if j == 0 || j == n1 => x.abs(),
         (1, _) if j == 1 => -x.abs(),
         _ => x,
@@ -66,7 +67,8 @@ fn compared_on(exact: bool, inputs: usize) -> Domain {
     if exact { Domain::Space } else { Domain::from_bounds(&vec![(-1.0, 1.0); inputs]).unwrap() }
 }
 
-/// The table of dimensions of `2.3`, from Jacobian ranks: every case, the borders `l = m + 1` and `l = d` included.
+/// The table of dimensions of `2.3`, from Jacobian ranks: every case, the borders `l = m + 1` and `l = d`
+/// included.
 #[test]
 fn dimensions_are_those_of_jacobian_ranks() {
     let mut rng = rng(1);
@@ -154,7 +156,8 @@ fn check_same_values(rng: &mut ChaCha8Rng, a: &ExactNetwork, b: &ExactNetwork) {
     }
 }
 
-/// Thousands of random maps with one hidden layer on the orthant, of all cases: emptiness agrees with the nonnegative column rank, samples are points, empty components are proved empty.
+/// Thousands of random maps with one hidden layer on the orthant, of all cases: emptiness agrees with the
+/// nonnegative column rank, samples are points, empty components are proved empty.
 #[test]
 fn random_layers_of_all_cases() {
     let mut rng = rng(3);
@@ -338,7 +341,8 @@ fn membership_names_the_equation_that_fails() {
     assert!(reason.contains("is below t_min"), "{reason}");
 }
 
-/// Paths between two random points of every component of every case stay in the fiber, begin and end where they should.
+/// Paths between two random points of every component of every case stay in the fiber, begin and end where
+/// they should.
 #[test]
 fn paths_stay_in_the_fiber() {
     let mut rng = rng(8);
@@ -429,7 +433,8 @@ fn networks_outside_the_theory_are_told_why() {
     check(&unconnected, "every nonlinear neuron has outgoing weights: neuron 1 of layer 1");
 }
 
-/// The lower bound from symmetries is never above the Jacobian's dimension, and meets it where the theory is complete.
+/// The lower bound from symmetries is never above the Jacobian's dimension, and meets it where the theory is
+/// complete.
 #[test]
 fn known_symmetries_bound_the_dimension() {
     let mut rng = rng(10);
@@ -485,7 +490,8 @@ fn signs_decide_identifiability() {
             }
             Identifiability::No { .. } => {
                 no += 1;
-                // More hyperplanes than a_i u_i^T have entries may have other orientations by accident; short numbers do.
+                // More hyperplanes than a_i u_i^T have entries may have other orientations by accident; short
+                // numbers do.
                 assert!(inner.signs() != SignVerdict::Identifiable || fiber.facts().components > Some(1));
             }
             Identifiability::Unknown { reason } => panic!("{reason}"),

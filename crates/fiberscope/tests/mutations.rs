@@ -1,10 +1,11 @@
 //! Every number of every valid certificate of the zoo is changed, in several ways. The checker must
 //! refuse the result, or its claim must still be true.
 //!
-//! Some kinds of change keep a claim true, and only there is acceptance allowed: a larger `bound` (a
-//! weaker statement), `bounds` or `relative`, another `domain` on which every rule still holds, a witness `x` moved to a point with
-//! the same two values, other `slopes` that prove the same, and a `nudge` that costs no more than the bound. What is accepted is compared with exact
-//! evaluation at many points, done here by a slow evaluator of its own.
+//! Some kinds of change keep a claim true, and only there is acceptance allowed: a larger `bound` (a weaker
+//! statement), `bounds` or `relative`, another `domain` on which every rule still holds, a witness `x` moved
+//! to a point with the same two values, other `slopes` that prove the same, and a `nudge` that costs no more
+//! than the bound. What is accepted is compared with exact evaluation at many points, done here by a slow
+//! evaluator of its own.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;

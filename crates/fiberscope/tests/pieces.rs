@@ -1,4 +1,5 @@
-//! The pieces of fibers with linear and dead neurons, against an enumeration that shares no code with the library: orientations, ranks, emptiness, genericity, points.
+//! The pieces of fibers with linear and dead neurons, against an enumeration that shares no code with the
+//! library: orientations, ranks, emptiness, genericity, points.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -20,7 +21,8 @@ use rand_chacha::ChaCha8Rng;
 
 type Row = Vec<Rational>;
 
-/// A bottleneck network whose second layer has the given numbers of nonlinear, linear and dead neurons, in random places.
+/// A bottleneck network whose second layer has the given numbers of nonlinear, linear and dead neurons, in
+/// random places.
 fn with_roles(rng: &mut ChaCha8Rng, widths: [usize; 3], [r, l, dead]: [usize; 3]) -> ExactNetwork {
     let [n0, n1, n3] = widths;
     let network = random_network(rng, &[n0, n1, r + l + dead, n3]);
@@ -28,7 +30,8 @@ fn with_roles(rng: &mut ChaCha8Rng, widths: [usize; 3], [r, l, dead]: [usize; 3]
     let network = edit(&network, |layer, i, j, x| match (layer, i) {
         (1, i) if i < l => x.abs(),
         (1, i) if i < l + dead => -x.abs(),
-        // Nonlinear, and nothing is hidden: a positive weight, a negative one and a positive bias; or weights of one sign and a bias of the other.
+        // Nonlinear, and nothing is hidden: a positive weight, a negative one and a positive bias; or weights
+        // of one sign and a bias of the other.
         (1, i) => match (kinds[i], j) {
             (1, j) if j == n1 => -x.abs(),
             (1, _) => x.abs(),
@@ -59,7 +62,8 @@ fn rank(mut rows: Vec<Row>) -> usize {
     done
 }
 
-/// Whether some `y` has `y M_j > 0` for all columns `M_j != 0`: Fourier and Motzkin's elimination of the entries of `y`.
+/// Whether some `y` has `y M_j > 0` for all columns `M_j != 0`: Fourier and Motzkin's elimination of the
+/// entries of `y`.
 fn has_positive_functional(matrix: &[Row]) -> bool {
     let columns = (0..matrix[0].len()).map(|j| matrix.iter().map(|row| row[j].clone()).collect::<Row>());
     let mut inequalities: Vec<Row> = columns.filter(|column| column.iter().any(|x| !x.is_zero())).collect();
@@ -93,7 +97,8 @@ struct Expected {
     dimension: Option<usize>,
 }
 
-/// The pieces by brute force, from the second and third layer: for every set of turned neurons (of the given ones that are nonlinear), `M = A + sum of what they contribute`.
+/// The pieces by brute force, from the second and third layer: for every set of turned neurons (of the given
+/// ones that are nonlinear), `M = A + sum of what they contribute`.
 fn brute(network: &ExactNetwork) -> Vec<(Vec<usize>, Expected)> {
     let [_, second, third] = network.layers() else { panic!() };
     let (d, n, m) = (second.input_width(), second.width(), third.width());
@@ -251,7 +256,8 @@ const CASES: [([usize; 3], [usize; 3]); 18] = [
     ([0, 2, 2], [3, 2, 2]),
 ];
 
-/// Law: the list is that of the enumeration; every piece with points gives one that the exact procedure proves equal, and that is found in this piece; equal networks have the same list.
+/// Law: the list is that of the enumeration; every piece with points gives one that the exact procedure
+/// proves equal, and that is found in this piece; equal networks have the same list.
 #[test]
 fn the_list_is_that_of_brute_force() {
     let mut rng = rng(21);
@@ -374,7 +380,8 @@ fn shape(component: &FiberComponent) -> (Piece, Option<usize>, Option<bool>, Opt
     (component.piece(), component.dead, component.generic, component.dimension, component.rank)
 }
 
-/// The experiment of the corrected description: one dead neuron beside visible ones. Before, 20 of 30 networks had pieces with points that were called empty.
+/// The experiment of the corrected description: one dead neuron beside visible ones. Before, 20 of 30
+/// networks had pieces with points that were called empty.
 #[test]
 fn nothing_that_has_a_point_is_called_empty() {
     let mut rng = rng(22);
@@ -400,7 +407,8 @@ fn layer(rows: &[&[&str]], bias: &[&str], activation: Activation) -> Layer<Ratio
     Layer::new(Matrix::from_rows(&rows).unwrap(), bias.iter().map(|x| r(x)).collect(), activation)
 }
 
-/// The networks A and B of the theory page: a visible and a dead neuron; the same function with the visible neuron turned round and the other one linear.
+/// The networks A and B of the theory page: a visible and a dead neuron; the same function with the visible
+/// neuron turned round and the other one linear.
 fn example() -> [ExactNetwork; 2] {
     let first = layer(&[&["1", "1/2"], &["1/4", "-1"]], &["1/2", "1/4"], Activation::Relu);
     let a = [
@@ -447,7 +455,8 @@ fn a_dead_neuron_may_become_linear() {
     }
 }
 
-/// Permutations and scalings of both hidden layers do not change the list, and one network's name for a piece is the other's.
+/// Permutations and scalings of both hidden layers do not change the list, and one network's name for a piece
+/// is the other's.
 #[test]
 fn equal_networks_have_the_same_list() {
     let mut rng = rng(23);
@@ -497,8 +506,9 @@ fn hiding_with_dead(rng: &mut ChaCha8Rng, widths: [usize; 4], k: usize, dead: us
     edit(&hiding(rng, &widths, k), |l, i, _, x| if l == 1 && i < dead { -x.abs() } else { x })
 }
 
-/// Hiding with dead neurons: one dimension for the translation, `n_1 + n_3` for each dead neuron; with one live neuron `2^(n_1 - 1)` pieces. Networks with the function that do not hide anything themselves
-/// are described by it.
+/// Hiding with dead neurons: one dimension for the translation, `n_1 + n_3` for each dead neuron; with one
+/// live neuron `2^(n_1 - 1)` pieces. Networks with the function that do not hide anything themselves are
+/// described by it.
 #[test]
 fn hiding_networks_with_dead_neurons() {
     let mut rng = rng(24);
@@ -510,7 +520,8 @@ fn hiding_networks_with_dead_neurons() {
         let pieces = if live == 1 { 1 << (widths[1] - 1) } else { 1 };
         assert_eq!((count.pieces, count.nonempty, count.generic), (pieces, pieces, Some(pieces)));
         assert_eq!(count.dimension, Some(1 + dead * (widths[1] + widths[3])));
-        // Turn a live neuron, with n_1 linear neurons in place of dead ones that undo it, if there are so many.
+        // Turn a live neuron, with n_1 linear neurons in place of dead ones that undo it, if there are so
+        // many.
         if dead < widths[1] {
             continue;
         }
@@ -524,7 +535,8 @@ fn hiding_networks_with_dead_neurons() {
     }
 }
 
-/// The network with its last live neuron turned round and `n_1` dead neurons made linear: `V relu(z) = V relu(-z) + V z`.
+/// The network with its last live neuron turned round and `n_1` dead neurons made linear:
+/// `V relu(z) = V relu(-z) + V z`.
 fn turned_with_identity(network: &ExactNetwork) -> ExactNetwork {
     let [first, second, third] = network.layers() else { panic!() };
     let (n1, last) = (first.width(), second.width() - 1);
@@ -552,7 +564,8 @@ fn turned_with_identity(network: &ExactNetwork) -> ExactNetwork {
     .unwrap()
 }
 
-/// Law: a piece is called generic iff the product of the masked layers 2 and 3 has the largest possible rank for all masks of the three widths, at random points of the piece.
+/// Law: a piece is called generic iff the product of the masked layers 2 and 3 has the largest possible rank
+/// for all masks of the three widths, at random points of the piece.
 #[test]
 fn generic_pieces_are_those_with_the_largest_ranks() {
     let mut rng = rng(25);
@@ -681,7 +694,8 @@ fn paths_with_dead_neurons_stay_in_their_piece() {
     assert!(joined > 12, "{joined}");
 }
 
-/// One hidden layer on the orthant, where dead and linear neurons exist, and on all of space, where they are refused.
+/// One hidden layer on the orthant, where dead and linear neurons exist, and on all of space, where they are
+/// refused.
 #[test]
 fn one_hidden_layer_on_the_orthant() {
     let mut rng = rng(28);

@@ -412,8 +412,8 @@ fn changed_certificates_are_refused() {
                 let mut mutated = original.clone();
                 *mutated.pointer_mut(&path).unwrap() = other.clone();
                 changed += 1;
-                // Another constraint with the same function (that of a twin) proves the same, and another split may end
-                // in the same leaves.
+                // Another constraint with the same function (that of a twin) proves the same, and another
+                // split may end in the same leaves.
                 if proves(&mutated) {
                     let twin = path.contains("/empty/") && path.ends_with("/0");
                     assert!(twin || path.contains("/split/"), "{path} = {other}");

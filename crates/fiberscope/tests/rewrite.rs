@@ -1,5 +1,6 @@
-//! Rewriting on a thousand random networks with duplicated, opposite, linear and dead neurons: what is written is exactly the given function,
-//! or the answer says that it is not; equal fingerprints are equal functions; alignment recovers real scalings.
+//! Rewriting on a thousand random networks with duplicated, opposite, linear and dead neurons: what is
+//! written is exactly the given function, or the answer says that it is not; equal fingerprints are equal
+//! functions; alignment recovers real scalings.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

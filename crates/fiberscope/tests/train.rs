@@ -177,7 +177,8 @@ fn options_and_data_are_checked() {
     assert!(refuse(classes).starts_with("row 1: expected a class from 0 to 0, found"));
 }
 
-/// The mean over seeds is within three standard errors of the difference of the reference, a mean over as many seeds.
+/// The mean over seeds is within three standard errors of the difference of the reference, a mean over as
+/// many seeds.
 #[test]
 fn initial_dimensions_are_those_of_the_reference() {
     let check = |task: Task, seeds: u64, references: [f64; 3]| {

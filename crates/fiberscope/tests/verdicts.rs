@@ -1,5 +1,5 @@
-//! What may be said of two networks: a proved difference is never a yes, except in the two precise senses of rounding, and a
-//! tolerance is a question about that number.
+//! What may be said of two networks: a proved difference is never a yes, except in the two precise senses of
+//! rounding, and a tolerance is a question about that number.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::check::{Outcome, check};
@@ -52,7 +52,8 @@ fn a_bump_outside_an_imagined_box_is_a_difference() {
     }
 }
 
-/// A bound as large as the outputs is no rounding: `2^53 relu(x) - (2^53 - 4096) relu((1 + 2^-52) x)` against `4096 relu(x)`.
+/// A bound as large as the outputs is no rounding: `2^53 relu(x) - (2^53 - 4096) relu((1 + 2^-52) x)` against
+/// `4096 relu(x)`.
 #[test]
 fn a_bound_as_large_as_the_outputs_is_no_rounding() {
     let huge = 2f64.powi(53);
@@ -274,7 +275,8 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
                             }
                             other => panic!("{seed} {kind:?}: {other:?}"),
                         }
-                        // A change of a ten-thousandth may be small beside the outputs on a box; nothing else is.
+                        // A change of a ten-thousandth may be small beside the outputs on a box; nothing else
+                        // is.
                         let outputs_only = kind == Twin::Changed && domain != Domain::Space;
                         assert!(
                             outputs_only || matches!(kind, Twin::Rescaled | Twin::Split),
@@ -297,7 +299,8 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
     assert!(worst <= 12.0, "{worst} units");
 }
 
-/// A flip of a hidden hyperplane adds a large row to a small one; what differs in the small one is no rounding, although the sums agree to six digits.
+/// A flip of a hidden hyperplane adds a large row to a small one; what differs in the small one is no
+/// rounding, although the sums agree to six digits.
 #[test]
 fn sums_do_not_hide_a_difference() {
     let a = Network::from_rows(&[

@@ -60,7 +60,8 @@ fn rescaled(maker: &mut Maker) -> Option<Pair> {
         for unit in 0..a.layers[layer].width() {
             let factor = Rational::from(maker.pick(&[1, 3, 5, 7]));
             if exactly {
-                // c relu(z) = relu(c z), the factor behind the neuron in one network and before it in the other.
+                // c relu(z) = relu(c z), the factor behind the neuron in one network and before it in the
+                // other.
                 a.layers[layer + 1].weight.iter_mut().for_each(|row| row[unit] *= &factor);
                 b.layers[layer].weight[unit].iter_mut().for_each(|w| *w *= &factor);
                 b.layers[layer].bias[unit] *= &factor;
@@ -207,7 +208,8 @@ fn empty(inputs: usize) -> Draft {
     Draft { layers: vec![first, last] }
 }
 
-/// On a box, neurons of the first layer that are off there are left out, and those that are on may get another bias that the next layer takes up.
+/// On a box, neurons of the first layer that are off there are left out, and those that are on may get
+/// another bias that the next layer takes up.
 fn stable(maker: &mut Maker) -> Option<Pair> {
     let a = maker.any();
     let n = a.inputs();

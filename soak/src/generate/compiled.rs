@@ -1,7 +1,7 @@
 //! The same function compiled in two ways: maxima in other brackets, medians by other comparators.
 //!
-//! `max(a, b) = a + relu(b - a)` and `min(a, b) = a - relu(a - b)`. An expression is made layer by layer; what is needed later is carried as the pair
-//! `relu(z) - relu(-z)`.
+//! `max(a, b) = a + relu(b - a)` and `min(a, b) = a - relu(a - b)`. An expression is made layer by layer;
+//! what is needed later is carried as the pair `relu(z) - relu(-z)`.
 
 use std::rc::Rc;
 
@@ -35,7 +35,8 @@ impl Expression {
 
 type Shared = Rc<Expression>;
 
-/// The network with these outputs; `turned` exchanges the operands of every comparison, which gives other neurons.
+/// The network with these outputs; `turned` exchanges the operands of every comparison, which gives other
+/// neurons.
 fn compile(outputs: &[Shared], inputs: usize, turned: bool) -> Draft {
     let depth = outputs.iter().map(|e| e.depth()).max().unwrap_or(0);
     let mut layers = Vec::new();

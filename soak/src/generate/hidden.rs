@@ -1,8 +1,9 @@
 //! Hyperplanes of the first layer that the second layer hides, moved as far as that goes and further.
 //!
-//! If every second-layer neuron is `relu(p_j relu(z_k) - sum_i q_ji relu(z_i) - s_j)` with `p_j, s_j > 0` and `q_ji >= 0`, it is off where
-//! `z_k <= 0`, and the kink of `relu(z_k)` shows nowhere: `b_k` may grow by `t`, the second biases falling by `t p_j`, as long as they stay `<= 0`. With one such neuron,
-//! `relu(z_i)` may become `relu(-z_i)`, since `relu(z_i) = z_i + relu(-z_i)` and `p z_k` takes up the affine part.
+//! If every second-layer neuron is `relu(p_j relu(z_k) - sum_i q_ji relu(z_i) - s_j)` with `p_j, s_j > 0` and
+//! `q_ji >= 0`, it is off where `z_k <= 0`, and the kink of `relu(z_k)` shows nowhere: `b_k` may grow by `t`,
+//! the second biases falling by `t p_j`, as long as they stay `<= 0`. With one such neuron, `relu(z_i)` may
+//! become `relu(-z_i)`, since `relu(z_i) = z_i + relu(-z_i)` and `p z_k` takes up the affine part.
 
 use fiberscope_core::Rational;
 use rand::RngExt;

@@ -98,7 +98,8 @@ impl Maker {
         (0..length).map(|_| self.number()).collect()
     }
 
-    /// Widths of a small network: inputs, hidden layers, outputs. Many inputs or layers come with few neurons.
+    /// Widths of a small network: inputs, hidden layers, outputs. Many inputs or layers come with few
+    /// neurons.
     pub fn widths(&mut self) -> Vec<usize> {
         let inputs = self.pick(&[1, 1, 2, 2, 2, 3, 3, 4, 5, 6]);
         let hidden = self.pick(&[1, 1, 1, 2, 2, 2, 3, 4]);
@@ -168,7 +169,8 @@ impl Maker {
             let width = draft.layers[layer].width();
             let order = self.order(width);
             draft.permute(layer, &order);
-            // An identity layer may be scaled as well, but a sign would do there too; keep to what both allow.
+            // An identity layer may be scaled as well, but a sign would do there too; keep to what both
+            // allow.
             for unit in 0..width {
                 let factor = self.power();
                 draft.scale(layer, unit, &factor);

@@ -1,7 +1,8 @@
 //! Pairs of networks, most of which are equal or different by construction.
 //!
-//! Equal pairs are made by rewritings in rational arithmetic and kept only if every number stays a double; different ones come with a
-//! point where they differ. Where neither is known, the decomposition of the module [`cells`](crate::cells) tells.
+//! Equal pairs are made by rewritings in rational arithmetic and kept only if every number stays a double;
+//! different ones come with a point where they differ. Where neither is known, the decomposition of the
+//! module [`cells`](crate::cells) tells.
 
 mod bumps;
 mod classes;
@@ -40,7 +41,8 @@ pub struct Pair {
     pub known: Known,
     /// The supremum of their difference on the domain of the case, where a formula gives it.
     pub supremum: Option<Supremum>,
-    /// Whether their parameters agree to a few units in the last place after relabelling, or may do so after exact moves.
+    /// Whether their parameters agree to a few units in the last place after relabelling, or may do so after
+    /// exact moves.
     pub close: bool,
     /// The domain, where the construction needs one.
     pub domain: Option<Domain>,

@@ -1,9 +1,10 @@
-//! The readers on broken files: no panic, no more memory than a small multiple of the file, no hanging, and what is accepted survives being written and
-//! read again.
+//! The readers on broken files: no panic, no more memory than a small multiple of the file, no hanging, and
+//! what is accepted survives being written and read again.
 //!
-//! A round is a fixed number of executions of one reader. It starts from the committed files and depends on the seed and its number alone, so that a
-//! finding is met again. Inputs that the reader answers in a new way (another sentence, another kind of network) are kept for the rest
-//! of the round and changed further: error messages are the coverage that a stable compiler gives.
+//! A round is a fixed number of executions of one reader. It starts from the committed files and depends on
+//! the seed and its number alone, so that a finding is met again. Inputs that the reader answers in a new way
+//! (another sentence, another kind of network) are kept for the rest of the round and changed further: error
+//! messages are the coverage that a stable compiler gives.
 
 mod bytes;
 mod structure;

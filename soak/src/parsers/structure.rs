@@ -1,4 +1,5 @@
-//! Changes inside containers whose outside stays whole: members of archives, fields of protocol buffers, headers with their length.
+//! Changes inside containers whose outside stays whole: members of archives, fields of protocol buffers,
+//! headers with their length.
 
 use std::io::{Cursor, Read};
 

@@ -43,7 +43,8 @@ pub struct Target {
     pub read: fn(&[u8], bool) -> Reading,
 }
 
-/// What a reader may hold however short its input is: messages, and the matrices that `MAX_DENSE_ENTRIES` allows.
+/// What a reader may hold however short its input is: messages, and the matrices that `MAX_DENSE_ENTRIES`
+/// allows.
 pub const BASE: usize = (64 << 10) + 8 * MAX_DENSE_ENTRIES;
 const MAX_DENSE_ENTRIES: usize = 1 << 12;
 

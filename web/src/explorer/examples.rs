@@ -38,7 +38,8 @@ pub fn example(name: &str) -> Result<Model, String> {
     }
 }
 
-/// A network with uniform weights of the usual size, rounded to 10 bits so that moves stay within the doubles.
+/// A network with uniform weights of the usual size, rounded to 10 bits so that moves stay within the
+/// doubles.
 fn random(widths: &[usize]) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut layers = Vec::new();

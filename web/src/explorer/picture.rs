@@ -1,4 +1,5 @@
-//! The polyhedral complex on the part of the plane that is shown: regions with their affine maps, folds with their weights.
+//! The polyhedral complex on the part of the plane that is shown: regions with their affine maps, folds with
+//! their weights.
 
 use std::time::Duration;
 
@@ -107,7 +108,8 @@ pub fn region(request: &Request) -> Result<Value, String> {
     }))
 }
 
-/// `{"network", "plane", "at", "layer", "unit"}`: the gradient of a neuron's pre-activation on the plane, at a point.
+/// `{"network", "plane", "at", "layer", "unit"}`: the gradient of a neuron's pre-activation on the plane, at
+/// a point.
 pub fn gradient(request: &Request) -> Result<Value, String> {
     let network = request.network("network")?;
     let plane = Plane::of(request, network.input_width())?;

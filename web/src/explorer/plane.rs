@@ -16,7 +16,8 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// The plane that a request names, for a network with so many inputs; `None` for the plane of both inputs.
+    /// The plane that a request names, for a network with so many inputs; `None` for the plane of both
+    /// inputs.
     pub fn of(request: &Request, inputs: usize) -> Result<Option<Plane>, String> {
         let Some(plane) = request.optional::<Plane>("plane")? else {
             if inputs == 2 {

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::request::Request;
 
-/// `{"start", "current", "box", "moves", "seconds"}` to `{"verdict", "method", "witness", "bound", "relative", "differ_at", "certificate"}`. Moves that
-/// lead from the first network to the second are tried first.
+/// `{"start", "current", "box", "moves", "seconds"}` to
+/// `{"verdict", "method", "witness", "bound", "relative", "differ_at", "certificate"}`. Moves that lead from
+/// the first network to the second are tried first.
 pub fn verdict(request: &Request) -> Result<Value, String> {
     let (a, b) = (request.network("start")?, request.network("current")?);
     let domain = request.domain(a.input_width())?;

@@ -1,7 +1,8 @@
-//! How long a newcomer waits: README's first command in a fresh clone, and again after one line of the library changed.
+//! How long a newcomer waits: README's first command in a fresh clone, and again after one line of the
+//! library changed.
 //!
-//! The crates of others are fetched before the clock starts. Beside the time on the clock stands the time that all
-//! processors spent, which hardly depends on what else the machine does.
+//! The crates of others are fetched before the clock starts. Beside the time on the clock stands the time
+//! that all processors spent, which hardly depends on what else the machine does.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Benchmarks: each is a program of `bench/` that measures Fiberscope and its peers in one run and prints a Markdown
-//! table. One more, `build`, measures the compiler at work on Fiberscope itself.
+//! Benchmarks: each is a program of `bench/` that measures Fiberscope and its peers in one run and prints a
+//! Markdown table. One more, `build`, measures the compiler at work on Fiberscope itself.
 
 mod build;
 
@@ -12,8 +12,8 @@ use crate::shell::{Failure, cargo, program, root, target};
 /// The benchmark that is no program of `bench/`.
 const BUILD: &str = "build";
 
-/// Runs the benchmarks and stores their tables. Words that follow the name of a benchmark and are no such name themselves
-/// are its arguments: they choose a part of it, which is printed and not stored.
+/// Runs the benchmarks and stores their tables. Words that follow the name of a benchmark and are no such
+/// name themselves are its arguments: they choose a part of it, which is printed and not stored.
 pub fn run(words: &[&str]) -> Result<(), Failure> {
     let mut benchmarks: Vec<(&str, Vec<&str>)> = Vec::new();
     for word in words {

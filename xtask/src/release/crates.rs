@@ -1,4 +1,5 @@
-//! Crates for crates.io: every member of the workspace that may be published, packed and compiled from its package.
+//! Crates for crates.io: every member of the workspace that may be published, packed and compiled from its
+//! package.
 
 use std::fs;
 

@@ -32,7 +32,8 @@ fn runs_here(triple: &str) -> bool {
         }
 }
 
-/// A static program names no interpreter that would load libraries for it: the path of one stands in the file if there is.
+/// A static program names no interpreter that would load libraries for it: the path of one stands in the file
+/// if there is.
 fn is_static(path: &Path) -> Result<(), Failure> {
     let bytes = fs::read(path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
     for loader in [&b"/lib64/ld-linux"[..], b"/lib/ld-linux", b"/lib/ld-musl"] {

@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::shell::{Failure, root};
 
-/// Checks that this is the version of the workspace and that the changelog has a section for it; prints that section on
-/// request.
+/// Checks that this is the version of the workspace and that the changelog has a section for it; prints that
+/// section on request.
 pub fn tell(version: &str, notes: bool) -> Result<(), Failure> {
     let ours = env!("CARGO_PKG_VERSION");
     if version != ours {

@@ -29,7 +29,8 @@ fn maturin(arguments: &[&str]) -> Result<(), Failure> {
     program(python, &[&["-m", "maturin"], arguments].concat()).run()
 }
 
-/// Installs a package in an environment with nothing else, and tries it from a folder that is not the checkout.
+/// Installs a package in an environment with nothing else, and tries it from a folder that is not the
+/// checkout.
 fn try_out(name: &str, package: &str) -> Result<(), Failure> {
     let folder = target().join("clean").join(name);
     let python = python::create(&folder)?;

@@ -1,5 +1,5 @@
-//! The separation of the house: which crate may import which, and no circles of files inside a crate (module `modules` says
-//! what counts).
+//! The separation of the house: which crate may import which, and no circles of files inside a crate (module
+//! `modules` says what counts).
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod circles;

@@ -1,13 +1,14 @@
 //! Which files of a crate import which others.
 //!
-//! A module is a file. It uses another if it imports an item from there or names one by its path; `use` statements are
-//! followed through re-exports to the file that defines the item, so that `pub use` is a signpost and no use. Three things do
-//! not count:
+//! A module is a file. It uses another if it imports an item from there or names one by its path; `use`
+//! statements are followed through re-exports to the file that defines the item, so that `pub use` is a
+//! signpost and no use. Three things do not count:
 //!
 //! - what stands under `#[cfg(test)]`;
 //! - importing a module, as long as nothing is named in it;
-//! - what a file uses of the doors of its own folders (`mod.rs`, and the crate's root): a door says what the files of its
-//!   folder share, and calls them. A door that is used from outside its folder counts like any file.
+//! - what a file uses of the doors of its own folders (`mod.rs`, and the crate's root): a door says what the
+//!   files of its folder share, and calls them. A door that is used from outside its folder counts like any
+//!   file.
 //!
 //! Paths that begin in other crates, methods and macros are not seen.
 

@@ -1,6 +1,7 @@
 //! Which modules of the Python package import which others.
 //!
-//! Imports inside functions count; those under `if TYPE_CHECKING:` do not, since they are for type checkers only.
+//! Imports inside functions count; those under `if TYPE_CHECKING:` do not, since they are for type checkers
+//! only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

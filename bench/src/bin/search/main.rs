@@ -1,9 +1,9 @@
 //! The complete search over joint linear regions of two networks that are equal on `[-1, 1]^d`.
 //!
-//! The joint regions are those of the two networks side by side in one, counted as `fiberscope regions` counts them. The question is
-//! whether the search covers them, with an exact certificate, as fast as they are counted. A second table holds the walk
-//! over the breakpoints of functions of one variable. Arguments name model files to measure instead, each against itself,
-//! or are parts of the names of pairs.
+//! The joint regions are those of the two networks side by side in one, counted as `fiberscope regions`
+//! counts them. The question is whether the search covers them, with an exact certificate, as fast as they
+//! are counted. A second table holds the walk over the breakpoints of functions of one variable. Arguments
+//! name model files to measure instead, each against itself, or are parts of the names of pairs.
 
 #![allow(clippy::print_stdout)]
 

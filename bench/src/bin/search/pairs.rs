@@ -1,7 +1,7 @@
 //! Pairs of networks that are equal on `[-1, 1]^d` and compute their function in different ways.
 //!
-//! Parameters are multiples of `2^-8` and the values that are carried through a layer are shifted by a power of two that
-//! keeps them positive on the box, so that the identities hold exactly.
+//! Parameters are multiples of `2^-8` and the values that are carried through a layer are shifted by a power
+//! of two that keeps them positive on the box, so that the identities hold exactly.
 
 use fiberscope::{Activation, Layer, Matrix, Network};
 use rand::{RngExt, SeedableRng};
@@ -117,7 +117,8 @@ fn tournament(inputs: usize, functions: &[Row]) -> Network {
     builder.output(&Row::unit(1, 0))
 }
 
-/// A network whose first layer holds `relu(z)`, and one that holds `relu(max(z, u))` with `u < 0` on the box for some neurons.
+/// A network whose first layer holds `relu(z)`, and one that holds `relu(max(z, u))` with `u < 0` on the box
+/// for some neurons.
 pub fn dominated(widths: &[usize], changed: usize) -> [Network; 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     let layers = random_layers(&mut rng, widths);
@@ -143,8 +144,8 @@ pub fn dominated(widths: &[usize], changed: usize) -> [Network; 2] {
     [plain(inputs, &layers), finish(builder, &layers[1..])]
 }
 
-/// A network with pairs of neurons of a hidden layer that have equal outgoing weights, and one that holds the larger and the
-/// smaller of the two: `relu(y) + relu(z) = relu(max(y, z)) + relu(min(y, z))`.
+/// A network with pairs of neurons of a hidden layer that have equal outgoing weights, and one that holds the
+/// larger and the smaller of the two: `relu(y) + relu(z) = relu(max(y, z)) + relu(min(y, z))`.
 pub fn sorted(widths: &[usize], layer: usize, pairs: usize) -> [Network; 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(13);
     let mut layers = random_layers(&mut rng, widths);

@@ -1,14 +1,17 @@
 //! The forms of `a` and `e`, and those of the inputs.
 //!
-//! Forms of `a` have columns for the centre, the free inputs and the symbols of open neurons of A; those of `e` have these and the symbols of the
-//! changes. A symbol that came with the last ReLU (or with the inputs) has one entry in `a` and one in `e`; such columns are not stored.
+//! Forms of `a` have columns for the centre, the free inputs and the symbols of open neurons of A; those of
+//! `e` have these and the symbols of the changes. A symbol that came with the last ReLU (or with the inputs)
+//! has one entry in `a` and one in `e`; such columns are not stored.
 
 use super::region::{centre, radius};
 
-/// The error that stands for the inputs, which are exact: it covers a product of `g` and an input that is too small to be normal.
+/// The error that stands for the inputs, which are exact: it covers a product of `g` and an input that is too
+/// small to be normal.
 const LEAST: f64 = 1e-322;
 
-/// The forms of `a` and `e`: rows of neurons that are not zero, over the columns that products are needed for, and the symbols beside them.
+/// The forms of `a` and `e`: rows of neurons that are not zero, over the columns that products are needed
+/// for, and the symbols beside them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forms {
     /// The columns of the centre, the inputs and the symbols of A.

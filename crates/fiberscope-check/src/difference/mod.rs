@@ -1,16 +1,19 @@
 //! How far apart two networks of one shape can be on a box.
 //!
-//! For networks A and B let layer by layer `z = W_A a + b_A`, `y = W_B a_B + b_B`, `a = act(z)`, `a_B = act(y)`, `d = y - z` and
-//! `e = a_B - a`; for the inputs `a = x`, `e = 0`. With `dW = W_B - W_A` and `db = b_B - b_A`,
+//! For networks A and B let layer by layer `z = W_A a + b_A`, `y = W_B a_B + b_B`, `a = act(z)`,
+//! `a_B = act(y)`, `d = y - z` and `e = a_B - a`; for the inputs `a = x`, `e = 0`. With `dW = W_B - W_A` and
+//! `db = b_B - b_A`,
 //!
 //! ```text
 //! z = W_A a + b_A,   d = W_B e + dW a + db,   y = z + d,   e = act(z + d) - act(z).
 //! ```
 //!
-//! A [`Bounder`] bounds `z`, `d` and `y` of every neuron on a box by affine forms over common symbols in `[-1, 1]` (a differential
-//! zonotope), and any linear function of the outputs by going backwards through the layers. All of it is arithmetic of doubles without directed
-//! rounding; with every form an error is kept that is at least the sum of all that rounding can have done. The lemmas R0 to R7 (relaxations) and
-//! E1 to E4 (errors) are stated and proved in `docs/formats/certificate-v1.md`, kind `difference`; the code follows them in their order.
+//! A [`Bounder`] bounds `z`, `d` and `y` of every neuron on a box by affine forms over common symbols in
+//! `[-1, 1]` (a differential zonotope), and any linear function of the outputs by going backwards through the
+//! layers. All of it is arithmetic of doubles without directed rounding; with every form an error is kept
+//! that is at least the sum of all that rounding can have done. The lemmas R0 to R7 (relaxations) and E1 to
+//! E4 (errors) are stated and proved in `docs/formats/certificate-v1.md`, kind `difference`; the code follows
+//! them in their order.
 //!
 //! The search for a certificate uses the very same bounds, so that what it found is what is checked.
 

@@ -1,14 +1,15 @@
 //! Two networks of one shape as doubles.
 //!
-//! Of two networks with parameters `W_A, b_A` and `W_B, b_B` (rational numbers) the matrices `W_A`, `W_B`, `dW = W_B - W_A` and
-//! the vectors `b_A`, `db = b_B - b_A` are stored, each the double `x` nearest to the exact value `x*`:
+//! Of two networks with parameters `W_A, b_A` and `W_B, b_B` (rational numbers) the matrices `W_A`, `W_B`,
+//! `dW = W_B - W_A` and the vectors `b_A`, `db = b_B - b_A` are stored, each the double `x` nearest to the
+//! exact value `x*`:
 //!
 //! ```text
 //! abs(x* - x) <= u abs(x),   u = 2^-53.
 //! ```
 //!
-//! The differences are taken exactly, before they are rounded. A value for which the inequality fails (it lies beyond the doubles, or
-//! below the normal ones without being a double) is refused.
+//! The differences are taken exactly, before they are rounded. A value for which the inequality fails (it
+//! lies beyond the doubles, or below the normal ones without being a double) is refused.
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Rational};
 

@@ -1,7 +1,8 @@
 //! The forms of `z` and `d` of a layer, their errors (lemma E1) and bounds (lemma E3).
 //!
-//! The columns of symbols that came with the last ReLU are taken from one scaled column of the layer's matrices; the others are products of matrices.
-//! Rows of zeros (neurons that are off) are left out of the products.
+//! The columns of symbols that came with the last ReLU are taken from one scaled column of the layer's
+//! matrices; the others are products of matrices. Rows of zeros (neurons that are off) are left out of the
+//! products.
 
 use fiberscope_core::multiply_into;
 

@@ -1,15 +1,16 @@
 //! Boxes with ends that are doubles.
 //!
-//! The box of a certificate has rational ends. The root box has the nearest doubles outside; every other box is a half of another one,
-//! bisected at `c = fl((lo + hi) / 2)`. Rounding is monotone, so `lo <= c <= hi`, and the halves `[lo, c]` and `[c, hi]` cover the whole.
-//! The form of an input is `c + r s` with a symbol `s` in `[-1, 1]` and
+//! The box of a certificate has rational ends. The root box has the nearest doubles outside; every other box
+//! is a half of another one, bisected at `c = fl((lo + hi) / 2)`. Rounding is monotone, so `lo <= c <= hi`,
+//! and the halves `[lo, c]` and `[c, hi]` cover the whole. The form of an input is `c + r s` with a symbol
+//! `s` in `[-1, 1]` and
 //!
 //! ```text
 //! r = fl(max(fl(hi - c), fl(c - lo)) (1 + 4u)):
 //! ```
 //!
-//! each difference errs by at most `u` of itself and the product by `u` (a difference of doubles that is not normal is exact), so
-//! `[lo, hi]` lies in `[c - r, c + r]`.
+//! each difference errs by at most `u` of itself and the product by `u` (a difference of doubles that is not
+//! normal is exact), so `[lo, hi]` lies in `[c - r, c + r]`.
 
 use fiberscope_core::{Domain, Rational};
 
@@ -40,7 +41,8 @@ fn round_up(x: &Rational) -> Option<f64> {
     up.is_finite().then_some(up)
 }
 
-/// Where an interval is bisected; `None` if no double lies strictly inside, or if `lo + hi` is beyond the doubles.
+/// Where an interval is bisected; `None` if no double lies strictly inside, or if `lo + hi` is beyond the
+/// doubles.
 pub fn middle(lo: f64, hi: f64) -> Option<f64> {
     let c = centre(lo, hi)?;
     (lo < c && c < hi).then_some(c)

@@ -1,7 +1,8 @@
 //! What a ReLU does to bounds: slopes, bands and the choice of a form for `e` (lemmas R0, R4, R5, R7).
 //!
-//! Slopes are multiples of `2^-12` in `[0, 1]`, so that `1 - slope` and differences of slopes are exact. Whether a neuron is off, on or open is
-//! decided by its bounds alone: an open neuron whose slope rounds to 0 or 1 keeps its band.
+//! Slopes are multiples of `2^-12` in `[0, 1]`, so that `1 - slope` and differences of slopes are exact.
+//! Whether a neuron is off, on or open is decided by its bounds alone: an open neuron whose slope rounds to 0
+//! or 1 keeps its band.
 
 use super::UP;
 
@@ -38,8 +39,8 @@ pub(super) fn chord(lower: f64, upper: f64) -> f64 {
     slope(upper, upper - lower)
 }
 
-/// At least what was to be computed with two roundings: `(1 + 4u)(1 - u)^3 > 1`, and what is lost where a product is not normal
-/// is less than `1e-300`.
+/// At least what was to be computed with two roundings: `(1 + 4u)(1 - u)^3 > 1`, and what is lost where a
+/// product is not normal is less than `1e-300`.
 fn raise(x: f64) -> f64 {
     x * UP + 1e-300
 }
@@ -87,7 +88,8 @@ pub(super) enum Change {
     Same,
     /// `slope d + offset + radius s` (R5).
     Band { slope: f64, offset: f64, radius: f64 },
-    /// `slope (z + d) + radius + radius s - a` (R4 on `y`), without a symbol where B is on (slope 1) or off (slope 0).
+    /// `slope (z + d) + radius + radius s - a` (R4 on `y`), without a symbol where B is on (slope 1) or off
+    /// (slope 0).
     Apart { slope: f64, radius: f64 },
 }
 

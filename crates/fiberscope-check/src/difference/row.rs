@@ -1,8 +1,8 @@
 //! Backward rows: an upper bound of a linear function of the outputs (lemma E4).
 //!
-//! A row `(c_z, c_d, kappa, F)` of a layer says `f(x) <= c_z . z + c_d . d + kappa + F` on the box. It goes through the layer's matrices to `a`
-//! and `e`, and through lines that bound `a` and `e` (R7) to `z` and `d` of the layer before; at the inputs the maximum of a linear
-//! function on the box is left.
+//! A row `(c_z, c_d, kappa, F)` of a layer says `f(x) <= c_z . z + c_d . d + kappa + F` on the box. It goes
+//! through the layer's matrices to `a` and `e`, and through lines that bound `a` and `e` (R7) to `z` and `d`
+//! of the layer before; at the inputs the maximum of a linear function on the box is left.
 
 use fiberscope_core::Activation as Function;
 
@@ -13,8 +13,9 @@ use super::zonotope::Bounder;
 use super::{TINY, U};
 
 impl Bounder<'_> {
-    /// A certified upper bound of `sign (f_B(x)[output] - f_A(x)[output])` on the box of the last run, which must have succeeded; infinite if
-    /// something is not finite. Rows and forms are both bounds: take the smaller one.
+    /// A certified upper bound of `sign (f_B(x)[output] - f_A(x)[output])` on the box of the last run, which
+    /// must have succeeded; infinite if something is not finite. Rows and forms are both bounds: take the
+    /// smaller one.
     pub fn tighten(&mut self, output: usize, sign: i8) -> f64 {
         let outputs = self.pair.outputs();
         for row in [&mut self.rows.c_z, &mut self.rows.c_d] {
@@ -25,7 +26,8 @@ impl Bounder<'_> {
         self.descend(0.0)
     }
 
-    /// A certified upper bound of `c_z . f_A(x) + c_d . (f_B(x) - f_A(x)) + constant` on the box of the last run, for these very doubles.
+    /// A certified upper bound of `c_z . f_A(x) + c_d . (f_B(x) - f_A(x)) + constant` on the box of the last
+    /// run, for these very doubles.
     pub fn row(&mut self, c_z: &[f64], c_d: &[f64], constant: f64) -> f64 {
         for (kept, given) in [(&mut self.rows.c_z, c_z), (&mut self.rows.c_d, c_d)] {
             kept.clear();
@@ -45,7 +47,8 @@ impl Bounder<'_> {
         &self.rows.coefficients[l]
     }
 
-    /// The coefficients of the last row at the inputs: its maximum is where an input with a positive one is at its upper end.
+    /// The coefficients of the last row at the inputs: its maximum is where an input with a positive one is
+    /// at its upper end.
     pub fn row_inputs(&self) -> &[f64] {
         &self.rows.input
     }

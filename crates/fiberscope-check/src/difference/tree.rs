@@ -1,8 +1,9 @@
 //! The check of a tree of boxes.
 //!
-//! Lemma. If every rule below holds, `abs(f_A(x)[k] - f_B(x)[k]) <= bounds[k]` for every `x` of the domain and every output `k`. Proof: the root
-//! box contains the domain, the halves of a box cover it, so every `x` lies in a leaf; there the bounds of the forms or those of rows hold,
-//! since the results of the moves are `f_A` and `f_B` on the domain.
+//! Lemma. If every rule below holds, `abs(f_A(x)[k] - f_B(x)[k]) <= bounds[k]` for every `x` of the domain
+//! and every output `k`. Proof: the root box contains the domain, the halves of a box cover it, so every `x`
+//! lies in a leaf; there the bounds of the forms or those of rows hold, since the results of the moves are
+//! `f_A` and `f_B` on the domain.
 //!
 //! The tree is walked in preorder with an explicit stack; nothing is computed for a box that is bisected.
 
@@ -21,7 +22,8 @@ pub enum Arithmetic {
     /// In doubles, with an error beside every form.
     #[default]
     Doubles,
-    /// In exact numbers of about 200 bits, which takes a thousand times as long. Doubles only propose the slopes.
+    /// In exact numbers of about 200 bits, which takes a thousand times as long. Doubles only propose the
+    /// slopes.
     Exact,
 }
 
@@ -40,7 +42,8 @@ pub struct Walk<'a> {
     bounder: Bounder<'a>,
     exact: Option<ExactBounder>,
     bounds: Vec<Rational>,
-    /// The largest doubles that are at most the bounds: a double is at most a bound if and only if it is at most this one.
+    /// The largest doubles that are at most the bounds: a double is at most a bound if and only if it is at
+    /// most this one.
     doubles: Vec<f64>,
     lo: Vec<f64>,
     hi: Vec<f64>,

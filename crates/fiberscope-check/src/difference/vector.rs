@@ -1,4 +1,5 @@
-//! Sums over rows, in lanes that the compiler can keep in vectors. The order of a sum does not matter to the lemmas.
+//! Sums over rows, in lanes that the compiler can keep in vectors. The order of a sum does not matter to the
+//! lemmas.
 
 const LANES: usize = 8;
 

@@ -6,7 +6,8 @@ use super::pair::Pair;
 use super::products::{Kept, Products};
 use super::space::RowSpace;
 
-/// Certified bounds of one layer on a box: `zl <= z <= zu`, `dl <= d <= du`, `yl <= z + d <= yu`, neuron by neuron.
+/// Certified bounds of one layer on a box: `zl <= z <= zu`, `dl <= d <= du`, `yl <= z + d <= yu`, neuron by
+/// neuron.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerBounds<'b> {
     /// Lower bounds of the pre-activations of A.
@@ -57,8 +58,8 @@ impl<'p> Bounder<'p> {
         self.pair
     }
 
-    /// Bounds all layers on the box from `lo` to `hi`; false if something is not finite (or if this thread's arithmetic is not that of the
-    /// lemmas), and then nothing is known.
+    /// Bounds all layers on the box from `lo` to `hi`; false if something is not finite (or if this thread's
+    /// arithmetic is not that of the lemmas), and then nothing is known.
     pub fn run(&mut self, lo: &[f64], hi: &[f64]) -> bool {
         self.rows.forget();
         if lo.len() != self.lo.len() || hi.len() != self.hi.len() || !rounds_to_nearest() {
@@ -83,7 +84,8 @@ impl<'p> Bounder<'p> {
         true
     }
 
-    /// Certified bounds of the outputs' differences: `lower[k] <= f_B(x)[k] - f_A(x)[k] <= upper[k]` on the box of the last run.
+    /// Certified bounds of the outputs' differences: `lower[k] <= f_B(x)[k] - f_A(x)[k] <= upper[k]` on the
+    /// box of the last run.
     pub fn output_bounds(&self) -> (&[f64], &[f64]) {
         let last = &self.kept[self.kept.len() - 1];
         (&last.dl, &last.du)
@@ -95,14 +97,16 @@ impl<'p> Bounder<'p> {
         LayerBounds { zl, zu, dl, du, yl, yu }
     }
 
-    /// The absolute values of the inputs' coefficients in the forms of `z` and of `d` of layer `l`, added (a neuron may be missing from one
-    /// network): a row of as many entries as there are inputs for every neuron. Nothing that is checked rests on them.
+    /// The absolute values of the inputs' coefficients in the forms of `z` and of `d` of layer `l`, added (a
+    /// neuron may be missing from one network): a row of as many entries as there are inputs for every
+    /// neuron. Nothing that is checked rests on them.
     pub fn input_coefficients(&self, l: usize) -> &[f64] {
         &self.kept[l].inputs
     }
 }
 
-/// Whether this thread rounds to nearest and keeps what is not normal; some libraries set processors to do otherwise.
+/// Whether this thread rounds to nearest and keeps what is not normal; some libraries set processors to do
+/// otherwise.
 fn rounds_to_nearest() -> bool {
     let [one, least] = [1.0, 5e-324].map(std::hint::black_box);
     let kept = least > 0.0 && f64::MIN_POSITIVE * (0.5 * one) > 0.0;

@@ -1,20 +1,23 @@
 //! Functions of one variable: a walk over the breakpoints of both networks.
 //!
-//! If all inputs but one are fixed by the domain, or if on `R^n` all rows of both first layers are multiples of one
-//! row `w`, the networks are functions of one number `t` (an input with `w_i != 0`, the others fixed). Every
-//! pre-activation is continuous and piecewise affine in `t`.
+//! If all inputs but one are fixed by the domain, or if on `R^n` all rows of both first layers are multiples
+//! of one row `w`, the networks are functions of one number `t` (an input with `w_i != 0`, the others fixed).
+//! Every pre-activation is continuous and piecewise affine in `t`.
 //!
-//! **Lemma.** Let `z = s t + c` be a neuron's pre-activation right of `t_0`, as long as no neuron before it changes.
-//! It keeps its sign up to the next zero of `s t + c` right of `t_0`. At `t_1`, the least such zero of all neurons, only
-//! neurons that vanish there can change, and by continuity a neuron that vanishes at `t_1` is on right of it iff
-//! its new slope is positive. So the walk visits every interval on which a network is affine, and two networks are
-//! equal iff their outputs are the same affine functions on all joint intervals.
+//! **Lemma.** Let `z = s t + c` be a neuron's pre-activation right of `t_0`, as long as no neuron before it
+//! changes. It keeps its sign up to the next zero of `s t + c` right of `t_0`. At `t_1`, the least such zero
+//! of all neurons, only neurons that vanish there can change, and by continuity a neuron that vanishes at
+//! `t_1` is on right of it iff its new slope is positive. So the walk visits every interval on which a
+//! network is affine, and two networks are equal iff their outputs are the same affine functions on all joint
+//! intervals.
 //!
-//! There may be exponentially many intervals. A certificate lists their ends, so that the walk takes one step for each
-//! entry of the list: an end that is not listed is refused, and listed points at which nothing happens are passed over.
+//! There may be exponentially many intervals. A certificate lists their ends, so that the walk takes one step
+//! for each entry of the list: an end that is not listed is refused, and listed points at which nothing
+//! happens are passed over.
 //!
-//! A change of one neuron adds a multiple of its function to the neurons behind it; nothing else is computed anew. Zeros
-//! are compared as fractions that are not in lowest terms: that costs two products, not a common divisor.
+//! A change of one neuron adds a multiple of its function to the neurons behind it; nothing else is computed
+//! anew. Zeros are compared as fractions that are not in lowest terms: that costs two products, not a common
+//! divisor.
 
 mod affine;
 
@@ -26,7 +29,8 @@ use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Rational};
 use crate::{End, refuse, short_number};
 use affine::{Affine, Fraction};
 
-/// The longest breakpoint that a certificate may have, and the most bits of all together that a walk collects.
+/// The longest breakpoint that a certificate may have, and the most bits of all together that a walk
+/// collects.
 const MAX_LENGTH: u64 = 1 << 17;
 const MAX_BITS: u64 = 1 << 31;
 
@@ -42,8 +46,8 @@ pub enum LineOutcome {
     Stopped,
 }
 
-/// Compares two networks that are functions of one variable on the domain; `None` if they are not. `stop` is asked
-/// at every breakpoint.
+/// Compares two networks that are functions of one variable on the domain; `None` if they are not. `stop` is
+/// asked at every breakpoint.
 ///
 /// ```
 /// use fiberscope_check::{LineOutcome, compare_on_line};
@@ -290,8 +294,8 @@ impl<'a> Walk<'a> {
         self.next.iter().flatten().min().cloned()
     }
 
-    /// The zeros of a layer's neurons right of the current point. A neuron that is on is positive there, or zero throughout, so it has
-    /// one iff it falls; one that is off iff it rises.
+    /// The zeros of a layer's neurons right of the current point. A neuron that is on is positive there, or
+    /// zero throughout, so it has one iff it falls; one that is off iff it rises.
     fn changes(&self, layer: usize) -> impl Iterator<Item = (Fraction, usize)> {
         let relu = self.network.layers()[layer].activation() == Activation::Relu;
         let neurons = self.z[layer].iter().zip(&self.on[layer]).enumerate();
@@ -347,8 +351,9 @@ impl<'a> Walk<'a> {
         self.add_changes(self.network.hidden_depth(), &changes, &mut BTreeMap::new());
     }
 
-    /// Adds the changes of the inputs to the pre-activations of a layer, and notes the activations that the neurons that see them had
-    /// before. Returns the neurons that were zero throughout, and so vanish at the breakpoint too.
+    /// Adds the changes of the inputs to the pre-activations of a layer, and notes the activations that the
+    /// neurons that see them had before. Returns the neurons that were zero throughout, and so vanish at the
+    /// breakpoint too.
     fn add_changes(
         &mut self,
         layer: usize,

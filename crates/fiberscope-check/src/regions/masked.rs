@@ -1,4 +1,5 @@
-//! One network on a path of a region tree: which neurons are on and off, and the affine functions that they compute.
+//! One network on a path of a region tree: which neurons are on and off, and the affine functions that they
+//! compute.
 
 use fiberscope_core::{Activation, ExactNetwork, Interval, Neuron, ProductSum, Rational};
 

@@ -1,11 +1,11 @@
 //! A cover of the domain by cells on which the networks are the same function.
 //!
 //! Lemma. If every rule below holds for the tree, `f_A = f_B` on the domain. Proof: inputs with a single
-//! value are substituted, so the domain has interior points; take one off the zero sets of the
-//! non-constant `g` of the tree (a dense set). At every split it lies strictly on one side, or the
-//! pre-activation is constant on the path and the point follows the only branch. It satisfies all
-//! constraints of its path strictly, so it does not end in an empty leaf; it ends in a leaf whose path decides
-//! neurons as they are at the point, and `f_A = f_B` there: the affine maps are equal, or the outputs are the same expressions
+//! value are substituted, so the domain has interior points; take one off the zero sets of the non-constant
+//! `g` of the tree (a dense set). At every split it lies strictly on one side, or the pre-activation is
+//! constant on the path and the point follows the only branch. It satisfies all constraints of its path
+//! strictly, so it does not end in an empty leaf; it ends in a leaf whose path decides neurons as they are at
+//! the point, and `f_A = f_B` there: the affine maps are equal, or the outputs are the same expressions
 //! ([`numbering`]). Both functions are continuous.
 //!
 //! The tree is walked in preorder with an explicit stack. Affine functions of the free inputs are
@@ -25,7 +25,8 @@ use numbering::Numbering;
 /// How many splits of a path a refusal names.
 const SHOWN_SPLITS: usize = 6;
 
-/// The most products of coefficients at one leaf `same`: so many; and so many, plus so many for each parameter times each variable.
+/// The most products of coefficients at one leaf `same`: so many; and so many, plus so many for each
+/// parameter times each variable.
 const MAX_PRODUCTS: usize = 1 << 24;
 const PRODUCTS: (usize, usize) = (1 << 16, 64);
 
@@ -42,8 +43,8 @@ impl<T: Into<String>> From<T> for Fault {
     }
 }
 
-/// Whether a tree may have the leaf `same` where these neurons are on or off. Also false if it is stopped before that
-/// is known.
+/// Whether a tree may have the leaf `same` where these neurons are on or off. Also false if it is stopped
+/// before that is known.
 ///
 /// ```
 /// use fiberscope_check::same_on_path;

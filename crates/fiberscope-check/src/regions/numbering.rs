@@ -1,18 +1,21 @@
-//! Value numbering: relu of an expression is written with variables that stand for the same function wherever they
-//! occur, in either network.
+//! Value numbering: relu of an expression is written with variables that stand for the same function wherever
+//! they occur, in either network.
 //!
-//! Variables are the free inputs and *atoms* `relu(k)` of expressions `k` in earlier variables. On the cell (the points of
-//! the domain that satisfy the constraints of the path) every rewriting is an equality of functions:
+//! Variables are the free inputs and *atoms* `relu(k)` of expressions `k` in earlier variables. On the cell
+//! (the points of the domain that satisfy the constraints of the path) every rewriting is an equality of
+//! functions:
 //!
-//! 1. If the ranges of the variables, or a constraint, show `e >= 0`, then `relu(e) = e`; if `e <= 0`, it is 0.
-//! 2. If `relu(k)` is known to be `v` and `e = s k`, then `relu(e) = s v` for `s > 0`, and `relu(e) = -s v + e` for `s < 0`, because
-//!    `relu(-k) = relu(k) - k`.
-//! 3. Absorption: if `e = c relu(k) + r`, `c > 0` and `r <= 0`, then `relu(e) = max(c k + r, r, 0) = relu(c k + r)`.
+//! 1. If the ranges of the variables, or a constraint, show `e >= 0`, then `relu(e) = e`; if `e <= 0`, it is
+//!    0.
+//! 2. If `relu(k)` is known to be `v` and `e = s k`, then `relu(e) = s v` for `s > 0`, and
+//!    `relu(e) = -s v + e` for `s < 0`, because `relu(-k) = relu(k) - k`.
+//! 3. Absorption: if `e = c relu(k) + r`, `c > 0` and `r <= 0`, then
+//!    `relu(e) = max(c k + r, r, 0) = relu(c k + r)`.
 //! 4. What is left becomes a new atom.
 //!
-//! The search has its own value numbering (`equivalence/regions/numbering.rs` of `fiberscope`), on residues and
-//! doubles. The two are written twice on purpose: that one guesses and may change for speed, this one proves, and
-//! nothing of the code that finds certificates is used here.
+//! The search has its own value numbering (`equivalence/regions/numbering.rs` of `fiberscope`), on residues
+//! and doubles. The two are written twice on purpose: that one guesses and may change for speed, this one
+//! proves, and nothing of the code that finds certificates is used here.
 
 use std::collections::HashMap;
 
@@ -222,7 +225,8 @@ impl<'a> Numbering<'a> {
         Ok(result)
     }
 
-    /// The last atom before `end` whose coefficient is positive while the rest is at most zero, and the coefficient.
+    /// The last atom before `end` whose coefficient is positive while the rest is at most zero, and the
+    /// coefficient.
     fn absorbable(&mut self, e: &Expression, end: usize) -> Result<Option<(usize, Rational)>, Fault> {
         let atoms = self.inputs..end;
         let is_atom = |(v, c): &(usize, Rational)| atoms.contains(v) && c.is_positive();

@@ -173,7 +173,8 @@ fn what_is_not_decided_may_be_the_same() {
     assert!(verify(&absolute(), &twice, &Domain::Space, &[Same]).is_err());
 }
 
-/// The larger of two affine functions of two inputs, `a + relu(b - a)`, with `a` carried as `relu(a) - relu(-a)`.
+/// The larger of two affine functions of two inputs, `a + relu(b - a)`, with `a` carried as
+/// `relu(a) - relu(-a)`.
 fn maximum(a: [i64; 2], b: [i64; 2]) -> ExactNetwork {
     let difference = [b[0] - a[0], b[1] - a[1]];
     network(&[(&[&a, &[-a[0], -a[1]], &difference], &[0, 0, 0]), (&[&[1, -1, 1]], &[0])])

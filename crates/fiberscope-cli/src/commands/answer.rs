@@ -18,8 +18,9 @@ const LONGEST: u64 = 1 << 30;
 
 /// Answer queries about a network as lines of JSON, for `fiberscope extract`
 ///
-/// Reads batches {"inputs": [[..], ..]} from standard input, one per line, and writes {"outputs": [[..], ..]}; the
-/// first line that it writes says how many inputs and outputs there are. On another machine it shows what the network there leaks.
+/// Reads batches {"inputs": [[..], ..]} from standard input, one per line, and writes {"outputs": [[..],
+/// ..]}; the first line that it writes says how many inputs and outputs there are. On another machine it
+/// shows what the network there leaks.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope extract -o found.json -- fiberscope answer zoo:duplicate-merged --decimals 6\n  fiberscope extract -o found.json -- ssh host fiberscope answer model.onnx"

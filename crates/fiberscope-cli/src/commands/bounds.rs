@@ -20,8 +20,9 @@ use crate::output::Output;
 
 /// Bound the range of every output of a network on a box, with proof
 ///
-/// Exit code 0: every end of a range is known up to G times the width of the values that were found; 3: a limit came first, and the best
-/// bounds are told. The certificate compares MODEL with a constant network, which --constant writes: it says how far MODEL is from it.
+/// Exit code 0: every end of a range is known up to G times the width of the values that were found; 3: a
+/// limit came first, and the best bounds are told. The certificate compares MODEL with a constant network,
+/// which --constant writes: it says how far MODEL is from it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope bounds zoo:deep --box -1,1\n  fiberscope bounds model.onnx --box 0,1 --certificate proof.json --constant constant.json --time-limit 60\n  fiberscope check proof.json model.onnx constant.json"

@@ -20,13 +20,14 @@ use crate::output::Output;
 
 /// Tell how far apart two networks can be on a box, with proof
 ///
-/// Both bounds of the largest difference of an output are certified: the upper one by the checker's own bounds on small boxes, the
-/// lower one by exact evaluation at the worst input found. Networks may be permuted, rescaled, pruned or of different
-/// depths: moves that keep the functions bring them to one shape first.
+/// Both bounds of the largest difference of an output are certified: the upper one by the checker's own
+/// bounds on small boxes, the lower one by exact evaluation at the worst input found. Networks may be
+/// permuted, rescaled, pruned or of different depths: moves that keep the functions bring them to one shape
+/// first.
 ///
-/// With --epsilon, exit code 0: the outputs differ by at most EPS; 1: an input where they differ by more is shown; 3: neither was found
-/// within the limits. Without: exit code 0 when the upper bound is at most 1 + G times the lower one; 3 with the best bounds when a limit
-/// comes first.
+/// With --epsilon, exit code 0: the outputs differ by at most EPS; 1: an input where they differ by more is
+/// shown; 3: neither was found within the limits. Without: exit code 0 when the upper bound is at most 1 + G
+/// times the lower one; 3 with the best bounds when a limit comes first.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope diff zoo:deep zoo:deep-rounded --box -1,1 --epsilon 1e-9 --certificate proof.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --gap 0.05 --time-limit 60 --resume search.json\n  fiberscope diff a.onnx b.onnx --around images.npy --radius 0.01 --epsilon 0.5"

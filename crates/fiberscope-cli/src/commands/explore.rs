@@ -16,8 +16,9 @@ use crate::output::Output;
 
 /// Explore a network in the browser: regions, folds, weights, and its fiber
 ///
-/// Serves one page, with the network in it, on this machine only, under an address that nobody can guess; Ctrl-C (or --time-limit) stops. The page computes in the
-/// browser. With -o it is written to a file instead, which needs no server and can be handed on.
+/// Serves one page, with the network in it, on this machine only, under an address that nobody can guess;
+/// Ctrl-C (or --time-limit) stops. The page computes in the browser. With -o it is written to a file instead,
+/// which needs no server and can be handed on.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope explore zoo:hiding-two\n  fiberscope explore model.onnx --port 8080\n  fiberscope explore model.onnx -o explorer.html"

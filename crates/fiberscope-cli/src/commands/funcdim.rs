@@ -23,9 +23,10 @@ const BLOCK: usize = 64 << 20;
 
 /// The functional dimension of a network: the rank of its parameter Jacobian, exactly
 ///
-/// With DATA (.csv, .npy, .npz) on that batch: the rank of the empirical neural tangent kernel. Without DATA on a decisive set: points of every
-/// linear region, all of which are listed if they are few, or else those that random points find. The rank is that of the stored numbers, with a certified interval; upper bounds and a
-/// decomposition explain it. Exit code 3: the limits ended the computation.
+/// With DATA (.csv, .npy, .npz) on that batch: the rank of the empirical neural tangent kernel. Without DATA
+/// on a decisive set: points of every linear region, all of which are listed if they are few, or else those
+/// that random points find. The rank is that of the stored numbers, with a certified interval; upper bounds
+/// and a decomposition explain it. Exit code 3: the limits ended the computation.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope funcdim model.safetensors inputs.csv\n  fiberscope funcdim model.onnx data.csv --inputs 8 --spectrum --ntk kernel.npy\n  fiberscope funcdim zoo:deep --box -1,1 --json"

@@ -6,7 +6,8 @@ use crate::Answer;
 use crate::args::ManArgs;
 use crate::output::Output;
 
-/// Prints the page of the command or of one of its subcommands; `command` is the definition of the command line.
+/// Prints the page of the command or of one of its subcommands; `command` is the definition of the command
+/// line.
 pub fn run(args: &ManArgs, mut command: clap::Command, output: &mut Output) -> anyhow::Result<Answer> {
     command.build();
     if let Some(name) = &args.command {

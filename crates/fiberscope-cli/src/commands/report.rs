@@ -16,9 +16,10 @@ use crate::output::Output;
 
 /// Write a page about a network, or about two: what they are, with proof
 ///
-/// One self-contained HTML file: roles of neurons, symmetries and fiber, identifiability, linear regions with a picture, the functional dimension on given data, and
-/// for two networks the verdict. Every claim stands with the statement it rests on; certificates are embedded, and a button of the page checks them again in the reader's
-/// browser (if the command was built with `cargo xtask web`).
+/// One self-contained HTML file: roles of neurons, symmetries and fiber, identifiability, linear regions with
+/// a picture, the functional dimension on given data, and for two networks the verdict. Every claim stands
+/// with the statement it rests on; certificates are embedded, and a button of the page checks them again in
+/// the reader's browser (if the command was built with `cargo xtask web`).
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope report zoo:hiding-two -o report.html\n  fiberscope report before.onnx after.onnx --box -1,1 --data inputs.csv -o report.html"

@@ -11,8 +11,9 @@ use crate::output::Output;
 
 /// Run an experiment of the papers again and compare
 ///
-/// NAME is ntk-init, ntk-univariate, ntk-bivariate, ntk-energy, ntk-weight-decay, ntk-regions, or all. Trains the networks, draws the paper's figures (SVG and PNG), writes the records
-/// (CSV and Parquet) and one HTML page, and prints our numbers beside the paper's claim, with standard errors and paired t-values, whether
+/// NAME is ntk-init, ntk-univariate, ntk-bivariate, ntk-energy, ntk-weight-decay, ntk-regions, or all. Trains
+/// the networks, draws the paper's figures (SVG and PNG), writes the records (CSV and Parquet) and one HTML
+/// page, and prints our numbers beside the paper's claim, with standard errors and paired t-values, whether
 /// or not they agree.
 #[derive(Debug, Args)]
 #[command(

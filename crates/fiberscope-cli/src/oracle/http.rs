@@ -41,7 +41,8 @@ pub struct HttpOracle {
     patience: Patience,
     /// The rate allows no request before.
     next: Option<Instant>,
-    /// Whether there ever was an answer: before, a failing connection is more likely a wrong address than a bad moment.
+    /// Whether there ever was an answer: before, a failing connection is more likely a wrong address than a
+    /// bad moment.
     met: bool,
 }
 

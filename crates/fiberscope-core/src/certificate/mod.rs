@@ -33,7 +33,8 @@ pub enum Claim {
         /// A bound for each output.
         bounds: Vec<Rational>,
     },
-    /// Moves that keep both functions lead to networks whose parameters agree one by one. Nothing is said about the outputs.
+    /// Moves that keep both functions lead to networks whose parameters agree one by one. Nothing is said
+    /// about the outputs.
     ParametersAgree {
         /// Parameters `p`, `q` satisfy `abs(p - q) <= relative * max(abs(p), abs(q))`.
         relative: Rational,
@@ -132,7 +133,8 @@ pub enum Evidence {
         /// The bound for the difference of the outputs.
         bound: Rational,
     },
-    /// Moves that align the networks, and how closely each parameter of one then agrees with that of the other.
+    /// Moves that align the networks, and how closely each parameter of one then agrees with that of the
+    /// other.
     Close {
         /// Moves on the first network.
         a: MoveChain,
@@ -170,7 +172,8 @@ pub enum Evidence {
         /// Where neurons change their signs, in increasing order.
         breakpoints: Vec<Rational>,
     },
-    /// Moves that align the networks, and a cover of the domain by boxes on each of which the outputs are bounded to differ little.
+    /// Moves that align the networks, and a cover of the domain by boxes on each of which the outputs are
+    /// bounded to differ little.
     Difference {
         /// Moves on the first network.
         a: MoveChain,
@@ -251,8 +254,8 @@ impl Evidence {
 }
 
 impl Certificate {
-    /// The certificate with this evidence about two networks on a domain. Whether it proves anything is for the
-    /// checker to say.
+    /// The certificate with this evidence about two networks on a domain. Whether it proves anything is for
+    /// the checker to say.
     ///
     /// ```
     /// use fiberscope_core::{Certificate, Claim, Domain, Evidence, Move, MoveChain, Network};

@@ -1,7 +1,8 @@
-//! Reading a certificate as a stream: the nodes of trees and the breakpoints of a line are handed over one by one.
+//! Reading a certificate as a stream: the nodes of trees and the breakpoints of a line are handed over one by
+//! one.
 //!
-//! The keys of the file and of the evidence stand in one order, so that all that a checker must know is read before
-//! the list, which may be longer than memory.
+//! The keys of the file and of the evidence stand in one order, so that all that a checker must know is read
+//! before the list, which may be longer than memory.
 
 use std::fmt;
 use std::io::Read;
@@ -29,8 +30,8 @@ pub enum CertificatePart {
 type Receive<'r> = &'r mut dyn FnMut(CertificatePart) -> ControlFlow<()>;
 
 impl Certificate {
-    /// Reads a certificate part by part, until the end or until `receive` breaks off. What was handed over before an error is part of a
-    /// file that is no certificate.
+    /// Reads a certificate part by part, until the end or until `receive` breaks off. What was handed over
+    /// before an error is part of a file that is no certificate.
     pub fn read_parts(reader: impl Read, receive: Receive) -> Result<(), CertificateError> {
         read(&mut serde_json::Deserializer::from_reader(reader), receive)
     }

@@ -1,7 +1,7 @@
 //! Other biases for neurons that a linear programme shows to be dead or linear on the domain.
 //!
-//! A dead neuron stays dead with a smaller bias, a linear one linear with a larger bias if the next bias makes
-//! up for it. That a neuron is dead or linear both before and after is proved by the slopes of
+//! A dead neuron stays dead with a smaller bias, a linear one linear with a larger bias if the next bias
+//! makes up for it. That a neuron is dead or linear both before and after is proved by the slopes of
 //! [`relaxed_bound`], which do not depend on its bias; so the move undoes itself with the opposite amount.
 
 use serde::{Deserialize, Serialize};

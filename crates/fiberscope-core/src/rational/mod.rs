@@ -320,8 +320,8 @@ const MAX_TEXT: usize = 1 << 20;
 const MAX_CANONICAL: usize = 1 << 17;
 
 impl Rational {
-    /// Reads a number in the one form in which certificates have it, that of `Display`: lowest terms, a denominator only if it is
-    /// not 1, no leading zeros.
+    /// Reads a number in the one form in which certificates have it, that of `Display`: lowest terms, a
+    /// denominator only if it is not 1, no leading zeros.
     pub fn from_canonical(text: &str) -> Result<Self, ParseRationalError> {
         let wrong = || ParseRationalError(text.chars().take(60).collect());
         let plain = |digits: &str| digits == "0" || !digits.starts_with('0');

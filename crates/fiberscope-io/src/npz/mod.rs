@@ -70,7 +70,8 @@ pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Writes the header of a npy file of doubles of this shape; the numbers follow by [`write_npy_numbers`], row by row.
+/// Writes the header of a npy file of doubles of this shape; the numbers follow by [`write_npy_numbers`], row
+/// by row.
 pub fn write_npy_header(shape: &[usize], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&npy::format_header("<f8", shape))
 }

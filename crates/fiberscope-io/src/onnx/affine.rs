@@ -1,8 +1,8 @@
 //! The affine map between two ReLUs, kept as it stands in the file until it becomes a layer.
 //!
-//! A [`Monomial`] map is `y_i = s_i x_{p(i)} + t_i` with rational `s`, `t`: it takes entries, in any order and
-//! as often as it likes. [`Affine`] is `x -> post(W pre(x) + b)`, where `pre` takes no entry twice if there is
-//! a matrix behind it; its layer has the entries
+//! A [`Monomial`] map is `y_i = s_i x_{p(i)} + t_i` with rational `s`, `t`: it takes entries, in any order
+//! and as often as it likes. [`Affine`] is `x -> post(W pre(x) + b)`, where `pre` takes no entry twice if
+//! there is a matrix behind it; its layer has the entries
 //!
 //! ```text
 //! s_i W_{rj} p_j  in column q(j),    s_i (b_r + sum_j W_{rj} u_j) + t_i,    r = source of row i,

@@ -62,7 +62,8 @@ impl<'a> Lowering<'_, 'a> {
         self.scale(node, &scale)
     }
 
-    /// A constant with the batch of the file as its first dimension is that of one sample, if all are the same.
+    /// A constant with the batch of the file as its first dimension is that of one sample, if all are the
+    /// same.
     fn unbatch(&self, (dims, values): &mut (Vec<usize>, Vec<f64>)) {
         let Some(batch) = self.batch else { return };
         if dims.len() == self.hand.dims.len() && dims.first() == Some(&batch) && self.hand.dims[0] == 1 {

@@ -1,4 +1,5 @@
-//! Constants that nodes compute: shapes and their arithmetic, tables that are rearranged, numbers in single precision.
+//! Constants that nodes compute: shapes and their arithmetic, tables that are rearranged, numbers in single
+//! precision.
 //!
 //! Arithmetic of floats is rounded to their type, as a runtime does it.
 
@@ -27,8 +28,8 @@ pub(super) fn shape_of(node: &Node, dims: &[usize]) -> Result<Tensor, FormatErro
     Ok(Tensor { dims: vec![values.len()], values: Values::Integers(values) })
 }
 
-/// The shape or axes that `Reshape`, `Squeeze` and `Unsqueeze` take as an attribute (in old files) or as their
-/// second input.
+/// The shape or axes that `Reshape`, `Squeeze` and `Unsqueeze` take as an attribute (in old files) or as
+/// their second input.
 fn shape_argument<'a>(
     lowering: &mut Lowering<'_, 'a>,
     site: &Site<'a>,
@@ -72,7 +73,8 @@ pub(super) fn reshaped<'a>(
     reshaped.map(Some).map_err(|reason| node.malformed(reason))
 }
 
-/// Whether a node of this operator that reads constants only is computed here; others are read as the network is.
+/// Whether a node of this operator that reads constants only is computed here; others are read as the network
+/// is.
 pub(super) fn computes(operator: &str) -> bool {
     const COMPUTED: [&str; 24] = [
         "Add",

@@ -31,8 +31,8 @@ pub(super) enum Maker<'a> {
     Node(usize),
 }
 
-/// One input of the graph: its name, its shape for a single sample, and the size of the batch in the file, if it
-/// is not 1.
+/// One input of the graph: its name, its shape for a single sample, and the size of the batch in the file, if
+/// it is not 1.
 pub(super) struct Input<'a> {
     pub(super) name: &'a str,
     pub(super) dims: Vec<usize>,
@@ -126,8 +126,8 @@ impl<'a> Graph<'a> {
         self.inputs.iter().map(|input| read_input(input, shape(input.name))).collect()
     }
 
-    /// The nodes in an order in which each comes after those whose values it reads; as in the file as far as that
-    /// goes.
+    /// The nodes in an order in which each comes after those whose values it reads; as in the file as far as
+    /// that goes.
     fn sorted(&self) -> Result<Vec<usize>, FormatError> {
         let mut waits = vec![0u32; self.nodes.len()];
         let mut readers: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];

@@ -1,5 +1,5 @@
-//! Heads: what stands behind the logits of a classifier. Softmax and its like are set aside, and the questions are
-//! about the values before them.
+//! Heads: what stands behind the logits of a classifier. Softmax and its like are set aside, and the
+//! questions are about the values before them.
 
 use super::graph::{Graph, Maker};
 use super::proto::{Node, Quoted};
@@ -11,7 +11,8 @@ const HEADS: [&str; 6] = ["Softmax", "LogSoftmax", "Sigmoid", "ArgMax", "ZipMap"
 /// Operators that may stand between a head and the output.
 const BETWEEN: [&str; 5] = ["Cast", "Reshape", "Squeeze", "Flatten", "Identity"];
 
-/// The value that the questions are about: the one that the caller names, or the only output, without its head.
+/// The value that the questions are about: the one that the caller names, or the only output, without its
+/// head.
 pub(super) struct Logits<'a> {
     pub(super) name: &'a str,
     /// The heads that were set aside, from the output inwards.

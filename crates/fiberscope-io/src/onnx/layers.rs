@@ -1,8 +1,9 @@
 //! The layers so far, and the values that are carried past them.
 //!
-//! Every value that is still needed is an affine map of the numbers of the last layer. When a layer is made, what it
-//! is made for comes first; behind it stand the numbers that other values still read. Past a ReLU a number that
-//! is known to be `>= 0` needs one neuron, `relu(h) = h`; another needs two, `x = relu(x) - relu(-x)`.
+//! Every value that is still needed is an affine map of the numbers of the last layer. When a layer is made,
+//! what it is made for comes first; behind it stand the numbers that other values still read. Past a ReLU a
+//! number that is known to be `>= 0` needs one neuron, `relu(h) = h`; another needs two,
+//! `x = relu(x) - relu(-x)`.
 
 use fiberscope_core::{Activation, Layer, Matrix};
 

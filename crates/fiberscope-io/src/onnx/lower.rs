@@ -1,10 +1,11 @@
 //! From the nodes of a graph to the layers of a network.
 //!
-//! Nodes that switch (`Relu`, `MaxPool`, ...) have a *level*: how many of them lie one behind the other on the longest way
-//! from the input. All of one level become one layer. Affine nodes are worked off as late as possible, just before
-//! the first layer that needs them, so that few numbers are carried past layers. The value at hand is changed by one
-//! operator after the other; operators that only change its shape are free, selections and arithmetic with
-//! constants go into the monomial parts of its map, matrices into the dense part.
+//! Nodes that switch (`Relu`, `MaxPool`, ...) have a *level*: how many of them lie one behind the other on
+//! the longest way from the input. All of one level become one layer. Affine nodes are worked off as late as
+//! possible, just before the first layer that needs them, so that few numbers are carried past layers. The
+//! value at hand is changed by one operator after the other; operators that only change its shape are free,
+//! selections and arithmetic with constants go into the monomial parts of its map, matrices into the dense
+//! part.
 
 use std::rc::Rc;
 

@@ -1,7 +1,8 @@
 //! The state between two nodes: the values that are still needed, the value at hand, and the layers so far.
 //!
-//! The value at hand is changed by one operator after the other. Operators that only change its shape are free, selections
-//! and arithmetic with constants go into the monomial parts of its map, matrices into the dense part.
+//! The value at hand is changed by one operator after the other. Operators that only change its shape are
+//! free, selections and arithmetic with constants go into the monomial parts of its map, matrices into the
+//! dense part.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -172,8 +173,8 @@ impl<'g, 'a> Lowering<'g, 'a> {
         }
     }
 
-    /// Counts down the readers of the constants that a node has read; those of values were counted when they were
-    /// taken.
+    /// Counts down the readers of the constants that a node has read; those of values were counted when they
+    /// were taken.
     pub(super) fn release(&mut self, site: &Site<'a>) {
         for &name in &site.inputs {
             if !self.is_value(name) {
@@ -197,7 +198,8 @@ impl<'g, 'a> Lowering<'g, 'a> {
         std::mem::replace(&mut self.hand, Value::empty())
     }
 
-    /// Makes a layer of some values, carrying all that is still needed; the values as numbers of the new layer.
+    /// Makes a layer of some values, carrying all that is still needed; the values as numbers of the new
+    /// layer.
     pub(super) fn close(
         &mut self,
         who: &str,

@@ -326,7 +326,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// A value plus constants, exactly: where the sums of biases are no doubles, a layer is made of the value first.
+    /// A value plus constants, exactly: where the sums of biases are no doubles, a layer is made of the value
+    /// first.
     fn shifted(
         &mut self,
         node: &Node<'a>,

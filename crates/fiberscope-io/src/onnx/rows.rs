@@ -1,7 +1,7 @@
 //! Affine maps with few entries, written out: what branches, differences and maxima are made of.
 //!
-//! Row `i` is `sum_k c_k x_{j_k} + t` with rational `c`, `t` and increasing `j`. Sums, selections and multiples of
-//! such maps are exact; a product with a matrix is taken only where it is.
+//! Row `i` is `sum_k c_k x_{j_k} + t` with rational `c`, `t` and increasing `j`. Sums, selections and
+//! multiples of such maps are exact; a product with a matrix is taken only where it is.
 
 use fiberscope_core::{Matrix, Rational};
 
@@ -121,7 +121,8 @@ impl Rows {
         Rows { input, ..self }
     }
 
-    /// The map as a matrix and a bias, each number rounded to the nearest double, and whether that changed any.
+    /// The map as a matrix and a bias, each number rounded to the nearest double, and whether that changed
+    /// any.
     pub(super) fn into_matrix(self) -> (Matrix, Vec<f64>, bool) {
         let mut is_exact = true;
         let mut nearest = |value: &Rational| {

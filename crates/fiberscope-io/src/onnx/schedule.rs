@@ -7,7 +7,8 @@ use crate::FormatError;
 /// When each node is worked off.
 pub(super) struct Schedule {
     pub(super) switches: Vec<bool>,
-    /// For a node that switches its level; for another the first level that needs it, or one more than the last.
+    /// For a node that switches its level; for another the first level that needs it, or one more than the
+    /// last.
     pub(super) due: Vec<usize>,
     pub(super) last: usize,
 }

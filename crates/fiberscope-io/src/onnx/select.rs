@@ -1,4 +1,5 @@
-//! Operators that take entries of a value: `Transpose`, `Slice`, `Gather`, `Split`, `Expand`, `Tile`, `Pad`, `Resize`.
+//! Operators that take entries of a value: `Transpose`, `Slice`, `Gather`, `Split`, `Expand`, `Tile`, `Pad`,
+//! `Resize`.
 //!
 //! Each is a list of places, one for every entry of the result; the same lists serve constants.
 

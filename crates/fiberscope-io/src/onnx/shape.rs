@@ -181,7 +181,8 @@ pub(super) fn interleaved(shapes: &[&[usize]], axis: usize) -> Vec<usize> {
     source
 }
 
-/// The places in a tensor of shape `dims` of all combinations of one index per axis, the last list running fastest.
+/// The places in a tensor of shape `dims` of all combinations of one index per axis, the last list running
+/// fastest.
 pub(super) fn product(dims: &[usize], lists: &[Vec<usize>]) -> Vec<usize> {
     let strides = strides(dims);
     let mut places = vec![0];

@@ -1,10 +1,10 @@
 //! Tables as Parquet files: one row group, columns without nulls, plain values, not compressed.
 //!
-//! A file is the word `PAR1`, the pages of each column (a header and the values, little-endian), a footer that says what
-//! lies where, its length, and `PAR1` again. Headers and footer are structures of Thrift's compact protocol: the fields of
-//! a structure come with the difference of their numbers and with their kind, integers in groups of seven bits after the
-//! map `n -> 2n` or `-2n - 1`, and a zero byte ends a structure. Of the format (`parquet.thrift`) the few fields below are
-//! all that a reader needs.
+//! A file is the word `PAR1`, the pages of each column (a header and the values, little-endian), a footer
+//! that says what lies where, its length, and `PAR1` again. Headers and footer are structures of Thrift's
+//! compact protocol: the fields of a structure come with the difference of their numbers and with their kind,
+//! integers in groups of seven bits after the map `n -> 2n` or `-2n - 1`, and a zero byte ends a structure.
+//! Of the format (`parquet.thrift`) the few fields below are all that a reader needs.
 
 use std::io::{self, Write};
 

@@ -45,7 +45,8 @@ pub fn text(name: &str, anatomy: &Anatomy) -> String {
     out.finish()
 }
 
-/// The same for a model that was read, with all keys of `fiberscope info --json`: its name, its precision and the limit that was reached.
+/// The same for a model that was read, with all keys of `fiberscope info --json`: its name, its precision and
+/// the limit that was reached.
 pub fn model_value(name: &str, precision: Precision, limit: Option<Limit>, anatomy: &Anatomy) -> Value {
     let mut value = value(anatomy);
     value["model"] = json!(name);

@@ -52,8 +52,8 @@ pub fn hidden(anatomy: &Anatomy) -> String {
     if neurons.is_empty() { "none".into() } else { enumeration(&neurons) }
 }
 
-/// Whether the parameters are generic: a failing condition decides; conditions that hold do where the description of the fiber uses
-/// no others.
+/// Whether the parameters are generic: a failing condition decides; conditions that hold do where the
+/// description of the fiber uses no others.
 pub fn generic(anatomy: &Anatomy) -> Option<bool> {
     match anatomy.conditions.iter().all(|condition| condition.holds) {
         true => anatomy.fiber.map(|_| true),

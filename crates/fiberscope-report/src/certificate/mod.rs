@@ -74,14 +74,16 @@ fn told_text((a, b): (&str, &str), certificate: &Certificate, evidence: &str, sa
     out.finish()
 }
 
-/// The certificate and what the checker said of it, with the keys of `fiberscope check --json`, where nothing else was asked.
+/// The certificate and what the checker said of it, with the keys of `fiberscope check --json`, where nothing
+/// else was asked.
 pub fn value(certificate: &Certificate, outcome: &Outcome) -> Value {
     told_value(Some(certificate), outcome, &Question::default())
 }
 
-/// The keys of `fiberscope check --json`. `valid` is whether the certificate proves what was asked (`null` if it was not checked in
-/// time) and `holds` whether it proves its own claim; `claim`, `domain`, `bound` (rounded up, with `bound_exact`, the fraction) and `kind` are
-/// those of the certificate, `null` where it was not read.
+/// The keys of `fiberscope check --json`. `valid` is whether the certificate proves what was asked (`null` if
+/// it was not checked in time) and `holds` whether it proves its own claim; `claim`, `domain`, `bound`
+/// (rounded up, with `bound_exact`, the fraction) and `kind` are those of the certificate, `null` where it
+/// was not read.
 pub fn checked_value(checked: &Checked, question: &Question) -> Value {
     told_value(checked.head.as_ref(), &checked.outcome, question)
 }

@@ -32,8 +32,8 @@ pub struct Around {
     pub rows: usize,
 }
 
-/// Measures the difference on the balls `[x - radius, x + radius]`, cut with the domain, one row after the other. Time that is left is
-/// shared by the rows that are left.
+/// Measures the difference on the balls `[x - radius, x + radius]`, cut with the domain, one row after the
+/// other. Time that is left is shared by the rows that are left.
 pub fn around(
     (a, b): (&Network, &Network),
     points: &[Vec<f64>],
@@ -112,7 +112,8 @@ impl Around {
         bins.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
-    /// The keys of `around` in the JSON of `fiberscope diff`. `histogram` counts upper bounds that are at most a power of ten and more than the one before.
+    /// The keys of `around` in the JSON of `fiberscope diff`. `histogram` counts upper bounds that are at
+    /// most a power of ten and more than the one before.
     pub fn value(&self) -> Value {
         let rows: Vec<Value> = self
             .balls

@@ -21,7 +21,8 @@ pub struct Rows {
     pub mean: f64,
     /// Quantiles of these differences: which, and the value.
     pub quantiles: Vec<(f64, f64)>,
-    /// On how many rows both networks decide alike: the largest output is the same one, or a single output has the same sign.
+    /// On how many rows both networks decide alike: the largest output is the same one, or a single output
+    /// has the same sign.
     pub agree: usize,
 }
 

@@ -1,4 +1,5 @@
-//! How far apart two networks are on a box: the search as the command asks for it, its answer in words and in JSON.
+//! How far apart two networks are on a box: the search as the command asks for it, its answer in words and in
+//! JSON.
 
 mod around;
 mod data;
@@ -38,7 +39,8 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The difference that is small enough, in the units of the outputs; with a size, `epsilon` times the least that it can be.
+    /// The difference that is small enough, in the units of the outputs; with a size, `epsilon` times the
+    /// least that it can be.
     fn absolute(&self) -> Option<Rational> {
         self.epsilon.as_ref().map(|epsilon| match &self.size {
             Some(size) => epsilon * &size.lower,
@@ -56,7 +58,8 @@ impl Asked {
         }
     }
 
-    /// The decision about `epsilon`. A difference is beyond a part of the size only if it is beyond that part of the largest size.
+    /// The decision about `epsilon`. A difference is beyond a part of the size only if it is beyond that part
+    /// of the largest size.
     pub fn decision(&self, found: &Difference) -> Option<Decision> {
         match (found.decision?, &self.epsilon, &self.size) {
             (Decision::Exceeds, Some(epsilon), Some(size)) => {
@@ -108,8 +111,8 @@ pub fn progress_text(now: &Progress) -> String {
     )
 }
 
-/// The proof of what is said, checked if there is time: of the upper bounds, or where the difference is beyond `epsilon` of the
-/// point. The second part is whether the checker has accepted it.
+/// The proof of what is said, checked if there is time: of the upper bounds, or where the difference is
+/// beyond `epsilon` of the point. The second part is whether the checker has accepted it.
 pub fn certificate(
     (a, b): (&Network, &Network),
     domain: &Domain,
@@ -130,7 +133,8 @@ pub fn certificate(
     }
 }
 
-/// The keys of `fiberscope diff --json`. Upper bounds are rounded up and lower ones down; outputs count from 1.
+/// The keys of `fiberscope diff --json`. Upper bounds are rounded up and lower ones down; outputs count from
+/// 1.
 pub fn value(asked: &Asked, found: &Difference, domain: &Domain) -> Value {
     let at_most = |bound: &Option<Rational>| bound.as_ref().map(upper);
     let outputs: Vec<Value> = found

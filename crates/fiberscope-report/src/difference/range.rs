@@ -27,7 +27,8 @@ impl Size {
     }
 }
 
-/// The size of the outputs of a network: known up to the width of their ranges, for at most a quarter of the time that is left.
+/// The size of the outputs of a network: known up to the width of their ranges, for at most a quarter of the
+/// time that is left.
 pub fn size(network: &Network, domain: &Domain, deadline: &Deadline) -> anyhow::Result<Size> {
     let deadline = deadline.left().map_or(deadline.clone(), |left| deadline.at_most(left / 4));
     let found = ranges(network, domain, &Options::new().gap(1.0).deadline(deadline))?;
@@ -38,7 +39,8 @@ pub fn size(network: &Network, domain: &Domain, deadline: &Deadline) -> anyhow::
     Ok(Size { lower: lower.unwrap_or_default(), upper })
 }
 
-/// The keys of `fiberscope bounds --json`. Outer ends are rounded outward, values that were seen inward; outputs count from 1.
+/// The keys of `fiberscope bounds --json`. Outer ends are rounded outward, values that were seen inward;
+/// outputs count from 1.
 pub fn range_value(found: &Ranges, domain: &Domain) -> Value {
     let range = |range: &OutputRange| {
         json!({

@@ -1,4 +1,5 @@
-//! Drawings: elements of markup whose text is escaped, SVG with its style, PNG made from it, and charts that several questions share.
+//! Drawings: elements of markup whose text is escaped, SVG with its style, PNG made from it, and charts that
+//! several questions share.
 
 pub mod graph;
 pub(crate) mod markup;

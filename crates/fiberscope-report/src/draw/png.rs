@@ -1,5 +1,6 @@
-//! Drawings as PNG files, by `resvg` with a font of our own, so that they look the same everywhere. Reading fonts is a large
-//! part of a build, so that this is a feature, `png`; without it there are drawings as SVG only.
+//! Drawings as PNG files, by `resvg` with a font of our own, so that they look the same everywhere. Reading
+//! fonts is a large part of a build, so that this is a feature, `png`; without it there are drawings as SVG
+//! only.
 
 use thiserror::Error;
 

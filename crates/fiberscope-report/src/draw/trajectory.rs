@@ -17,7 +17,8 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// The mean of runs that are recorded at the same places, with a band of one standard error on either side. A run that ends early counts as far as it goes.
+    /// The mean of runs that are recorded at the same places, with a band of one standard error on either
+    /// side. A run that ends early counts as far as it goes.
     pub fn of_runs(name: impl Into<String>, runs: Vec<Vec<(f64, f64)>>) -> Self {
         let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
         let mean = |k: usize| {

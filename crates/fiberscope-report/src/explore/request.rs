@@ -1,4 +1,5 @@
-//! The part of HTTP/1.1 that is understood: a request line and header fields within limits, and nothing else [rfc9112http, Section 3].
+//! The part of HTTP/1.1 that is understood: a request line and header fields within limits, and nothing else
+//! [rfc9112http, Section 3].
 
 /// Longer heads are refused.
 pub const LONGEST: usize = 8 << 10;
@@ -17,7 +18,8 @@ pub fn is_complete(bytes: &[u8]) -> bool {
     bytes.windows(4).any(|four| four == b"\r\n\r\n") || bytes.windows(2).any(|two| two == b"\n\n")
 }
 
-/// Reads a head. `hosts` are the names under which the page may be asked for: a page of somebody else, whose name was made to point here, has another.
+/// Reads a head. `hosts` are the names under which the page may be asked for: a page of somebody else, whose
+/// name was made to point here, has another.
 pub fn read(bytes: &[u8], hosts: &[String]) -> Wanted {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Wanted::Refused(400, "the request is no text");

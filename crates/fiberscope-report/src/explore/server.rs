@@ -1,6 +1,7 @@
 //! A server for one page: at a path that nobody can guess, on this machine.
 //!
-//! There are no files behind it, so that there is no path that leads to one. A connection gets one answer and a few seconds; more than a handful at once are turned away.
+//! There are no files behind it, so that there is no path that leads to one. A connection gets one answer and
+//! a few seconds; more than a handful at once are turned away.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,5 @@
-//! What an extraction found and what it cost: text, JSON and a picture; its log; the comparison with the truth; and what a model leaks.
+//! What an extraction found and what it cost: text, JSON and a picture; its log; the comparison with the
+//! truth; and what a model leaks.
 
 mod leak;
 mod picture;

@@ -1,7 +1,7 @@
 //! An oracle whose answers are logged, and given from the log where they are known.
 //!
-//! An extraction asks the same queries whenever it gets the same answers. So a run that is resumed
-//! replays: its queries are compared with those of the log bit by bit, row by row, and answered from it until the log
+//! An extraction asks the same queries whenever it gets the same answers. So a run that is resumed replays:
+//! its queries are compared with those of the log bit by bit, row by row, and answered from it until the log
 //! ends. Then the last query of the log is asked once more, to make sure that this is the same oracle.
 
 use fiberscope::extract::{Oracle, OracleError};

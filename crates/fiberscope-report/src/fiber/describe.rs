@@ -126,7 +126,8 @@ pub fn membership_text(other: &str, subject: &Subject, found: &Membership) -> St
     }
 }
 
-/// Whether a network lies in a fiber: `member`, the `orientation` and the number of `linear` neurons of its piece, or the `reason` why it lies in none.
+/// Whether a network lies in a fiber: `member`, the `orientation` and the number of `linear` neurons of its
+/// piece, or the `reason` why it lies in none.
 pub fn membership(found: &Membership) -> Value {
     let (member, piece, reason) = match found {
         Membership::Member(piece) => (true, Some(piece), None),

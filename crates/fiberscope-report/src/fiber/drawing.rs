@@ -1,4 +1,5 @@
-//! Which pictures a fiber has: its orientations, a slice of a piece, a translation as a strip; and their files.
+//! Which pictures a fiber has: its orientations, a slice of a piece, a translation as a strip; and their
+//! files.
 
 use std::path::Path;
 

@@ -35,7 +35,8 @@ pub struct FiberSummary {
     pub parameters: usize,
     /// What the theory says of it, as a sentence; `None` if it does not cover it.
     pub case: Option<String>,
-    /// The dimension of the listed pieces modulo permutation and scaling; `None` if the theory does not cover the network, not all pieces were gone through, or all are empty.
+    /// The dimension of the listed pieces modulo permutation and scaling; `None` if the theory does not cover
+    /// the network, not all pieces were gone through, or all are empty.
     pub dimension: Option<usize>,
     /// The dimension of the generic pieces among them.
     pub generic_dimension: Option<usize>,

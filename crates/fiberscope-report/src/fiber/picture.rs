@@ -13,7 +13,8 @@ pub struct OrientationNode {
     pub empty: bool,
 }
 
-/// The components as corners of a cube: neighbours differ in one hyperplane. The first node is the given parameter's.
+/// The components as corners of a cube: neighbours differ in one hyperplane. The first node is the given
+/// parameter's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OrientationGraph {
     /// The title.

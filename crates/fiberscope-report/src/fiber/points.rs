@@ -15,8 +15,9 @@ use crate::number::significant_upper;
 /// How often an exact point is looked for.
 const TRIES: usize = 2000;
 
-/// The piece that signs and a number of linear neurons name. Without signs that of the given parameter, if it lies in one, else the first piece with points, generic ones before others;
-/// without a number the given parameter's own, if it has these signs, else the smallest with which there are points.
+/// The piece that signs and a number of linear neurons name. Without signs that of the given parameter, if it
+/// lies in one, else the first piece with points, generic ones before others; without a number the given
+/// parameter's own, if it has these signs, else the smallest with which there are points.
 pub fn piece(fiber: &Fiber, signs: Option<&str>, linear: Option<usize>) -> anyhow::Result<Piece> {
     let own = fiber.own().ok().filter(|own| linear.is_none_or(|linear| own.linear == linear));
     let Some(text) = signs else {
@@ -44,7 +45,8 @@ pub fn piece(fiber: &Fiber, signs: Option<&str>, linear: Option<usize>) -> anyho
     Ok(chosen.map_or(Piece { orientation, linear: 0 }, FiberComponent::piece))
 }
 
-/// The first piece with points, generic ones before others; `None` if there is none, or there are too many pieces.
+/// The first piece with points, generic ones before others; `None` if there is none, or there are too many
+/// pieces.
 fn first_piece(fiber: &Fiber, linear: Option<usize>) -> Option<Piece> {
     fiber.count()?;
     let pieces = |generic: bool| {
@@ -57,7 +59,8 @@ fn first_piece(fiber: &Fiber, linear: Option<usize>) -> Option<Piece> {
     pieces(true).or_else(|| pieces(false)).map(|component| component.piece())
 }
 
-/// Hands `count` random points of a piece to `keep`, fewer if the time is up; with `exact` only such whose doubles lie in the fiber exactly.
+/// Hands `count` random points of a piece to `keep`, fewer if the time is up; with `exact` only such whose
+/// doubles lie in the fiber exactly.
 pub fn sample(
     subject: &Subject,
     sampler: &FiberSampler,
@@ -164,7 +167,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// A point whose parameters were rounded: a bound for the outputs needs a box, which is the part of `[-1, 1]^n` in the domain.
+    /// A point whose parameters were rounded: a bound for the outputs needs a box, which is the part of
+    /// `[-1, 1]^n` in the domain.
     fn add_rounded(
         &mut self,
         subject: &Subject,

@@ -1,4 +1,5 @@
-//! The half-line of a hidden translation: the function along a line of inputs, panel by panel, does not change.
+//! The half-line of a hidden translation: the function along a line of inputs, panel by panel, does not
+//! change.
 
 use crate::draw::markup::Element;
 use crate::draw::svg::{Svg, label, polyline, segment};

@@ -68,7 +68,8 @@ impl FiberSummary {
         text
     }
 
-    /// What stands before the local dimension: it is an upper bound unless the fiber is smooth at the parameter.
+    /// What stands before the local dimension: it is an upper bound unless the fiber is smooth at the
+    /// parameter.
     pub(crate) fn local_bound(&self, complete: bool) -> &'static str {
         let generic = self.own.as_ref().is_some_and(|own| own.generic == Some(true));
         if complete && generic { "" } else { "at most " }

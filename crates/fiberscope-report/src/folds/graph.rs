@@ -117,7 +117,8 @@ impl FoldPicture {
         (0..self.nodes.len()).filter(|&at| self.nodes[at].level == level).collect()
     }
 
-    /// The pieces of every level, ordered so that edges cross little: every piece goes to the mean place of its neighbours, up and down a few times.
+    /// The pieces of every level, ordered so that edges cross little: every piece goes to the mean place of
+    /// its neighbours, up and down a few times.
     fn rows(&self, levels: usize) -> Vec<Vec<usize>> {
         let mut rows: Vec<Vec<usize>> = (1..=levels).map(|level| self.row(level)).collect();
         let mut place = vec![0.0; self.nodes.len()];

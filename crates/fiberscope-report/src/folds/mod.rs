@@ -119,7 +119,8 @@ pub enum Matched {
     Nearly {
         /// What turns the second into the first, one per hidden layer.
         layers: Vec<LayerRelabelling>,
-        /// The largest difference of corresponding parameters after the relabelling, relative to the larger one; not zero.
+        /// The largest difference of corresponding parameters after the relabelling, relative to the larger
+        /// one; not zero.
         relative: Rational,
         /// Where the first function bends and the second is affine, so that the functions are not the same.
         bends_at: Option<Vec<f64>>,
@@ -135,7 +136,8 @@ pub enum Matched {
     },
 }
 
-/// Matches two networks by their folds; where these do not tell, or tell two functions that rounding has made different, by their parameters. The complex is that of the first.
+/// Matches two networks by their folds; where these do not tell, or tell two functions that rounding has made
+/// different, by their parameters. The complex is that of the first.
 fn relabelling(
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,

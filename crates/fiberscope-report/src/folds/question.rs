@@ -52,7 +52,8 @@ pub fn folds(question: &FoldsQuestion, say: Say, know: Say) -> anyhow::Result<Fo
     })
 }
 
-/// What is known where the cells are too many to be listed: linear programs may tell whether the network is transparent.
+/// What is known where the cells are too many to be listed: linear programs may tell whether the network is
+/// transparent.
 pub struct StoppedFolds {
     pub(super) network: Arc<Network>,
     pub(super) most: u64,

@@ -1,8 +1,8 @@
-//! The stratum dag as a drawing or as a file for Graphviz. Edges point from a stratum to those that cover it; the minimal
-//! stratum is at the bottom.
+//! The stratum dag as a drawing or as a file for Graphviz. Edges point from a stratum to those that cover it;
+//! the minimal stratum is at the bottom.
 //!
-//! Nodes stand in layers (every edge goes up at least one layer) ordered by the mean place of their neighbours, or, for two matrices,
-//! in the grid of the ranks of the two.
+//! Nodes stand in layers (every edge goes up at least one layer) ordered by the mean place of their
+//! neighbours, or, for two matrices, in the grid of the ranks of the two.
 
 use std::fmt::Write;
 

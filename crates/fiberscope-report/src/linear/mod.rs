@@ -1,4 +1,5 @@
-//! Linear networks: strata, moves, paths and walks as JSON; pictures of the stratum dag, of the flow of bases through the layers, and of fibers in space.
+//! Linear networks: strata, moves, paths and walks as JSON; pictures of the stratum dag, of the flow of bases
+//! through the layers, and of fibers in space.
 
 mod dag;
 mod export;

@@ -90,7 +90,8 @@ pub(super) fn step(
 /// A curve of networks over `[0, 1]`.
 pub type Curve = Box<dyn Fn(f64) -> Result<LinearNetwork, LinearError>>;
 
-/// The path from one network to another in their stratum, or through the minimal stratum of their fiber; or why there is none.
+/// The path from one network to another in their stratum, or through the minimal stratum of their fiber; or
+/// why there is none.
 fn connect(
     a: &LinearNetwork,
     b: &LinearNetwork,
@@ -140,7 +141,8 @@ fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Curve, &'sta
     Ok((Box::new(move |t| path.at(t)), note))
 }
 
-/// The path from one network to another, or without one to the canonical point of its stratum, and which it is; or why there is none.
+/// The path from one network to another, or without one to the canonical point of its stratum, and which it
+/// is; or why there is none.
 pub fn path(
     a: &LinearNetwork,
     b: Option<&LinearNetwork>,
@@ -159,7 +161,8 @@ pub fn path_text(note: &str, points: usize, difference: f64) -> String {
     )
 }
 
-/// The `steps + 1` points of a curve, and how much the product changes along it; the first of them if the deadline comes first.
+/// The `steps + 1` points of a curve, and how much the product changes along it; the first of them if the
+/// deadline comes first.
 pub fn along(
     curve: &Curve,
     start: &LinearNetwork,
@@ -204,7 +207,8 @@ pub fn sample(barcode: &Barcode, over: &SampleOver, seed: u64) -> Result<LinearN
     }
 }
 
-/// So many networks of a stratum and its number were written to a folder, and how far their product is from the one asked for.
+/// So many networks of a stratum and its number were written to a folder, and how far their product is from
+/// the one asked for.
 pub fn sample_text(
     count: usize,
     (at, stratum): (usize, &Stratum),
@@ -273,7 +277,8 @@ impl Walked {
     }
 }
 
-/// Walks for a time with a velocity (a network whose weights are the derivatives, its tangent part if `project`; random without one).
+/// Walks for a time with a velocity (a network whose weights are the derivatives, its tangent part if
+/// `project`; random without one).
 pub fn walk(
     network: &LinearNetwork,
     velocity: Option<(&LinearNetwork, bool)>,

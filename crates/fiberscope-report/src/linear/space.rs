@@ -1,7 +1,7 @@
 //! Fibers of networks with three weights, as surfaces, planes and lines in space.
 //!
-//! Widths `(1,1,1,1)`: the fiber of 1 is the surface `xyz = 1` with four sheets, the fiber of 0 three planes. Widths
-//! `(2,1,1)` and `(1,1,2)`: the fiber of 0 is a plane with a line through it.
+//! Widths `(1,1,1,1)`: the fiber of 1 is the surface `xyz = 1` with four sheets, the fiber of 0 three planes.
+//! Widths `(2,1,1)` and `(1,1,2)`: the fiber of 0 is a plane with a line through it.
 
 use fiberscope::linear::ProductFiber;
 
@@ -110,7 +110,8 @@ impl Patch {
     }
 }
 
-/// Parallel projection along `(0.48, -0.92, 0.53)`: the first axis to the right, the second away from the eye, the third up.
+/// Parallel projection along `(0.48, -0.92, 0.53)`: the first axis to the right, the second away from the
+/// eye, the third up.
 fn project([x, y, z]: Point) -> (f64, f64) {
     let right = 0.92 * x + 0.48 * y;
     let up = -0.30 * x + 0.42 * y + z;
@@ -155,8 +156,8 @@ fn lines(fiber: SpaceFiber) -> Vec<(Point, Point)> {
     }
 }
 
-/// `xyz = 1` in logarithmic coordinates: hexagons `|a|, |b|, |a + b| <= STEPS`, one for each pair of signs, with the unit
-/// at [`UNIT`] and everything inside [`REACH`].
+/// `xyz = 1` in logarithmic coordinates: hexagons `|a|, |b|, |a + b| <= STEPS`, one for each pair of signs,
+/// with the unit at [`UNIT`] and everything inside [`REACH`].
 fn hyperbolic_sheets() -> Vec<Patch> {
     const CLASSES: [&str; 4] = ["fiber-1", "fiber-2", "fiber-3", "fiber-4"];
     const STEPS: i32 = 7;

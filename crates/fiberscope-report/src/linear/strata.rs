@@ -10,7 +10,8 @@ use crate::words::joined;
 /// The most strata that are listed one by one.
 const LISTED: usize = 60;
 
-/// The numbers of strata and moves, the table of two-matrix fibers, and the strata one by one if they are few.
+/// The numbers of strata and moves, the table of two-matrix fibers, and the strata one by one if they are
+/// few.
 pub fn text(dag: &StratumDag) -> String {
     let fiber = dag.fiber();
     let mut text = format!(

@@ -80,8 +80,8 @@ impl Page {
         self
     }
 
-    /// With the checker as a WebAssembly module in base64, and a button that checks the certificates of the page again. Without certificates there is
-    /// none.
+    /// With the checker as a WebAssembly module in base64, and a button that checks the certificates of the
+    /// page again. Without certificates there is none.
     pub fn checker(mut self, wasm: &'static str) -> Self {
         self.checker = Some(wasm);
         self

@@ -1,7 +1,8 @@
-//! Linear regions: counts and facets of polyhedral complexes as text, JSON, pictures, meshes and a section of a page.
+//! Linear regions: counts and facets of polyhedral complexes as text, JSON, pictures, meshes and a section of
+//! a page.
 //!
-//! Hidden layers count from 0 here and from 1 in what is shown. Layers are told apart by the colours of Okabe and Ito and by name; what is invisible
-//! is dashed.
+//! Hidden layers count from 0 here and from 1 in what is shown. Layers are told apart by the colours of Okabe
+//! and Ito and by name; what is invisible is dashed.
 
 mod export;
 mod mesh;

@@ -157,7 +157,8 @@ pub(super) fn mesh(of: &ComplexView, complex: &PolyhedralComplex, breakpoints: &
     }
 }
 
-/// Writes the picture in the format that the file's name asks for: a page for a complex in space, else SVG or PNG.
+/// Writes the picture in the format that the file's name asks for: a page for a complex in space, else SVG or
+/// PNG.
 pub fn write(
     of: &ComplexView,
     complex: &PolyhedralComplex,

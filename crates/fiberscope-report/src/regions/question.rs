@@ -1,7 +1,8 @@
 //! The search for the linear regions, as the command and the Python package ask for it.
 //!
-//! Cells are counted first, which keeps none of them in memory; where they are few enough, and more than counts is wanted,
-//! they are then listed with the weights of their facets. For many inputs the regions are walked through instead.
+//! Cells are counted first, which keeps none of them in memory; where they are few enough, and more than
+//! counts is wanted, they are then listed with the weights of their facets. For many inputs the regions are
+//! walked through instead.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

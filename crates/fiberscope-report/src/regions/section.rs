@@ -1,4 +1,5 @@
-//! Linear regions as a section of a page: on the domain itself for one or two inputs, else on a plane through it.
+//! Linear regions as a section of a page: on the domain itself for one or two inputs, else on a plane through
+//! it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,7 +102,8 @@ fn draw(
     svg(&of, complex, breakpoints).map(|svg| (svg, caption))
 }
 
-/// The network on the plane of the first two inputs through the middle of the domain, and the part of the plane that is shown.
+/// The network on the plane of the first two inputs through the middle of the domain, and the part of the
+/// plane that is shown.
 fn slice(network: &Network, domain: &Domain) -> anyhow::Result<(Network, Domain)> {
     let inputs = network.input_width();
     let ends = |side: &Interval| {

@@ -1,7 +1,7 @@
 //! Two-dimensional slices of the input space.
 //!
-//! A slice is the plane `origin + s u + t v`; the network on it is the network with first layer `(W_1 (u v), W_1 origin + b_1)`, computed exactly and
-//! rounded once to doubles.
+//! A slice is the plane `origin + s u + t v`; the network on it is the network with first layer
+//! `(W_1 (u v), W_1 origin + b_1)`, computed exactly and rounded once to doubles.
 
 use anyhow::{Context, ensure};
 use fiberscope::complex::on_plane;

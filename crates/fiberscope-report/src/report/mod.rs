@@ -1,4 +1,5 @@
-//! A report on a network, or on two: one page on which every claim stands with the statement that it rests on, and every certificate with the networks that it is about.
+//! A report on a network, or on two: one page on which every claim stands with the statement that it rests
+//! on, and every certificate with the networks that it is about.
 
 mod proofs;
 

@@ -7,13 +7,13 @@
 //! norm(a_in - c b_in)^2 + norm(a_out - b_out / c)^2,
 //! ```
 //!
-//! where `in` are the row and the bias and `out` the outgoing column. The best `c` for every pair and
-//! then the best permutation (an assignment problem, solved to the end) give the best rewriting of one
-//! layer; the layers are improved in turn until none changes. The distance never grows, but the result
-//! is a local minimum: several starts are made and the best is kept. If `A` and `B` are related by
-//! permutation and scaling exactly, the relation is found first and the distance is zero; if they are up to the
-//! rounding of their parameters, the real factors are found next ([`find_near`]), and the result says how far
-//! apart the parameters are.
+//! where `in` are the row and the bias and `out` the outgoing column. The best `c` for every pair and then
+//! the best permutation (an assignment problem, solved to the end) give the best rewriting of one layer; the
+//! layers are improved in turn until none changes. The distance never grows, but the result is a local
+//! minimum: several starts are made and the best is kept. If `A` and `B` are related by permutation and
+//! scaling exactly, the relation is found first and the distance is zero; if they are up to the rounding of
+//! their parameters, the real factors are found next ([`find_near`]), and the result says how far apart the
+//! parameters are.
 //!
 //! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
 
@@ -36,7 +36,8 @@ use crate::orbit::{self, LayerRelabelling, Relabelling, find_near, relative_diff
 /// Which positive scalings may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scaling {
-    /// Real factors where permutation and scaling relate the networks up to rounding, and the result is rounded; otherwise powers of two.
+    /// Real factors where permutation and scaling relate the networks up to rounding, and the result is
+    /// rounded; otherwise powers of two.
     #[default]
     Auto,
     /// Powers of two: doubles stay doubles, so that the result is exactly the same function.
@@ -53,8 +54,8 @@ pub enum Scaling {
 pub struct AlignOptions {
     /// The scalings; [`Scaling::Auto`] by default.
     pub scaling: Scaling,
-    /// The number of starts, 1 by default; the first matches incoming weights layer by layer, the second is `B`
-    /// as it is, the others are random.
+    /// The number of starts, 1 by default; the first matches incoming weights layer by layer, the second is
+    /// `B` as it is, the others are random.
     pub starts: usize,
     /// The most rounds over the layers from one start, 50 by default.
     pub rounds: usize,
@@ -115,11 +116,11 @@ pub struct Alignment {
     pub distance_after: f64,
     /// Whether the result is exactly what the moves make of `B`. Otherwise its parameters are rounded.
     pub exact: bool,
-    /// The largest difference of a parameter of the result and of what the moves make of `B`, relative to the larger one: zero if it is
-    /// exact.
+    /// The largest difference of a parameter of the result and of what the moves make of `B`, relative to the
+    /// larger one: zero if it is exact.
     pub rounded: Rational,
-    /// Where permutation and scaling relate the networks, exactly or up to rounding: the largest difference of a parameter of `A` and of
-    /// what the moves make of `B`, relative to the larger one.
+    /// Where permutation and scaling relate the networks, exactly or up to rounding: the largest difference
+    /// of a parameter of `A` and of what the moves make of `B`, relative to the larger one.
     pub relative: Option<Rational>,
 }
 

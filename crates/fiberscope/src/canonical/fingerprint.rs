@@ -10,8 +10,8 @@
 //!   `sum_i alpha_i relu(a + t_i) + M a + beta` with `t_i < 0`, that is
 //!   `sum_i alpha_i relu(z + t_i) + M relu(z) + beta`: again a map with one hidden layer, on the inputs
 //!   of `z`;
-//! - layers behind a layer of one neuron, or behind inputs on which they depend by one linear form only, are a function of one variable and have such a
-//!   representation, too, whatever their number ([`super::line`]);
+//! - layers behind a layer of one neuron, or behind inputs on which they depend by one linear form only, are
+//!   a function of one variable and have such a representation, too, whatever their number ([`super::line`]);
 //! - neurons of the prefix on which nothing depends are left out.
 
 use std::fmt::Write;
@@ -26,7 +26,8 @@ use super::CoveredClass;
 use super::line::{representation, single_point};
 use crate::limit::Deadline;
 
-/// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less than there is.
+/// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less
+/// than there is.
 pub fn fingerprint(network: &ExactNetwork, domain: &Domain, deadline: &Deadline) -> (String, CoveredClass) {
     let invariants = Invariants::new(network, domain, deadline);
     let class = invariants.class(domain);
@@ -120,8 +121,8 @@ impl<'a> Invariants<'a> {
     }
 }
 
-/// The first layer from which on the network is a function of one variable, and its representation; not where that is the
-/// output layer alone.
+/// The first layer from which on the network is a function of one variable, and its representation; not where
+/// that is the output layer alone.
 fn on_a_line(
     network: &ExactNetwork,
     ranges: &[Vec<Interval>],

@@ -1,9 +1,10 @@
 //! Functions of one variable, at any depth.
 //!
-//! A network with one input, or whose first-layer rows are multiples of one row `u`, is a piecewise linear function of `s = x` or `s = u x`. Its pieces are found layer by
-//! layer: a neuron that is affine on a piece bends it where it is zero, and neighbouring pieces on which all neurons of a layer are the same are joined again. The breakpoints
-//! `s_i` of the outputs with the jumps `a_i` of their slopes, and the first piece `M s + beta`, are the hyperplane representation
-//! `sum_i a_i relu(s - s_i) + M s + beta`, which is unique.
+//! A network with one input, or whose first-layer rows are multiples of one row `u`, is a piecewise linear
+//! function of `s = x` or `s = u x`. Its pieces are found layer by layer: a neuron that is affine on a piece
+//! bends it where it is zero, and neighbouring pieces on which all neurons of a layer are the same are joined
+//! again. The breakpoints `s_i` of the outputs with the jumps `a_i` of their slopes, and the first piece
+//! `M s + beta`, are the hyperplane representation `sum_i a_i relu(s - s_i) + M s + beta`, which is unique.
 
 use fiberscope_core::{
     Activation, HyperplaneRepresentation, Interval, Layer, Matrix, Rational, WeightedHyperplane, content,
@@ -29,7 +30,8 @@ struct Piece {
     units: Vec<Affine>,
 }
 
-/// The representation of the layers on a box, if they are a function of one variable there with not too many pieces.
+/// The representation of the layers on a box, if they are a function of one variable there with not too many
+/// pieces.
 pub fn representation(
     layers: &[Layer<Rational>],
     sides: &[Interval],

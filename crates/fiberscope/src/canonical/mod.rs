@@ -1,10 +1,10 @@
 //! A canonical representative of a network, and a fingerprint of its function.
 //!
 //! The network is reduced ([`crate::reduce`]), hidden hyperplanes are brought into normal form
-//! ([threelayer2026, Section 5]), every row of a hidden layer (the bias included) is
-//! scaled to have [content] 1, and the neurons of each layer are sorted. The fingerprint is a hash of
-//! this form in which the last hidden layer and the output layer (or all layers behind, where the function depends on one variable only) are
-//! replaced by their hyperplane representation, which does not depend on the parameters chosen for them.
+//! ([threelayer2026, Section 5]), every row of a hidden layer (the bias included) is scaled to have [content]
+//! 1, and the neurons of each layer are sorted. The fingerprint is a hash of this form in which the last
+//! hidden layer and the output layer (or all layers behind, where the function depends on one variable only)
+//! are replaced by their hyperplane representation, which does not depend on the parameters chosen for them.
 //!
 //! Networks with the same fingerprint have the same function on the domain. The converse holds for the
 //! classes of [`CoveredClass`]; `docs/theory/canonical-form.md` says precisely when.
@@ -25,7 +25,8 @@ use crate::reduce::{Folding, ReduceOptions, Reduction, reduce};
 pub enum CoveredClass {
     /// An affine map. Two networks of this class are equal iff their fingerprints are.
     Affine,
-    /// A map with one hidden layer, as functions of one variable are at any depth. Two networks of this class are equal iff their fingerprints are.
+    /// A map with one hidden layer, as functions of one variable are at any depth. Two networks of this class
+    /// are equal iff their fingerprints are.
     OneHiddenLayer,
     /// Two hidden layers on all of `R^n`, the first weight of full row rank. Two *generic* networks of
     /// this class are equal iff their fingerprints are.
@@ -46,8 +47,9 @@ impl CoveredClass {
         }
     }
 
-    /// Whether all networks of this class and the other complete ones with the same function have the same fingerprint. Otherwise different
-    /// fingerprints prove nothing about networks of which nothing else is known.
+    /// Whether all networks of this class and the other complete ones with the same function have the same
+    /// fingerprint. Otherwise different fingerprints prove nothing about networks of which nothing else is
+    /// known.
     pub fn is_complete(self) -> bool {
         matches!(self, CoveredClass::Affine | CoveredClass::OneHiddenLayer)
     }

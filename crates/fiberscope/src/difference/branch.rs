@@ -1,8 +1,8 @@
 //! Which input to bisect.
 //!
-//! The row that was tightened last loses `abs(c_e)` times the gap between the lines of `e`, and `abs(c_a)` times the height of the band
-//! of `a`, at every hidden neuron. This loss is laid on the inputs in proportion to the coefficients of the neuron's form: the input
-//! that answers for most of it is bisected.
+//! The row that was tightened last loses `abs(c_e)` times the gap between the lines of `e`, and `abs(c_a)`
+//! times the height of the band of `a`, at every hidden neuron. This loss is laid on the inputs in proportion
+//! to the coefficients of the neuron's form: the input that answers for most of it is bisected.
 
 use fiberscope_check::difference::{Bounder, middle};
 
@@ -14,7 +14,8 @@ pub struct Splits {
 }
 
 impl Splits {
-    /// The inputs that answer for most of the loss of the row that was tightened last; where there is no loss, the widest ones.
+    /// The inputs that answer for most of the loss of the row that was tightened last; where there is no
+    /// loss, the widest ones.
     pub fn new(bounder: &mut Bounder, lo: &[f64], hi: &[f64], root: (&[f64], &[f64])) -> Self {
         let found = Splits::best(&losses(bounder, lo.len()), lo, hi);
         if found.first.is_some() { found } else { Splits::widest(lo, hi, root) }
@@ -27,7 +28,8 @@ impl Splits {
         Splits::best(&widths, lo, hi)
     }
 
-    /// The inputs with the largest scores, the first one counted half for the second choice. Inputs that cannot be bisected are left out.
+    /// The inputs with the largest scores, the first one counted half for the second choice. Inputs that
+    /// cannot be bisected are left out.
     fn best(scores: &[f64], lo: &[f64], hi: &[f64]) -> Self {
         let choose = |halved: Option<u32>| {
             let mut best: Option<(u32, f64)> = None;

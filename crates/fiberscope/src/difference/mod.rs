@@ -7,12 +7,12 @@
 //! ```
 //!
 //! [`measure`] finds certified `lower <= D_k <= upper` for every output and for all together, the input where the largest difference
-//! was found, and decides `D <= epsilon` if asked. Lower bounds are exact values at points of the box. Upper bounds are those of the
-//! checker on the leaves of a tree of boxes ([`fiberscope_check::difference`]): the bounds that were found are the ones that are
-//! checked.
+//! was found, and decides `D <= epsilon` if asked. Lower bounds are exact values at points of the box. Upper
+//! bounds are those of the checker on the leaves of a tree of boxes ([`fiberscope_check::difference`]): the
+//! bounds that were found are the ones that are checked.
 //!
-//! Whatever ends the search, the bounds that are known then are handed over, with their certificate, and a [`State`] from which
-//! another search goes on.
+//! Whatever ends the search, the bounds that are known then are handed over, with their certificate, and a
+//! [`State`] from which another search goes on.
 //!
 //! ```
 //! use fiberscope::difference::{self, Options};
@@ -182,7 +182,8 @@ pub enum DifferenceError {
     State(String),
 }
 
-/// What is declared exceeds what was found by this part, so that another machine, which adds in another order, finds it too.
+/// What is declared exceeds what was found by this part, so that another machine, which adds in another
+/// order, finds it too.
 const DECLARED: i64 = 20;
 /// The bits of a declared bound.
 const BITS: u32 = 40;
@@ -242,8 +243,8 @@ pub fn measure(
     Ok(found)
 }
 
-/// The certificate that two networks differ by at most `epsilon` on a box, if it is found in time: what [`measure`] decides, in one
-/// call.
+/// The certificate that two networks differ by at most `epsilon` on a box, if it is found in time: what
+/// [`measure`] decides, in one call.
 pub fn within(
     a: &Network,
     b: &Network,

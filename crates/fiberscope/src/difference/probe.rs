@@ -1,7 +1,8 @@
 //! Values and slopes of the difference at points, in doubles.
 //!
-//! With `e = relu(y) - relu(z)` and `d = y - z` per layer, the recursion of the bound computes the difference itself and not two
-//! large numbers that nearly cancel. What is found here proposes; what is said is evaluated exactly.
+//! With `e = relu(y) - relu(z)` and `d = y - z` per layer, the recursion of the bound computes the difference
+//! itself and not two large numbers that nearly cancel. What is found here proposes; what is said is
+//! evaluated exactly.
 
 use fiberscope_check::difference::Pair;
 use fiberscope_core::Activation;
@@ -95,8 +96,8 @@ impl<'p> Probe<'p> {
         &self.slopes.0
     }
 
-    /// Climbs from a point of the box: towards the vertex where the slopes point, as long as the row grows. The value there; `x` is the
-    /// point.
+    /// Climbs from a point of the box: towards the vertex where the slopes point, as long as the row grows.
+    /// The value there; `x` is the point.
     pub fn climb(&mut self, x: &mut Vec<f64>, row: usize, lo: &[f64], hi: &[f64], rounds: usize) -> f64 {
         let value = |probe: &mut Self, x: &[f64]| sign(row) * probe.difference(x)[output(row)];
         let mut best = value(self, x);

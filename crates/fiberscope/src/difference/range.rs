@@ -1,7 +1,8 @@
 //! The range of every output of one network on a box, with proof.
 //!
-//! The network is compared with a constant one of the same shape: all weights zero, and the middles of the ranges as biases of the
-//! outputs. How far it is from that is half the width of its range. With `B` constant the bound has `e = -a`: it is that of one network.
+//! The network is compared with a constant one of the same shape: all weights zero, and the middles of the
+//! ranges as biases of the outputs. How far it is from that is half the width of its range. With `B` constant
+//! the bound has `e = -a`: it is that of one network.
 
 use fiberscope_check::difference::{Pair, outward};
 use fiberscope_check::difference_fits;
@@ -37,13 +38,13 @@ pub struct Ranges {
     pub ended: Ended,
     /// The constant network that the certificate compares with.
     pub constant: Network,
-    /// The proof: the network differs from the constant one by at most half the width of each range. If a limit ended the search, the
-    /// constant is zero, and the proof says how large the outputs are at most.
+    /// The proof: the network differs from the constant one by at most half the width of each range. If a
+    /// limit ended the search, the constant is zero, and the proof says how large the outputs are at most.
     pub certificate: Option<Certificate>,
 }
 
-/// The range of every output on a box. The search ends when every end of a range is known up to `gap` times the width of the values
-/// that were seen.
+/// The range of every output on a box. The search ends when every end of a range is known up to `gap` times
+/// the width of the values that were seen.
 ///
 /// ```
 /// # use fiberscope::difference::{Options, ranges};
@@ -94,8 +95,8 @@ struct Proved {
     certificate: Option<Certificate>,
 }
 
-/// Bounds the boxes again, against the middles of the ranges. After a limit there is no time for that: then the certificate compares with
-/// zero, and proves how large the outputs are.
+/// Bounds the boxes again, against the middles of the ranges. After a limit there is no time for that: then
+/// the certificate compares with zero, and proves how large the outputs are.
 fn prove(
     network: &Network,
     domain: &Domain,

@@ -1,11 +1,12 @@
 //! Branch and bound over boxes.
 //!
-//! Every leaf of the tree has bounds for all rows, computed on its own box. The leaf that is farthest from the goal is bisected next,
-//! so that bounds are the best that so many boxes give whenever the search ends; where the goal is a given number every leaf beyond
-//! it has to be bisected, in whatever order. A leaf that is ten times beyond the goal is bisected twice before it is bounded again.
+//! Every leaf of the tree has bounds for all rows, computed on its own box. The leaf that is farthest from
+//! the goal is bisected next, so that bounds are the best that so many boxes give whenever the search ends;
+//! where the goal is a given number every leaf beyond it has to be bisected, in whatever order. A leaf that
+//! is ten times beyond the goal is bisected twice before it is bounded again.
 //!
-//! Leaves are taken in batches whose size depends on their number alone and are put together in order, so that the result does not
-//! depend on the number of threads.
+//! Leaves are taken in batches whose size depends on their number alone and are put together in order, so
+//! that the result does not depend on the number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -39,7 +40,8 @@ const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 pub enum Purpose {
     /// To decide whether the largest difference is at most this.
     Epsilon(Rational),
-    /// To bring the bounds of the largest difference together: the upper one at most `1 + gap` times the lower one.
+    /// To bring the bounds of the largest difference together: the upper one at most `1 + gap` times the
+    /// lower one.
     Gap(f64),
     /// To bring the bounds of every row together, up to so much of the width of its output's range.
     Range(f64),
@@ -129,7 +131,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Looks at points, bounds the leaves that there are and goes on from there; `None` if a limit came before they were bounded.
+    /// Looks at points, bounds the leaves that there are and goes on from there; `None` if a limit came
+    /// before they were bounded.
     pub fn begin_and_run(&mut self) -> Option<Ended> {
         self.look_around();
         let goal = self.goal();

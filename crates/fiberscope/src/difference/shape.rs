@@ -1,18 +1,19 @@
 //! A common shape for two networks.
 //!
-//! The bound compares neuron by neuron, so both networks need the same layers, widths and activations, and corresponding
-//! neurons in corresponding places. Moves make them so, none of which changes a function on the box:
+//! The bound compares neuron by neuron, so both networks need the same layers, widths and activations, and
+//! corresponding neurons in corresponding places. Moves make them so, none of which changes a function on the
+//! box:
 //!
 //! - Where the activations differ, layers of identity neurons are multiplied into the next ones (`fold`).
-//! - Where the depths differ, the shallower network gets layers that pass its values on (`unfold`): behind a ReLU layer values are
-//!   nonnegative and `relu(a) = a`; before the first, `relu(x - lo) = x - lo` on the box. Behind which of its layers they are put is
-//!   tried out.
+//! - Where the depths differ, the shallower network gets layers that pass its values on (`unfold`): behind a
+//!   ReLU layer values are nonnegative and `relu(a) = a`; before the first, `relu(x - lo) = x - lo` on the
+//!   box. Behind which of its layers they are put is tried out.
 //! - Where widths differ, neurons of zeros are put in (`insert`).
-//! - `B` is permuted and scaled to lie near `A` (`permute`, `scale`): first by the factors that relate the networks up to rounding,
-//!   then by those that bring the parameters closest ([`align`]).
+//! - `B` is permuted and scaled to lie near `A` (`permute`, `scale`): first by the factors that relate the
+//!   networks up to rounding, then by those that bring the parameters closest ([`align`]).
 //!
-//! Nothing shows beforehand which alignment is best, so each one is bounded on the whole box, and the least bound is taken; networks
-//! that have nothing to do with each other stay as they are.
+//! Nothing shows beforehand which alignment is best, so each one is bounded on the whole box, and the least
+//! bound is taken; networks that have nothing to do with each other stay as they are.
 
 use fiberscope_check::difference::{Bounder, Pair};
 use fiberscope_check::difference_fits;
@@ -209,7 +210,8 @@ fn padded(mut a: Moved, mut b: Moved, domain: &Domain) -> Result<Vec<(Moved, Mov
     Ok(pairs)
 }
 
-/// Networks whose layers differ by less than this part of their size (Euclidean norms) are aligned as they are.
+/// Networks whose layers differ by less than this part of their size (Euclidean norms) are aligned as they
+/// are.
 const CLOSE: f64 = 0.1;
 
 fn are_close(a: &Network, b: &Network) -> bool {

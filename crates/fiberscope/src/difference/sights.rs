@@ -31,7 +31,8 @@ const SAME: f64 = 1e-12;
 const REPORT: Duration = Duration::from_millis(100);
 
 impl Search<'_> {
-    /// Looks at points before the first box: those that were given, the middle, and ascents from random points.
+    /// Looks at points before the first box: those that were given, the middle, and ascents from random
+    /// points.
     pub(super) fn look_around(&mut self) {
         let (lo, hi) = (self.tree.root().0.to_vec(), self.tree.root().1.to_vec());
         let mut probe = Probe::new(self.pair);
@@ -85,7 +86,8 @@ impl Search<'_> {
         }
     }
 
-    /// Climbs from the best points of a round of so many boxes, in parallel; where a number decides, from those that come near it.
+    /// Climbs from the best points of a round of so many boxes, in parallel; where a number decides, from
+    /// those that come near it.
     pub(super) fn climb(&mut self, boxes: usize) {
         let mut candidates = std::mem::take(&mut self.candidates);
         if let Purpose::Epsilon(epsilon) = &self.setting.purpose {
@@ -122,8 +124,8 @@ impl Search<'_> {
         self.keep(point, row);
     }
 
-    /// Keeps a point with exact values if the networks are farther apart there than at all others before; the value in doubles of its
-    /// row is replaced by the exact one.
+    /// Keeps a point with exact values if the networks are farther apart there than at all others before; the
+    /// value in doubles of its row is replaced by the exact one.
     fn keep(&mut self, point: Point, row: usize) {
         let (_, difference) = point.largest();
         let exact = &point.b[output(row)] - &point.a[output(row)];

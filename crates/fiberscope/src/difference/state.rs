@@ -1,7 +1,7 @@
 //! What a search leaves behind, so that a later one can go on from there.
 //!
-//! The state is the moves, the tree of boxes and the best points. It holds no bounds: they are computed again for every box, so that
-//! nothing rests on the file.
+//! The state is the moves, the tree of boxes and the best points. It holds no bounds: they are computed again
+//! for every box, so that nothing rests on the file.
 
 use fiberscope_core::{Domain, MoveChain, Network, NetworkName};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! The tree of boxes: the root is the domain, and a split bisects one input of its box.
 //!
-//! A node keeps its parent and its split only. Its box is what the bisections on the path from the root leave, computed with the
-//! very function of the checker ([`middle`]), so that both speak of the same boxes, whatever the number of inputs.
+//! A node keeps its parent and its split only. Its box is what the bisections on the path from the root
+//! leave, computed with the very function of the checker ([`middle`]), so that both speak of the same boxes,
+//! whatever the number of inputs.
 
 use fiberscope_check::difference::{MAX_DEPTH, middle};
 

@@ -12,7 +12,8 @@ pub struct Bounded {
     pub bounds: Box<[f64]>,
     /// How far the worst row is from the goal.
     pub far: f64,
-    /// The inputs to bisect, the best one first; empty if the goal is reached, or if no input can be bisected.
+    /// The inputs to bisect, the best one first; empty if the goal is reached, or if no input can be
+    /// bisected.
     pub splits: Splits,
     /// A point that is worth looking at.
     pub sight: Option<Sight>,
@@ -58,8 +59,9 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Bounds the box `[lo, hi]` as far as the goal asks for: rows are tightened from the worst one on, until the worst is one that
-    /// was tightened. `best` is the largest value of every row that is known, and `root` the root box.
+    /// Bounds the box `[lo, hi]` as far as the goal asks for: rows are tightened from the worst one on, until
+    /// the worst is one that was tightened. `best` is the largest value of every row that is known, and
+    /// `root` the root box.
     pub fn bound(&mut self, goal: &Goal, best: &[f64], root: (&[f64], &[f64])) -> Bounded {
         let mut bounds = vec![f64::INFINITY; self.rows].into_boxed_slice();
         if !self.bounder.run(&self.lo, &self.hi) {
@@ -78,7 +80,8 @@ impl<'p> Worker<'p> {
                 return Bounded { bounds, far, splits: Splits::default(), sight: None };
             }
             match last {
-                // One row beyond the aim is reason enough to bisect, and where nothing but the aim counts no more is asked.
+                // One row beyond the aim is reason enough to bisect, and where nothing but the aim counts no
+                // more is asked.
                 Some(last) if goal.decides && goal.distance(last, bounds[last]) > goal.aim => {
                     break (last, far);
                 }

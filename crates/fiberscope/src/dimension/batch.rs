@@ -27,13 +27,14 @@ pub struct RankInterval {
     pub lower: usize,
     /// The rank is at most this: certain.
     pub upper: usize,
-    /// The rank is larger than `lower` with about this probability, residues taken as random; 0 if the bounds meet, 1 if the computation was
-    /// stopped.
+    /// The rank is larger than `lower` with about this probability, residues taken as random; 0 if the bounds
+    /// meet, 1 if the computation was stopped.
     pub failure_probability: f64,
 }
 
 impl RankInterval {
-    /// The rank: certain if the bounds meet, else but for the failure probability. `None` if the computation was stopped.
+    /// The rank: certain if the bounds meet, else but for the failure probability. `None` if the computation
+    /// was stopped.
     pub fn value(&self) -> Option<usize> {
         (self.failure_probability < 1.0).then_some(self.lower)
     }
@@ -62,7 +63,8 @@ pub struct FunctionalDimension {
     pub deficit: Option<Deficit>,
     /// Points whose pattern was settled in exact arithmetic.
     pub settled: usize,
-    /// Pre-activations that are exactly zero: there the network has a kink, and the neuron counts as inactive.
+    /// Pre-activations that are exactly zero: there the network has a kink, and the neuron counts as
+    /// inactive.
     pub zeros: usize,
 }
 
@@ -168,7 +170,8 @@ impl<'a> Batch<'a> {
         Batch { network, patterns, vectors, regions: regions.len(), data_rank, states, counts, bounds }
     }
 
-    /// The batch of regions all of whose interior points count: one pattern per region, the unit vectors in each.
+    /// The batch of regions all of whose interior points count: one pattern per region, the unit vectors in
+    /// each.
     pub fn of_regions(network: &'a Network, patterns: &'a Patterns) -> Self {
         let (widths, outputs) = (network.widths(), network.output_width());
         let states = patterns.states();
@@ -201,8 +204,9 @@ impl<'a> Batch<'a> {
         Batch { network, patterns, vectors, regions: patterns.count(), data_rank, states, counts, bounds }
     }
 
-    /// Adds the layer bound, with ranks modulo the prime at random parameters: at special ones a layer's features can have a lower rank while
-    /// its symmetries no longer act freely, and the sum of the minima would be too low. The bound is left out if time or memory do not suffice.
+    /// Adds the layer bound, with ranks modulo the prime at random parameters: at special ones a layer's
+    /// features can have a lower rank while its symmetries no longer act freely, and the sum of the minima
+    /// would be too low. The bound is left out if time or memory do not suffice.
     pub fn add_layer_bound(&mut self, field: &Field, options: &DimensionOptions, rng: &mut ChaCha8Rng) {
         let vectors = self.vectors.pattern.len();
         let widest = self.network.widths().into_iter().max().unwrap_or(0) + 1;
@@ -257,7 +261,8 @@ impl<'a> Batch<'a> {
         interval
     }
 
-    /// Raises `lower` to the rank modulo one prime; `None` if time or memory ran out, `lower` then being what was found.
+    /// Raises `lower` to the rank modulo one prime; `None` if time or memory ran out, `lower` then being what
+    /// was found.
     fn modular_rank(
         &self,
         field: &Field,
@@ -323,8 +328,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Independent vectors of every region, one region with each last dead layer, and the sum of the (certified upper) ranks of the live
-/// regions plus the number of distinct last dead layers.
+/// Independent vectors of every region, one region with each last dead layer, and the sum of the (certified
+/// upper) ranks of the live regions plus the number of distinct last dead layers.
 fn representatives(
     field: &Field,
     patterns: &Patterns,

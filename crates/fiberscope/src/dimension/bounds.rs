@@ -1,14 +1,18 @@
 //! Upper bounds of the functional dimension that depend on the activation patterns alone.
 //!
-//! On the batch hidden layer `l` has `R_l` switching, `a_l` always-active and `k_l` inactive neurons; `D` is the number of parameters.
-//! With the patterns fixed the Jacobian is polynomial in the parameters, so its rank is at most that at generic parameters, and what
-//! follows holds for every parameter with these patterns.
+//! On the batch hidden layer `l` has `R_l` switching, `a_l` always-active and `k_l` inactive neurons; `D` is
+//! the number of parameters. With the patterns fixed the Jacobian is polynomial in the parameters, so its
+//! rank is at most that at generic parameters, and what follows holds for every parameter with these
+//! patterns.
 //!
-//! - *Scaling*: `D - sum_l n_l`, since positive scalings of the hidden neurons act locally freely at generic parameters.
-//! - *Theorem 1* [ntk2026complexity, Theorem 1]: `D - sum_l R_l - sum_l (a_l + k_l)^2` if the widths are roughly monotonic: `n_l - 1 <= n_{l-1}` for all `l`, or
-//!   `n_{l-1} - 1 <= n_l` for all `l`. Without the condition it is false: widths (1, 3, 1), all active, give 1 where the rank is 2.
-//! - *Symmetry*: let `e` be the greatest vector with `e_l <= min(a_l, N_{l-1}, N_{l+1})`, `N_l = R_l + e_l`, `N_0` the dimension of the inputs and
-//!   `N_{H+1}` the number of outputs; if some `N_l` is 0, drop everything up to the last such layer. Then
+//! - *Scaling*: `D - sum_l n_l`, since positive scalings of the hidden neurons act locally freely at generic
+//!   parameters.
+//! - *Theorem 1* [ntk2026complexity, Theorem 1]: `D - sum_l R_l - sum_l (a_l + k_l)^2` if the widths are
+//!   roughly monotonic: `n_l - 1 <= n_{l-1}` for all `l`, or `n_{l-1} - 1 <= n_l` for all `l`. Without the
+//!   condition it is false: widths (1, 3, 1), all active, give 1 where the rank is 2.
+//! - *Symmetry*: let `e` be the greatest vector with `e_l <= min(a_l, N_{l-1}, N_{l+1})`, `N_l = R_l + e_l`,
+//!   `N_0` the dimension of the inputs and `N_{H+1}` the number of outputs; if some `N_l` is 0, drop
+//!   everything up to the last such layer. Then
 //!
 //!   ```text
 //!   FD <= B = sum_{l=1}^{H+1} N_l (N_{l-1} + 1) - sum_l (R_l + e_l^2 + e_l).
@@ -16,10 +20,12 @@
 //!
 //!   Inactive neurons can be deleted; `a_l - e_l` surplus linear neurons collapse, by a smooth map, into a network with `e_l`; in that
 //!   network scalings of the switching neurons and the affine group of the linear ones act locally freely.
-//! - *Regions*: `n_out` times (the sum, over sampled regions without a dead layer, of the rank of the points `(x, 1)` in the region, plus 1 per distinct
-//!   last dead layer of the others). It refines [ntk2026complexity, Proposition 4.6]. Where layer `l` is dead, the rows do not depend on `x`.
-//! - *Layers*: layer by layer the smaller of the layer's share of `B` and of
-//!   `n_out` times the sum, over patterns of the layers from `l` on, of the rank of `(h_{l-1}(x), 1)`, at generic parameters with the same patterns.
+//! - *Regions*: `n_out` times (the sum, over sampled regions without a dead layer, of the rank of the points
+//!   `(x, 1)` in the region, plus 1 per distinct last dead layer of the others). It refines
+//!   [ntk2026complexity, Proposition 4.6]. Where layer `l` is dead, the rows do not depend on `x`.
+//! - *Layers*: layer by layer the smaller of the layer's share of `B` and of `n_out` times the sum, over
+//!   patterns of the layers from `l` on, of the rank of `(h_{l-1}(x), 1)`, at generic parameters with the
+//!   same patterns.
 
 use super::pattern::{LayerStates, NeuronState};
 
@@ -74,7 +80,8 @@ impl ReducedArchitecture {
         }
     }
 
-    /// The share of layer `l = 1, ..., H+1` in the bound: `N_l (N_{l-1} + 1) - (R_l + e_l^2 + e_l)`; 0 for a layer that is dropped.
+    /// The share of layer `l = 1, ..., H+1` in the bound: `N_l (N_{l-1} + 1) - (R_l + e_l^2 + e_l)`; 0 for a
+    /// layer that is dropped.
     pub fn share(&self, layer: usize) -> usize {
         if layer <= self.dropped {
             return 0;
@@ -111,7 +118,8 @@ pub(crate) fn parameters(widths: &[usize]) -> usize {
     widths.windows(2).map(|pair| pair[1] * (pair[0] + 1)).sum()
 }
 
-/// `D - sum_l R_l - sum_l (a_l + k_l)^2`, if the widths are roughly monotonic. (Where the formula is negative the bound is 0.)
+/// `D - sum_l R_l - sum_l (a_l + k_l)^2`, if the widths are roughly monotonic. (Where the formula is negative
+/// the bound is 0.)
 pub fn theorem_1(widths: &[usize], states: &[StateCounts]) -> Option<usize> {
     let falling = widths.windows(2).all(|pair| pair[1] <= pair[0] + 1);
     let rising = widths.windows(2).all(|pair| pair[0] <= pair[1] + 1);
@@ -135,8 +143,8 @@ pub struct Bounds {
     pub symmetry_on_data: usize,
     /// The region bound.
     pub regions: usize,
-    /// The layer bound; not computed where only the rank was asked for. Its ranks are taken modulo a prime, so it counts as certified only
-    /// through the others.
+    /// The layer bound; not computed where only the rank was asked for. Its ranks are taken modulo a prime,
+    /// so it counts as certified only through the others.
     pub layers: Option<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! The rank of `(X, 1)`: how many affinely independent points a batch has.
 //!
-//! Rows that are independent modulo a prime are independent. That there are no more is proved by the linear relations that the
-//! chosen rows satisfy: they are solved for over the rationals and checked on every row.
+//! Rows that are independent modulo a prime are independent. That there are no more is proved by the linear
+//! relations that the chosen rows satisfy: they are solved for over the rationals and checked on every row.
 
 use fiberscope_algebra::elimination::reduce;
 use fiberscope_algebra::never;

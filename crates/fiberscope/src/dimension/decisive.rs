@@ -1,9 +1,11 @@
 //! The full functional dimension: the rank on a decisive set.
 //!
-//! A decisive set has `n_0 + 1` affinely independent points in the interior of every linear region [grigsby2022functional, Section 3]. In a region the rows of
-//! the Jacobian are linear in `(x, 1)`, so for a region that is known to have an interior the unit vectors of `R^{n_0 + 1}` serve as well as any
-//! such points: what is needed of a region is its activation pattern. Patterns come from the polyhedral complex
-//! ([`list_regions`]), or from sampling ([`sample_regions`]); then the rank is a lower bound, and the estimated share of the samples' distribution that lies in regions not seen is `singletons / samples`
+//! A decisive set has `n_0 + 1` affinely independent points in the interior of every linear region
+//! [grigsby2022functional, Section 3]. In a region the rows of the Jacobian are linear in `(x, 1)`, so for a
+//! region that is known to have an interior the unit vectors of `R^{n_0 + 1}` serve as well as any such
+//! points: what is needed of a region is its activation pattern. Patterns come from the polyhedral complex
+//! ([`list_regions`]), or from sampling ([`sample_regions`]); then the rank is a lower bound, and the
+//! estimated share of the samples' distribution that lies in regions not seen is `singletons / samples`
 //! [good1953population, Section 2].
 
 use fiberscope_core::{Domain, Matrix, Network, SignVector};
@@ -19,7 +21,8 @@ use super::pattern::{LayerStates, Patterns};
 use crate::complex::{Built, ComplexError, ComplexOptions, PolyhedralComplex, region_bound, walk_regions};
 use crate::limit::LimitReached;
 
-/// Complexes of at most so many inputs are built with all their cells; with more inputs the regions are walked, if they can be at most [`WALKED`].
+/// Complexes of at most so many inputs are built with all their cells; with more inputs the regions are
+/// walked, if they can be at most [`WALKED`].
 const BUILT: usize = 4;
 const WALKED: f64 = 2000.0;
 /// All regions are used, where some leave a doubt, if that takes at most so many multiplications.
@@ -48,8 +51,8 @@ pub enum Coverage {
 }
 
 impl RegionSample {
-    /// A complete list of regions by their sign vectors, as a polyhedral complex gives it. A neuron that is zero on a whole region counts as
-    /// inactive there.
+    /// A complete list of regions by their sign vectors, as a polyhedral complex gives it. A neuron that is
+    /// zero on a whole region counts as inactive there.
     pub fn complete(network: &Network, regions: &[SignVector]) -> Self {
         RegionSample { patterns: Patterns::from_signs(network, regions.iter()), coverage: Coverage::Complete }
     }
@@ -174,7 +177,8 @@ fn sample_point(domain: &Domain, point: &mut [f64], rng: &mut impl Rng) {
 pub struct FullDimension {
     /// The rank on the regions used: a lower bound of the functional dimension.
     pub rank: RankInterval,
-    /// A certified upper bound of the functional dimension: that of the regions if they are complete, else that of the scalings.
+    /// A certified upper bound of the functional dimension: that of the regions if they are complete, else
+    /// that of the scalings.
     pub upper: usize,
     /// The regions known.
     pub regions: usize,
@@ -218,7 +222,8 @@ pub fn full_functional_dimension(
     let rows_per_region = (widths[0] + 1) * network.output_width();
     // Three times as many rows as the rank can have, and never less than 64 regions.
     let most = (3 * scaling).div_ceil(rows_per_region).max(64);
-    // The factors of one region after the other, in half of the memory: fewer regions give a lower bound, too.
+    // The factors of one region after the other, in half of the memory: fewer regions give a lower bound,
+    // too.
     let per_region = Factors::bytes(network, widths[0] + 1).max(1);
     let fit = (options.room() / 2 / per_region).max(1);
     let out_of_memory = fit < most.min(regions.count());

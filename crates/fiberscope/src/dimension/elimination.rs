@@ -1,11 +1,12 @@
 //! Gaussian elimination modulo a prime, one block of columns at a time.
 //!
-//! The columns are *generic* (random combinations of all columns of some matrix), so the first `r` of them are independent, `r` the
-//! rank: no column has to be exchanged, and the first column without a pivot ends the elimination. Blocks enter
-//! one after the other ("left-looking"), so that no column is made that is not needed, and only the lower factor is
-//! stored, in single precision, which holds residues exactly.
+//! The columns are *generic* (random combinations of all columns of some matrix), so the first `r` of them
+//! are independent, `r` the rank: no column has to be exchanged, and the first column without a pivot ends
+//! the elimination. Blocks enter one after the other ("left-looking"), so that no column is made that is not
+//! needed, and only the lower factor is stored, in single precision, which holds residues exactly.
 //!
-//! Within a block the factorisation is recursive: the left half, a triangular solve, one matrix product, the right half.
+//! Within a block the factorisation is recursive: the left half, a triangular solve, one matrix product, the
+//! right half.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
@@ -27,7 +28,8 @@ pub(super) struct Elimination<'f> {
     rank: usize,
 }
 
-/// The columns of the lower factor that belong to the pivots `start, start + 1, ...`, for the rows from `start` on.
+/// The columns of the lower factor that belong to the pivots `start, start + 1, ...`, for the rows from
+/// `start` on.
 #[derive(Debug)]
 struct Panel {
     start: usize,
@@ -62,8 +64,9 @@ impl<'f> Elimination<'f> {
         stored + (2 * 8 + 4) * rows * cols
     }
 
-    /// Eliminates more columns up to the first without a pivot, row `i` of the block belonging to row `i` of the matrix. Returns whether every one of them had a pivot;
-    /// `false`, too, without any change if it is late ([`Field::is_late`]).
+    /// Eliminates more columns up to the first without a pivot, row `i` of the block belonging to row `i` of
+    /// the matrix. Returns whether every one of them had a pivot; `false`, too, without any change if it is
+    /// late ([`Field::is_late`]).
     pub fn push(&mut self, block: Array2<f64>) -> bool {
         let (rows, cols) = block.dim();
         let in_place = self.order.iter().enumerate().all(|(i, &from)| i == from);
@@ -138,7 +141,8 @@ impl Panel {
 /// Exchanges of rows, in order.
 pub(super) type Swaps = Vec<(usize, usize)>;
 
-/// Factors a matrix with generic columns in place and gives the number of pivots: `L` (unit diagonal) below, `U` above the diagonal.
+/// Factors a matrix with generic columns in place and gives the number of pivots: `L` (unit diagonal) below,
+/// `U` above the diagonal.
 pub(super) fn factor(field: &Field, mut matrix: ArrayViewMut2<f64>) -> (usize, Swaps) {
     let cols = matrix.ncols();
     if cols <= BASE {
@@ -161,8 +165,8 @@ pub(super) fn factor(field: &Field, mut matrix: ArrayViewMut2<f64>) -> (usize, S
     (half + more, swaps)
 }
 
-/// Factors a narrow matrix: first its top square; then the rows below are multiplied by the inverse of `U`. If the square is singular, rows
-/// are exchanged.
+/// Factors a narrow matrix: first its top square; then the rows below are multiplied by the inverse of `U`.
+/// If the square is singular, rows are exchanged.
 fn factor_base(field: &Field, mut matrix: ArrayViewMut2<f64>) -> (usize, Swaps) {
     let (rows, cols) = matrix.dim();
     if rows > 2 * cols {

@@ -1,14 +1,16 @@
 //! Arithmetic modulo a prime `p < 2^23` with doubles.
 //!
-//! Residues are kept between `-(p+1)/2` and `(p+1)/2`, so that a product is below `2^44` and a sum of 256 products below `2^52`:
-//! a matrix product with an inner dimension of at most [`INNER`] is exact in doubles in whatever order it is summed, and
-//! one reduction per entry follows. (`FFLAS` calls this delayed reduction, [dumas2008dense, Section 2].) Residues fit into single precision.
+//! Residues are kept between `-(p+1)/2` and `(p+1)/2`, so that a product is below `2^44` and a sum of 256
+//! products below `2^52`: a matrix product with an inner dimension of at most [`INNER`] is exact in doubles
+//! in whatever order it is summed, and one reduction per entry follows. (`FFLAS` calls this delayed
+//! reduction, [dumas2008dense, Section 2].) Residues fit into single precision.
 //!
 //! The eliminations of [`fiberscope_algebra::modular`] take residues of 61 bits one at a time, at about 4 ns
 //! a multiplication. Jacobians have thousands of rows, so theirs stay special: panels go through matrix
 //! products, 10,000 rows in 29 s on two threads, 0.1 ns a multiplication (`bench/results/funcdim.md`).
 //!
-//! Matrix products are where the time goes, so this is where the deadline is looked at: when it is past, products are left unfinished. What was computed is used only if
+//! Matrix products are where the time goes, so this is where the deadline is looked at: when it is past,
+//! products are left unfinished. What was computed is used only if
 //! [`Field::is_late`] says no *afterwards*; a deadline that is past stays so, so that then no product was left unfinished.
 
 use faer::{Accum, Par};

@@ -1,15 +1,17 @@
 //! The parameter Jacobian modulo a prime, never formed.
 //!
-//! Where the activation pattern is fixed, everything is linear in homogeneous coordinates `v = (x, 1)`: with masks `M_l`,
-//! `h_l = M_l (W_l h_{l-1} + b_l t)` and `t` the last coordinate of `v`. Row `(v, o)` of the Jacobian has, for the parameters of layer `l`, the block
+//! Where the activation pattern is fixed, everything is linear in homogeneous coordinates `v = (x, 1)`: with
+//! masks `M_l`, `h_l = M_l (W_l h_{l-1} + b_l t)` and `t` the last coordinate of `v`. Row `(v, o)` of the
+//! Jacobian has, for the parameters of layer `l`, the block
 //!
 //! ```text
 //! B_l(v, o) (x) (h_{l-1}, t),     B_L = e_o,   B_l = (W_{l+1}^T B_{l+1}) o M_l .
 //! ```
 //!
-//! The product of the Jacobian with a parameter direction that is of rank one in every layer, `u_l (x) v_l`, is therefore
-//! `sum_l (B_l u_l) o (H_{l-1} v_l)`: two products of small matrices. Such directions span the parameter space and form an irreducible
-//! variety, so `s` generic ones give columns of rank `min(s, rank J)`.
+//! The product of the Jacobian with a parameter direction that is of rank one in every layer, `u_l (x) v_l`,
+//! is therefore `sum_l (B_l u_l) o (H_{l-1} v_l)`: two products of small matrices. Such directions span the
+//! parameter space and form an irreducible variety, so `s` generic ones give columns of rank
+//! `min(s, rank J)`.
 //!
 //! With weights `d_l (x) e_l` of the parameters the kernel `J diag(d) J^T` is
 //! `sum_l (B_l diag(d_l) B_l^T) o (H_{l-1} diag(e_l) H_{l-1}^T)`: again products of small matrices.
@@ -34,8 +36,9 @@ pub(super) type LayerWeights = (usize, Vec<f64>, Vec<f64>);
 
 /// Homogeneous vectors with the activation pattern of each: what the rows of the Jacobian are made of.
 ///
-/// A point `x` is the vector `(x, 1)`. For a region of which an interior point is known the unit vectors will do, since the region
-/// contains affinely independent points and their homogeneous vectors span the same space.
+/// A point `x` is the vector `(x, 1)`. For a region of which an interior point is known the unit vectors will
+/// do, since the region contains affinely independent points and their homogeneous vectors span the same
+/// space.
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     /// One row per vector, `n_0 + 1` columns.
@@ -112,7 +115,8 @@ impl<'f> Factors<'f> {
         self.points * self.outputs
     }
 
-    /// The Jacobian times `count` random directions, of all parameters or of those of one layer; row `(v, o)` stands at `v * outputs + o`.
+    /// The Jacobian times `count` random directions, of all parameters or of those of one layer; row `(v, o)`
+    /// stands at `v * outputs + o`.
     pub fn sketch(&self, count: usize, only: Option<usize>, rng: &mut impl Rng) -> Array2<f64> {
         let mut random = |rows: usize| Array2::from_shape_fn((rows, count), |_| self.field.sample(rng));
         let direction = |l: usize| (l, random(self.signal_width(l)), random(self.inputs[l].ncols()));
@@ -195,8 +199,8 @@ impl<'f> Factors<'f> {
         block
     }
 
-    /// The sum over the vectors of the rank of `B_1`: the rank of the first layer's block if the vectors are independent, since a change of
-    /// basis then turns them into unit vectors. Zero if it is late.
+    /// The sum over the vectors of the rank of `B_1`: the rank of the first layer's block if the vectors are
+    /// independent, since a change of basis then turns them into unit vectors. Zero if it is late.
     pub fn signal_ranks(&self, rng: &mut impl Rng) -> usize {
         let outputs = self.outputs;
         let Some(signal) = self.signals.first() else { return self.rows() };
@@ -305,7 +309,8 @@ fn vectors_of(rows: &[usize], outputs: usize) -> (Vec<usize>, Vec<usize>) {
     (vectors, places)
 }
 
-/// Independent rows, as many as the rank: the columns are mixed by a random square matrix, so that the elimination needs no column exchange.
+/// Independent rows, as many as the rank: the columns are mixed by a random square matrix, so that the
+/// elimination needs no column exchange.
 pub(super) fn independent(field: &Field, rows: ArrayView2<f64>, mix: ArrayView2<f64>) -> Vec<usize> {
     let mut elimination = Elimination::new(field, rows.nrows());
     for mix in mix.axis_chunks_iter(ndarray::Axis(1), super::PANEL) {

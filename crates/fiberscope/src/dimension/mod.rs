@@ -1,20 +1,24 @@
 //! Functional dimension: how many independent parameter perturbations change a network's outputs.
 //!
-//! For a batch of `m` points and `n_out` outputs the *batch functional dimension* is the rank of the parameter Jacobian `J` of the `m n_out` outputs,
-//! which is the rank of the empirical neural tangent kernel `K = J J^T` [ntk2026complexity, Section 4]. The (full) functional
-//! dimension is the rank on a decisive set: `n_0 + 1` affinely independent points of every linear region [grigsby2022functional, Section 3].
+//! For a batch of `m` points and `n_out` outputs the *batch functional dimension* is the rank of the
+//! parameter Jacobian `J` of the `m n_out` outputs, which is the rank of the empirical neural tangent kernel
+//! `K = J J^T` [ntk2026complexity, Section 4]. The (full) functional dimension is the rank on a decisive set:
+//! `n_0 + 1` affinely independent points of every linear region [grigsby2022functional, Section 3].
 //!
-//! The rank is taken over the rationals, weights and inputs being the dyadic numbers that doubles are. Modulo a prime a rank can only drop, so
-//! the rank modulo a prime is a certified *lower* bound; [`Bounds`] gives certified *upper* bounds from the activation
-//! patterns. Where they meet, the rank is proved; where they do not, the modular rank is too low with a probability of about
-//! `rank * 2 L / p`, and independent primes multiply these.
+//! The rank is taken over the rationals, weights and inputs being the dyadic numbers that doubles are. Modulo
+//! a prime a rank can only drop, so the rank modulo a prime is a certified *lower* bound; [`Bounds`] gives
+//! certified *upper* bounds from the activation patterns. Where they meet, the rank is proved; where they do
+//! not, the modular rank is too low with a probability of about `rank * 2 L / p`, and independent primes
+//! multiply these.
 //!
 //! 1. [`Patterns`]: which neurons are active where, exactly.
-//! 2. In a region the rows of `J` are linear in `(x, 1)`, so as many points per region are kept as are independent.
-//! 3. `J` times random directions of rank one, block by block, eliminated modulo `p < 2^23` (`jacobian`, `elimination`, `field`); or, if the rank is near
-//!    the number of rows, the kernel with random weights, eliminated symmetrically (`symmetric`).
-//! 4. If all points are affinely independent, a change of basis of the inputs makes the first layer's part of `J` block diagonal, and
-//!    the ranks of the blocks add up to a lower bound without any elimination.
+//! 2. In a region the rows of `J` are linear in `(x, 1)`, so as many points per region are kept as are
+//!    independent.
+//! 3. `J` times random directions of rank one, block by block, eliminated modulo `p < 2^23` (`jacobian`,
+//!    `elimination`, `field`); or, if the rank is near the number of rows, the kernel with random weights,
+//!    eliminated symmetrically (`symmetric`).
+//! 4. If all points are affinely independent, a change of basis of the inputs makes the first layer's part of
+//!    `J` block diagonal, and the ranks of the blocks add up to a lower bound without any elimination.
 //!
 //! [`ntk`] has the kernel itself and the ranks that floating-point tools report.
 

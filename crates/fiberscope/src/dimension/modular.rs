@@ -1,7 +1,7 @@
 //! The rank of the Jacobian modulo one prime, in two ways.
 //!
-//! Columns of the Jacobian (`sketched_rank`) take `m r^2 - r^3 / 3` operations for `m` rows and rank `r`, the kernel (`symmetric_rank`)
-//! `(m^3 - (m - r)^3) / 3`: less if the rank is more than about half of the rows.
+//! Columns of the Jacobian (`sketched_rank`) take `m r^2 - r^3 / 3` operations for `m` rows and rank `r`, the
+//! kernel (`symmetric_rank`) `(m^3 - (m - r)^3) / 3`: less if the rank is more than about half of the rows.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -39,8 +39,8 @@ pub(super) fn symmetric_rank(
     (elimination.rank(), elimination.rank() == upper || !factors.field().is_late())
 }
 
-/// The rank of columns of the Jacobian, at most `upper`, and whether the elimination ended. Columns of one layer are cheaper; what they
-/// leave is left to columns of all.
+/// The rank of columns of the Jacobian, at most `upper`, and whether the elimination ended. Columns of one
+/// layer are cheaper; what they leave is left to columns of all.
 pub(super) fn sketched_rank(
     factors: &Factors,
     upper: usize,

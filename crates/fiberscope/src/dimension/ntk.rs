@@ -6,12 +6,14 @@
 //! K = J J^T = sum_l (B_l B_l^T) o (H_{l-1} H_{l-1}^T + 1 1^T)        (o entrywise),
 //! ```
 //!
-//! so the Jacobian is not formed. The kernel is made in blocks of rows that fit a memory budget. Its *effective rank* is `exp(- sum_i p_i log p_i)`
-//! with `p_i` the eigenvalues divided by their sum [roy2007effective, Definition 1].
+//! so the Jacobian is not formed. The kernel is made in blocks of rows that fit a memory budget. Its
+//! *effective rank* is `exp(- sum_i p_i log p_i)` with `p_i` the eigenvalues divided by their sum
+//! [roy2007effective, Definition 1].
 //!
-//! `torch.linalg.matrix_rank` counts singular values of `J` above `max(rows, cols) sigma_max eps`. With the `eps` of single precision that threshold,
-//! squared, is far above the rounding errors of a kernel in doubles, so the count is made on eigenvalues of the smaller of `J J^T` and `J^T J`. With
-//! the `eps` of doubles it is not, and the singular values of `J` itself are computed.
+//! `torch.linalg.matrix_rank` counts singular values of `J` above `max(rows, cols) sigma_max eps`. With the
+//! `eps` of single precision that threshold, squared, is far above the rounding errors of a kernel in
+//! doubles, so the count is made on eigenvalues of the smaller of `J J^T` and `J^T J`. With the `eps` of
+//! doubles it is not, and the singular values of `J` itself are computed.
 
 use faer::{Mat, Side};
 use fiberscope_core::{Activation, Matrix, Network};
@@ -67,7 +69,8 @@ impl Kernel {
         }
     }
 
-    /// Computes the kernel in blocks of rows, each given to `take` (row by row) in order, using about `memory` bytes beyond the factors.
+    /// Computes the kernel in blocks of rows, each given to `take` (row by row) in order, using about
+    /// `memory` bytes beyond the factors.
     pub fn blocks<E>(
         &self,
         kind: KernelKind,
@@ -148,8 +151,8 @@ impl Kernel {
         matrix.singular_values().map_err(|_| DimensionError::Overflow("the singular values"))
     }
 
-    /// The rank that `torch.linalg.matrix_rank` gives for the Jacobian in single precision, up to its rounding errors: the number of singular values
-    /// above `max(rows, cols) sigma_max 2^-23`.
+    /// The rank that `torch.linalg.matrix_rank` gives for the Jacobian in single precision, up to its
+    /// rounding errors: the number of singular values above `max(rows, cols) sigma_max 2^-23`.
     pub fn rank_float32(&self, memory: usize) -> Result<usize, DimensionError> {
         let (rows, cols) = (self.size(KernelKind::Full), self.parameters);
         let squares = if rows <= cols {
@@ -175,7 +178,8 @@ impl Kernel {
         Mat::from_fn(n, n, |i, j| sum[(i.max(j), i.min(j))])
     }
 
-    /// The rows of the Jacobian that belong to some points: layer after layer, weights row by row with the bias as last column.
+    /// The rows of the Jacobian that belong to some points: layer after layer, weights row by row with the
+    /// bias as last column.
     pub fn jacobian(&self, first: usize, count: usize) -> Array2<f64> {
         let outputs = self.outputs;
         let mut jacobian = Array2::zeros((count * outputs, self.parameters));

@@ -1,13 +1,15 @@
 //! Activation patterns of points, exactly.
 //!
-//! The pre-activations are computed in doubles with an error bound: with `u = 2^-53`, `g = (n+2) u / (1 - (n+2) u)` and a layer input known up to `d`,
+//! The pre-activations are computed in doubles with an error bound: with `u = 2^-53`,
+//! `g = (n+2) u / (1 - (n+2) u)` and a layer input known up to `d`,
 //!
 //! ```text
 //! |z^_i - z_i| <= |w_i|_1 (d + g |h^|_max) + g |b_i| + underflow,
 //! ```
 //!
-//! in whatever order the sums are taken [higham2002accuracy, Section 3.1]. A point with a pre-activation that is not larger than its bound is evaluated
-//! again in exact arithmetic. A neuron whose pre-activation is zero counts as inactive, as in automatic differentiation.
+//! in whatever order the sums are taken [higham2002accuracy, Section 3.1]. A point with a pre-activation that
+//! is not larger than its bound is evaluated again in exact arithmetic. A neuron whose pre-activation is zero
+//! counts as inactive, as in automatic differentiation.
 
 use fiberscope_core::{Activation, ExactEvaluator, Layer, Matrix, Network, Rational, Sign};
 use ndarray::{ArrayView2, linalg::general_mat_mul};
@@ -169,8 +171,8 @@ impl Patterns {
         self.words.iter().sum()
     }
 
-    /// The places of a list of points in groups with the same pattern from hidden layer `layer` on; groups in the order of
-    /// their first place.
+    /// The places of a list of points in groups with the same pattern from hidden layer `layer` on; groups in
+    /// the order of their first place.
     pub fn groups(&self, points: &[usize], layer: usize) -> Vec<Vec<usize>> {
         let key = |place: usize| self.layers_from(points[place], layer);
         let mut order: Vec<usize> = (0..points.len()).collect();
@@ -270,7 +272,8 @@ impl LayerBound {
     }
 }
 
-/// Sets the bits of a block of points. Names the points whose pattern rounding might have changed, and counts the zeros of the others.
+/// Sets the bits of a block of points. Names the points whose pattern rounding might have changed, and counts
+/// the zeros of the others.
 fn forward(
     network: &Network,
     bounds: &[LayerBound],

@@ -1,11 +1,13 @@
 //! Symmetric elimination of a weighted kernel modulo a prime.
 //!
-//! For positive weights `d` the matrix `K = J diag(d) J^T` has the rank of `J`. It is positive semidefinite over the rationals, so the
-//! pivots of `K = L D L^T` stay on the diagonal: a diagonal entry that becomes zero belongs to a row that depends on the pivots' rows. That takes half of
-//! the multiplications of an elimination without symmetry. Modulo a prime the rank can only be lower, so the number of pivots is a certified lower bound.
+//! For positive weights `d` the matrix `K = J diag(d) J^T` has the rank of `J`. It is positive semidefinite
+//! over the rationals, so the pivots of `K = L D L^T` stay on the diagonal: a diagonal entry that becomes
+//! zero belongs to a row that depends on the pivots' rows. That takes half of the multiplications of an
+//! elimination without symmetry. Modulo a prime the rank can only be lower, so the number of pivots is a
+//! certified lower bound.
 //!
-//! Columns enter in blocks ("left-looking"), so that neither `K` nor `J` is ever stored: only `L`, below the diagonal and in single
-//! precision, which holds residues exactly.
+//! Columns enter in blocks ("left-looking"), so that neither `K` nor `J` is ever stored: only `L`, below the
+//! diagonal and in single precision, which holds residues exactly.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
@@ -17,7 +19,8 @@ use super::field::Field;
 #[derive(Debug)]
 pub(super) struct SymmetricElimination<'f> {
     field: &'f Field,
-    /// First the rows of the pivots, then those still to be eliminated, then those that depend on pivots' rows.
+    /// First the rows of the pivots, then those still to be eliminated, then those that depend on pivots'
+    /// rows.
     order: Vec<usize>,
     /// Where the last part begins.
     open: usize,
@@ -56,8 +59,9 @@ impl<'f> SymmetricElimination<'f> {
         stored + (2 * 8 + 4) * self.remaining().len() * cols + 8 * self.rank * cols
     }
 
-    /// Eliminates columns: entry `(i, j)` of the block belongs to the rows `remaining()[i]` and `remaining()[j]`. If it is late ([`Field::is_late`]) the rank stays as it is, and
-    /// nothing may be eliminated any more.
+    /// Eliminates columns: entry `(i, j)` of the block belongs to the rows `remaining()[i]` and
+    /// `remaining()[j]`. If it is late ([`Field::is_late`]) the rank stays as it is, and nothing may be
+    /// eliminated any more.
     pub fn push(&mut self, mut block: Array2<f64>) {
         let width = block.ncols();
         self.apply_panels(block.view_mut());
@@ -158,7 +162,8 @@ impl Panel {
     }
 }
 
-/// How many pivots the diagonal of a symmetric matrix has, and the exchanges of rows and columns that bring them to the front.
+/// How many pivots the diagonal of a symmetric matrix has, and the exchanges of rows and columns that bring
+/// them to the front.
 fn diagonal_pivots(field: &Field, mut square: Array2<f64>) -> (usize, Swaps) {
     let n = square.nrows();
     let mut swaps = Vec::new();

@@ -1,10 +1,10 @@
 //! Agreement up to rounding, or within a tolerance.
 //!
-//! A proved difference is a yes only in the following two cases, and is shown even then. On a bounded box: a certified
-//! bound for the difference of the outputs that is at most 1/1024 of the certified size of the outputs there (the largest
-//! absolute value at an exactly evaluated point), or at most the tolerance where one was asked about. On an unbounded
-//! domain, where no such bound exists and no box is assumed: moves that hold on that domain, after which the parameters
-//! agree one by one to a few units in the last place.
+//! A proved difference is a yes only in the following two cases, and is shown even then. On a bounded box: a
+//! certified bound for the difference of the outputs that is at most 1/1024 of the certified size of the
+//! outputs there (the largest absolute value at an exactly evaluated point), or at most the tolerance where
+//! one was asked about. On an unbounded domain, where no such bound exists and no box is assumed: moves that
+//! hold on that domain, after which the parameters agree one by one to a few units in the last place.
 
 use fiberscope_core::{Evidence, Rational};
 
@@ -17,11 +17,12 @@ use super::verdict::{Agreement, Decision, Difference, Method, Verdict};
 /// How many points are tried to show where networks that agree up to rounding differ.
 const DIFFERENCE_POINTS: usize = 1024;
 
-/// On a box, a difference counts as rounding if it is at most this part of the size of the outputs: half precision, the
-/// coarsest format in use but one, keeps ten bits.
+/// On a box, a difference counts as rounding if it is at most this part of the size of the outputs: half
+/// precision, the coarsest format in use but one, keeps ten bits.
 const PART: i64 = 1024;
 
-/// The agreement up to rounding, or within the tolerance, if there is one. A difference that is known is shown with it.
+/// The agreement up to rounding, or within the tolerance, if there is one. A difference that is known is
+/// shown with it.
 pub fn agreement(question: &Question) -> Option<Decision> {
     let (certificate, agreement) = match &question.goal {
         Goal::Exact => return None,
@@ -68,8 +69,8 @@ pub fn agreement(question: &Question) -> Option<Decision> {
     Some(question.decision(verdict, Method::Rounding))
 }
 
-/// Whether a difference is so large beside the outputs that nobody would call it rounding. On a bounded box no certified
-/// bound can then be small enough.
+/// Whether a difference is so large beside the outputs that nobody would call it rounding. On a bounded box
+/// no certified bound can then be small enough.
 pub fn too_large(question: &Question, difference: &Difference) -> bool {
     let size = match question.is_bounded() {
         true => question.size().clone(),

@@ -1,8 +1,8 @@
 //! The first look at two networks: a few points, before anything that costs more than reading the files.
 //!
-//! The points are those of the data that the caller has, corners of the box, and random ones at several scales. Doubles rank
-//! them; the most promising are evaluated exactly. Where doubles see nothing, outputs are compared modulo a prime
-//! (module `residues`), which shows differences of one unit in the last place.
+//! The points are those of the data that the caller has, corners of the box, and random ones at several
+//! scales. Doubles rank them; the most promising are evaluated exactly. Where doubles see nothing, outputs
+//! are compared modulo a prime (module `residues`), which shows differences of one unit in the last place.
 
 use fiberscope_core::{Domain, Interval, Matrix, Network, Neuron, Rational};
 use rand::{RngExt, SeedableRng};
@@ -69,8 +69,8 @@ pub fn look(
 /// A difference in doubles that is so large beside the values needs no larger one to be believed.
 const PLAIN: f64 = 0.1;
 
-/// The point moved towards the origin as far as the difference stays plain in doubles and a coordinate is 1/2 or more: people would rather look
-/// at small numbers.
+/// The point moved towards the origin as far as the difference stays plain in doubles and a coordinate is 1/2
+/// or more: people would rather look at small numbers.
 fn nearer((a, b): (&Network, &Network), domain: &Domain, x: &[Rational]) -> Option<Vec<Rational>> {
     let by = |power: i64| x.iter().map(|x| x * &Rational::dyadic(1, -power)).collect::<Vec<_>>();
     let half = Rational::dyadic(1, -1);
@@ -87,8 +87,8 @@ pub fn compare((a, b): (&Network, &Network), x: &[Rational]) -> Option<Differenc
     (a != b).then(|| Difference { x: x.to_vec(), a, b })
 }
 
-/// The places of the points with the largest difference in doubles, absolute and relative, and whether it is more than
-/// rounding; where doubles overflow there is nothing to see.
+/// The places of the points with the largest difference in doubles, absolute and relative, and whether it is
+/// more than rounding; where doubles overflow there is nothing to see.
 fn ranked((a, b): (&Network, &Network), points: &[Vec<Rational>]) -> Vec<(usize, bool)> {
     let scores = scores((a, b), points);
     let most = scores.iter().max_by(|x, y| x.1.0.total_cmp(&y.1.0));
@@ -169,9 +169,9 @@ fn beyond(side: &Interval, k: usize, rng: &mut ChaCha8Rng) -> Rational {
     }
 }
 
-/// The size of the outputs on a bounded box: the largest absolute value of an output of `f` that was found at an exactly
-/// evaluated point of the box, so a lower bound for the maximum. Corners to which the gradient of an output points are
-/// tried besides the points of the first look.
+/// The size of the outputs on a bounded box: the largest absolute value of an output of `f` that was found at
+/// an exactly evaluated point of the box, so a lower bound for the maximum. Corners to which the gradient of
+/// an output points are tried besides the points of the first look.
 pub fn size_on_box(network: &Network, domain: &Domain, data: &[Vec<Rational>], seed: u64) -> Rational {
     let sides = domain.sides(network.input_width());
     let mut points = points(domain, network.input_width(), data, seed);
@@ -217,7 +217,8 @@ fn ascents(network: &Network, sides: &[Interval]) -> Vec<Vec<Rational>> {
     found
 }
 
-/// How large the outputs of `f` are about as far from the origin as `x`, in doubles; for domains without a bound.
+/// How large the outputs of `f` are about as far from the origin as `x`, in doubles; for domains without a
+/// bound.
 pub fn size_around(network: &Network, domain: &Domain, x: &[Rational], seed: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let far = x.iter().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
@@ -234,7 +235,8 @@ pub fn size_around(network: &Network, domain: &Domain, x: &[Rational], seed: u64
     sizes.filter(|y| y.is_finite()).fold(0.0, f64::max)
 }
 
-/// The largest difference at exactly evaluated multiples of a point: on an unbounded domain, what differs by a slope differs by any amount far out.
+/// The largest difference at exactly evaluated multiples of a point: on an unbounded domain, what differs by
+/// a slope differs by any amount far out.
 pub fn far_out((a, b): (&Network, &Network), domain: &Domain, x: &[Rational]) -> Option<Difference> {
     let multiples = [8, 24, 64, 256].map(|power| {
         let factor = Rational::dyadic(1, power);

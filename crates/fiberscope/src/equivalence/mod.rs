@@ -1,9 +1,10 @@
 //! Do two networks compute the same function?
 //!
-//! A question goes through the methods of [`METHODS`] in turn: cheap proofs come first, then attempts to refute, then the
-//! complete search. A method answers, or refines the question by a point where the networks
-//! differ (module `settle` says what that means), or finds nothing. What agreement up to rounding is, says module
-//! `agreement`; with a tolerance the question is another one: do the outputs differ by at most that much?
+//! A question goes through the methods of [`METHODS`] in turn: cheap proofs come first, then attempts to
+//! refute, then the complete search. A method answers, or refines the question by a point where the networks
+//! differ (module `settle` says what that means), or finds nothing. What agreement up to rounding is, says
+//! module `agreement`; with a tolerance the question is another one: do the outputs differ by at most that
+//! much?
 //!
 //! Every answer but "undecided" carries a certificate, which the checker has accepted before it is given:
 //! no verdict rests on the code here. Deciding is coNP-hard in general [threelayer2026, Section 6], so that a

@@ -8,8 +8,8 @@ use super::regions::{SearchError, SearchProgress, SearchState};
 use super::verdict::Method;
 use crate::limit::{Deadline, Progress};
 
-/// How to go about the question. The default asks for equality, or agreement up to the rounding of doubles, by all
-/// methods and without a limit.
+/// How to go about the question. The default asks for equality, or agreement up to the rounding of doubles,
+/// by all methods and without a limit.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,7 +30,8 @@ pub struct EquivalenceOptions<'a> {
     pub exact: bool,
     /// The question is whether the outputs differ by at most this much on the domain, instead of equality.
     pub tolerance: Option<f64>,
-    /// The distance from 1 to the next number of the coarser of the formats in which the parameters were stored.
+    /// The distance from 1 to the next number of the coarser of the formats in which the parameters were
+    /// stored.
     pub precision: f64,
     /// Points of interest, which are tried first.
     pub data: Vec<Vec<Rational>>,

@@ -1,8 +1,8 @@
 //! The question that the methods are asked in turn, and what they make of it.
 //!
-//! A question is two networks, a domain, a goal and what is known so far: the largest difference of the outputs that was
-//! seen. What several methods need (the reduced networks, how far their layers match, the size of the outputs on a box)
-//! is computed when the first of them asks, and once.
+//! A question is two networks, a domain, a goal and what is known so far: the largest difference of the
+//! outputs that was seen. What several methods need (the reduced networks, how far their layers match, the
+//! size of the outputs on a box) is computed when the first of them asks, and once.
 
 use std::cell::OnceCell;
 
@@ -24,8 +24,8 @@ use crate::reduce::{ReduceOptions, Reduction, reduce};
 pub enum Step {
     /// The answer.
     Decided(Box<Decision>),
-    /// The networks differ at these points. What is left to ask is whether they differ by more than the goal allows
-    /// (module `settle`).
+    /// The networks differ at these points. What is left to ask is whether they differ by more than the goal
+    /// allows (module `settle`).
     Refined(Vec<Difference>),
     /// The method does not apply, or found nothing.
     Nothing,
@@ -156,7 +156,8 @@ impl<'a> Question<'a> {
         Ok(self.reduced.get_or_init(|| (a, b)))
     }
 
-    /// How far the layers of the reduced networks match up to permutation and scaling; `None` if the time is up.
+    /// How far the layers of the reduced networks match up to permutation and scaling; `None` if the time is
+    /// up.
     pub fn matched(&self) -> Result<Option<&Matching>, EquivalenceError> {
         let (a, b) = self.reduced()?;
         let matching = || {
@@ -224,8 +225,8 @@ impl<'a> Question<'a> {
         Some(self.decision(Verdict::Equivalent { certificate }, method))
     }
 
-    /// The networks differ, if the checker accepts the point. It evaluates both networks there once more, which is not
-    /// worth a limit: a difference that was found in the last moment is told.
+    /// The networks differ, if the checker accepts the point. It evaluates both networks there once more,
+    /// which is not worth a limit: a difference that was found in the last moment is told.
     pub fn different(&self, Difference { x, a, b }: Difference, method: Method) -> Option<Decision> {
         let certificate = self.certificate(Evidence::Witness { x: x.clone(), a: a.clone(), b: b.clone() });
         let Outcome::Proved(_) = check(&certificate, self.a, self.b) else { return None };

@@ -1,10 +1,10 @@
 //! Points at which two networks differ, found modulo a prime.
 //!
-//! Where the signs of all pre-activations are known, the outputs are sums of products of the parameters and can be computed
-//! modulo `p = 2^61 - 1` with machine numbers, a hundred times faster than exactly; doubles tell the signs. Outputs with
-//! different residues are different (if the signs are right), however small the difference: one unit in the last
-//! place of one weight shows wherever its neuron is active. A point found like this is evaluated exactly before anything is
-//! said about it.
+//! Where the signs of all pre-activations are known, the outputs are sums of products of the parameters and
+//! can be computed modulo `p = 2^61 - 1` with machine numbers, a hundred times faster than exactly; doubles
+//! tell the signs. Outputs with different residues are different (if the signs are right), however small the
+//! difference: one unit in the last place of one weight shows wherever its neuron is active. A point found
+//! like this is evaluated exactly before anything is said about it.
 
 use fiberscope_algebra::dense::fast_dot;
 use fiberscope_core::residue::reduce;

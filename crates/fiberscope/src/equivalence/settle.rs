@@ -1,8 +1,8 @@
 //! What a difference means for the question.
 //!
-//! For equality any difference answers. Up to rounding, one that is large beside the outputs answers, and a small one
-//! does unless the networks agree. With a tolerance, one beyond it answers; a smaller one leaves a bound of at most the
-//! tolerance to be proved, or a larger difference to be found.
+//! For equality any difference answers. Up to rounding, one that is large beside the outputs answers, and a
+//! small one does unless the networks agree. With a tolerance, one beyond it answers; a smaller one leaves a
+//! bound of at most the tolerance to be proved, or a larger difference to be found.
 
 use fiberscope_core::Rational;
 

@@ -39,11 +39,12 @@ pub enum Agreement {
     Outputs {
         /// The bound.
         bound: Rational,
-        /// An absolute value that an output of the first network takes on the domain: the bound is small beside it. `None` where a tolerance was
-        /// asked for, which the bound does not exceed.
+        /// An absolute value that an output of the first network takes on the domain: the bound is small
+        /// beside it. `None` where a tolerance was asked for, which the bound does not exceed.
         size: Option<Rational>,
     },
-    /// After moves that keep both functions on the domain, the parameters agree one by one. Nothing is known about the outputs.
+    /// After moves that keep both functions on the domain, the parameters agree one by one. Nothing is known
+    /// about the outputs.
     Parameters {
         /// To this relative difference.
         relative: Rational,
@@ -103,7 +104,8 @@ pub enum Verdict {
         limit: Option<Limit>,
         /// The best certified bound for the difference on the domain, if one is known.
         bound: Option<Rational>,
-        /// The point with the largest difference that was seen; only where a tolerance was asked for, which it does not exceed.
+        /// The point with the largest difference that was seen; only where a tolerance was asked for, which
+        /// it does not exceed.
         difference: Option<Difference>,
     },
 }

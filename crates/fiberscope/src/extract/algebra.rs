@@ -39,7 +39,8 @@ impl Svd {
         self.s.iter().filter(|&&s| s > tolerance * self.s[0]).count()
     }
 
-    /// The shortest `x` that minimises `|A x - y|`, singular values below `tolerance` times the first taken for zero.
+    /// The shortest `x` that minimises `|A x - y|`, singular values below `tolerance` times the first taken
+    /// for zero.
     pub fn solve(&self, y: &[f64], tolerance: f64) -> Vec<f64> {
         let mut x = vec![0.0; self.v.first().map_or(0, Vec::len)];
         for k in 0..self.rank_or_zero(tolerance) {
@@ -60,8 +61,8 @@ pub(super) fn least_squares(rows: &[Vec<f64>], y: &[f64], tolerance: f64) -> Opt
     Some(Svd::of(&matrix)?.solve(y, tolerance))
 }
 
-/// Least squares for tall systems with several right-hand sides (columns of `y`): columns are scaled to length
-/// one, the triangular factor of a QR decomposition is solved by its singular values.
+/// Least squares for tall systems with several right-hand sides (columns of `y`): columns are scaled to
+/// length one, the triangular factor of a QR decomposition is solved by its singular values.
 pub(super) fn tall_least_squares(rows: &Matrix, y: &Matrix, tolerance: f64) -> Option<Matrix> {
     let (count, width) = (rows.rows(), rows.cols());
     if rows.entries().iter().chain(y.entries()).any(|v| !v.is_finite()) {

@@ -1,14 +1,16 @@
 //! Layers with neurons that are always active.
 //!
-//! If neurons of a layer never switch where `f` is asked, the next layer is affine in the others and in `h`, the features
-//! before the layer: `h` is *carried* past it by rows that never switch either (`h >= 0` behind a ReLU; inputs get a large
-//! bias). The signs of the layer's rows `z` are then free, since `ReLU(-z) = ReLU(z) - z` and `z` is affine in `h`; at
-//! every kink they are chosen such that all `ReLU(z)` are off there.
+//! If neurons of a layer never switch where `f` is asked, the next layer is affine in the others and in `h`,
+//! the features before the layer: `h` is *carried* past it by rows that never switch either (`h >= 0` behind
+//! a ReLU; inputs get a large bias). The signs of the layer's rows `z` are then free, since
+//! `ReLU(-z) = ReLU(z) - z` and `z` is affine in `h`; at every kink they are chosen such that all `ReLU(z)`
+//! are off there.
 //!
-//! Once the next layer is known, its weights `U` on `ReLU(z)` and `P` on `h` tell the signs: with `beta_j = 1` for rows that look
-//! the wrong way, `P + U diag(beta) W` is the map of the neurons that are always active, and has low rank. Its column space
-//! `S` shows where `W` is zero; `beta_j` is chosen such that column `j` of `P W^+ + U diag(beta)` lies in `S`. Neurons with a
-//! large bias then take the place of the carried features.
+//! Once the next layer is known, its weights `U` on `ReLU(z)` and `P` on `h` tell the signs: with
+//! `beta_j = 1` for rows that look the wrong way, `P + U diag(beta) W` is the map of the neurons that are
+//! always active, and has low rank. Its column space `S` shows where `W` is zero; `beta_j` is chosen such
+//! that column `j` of `P W^+ + U diag(beta)` lies in `S`. Neurons with a large bias then take the place of
+//! the carried features.
 
 use fiberscope_algebra::dense::{along, dot, norm, product, scaled};
 use fiberscope_core::Matrix;
@@ -76,8 +78,8 @@ impl Carry {
         factor * (c - self.bias * v.iter().sum::<f64>())
     }
 
-    /// Puts neurons that are always active in the place of the rows of `layer` that carry; says how many. They stay active where the
-    /// features before the layer are within `ranges`.
+    /// Puts neurons that are always active in the place of the rows of `layer` that carry; says how many.
+    /// They stay active where the features before the layer are within `ranges`.
     pub fn replace(self, layer: &mut Rows, next: &mut Rows, ranges: &[(f64, f64)]) -> Option<usize> {
         let own: Vec<Row> = layer.iter().take(self.own).map(|(w, b)| (w.to_vec(), b)).collect();
         let mut rows: Vec<Row> = next.iter().map(|(w, b)| (w.to_vec(), b)).collect();

@@ -1,10 +1,10 @@
 //! Rows of a layer behind known ones: from a kink to the weights.
 //!
-//! At a kink of neuron `j` the gradient jumps by a multiple of `G^T w_j`. With `G_I = U S V^T` on the active features
-//! `I` of full rank, the jump along the columns of `V` gives `w_I = U S^{-1} j` up to scale, and `b = -w_I . h_I`.
-//! Features that were off at the kink are completed one by one: at a point of the boundary where feature `k` is
-//! raised to `sigma` and the other unknown ones are off, the kink moves by `-w_k sigma` along a line that changes
-//! `w_K . h_K` alone.
+//! At a kink of neuron `j` the gradient jumps by a multiple of `G^T w_j`. With `G_I = U S V^T` on the active
+//! features `I` of full rank, the jump along the columns of `V` gives `w_I = U S^{-1} j` up to scale, and
+//! `b = -w_I . h_I`. Features that were off at the kink are completed one by one: at a point of the boundary
+//! where feature `k` is raised to `sigma` and the other unknown ones are off, the kink moves by `-w_k sigma`
+//! along a line that changes `w_K . h_K` alone.
 
 use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, row_times, scaled};
 use fiberscope_core::Matrix;
@@ -67,8 +67,8 @@ impl Layer<'_> {
         Ok(rows.len() - before)
     }
 
-    /// Rows with one open weight, completed by kinks of the pool: each kink at which the feature is active would give
-    /// the weight a value, and values on which two kinks agree are tried.
+    /// Rows with one open weight, completed by kinks of the pool: each kink at which the feature is active
+    /// would give the weight a value, and values on which two kinks agree are tried.
     pub fn agree(
         &mut self,
         inquiry: &mut Inquiry<'_>,
@@ -216,8 +216,8 @@ impl Layer<'_> {
         Ok(None)
     }
 
-    /// A cheap way to drop neurons of deeper layers: far from the kink, where no unknown feature is active, the
-    /// partial row predicts the boundary exactly.
+    /// A cheap way to drop neurons of deeper layers: far from the kink, where no unknown feature is active,
+    /// the partial row predicts the boundary exactly.
     fn plausible(&self, inquiry: &mut Inquiry<'_>, boundary: &Boundary, x: &[f64]) -> Result<bool, Halt> {
         let place = Place { raise: None, margin: Some(1e-3 * inquiry.radius) };
         let (mut hits, mut seen) = (0, 0);
@@ -331,14 +331,16 @@ impl Layer<'_> {
         Ok(None)
     }
 
-    /// Earlier questions at which feature `k` is on: a feature that rarely is, is hard to reach from elsewhere.
+    /// Earlier questions at which feature `k` is on: a feature that rarely is, is hard to reach from
+    /// elsewhere.
     fn where_on(&self, inquiry: &Inquiry<'_>, k: usize) -> Vec<Vec<f64>> {
         let (points, _) = inquiry.recent(4.0, 3_000);
         let on = |x: &&[f64]| self.prefix.hidden(x)[k] > 0.0;
         points.iter_rows().filter(on).map(<[f64]>::to_vec).collect()
     }
 
-    /// A point of the boundary with feature `k` at `sigma`, and a direction that changes the known part alone.
+    /// A point of the boundary with feature `k` at `sigma`, and a direction that changes the known part
+    /// alone.
     fn bend(
         &self,
         inquiry: &Inquiry<'_>,

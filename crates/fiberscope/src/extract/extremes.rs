@@ -1,14 +1,15 @@
 //! Questions where combinations of neurons are extreme.
 //!
-//! A neuron `w . h + b` that is in one state nearly everywhere is in its other one, if at all, where `w . h` is largest
-//! or smallest on the domain: in a place that random points and lines do not come near. The features `h` are known, so
-//! such places are found by computing alone, and one question each tells whether there is something. What `w` may be:
+//! A neuron `w . h + b` that is in one state nearly everywhere is in its other one, if at all, where `w . h`
+//! is largest or smallest on the domain: in a place that random points and lines do not come near. The
+//! features `h` are known, so such places are found by computing alone, and one question each tells whether
+//! there is something. What `w` may be:
 //!
 //! - any combination of the features, if nothing of the neuron was seen;
 //! - a row that was found with one weight changed, if that weight was guessed;
-//! - `sum_j a_j w_j` over the rows that are always active and over some of the others, if the neuron is the one that
-//!   makes the linear part of the last hidden layer: `a ReLU(z) = a ReLU(-z) + a z`, so the linear part is known only up
-//!   to such sums.
+//! - `sum_j a_j w_j` over the rows that are always active and over some of the others, if the neuron is the
+//!   one that makes the linear part of the last hidden layer: `a ReLU(z) = a ReLU(-z) + a z`, so the linear
+//!   part is known only up to such sums.
 
 use fiberscope_algebra::dense::{along, direction, dot, norm, row_times, scaled};
 
@@ -38,10 +39,11 @@ const COMPARED: usize = 500;
 /// Random combinations that are drawn for every climb.
 const DRAWS: usize = 30;
 
-/// At most `most` points of the domain where combinations of neurons are more extreme than at all questions so far.
+/// At most `most` points of the domain where combinations of neurons are more extreme than at all questions
+/// so far.
 ///
-/// A combination is looked at if a neuron with its weights and a bias of the usual size would have been in one state at
-/// all questions so far, and in the other one at the new point.
+/// A combination is looked at if a neuron with its weights and a bias of the usual size would have been in
+/// one state at all questions so far, and in the other one at the new point.
 pub(super) fn extremes(inquiry: &mut Inquiry<'_>, layers: &[Rows], most: usize) -> Vec<Vec<f64>> {
     let (stored, _) = inquiry.stored(1.0 + 1e-9, COMPARED);
     let hidden_layers = layers.len() - 1;
@@ -78,7 +80,8 @@ pub(super) fn extremes(inquiry: &mut Inquiry<'_>, layers: &[Rows], most: usize) 
     points
 }
 
-/// Twice the usual size of a bias if rows have length one, and no less than a part of the usual size of the features.
+/// Twice the usual size of a bias if rows have length one, and no less than a part of the usual size of the
+/// features.
 fn usual_bias(rows: &Rows, hidden: &[Vec<f64>]) -> f64 {
     let median = |mut sizes: Vec<f64>| {
         sizes.sort_by(f64::total_cmp);
@@ -139,8 +142,9 @@ fn linear_parts(inquiry: &mut Inquiry<'_>, rows: &Rows, output: &Rows, hidden: &
 }
 
 impl Prefix {
-    /// A point of the box of this radius where `v . h` is large: by following its gradient from `start` with ever shorter
-    /// steps. Combinations with negative weights are largest where features vanish, so corners would not do.
+    /// A point of the box of this radius where `v . h` is large: by following its gradient from `start` with
+    /// ever shorter steps. Combinations with negative weights are largest where features vanish, so corners
+    /// would not do.
     pub fn climb(&self, v: &[f64], start: &[f64], radius: f64) -> Vec<f64> {
         let (mut x, mut best, mut highest) = (start.to_vec(), start.to_vec(), f64::NEG_INFINITY);
         let count = (self.inputs as f64).sqrt();
@@ -163,7 +167,8 @@ impl Prefix {
         best
     }
 
-    /// `v . h(x)` and a direction in which it grows: the gradient, if features that are off but would help count in part.
+    /// `v . h(x)` and a direction in which it grows: the gradient, if features that are off but would help
+    /// count in part.
     fn slope(&self, v: &[f64], x: &[f64], leak: f64) -> (f64, Vec<f64>) {
         let mut values = vec![x.to_vec()];
         for layer in &self.layers {

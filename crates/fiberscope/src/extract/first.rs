@@ -1,8 +1,8 @@
 //! Kinks on random lines, and the first layer: hyperplanes that do not bend.
 //!
-//! Across the boundary of a neuron the gradient of `f` jumps by `c_j (G^T w_j)^T`; in the first layer `G` is the
-//! identity. One gradient per linear piece of a line serves the kinks at both its ends. With many inputs a cheap
-//! test in a random plane first drops boundaries that bend [rolnick2020reverse, Section 4].
+//! Across the boundary of a neuron the gradient of `f` jumps by `c_j (G^T w_j)^T`; in the first layer `G` is
+//! the identity. One gradient per linear piece of a line serves the kinks at both its ends. With many inputs
+//! a cheap test in a random plane first drops boundaries that bend [rolnick2020reverse, Section 4].
 
 use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
 use fiberscope_core::Matrix;
@@ -34,8 +34,8 @@ impl Line {
         Line { x, u, reach: 40.0 * inquiry.radius * scale }
     }
 
-    /// A line between two corners of the domain at which a random combination of the features is large and small:
-    /// neurons that rarely switch elsewhere switch there.
+    /// A line between two corners of the domain at which a random combination of the features is large and
+    /// small: neurons that rarely switch elsewhere switch there.
     pub fn extreme(inquiry: &mut Inquiry<'_>, prefix: &Prefix) -> Line {
         let goal = inquiry.normals(prefix.width());
         let (start, radius) = (inquiry.point_of_domain(), inquiry.radius);
@@ -141,8 +141,8 @@ pub(super) fn first_layer_again(
     Ok(())
 }
 
-/// Measures the rows of the first layer again, where all known boundaries are far: the longer the steps, the more
-/// exact the gradients on either side.
+/// Measures the rows of the first layer again, where all known boundaries are far: the longer the steps, the
+/// more exact the gradients on either side.
 pub(super) fn sharpen(inquiry: &mut Inquiry<'_>, hidden: &Prefix, row: usize) -> Result<Option<Row>, Halt> {
     let (w, b) = {
         let rows = &hidden.layers[0];
@@ -210,8 +210,8 @@ impl Prefix {
     }
 }
 
-/// Measures the jump of the gradient at the wanted kinks of a line, one gradient per linear piece. `walls` are the
-/// kinks of the line that were known before.
+/// Measures the jump of the gradient at the wanted kinks of a line, one gradient per linear piece. `walls`
+/// are the kinks of the line that were known before.
 fn measure_jumps(
     inquiry: &mut Inquiry<'_>,
     line: &Line,
@@ -263,7 +263,8 @@ fn piece_gradient(
 /// The gradient of every output at `x`: one row per input. `None` if `f` bends close by.
 fn gradient(inquiry: &mut Inquiry<'_>, x: &[f64], width: f64) -> Result<Option<Gradient>, Halt> {
     let inputs = inquiry.inputs;
-    // A step along one axis comes closer to a boundary by a small part of its length if there are many inputs.
+    // A step along one axis comes closer to a boundary by a small part of its length if there are many
+    // inputs.
     let long = 0.1 * (inputs as f64).sqrt();
     for factor in [long, 0.1, 0.01, 0.001] {
         if factor == long && inputs < 16 {

@@ -1,10 +1,9 @@
-//! Fits to the stored answers, without queries: is this the last hidden layer, which way do its neurons look, what
-//! is the output layer?
+//! Fits to the stored answers, without queries: is this the last hidden layer, which way do its neurons look,
+//! what is the output layer?
 //!
-//! With rows `z^_j = +-z_j` of the last hidden layer,
-//! `f = sum_j a_j ReLU(z^_j) + E h + c`, since `ReLU(-z) = ReLU(z) - z`; and `E = -sum_j beta_j a_j w^_j` with
-//! `beta_j = 1` for the rows that look the wrong way. What of `E` no bits explain belongs to neurons that are always
-//! active: a linear map of `h`.
+//! With rows `z^_j = +-z_j` of the last hidden layer, `f = sum_j a_j ReLU(z^_j) + E h + c`, since
+//! `ReLU(-z) = ReLU(z) - z`; and `E = -sum_j beta_j a_j w^_j` with `beta_j = 1` for the rows that look the
+//! wrong way. What of `E` no bits explain belongs to neurons that are always active: a linear map of `h`.
 
 use fiberscope_algebra::dense::{beside, dot, norm, peak, product, scaled};
 use fiberscope_core::Matrix;
@@ -91,12 +90,12 @@ impl Fit {
     }
 }
 
-/// A row of the last hidden layer some of whose weights are open: whenever one of those features is active, the
-/// neuron keeps one state.
+/// A row of the last hidden layer some of whose weights are open: whenever one of those features is active,
+/// the neuron keeps one state.
 ///
-/// A large weight of the right sign then explains all answers but for a multiple of the feature, which the fit
-/// shows: `E_k + sum_j beta_j a_j w_jk = a (w_k - M)` if the neuron is on there. If it is off there, the weight
-/// cannot be known, and any large negative one has the same function.
+/// A large weight of the right sign then explains all answers but for a multiple of the feature, which the
+/// fit shows: `E_k + sum_j beta_j a_j w_jk = a (w_k - M)` if the neuron is on there. If it is off there, the
+/// weight cannot be known, and any large negative one has the same function.
 pub(super) fn saturate(
     inquiry: &Inquiry<'_>,
     prefix: &Prefix,

@@ -1,7 +1,7 @@
 //! The only way to the oracle: every query is counted, answered once and kept.
 //!
-//! Points are kept relative to the centre of the domain; `radius` is half its width. The noise of an answer at
-//! `x` is `eta(x) = eta_1 (1 + |x|)`: all tolerances of the extraction are multiples of it.
+//! Points are kept relative to the centre of the domain; `radius` is half its width. The noise of an answer
+//! at `x` is `eta(x) = eta_1 (1 + |x|)`: all tolerances of the extraction are multiples of it.
 
 use fiberscope_algebra::dense::{along, direction, peak};
 use fiberscope_core::Matrix;
@@ -133,8 +133,8 @@ impl<'a> Inquiry<'a> {
         self.center
     }
 
-    /// All questions and answers whose question lies within `reach` times the radius, at most `most` of them, the
-    /// last ones first.
+    /// All questions and answers whose question lies within `reach` times the radius, at most `most` of them,
+    /// the last ones first.
     pub fn recent(&self, reach: f64, most: usize) -> (Matrix, Matrix) {
         let kept: Vec<usize> = (0..self.answers.len() / self.outputs)
             .rev()
@@ -243,12 +243,12 @@ const MOST_DECIMALS: i32 = 12;
 /// Fewer different answers than this are no sign of rounding.
 const FEW_VALUES: usize = 8;
 
-/// Differences between two answers to one question, relative to the largest answer, that batches of other sizes may
-/// cause.
+/// Differences between two answers to one question, relative to the largest answer, that batches of other
+/// sizes may cause.
 const BATCH_ROUNDING: f64 = 1e3 * f64::EPSILON;
 
-/// Measures the noise: second differences over steps far too short for a kink, the grid of rounded answers, and
-/// that the oracle is deterministic and does not bend everywhere.
+/// Measures the noise: second differences over steps far too short for a kink, the grid of rounded answers,
+/// and that the oracle is deterministic and does not bend everywhere.
 pub(super) fn measure_noise(inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
     inquiry.begin(0, ExtractStep::Noise);
     const PLACES: usize = 6;

@@ -1,13 +1,13 @@
 //! Kinks of the unknown function on a line, by intersecting two rays.
 //!
-//! `phi(t) = f(x + t u)` is piecewise linear. A segment `[a, b]` with the slopes `m_a`, `m_b` at its ends either is
-//! linear, or its two rays meet at
+//! `phi(t) = f(x + t u)` is piecewise linear. A segment `[a, b]` with the slopes `m_a`, `m_b` at its ends
+//! either is linear, or its two rays meet at
 //!
 //! `t* = a + [(f(b) - f(a)) . p - (m_b . p)(b - a)] / [(m_a - m_b) . p]`, `p = (m_b - m_a) / |m_b - m_a|`.
 //!
-//! It holds exactly one kink, at `t*`, if `f` lies on both rays at `t*` *and* on either ray close beside it: with two
-//! kinks `t*` falls outside both and only the second condition fails. Otherwise the segment is split. All segments
-//! of one round are asked together, in one batch.
+//! It holds exactly one kink, at `t*`, if `f` lies on both rays at `t*` *and* on either ray close beside it:
+//! with two kinks `t*` falls outside both and only the second condition fails. Otherwise the segment is
+//! split. All segments of one round are asked together, in one batch.
 
 use fiberscope_algebra::dense::{along, dot, minus, norm, peak, scaled};
 
@@ -58,7 +58,8 @@ struct Segment {
     db: f64,
 }
 
-/// Subdivisions and segments from which on bends may be noise, and how large noise may be, relative to the answers.
+/// Subdivisions and segments from which on bends may be noise, and how large noise may be, relative to the
+/// answers.
 const NOISY_ROUNDS: usize = 18;
 const NOISY_SEGMENTS: usize = 500;
 const MOST_NOISE: f64 = 1e-10;
@@ -116,8 +117,8 @@ impl Sweep<'_> {
         Ok(found)
     }
 
-    /// Takes what the segments are bent by for noise, if it is little: so many kinks so close together are none. Noise is
-    /// measured at a few places only, and may be larger elsewhere.
+    /// Takes what the segments are bent by for noise, if it is little: so many kinks so close together are
+    /// none. Noise is measured at a few places only, and may be larger elsewhere.
     fn raise_noise(&self, inquiry: &mut Inquiry<'_>, segments: &[Segment]) -> bool {
         let bend = |s: &Segment| {
             let unit = self.noise(inquiry, s.a.abs().max(s.b.abs())) / inquiry.eta;

@@ -1,14 +1,15 @@
 //! Extraction: the parameters of a ReLU network from queries alone.
 //!
-//! Where a neuron switches, the function has a kink: boundaries of the first layer are hyperplanes, deeper ones bend at
-//! the boundaries before them [rolnick2020reverse, Section 4]. The jump of the gradient across a boundary is a multiple
-//! of the neuron's row behind the layers before it [carlini2020cryptanalytic, Section 4]; so a network is peeled layer by
-//! layer. Recoverable are its parameters up to permutation and positive scaling of the neurons, as far as they matter on
-//! the domain. All decisions rest on multiples of the measured noise, none on an architecture: depth and widths are what
-//! explains the answers.
+//! Where a neuron switches, the function has a kink: boundaries of the first layer are hyperplanes, deeper
+//! ones bend at the boundaries before them [rolnick2020reverse, Section 4]. The jump of the gradient across a
+//! boundary is a multiple of the neuron's row behind the layers before it [carlini2020cryptanalytic, Section
+//! 4]; so a network is peeled layer by layer. Recoverable are its parameters up to permutation and positive
+//! scaling of the neurons, as far as they matter on the domain. All decisions rest on multiples of the
+//! measured noise, none on an architecture: depth and widths are what explains the answers.
 //!
-//! An answer is *verified* if fresh points and lines of the domain agree with the oracle (see [`Fidelity`]); this is a
-//! statistical statement, not a proof. With the true network at hand, [`compare`] tells the error and
+//! An answer is *verified* if fresh points and lines of the domain agree with the oracle (see [`Fidelity`]);
+//! this is a statistical statement, not a proof. With the true network at hand, [`compare`] tells the error
+//! and
 //! [`crate::equivalence`] decides.
 //!
 //! ```

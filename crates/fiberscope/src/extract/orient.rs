@@ -20,7 +20,8 @@ pub(super) fn turn(rows: Rows, signs: &[f64]) -> (Rows, usize) {
     (Rows { weight, bias }, 0)
 }
 
-/// Orients the rows of the last hidden layer; what no orientation explains becomes neurons that are always active.
+/// Orients the rows of the last hidden layer; what no orientation explains becomes neurons that are always
+/// active.
 pub(super) fn orient_last(
     inquiry: &Inquiry<'_>,
     prefix: &Prefix,

@@ -1,10 +1,10 @@
 //! All parameters together against all answers: Gauss-Newton with the stored queries.
 //!
-//! Scaling a neuron leaves the function alone, so one weight per hidden neuron (its largest) is held fixed and the
-//! Jacobian `J` has full rank. It hardly changes from the start on, so `J^T J` is factored once; it is the residuals
-//! `r` in `J^T J s = J^T r` that have to be exact. In large networks the Gram matrix is that of the last answers only;
-//! then all answers follow by conjugate gradients, which need only products with `J`, with that matrix as their
-//! preconditioner.
+//! Scaling a neuron leaves the function alone, so one weight per hidden neuron (its largest) is held fixed
+//! and the Jacobian `J` has full rank. It hardly changes from the start on, so `J^T J` is factored once; it
+//! is the residuals `r` in `J^T J s = J^T r` that have to be exact. In large networks the Gram matrix is that
+//! of the last answers only; then all answers follow by conjugate gradients, which need only products with
+//! `J`, with that matrix as their preconditioner.
 
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::solvers::{Llt, Solve};
@@ -246,7 +246,8 @@ fn output(layers: &[Rows], x: &[f64]) -> Vec<(f64, f64)> {
     h
 }
 
-/// How large the rounding of an answer is, up to a factor: in a sum of `n` terms of size `s` that of about `n s / 2`.
+/// How large the rounding of an answer is, up to a factor: in a sum of `n` terms of size `s` that of about
+/// `n s / 2`.
 fn rounding(layers: &[Rows], x: &[f64]) -> f64 {
     let mut h = x.to_vec();
     let mut errors = vec![0.0; x.len()];

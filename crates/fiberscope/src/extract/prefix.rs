@@ -1,7 +1,7 @@
 //! The layers that are known already, with the signs of their neurons.
 //!
-//! On the region of `x` the known layers are affine: `h(x') = G x' + g`, with `G = D_l W_l ... D_1 W_1`. Where they
-//! flip on a line is computed from them, without queries.
+//! On the region of `x` the known layers are affine: `h(x') = G x' + g`, with `G = D_l W_l ... D_1 W_1`.
+//! Where they flip on a line is computed from them, without queries.
 
 use fiberscope_algebra::dense::{along, dot, product, times};
 use fiberscope_core::Matrix;

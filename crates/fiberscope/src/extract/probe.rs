@@ -1,8 +1,9 @@
 //! Looking for a kink at a predicted place: four queries and three verdicts.
 //!
-//! At a point `x` of a predicted boundary with normal `m`, `f` is asked at `x -+ a m` and `x -+ a/2 m`. The lines
-//! through the two left and the two right answers meet at `t*`; `t* = 0` up to noise is a hit. If `f` is locally
-//! constant, everything behind the layer is off and nothing can be seen: such places never count as a miss.
+//! At a point `x` of a predicted boundary with normal `m`, `f` is asked at `x -+ a m` and `x -+ a/2 m`. The
+//! lines through the two left and the two right answers meet at `t*`; `t* = 0` up to noise is a hit. If `f`
+//! is locally constant, everything behind the layer is off and nothing can be seen: such places never count
+//! as a miss.
 
 use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, row_times, scaled, times};
 
@@ -64,8 +65,8 @@ pub(super) fn look(inquiry: &mut Inquiry<'_>, x: &[f64], m: &[f64], a: f64) -> R
     Ok(Sight::Miss)
 }
 
-/// The boundary `w . h + b = 0` of a neuron behind known layers, where only the coordinates `known` of `w` are
-/// known.
+/// The boundary `w . h + b = 0` of a neuron behind known layers, where only the coordinates `known` of `w`
+/// are known.
 #[derive(Clone, Debug)]
 pub(super) struct Boundary {
     /// The weights; zero where they are not known.
@@ -183,8 +184,8 @@ impl Boundary {
         look(inquiry, x, &m, a).map(Some)
     }
 
-    /// Whether the boundary is where it is predicted on the whole domain: `wanted` places that are not dark, at
-    /// most one of them a miss. Places are looked for around the centre, then around `near`.
+    /// Whether the boundary is where it is predicted on the whole domain: `wanted` places that are not dark,
+    /// at most one of them a miss. Places are looked for around the centre, then around `near`.
     pub fn confirm(
         &self,
         inquiry: &mut Inquiry<'_>,

@@ -1,8 +1,9 @@
 //! Neurons that switch rarely: stored answers that the rows found so far do not explain.
 //!
-//! A fit of `f` by `(ReLU(z), h, 1)` that resists outliers (least absolute deviations by reweighting) is exact on most
-//! stored answers if one neuron is missing that is nearly always in one state. The other answers are where it is in
-//! its other state: between such a point and an explained one nearby lies its kink.
+//! A fit of `f` by `(ReLU(z), h, 1)` that resists outliers (least absolute deviations by reweighting) is
+//! exact on most stored answers if one neuron is missing that is nearly always in one state. The other
+//! answers are where it is in its other state: between such a point and an explained one nearby lies its
+//! kink.
 
 use fiberscope_algebra::dense::{minus, norm, peak, product};
 use fiberscope_core::Matrix;
@@ -36,7 +37,8 @@ pub(super) fn counterexamples(
     kinks_between(inquiry, prefix, &pick(&bad), &pick(&good), 4)
 }
 
-/// Kinks that `known` layers do not have on segments from some of the bad points, at most `most`, to good ones nearby.
+/// Kinks that `known` layers do not have on segments from some of the bad points, at most `most`, to good
+/// ones nearby.
 pub(super) fn kinks_between(
     inquiry: &mut Inquiry<'_>,
     known: &Prefix,

@@ -1,8 +1,8 @@
 //! Layer after layer: rows, signs, and on; then the output layer, the polish and the gate.
 //!
-//! A layer is the last hidden one iff `f` is affine in its neurons on all stored answers; so the depth is found, and
-//! the width is what was found. If a later step fails, an earlier layer may have missed a neuron: the layers are
-//! opened again and more lines are drawn.
+//! A layer is the last hidden one iff `f` is affine in its neurons on all stored answers; so the depth is
+//! found, and the width is what was found. If a later step fails, an earlier layer may have missed a neuron:
+//! the layers are opened again and more lines are drawn.
 
 use fiberscope_algebra::dense::peak;
 use fiberscope_core::{Activation, Layer as NetworkLayer, Network, NetworkError};
@@ -226,9 +226,9 @@ impl Recovery {
         }
     }
 
-    /// Orients the rows of a layer that is not the last one. From the second attempt on, rows that stand in the way are
-    /// taken for those of neurons further on, and dropped: those that are `seen` at another share of their boundaries
-    /// than the others, or a few without an orientation.
+    /// Orients the rows of a layer that is not the last one. From the second attempt on, rows that stand in
+    /// the way are taken for those of neurons further on, and dropped: those that are `seen` at another share
+    /// of their boundaries than the others, or a few without an orientation.
     fn orient(
         &mut self,
         inquiry: &mut Inquiry<'_>,
@@ -279,8 +279,8 @@ impl Recovery {
         Some(vec![output])
     }
 
-    /// Drops rows that noise made of one neuron twice, and rows some of whose weights were guessed if the same neuron
-    /// was measured later.
+    /// Drops rows that noise made of one neuron twice, and rows some of whose weights were guessed if the
+    /// same neuron was measured later.
     fn drop_twins(&mut self, inquiry: &Inquiry<'_>, index: usize) {
         let tolerance = (1e6 * inquiry.eta).clamp(1e-7, 1e-2);
         let rows = std::mem::take(&mut self.rows[index]);
@@ -306,8 +306,8 @@ impl Recovery {
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
     }
 
-    /// Makes the parameters as exact as the answers allow: all of them together with random points added, or, in
-    /// large networks, the rows of the first layer one by one.
+    /// Makes the parameters as exact as the answers allow: all of them together with random points added, or,
+    /// in large networks, the rows of the first layer one by one.
     fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
         let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
         if total > DENSE_PARAMETERS {
@@ -355,7 +355,8 @@ pub(super) fn limit(inquiry: &Inquiry<'_>) -> f64 {
     (1e-4 * size / inquiry.eta).clamp(200.0, 1e9)
 }
 
-/// Whether answers are precise enough for features to be carried: there are many more weights to find, one by one.
+/// Whether answers are precise enough for features to be carried: there are many more weights to find, one by
+/// one.
 fn is_precise(inquiry: &Inquiry<'_>) -> bool {
     let (_, answers) = inquiry.recent(1.0, 400);
     inquiry.eta < MOST_NOISE * peak(answers.entries())

@@ -1,8 +1,8 @@
 //! Rows made precise by many points of their boundaries.
 //!
-//! A point `x` of the predicted boundary is located again by a long look across it; every such point is one equation
-//! `w . h(x) + b = 0`. The smallest change of the row that satisfies all of them within noise is taken; weights of
-//! features that are on at no such point stay as they are.
+//! A point `x` of the predicted boundary is located again by a long look across it; every such point is one
+//! equation `w . h(x) + b = 0`. The smallest change of the row that satisfies all of them within noise is
+//! taken; weights of features that are on at no such point stay as they are.
 
 use fiberscope_algebra::dense::{along, direction, dot, norm, peak};
 
@@ -26,8 +26,8 @@ struct Equation {
     shift: f64,
 }
 
-/// Makes every row of a layer as precise as its boundary can be located; says at which share of the places where the
-/// row puts its boundary one was seen.
+/// Makes every row of a layer as precise as its boundary can be located; says at which share of the places
+/// where the row puts its boundary one was seen.
 pub(super) fn refine_rows(
     inquiry: &mut Inquiry<'_>,
     prefix: &Prefix,
@@ -45,9 +45,10 @@ pub(super) fn refine_rows(
     Ok(shares)
 }
 
-/// Rows that may belong to neurons further on. Those of one layer are seen through the same neurons behind them, so at
-/// about the same share of their boundaries; a boundary further on that was taken for a hyperplane of this layer is
-/// seen in one cell only, or, where it is the border of a region in which nothing is seen, everywhere.
+/// Rows that may belong to neurons further on. Those of one layer are seen through the same neurons behind
+/// them, so at about the same share of their boundaries; a boundary further on that was taken for a
+/// hyperplane of this layer is seen in one cell only, or, where it is the border of a region in which nothing
+/// is seen, everywhere.
 pub(super) fn strangers(shares: &[f64]) -> Vec<bool> {
     let mut sorted = shares.to_vec();
     sorted.sort_by(f64::total_cmp);

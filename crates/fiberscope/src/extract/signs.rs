@@ -1,10 +1,10 @@
 //! Which way neurons look, before the layer is the last one.
 //!
-//! *Contractive* (`n_l <= rank W^ G`): `grad f = C W^ G` can be solved for `C`, and the columns of inactive neurons
-//! vanish [canales2024polynomial, Section 4]. *Cells*: within one cell of everything behind the layer, walk to the
-//! hyperplane of each neuron; the jump there is `c_j` of the cell, and
-//! `grad f = sum_j c_j (sigma_j - 1[z^_j < 0]) grad z^_j` over the neurons reached, plus the span of the others, is
-//! linear in the bits `sigma_j` that all cells share.
+//! *Contractive* (`n_l <= rank W^ G`): `grad f = C W^ G` can be solved for `C`, and the columns of inactive
+//! neurons vanish [canales2024polynomial, Section 4]. *Cells*: within one cell of everything behind the
+//! layer, walk to the hyperplane of each neuron; the jump there is `c_j` of the cell, and
+//! `grad f = sum_j c_j (sigma_j - 1[z^_j < 0]) grad z^_j` over the neurons reached, plus the span of the
+//! others, is linear in the bits `sigma_j` that all cells share.
 
 use fiberscope_algebra::dense::{along, direction, dot, minus, norm, product, row_times, scaled, times};
 use fiberscope_core::Matrix;

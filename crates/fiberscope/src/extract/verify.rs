@@ -1,10 +1,10 @@
 //! The gate before an answer: fresh points and fresh lines.
 //!
-//! If `N` random points of the domain show no difference above `epsilon`, such differences have at most the share
-//! `3 / N` of the domain, with 95 % confidence. On a random line the recovered function is linear between kinks that
-//! are computed from it; the oracle must agree at the kinks and at three points of every piece, so that its slopes
-//! and kinks are the same. Corners of the domain and points where neurons may be extreme are looked at too, and all earlier
-//! answers in it.
+//! If `N` random points of the domain show no difference above `epsilon`, such differences have at most the
+//! share `3 / N` of the domain, with 95 % confidence. On a random line the recovered function is linear
+//! between kinks that are computed from it; the oracle must agree at the kinks and at three points of every
+//! piece, so that its slopes and kinks are the same. Corners of the domain and points where neurons may be
+//! extreme are looked at too, and all earlier answers in it.
 
 use fiberscope_algebra::dense::{along, minus, peak, scaled};
 use fiberscope_core::Network;
@@ -23,8 +23,8 @@ const SCALED_POINTS: usize = 40;
 /// Fresh lines.
 const LINES: usize = 2;
 
-/// Corners, and points where combinations of neurons are extreme: this share of the queries that the extraction took, at
-/// least and at most so many.
+/// Corners, and points where combinations of neurons are extreme: this share of the queries that the
+/// extraction took, at least and at most so many.
 const SHARE: f64 = 0.1;
 const FAR_POINTS: (usize, usize) = (120, 3_000);
 

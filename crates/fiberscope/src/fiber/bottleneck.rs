@@ -1,14 +1,20 @@
 //! The fiber of a three-layer network with a bottleneck, `f = W_3 relu(W_2 relu(W_1 x + b_1) + b_2) + b_3`.
 //!
-//! Let `n_0 >= n_1 >= 2` and `W_1` have full row rank, so that the first layer maps onto the orthant, and let `g` be the map behind it. Either every first-layer hyperplane is visible, or exactly one, `H_k`, is *hidden*:
-//! `g = sum_j a_j relu(u_j x + t_j) + const` with `u_j[k] > 0`, `u_j[i] < 0` for `i != k` and `t_j < 0` for all `j`. The generic
-//! parameters with the same function are, modulo permutation and scaling [threelayer2026, Sections 5 and 6]:
+//! Let `n_0 >= n_1 >= 2` and `W_1` have full row rank, so that the first layer maps onto the orthant, and let
+//! `g` be the map behind it. Either every first-layer hyperplane is visible, or exactly one, `H_k`, is
+//! *hidden*: `g = sum_j a_j relu(u_j x + t_j) + const` with `u_j[k] > 0`, `u_j[i] < 0` for `i != k` and
+//! `t_j < 0` for all `j`. The generic parameters with the same function are, modulo permutation and scaling
+//! [threelayer2026, Sections 5 and 6]:
 //!
-//! - not hiding: the same first layer, and behind it the generic pieces of the fiber of `g` on the orthant ([`LayerFiber`]), whose other pieces have the function, too;
-//! - hiding: the translations `b_1[k] += t`, `b_2[j] -= t W_2[j,k]` for `t >= t_min = max_j b_2[j] / W_2[j,k]`; with one live second-layer neuron, the
-//!   translations of all `2^(n_1 - 1)` flips; times everything that keeps the dead second-layer neurons dead, `n_1 + n_3` dimensions each.
+//! - not hiding: the same first layer, and behind it the generic pieces of the fiber of `g` on the orthant
+//!   ([`LayerFiber`]), whose other pieces have the function, too;
+//! - hiding: the translations `b_1[k] += t`, `b_2[j] -= t W_2[j,k]` for
+//!   `t >= t_min = max_j b_2[j] / W_2[j,k]`; with one live second-layer neuron, the translations of all
+//!   `2^(n_1 - 1)` flips; times everything that keeps the dead second-layer neurons dead, `n_1 + n_3`
+//!   dimensions each.
 //!
-//! Both are found from `g`, not by counting the given neurons: a parameter whose linear neurons undo what turned neurons do has the fiber of the function.
+//! Both are found from `g`, not by counting the given neurons: a parameter whose linear neurons undo what
+//! turned neurons do has the fiber of the function.
 
 use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{
@@ -66,7 +72,8 @@ const VISIBLE: &str = "every hyperplane of layer 1 is visible or hidden";
 const RELU: &str = "the hidden layers have ReLU activation";
 
 impl BottleneckFiber {
-    /// The fiber of a network with two hidden layers, or the conditions that were checked, of which at least one fails.
+    /// The fiber of a network with two hidden layers, or the conditions that were checked, of which at least
+    /// one fails.
     pub fn new(network: &ExactNetwork) -> Result<Self, Vec<Condition>> {
         let mut checked = Checked(Vec::new());
         let [first, second, third] = network.layers() else {
@@ -104,7 +111,8 @@ impl BottleneckFiber {
         Ok(fiber)
     }
 
-    /// Describes the translations of the hidden neuron `unit`. If the given parameter does not hide it itself, a parameter that does takes its place.
+    /// Describes the translations of the hidden neuron `unit`. If the given parameter does not hide it
+    /// itself, a parameter that does takes its place.
     fn hide(&mut self, unit: usize, orientation: Orientation) {
         let Rest::Layerwise(layer) = &self.rest else { return };
         let live = oriented(layer, &orientation);
@@ -168,7 +176,8 @@ impl BottleneckFiber {
         &self.conditions
     }
 
-    /// The given parameter; if its function is that of networks that hide a hyperplane and it is not one of them, such a network.
+    /// The given parameter; if its function is that of networks that hide a hyperplane and it is not one of
+    /// them, such a network.
     pub fn network(&self) -> &ExactNetwork {
         &self.network
     }
@@ -218,7 +227,8 @@ fn oriented(layer: &LayerFiber, orientation: &Orientation) -> Vec<(Vec<Rational>
     layer.hyperplanes().iter().zip(orientation.active()).map(row).collect()
 }
 
-/// The neuron of layer 1 that the map hides, where zeros count as negative, and the orientation in which its visible neurons do.
+/// The neuron of layer 1 that the map hides, where zeros count as negative, and the orientation in which its
+/// visible neurons do.
 fn hidden_by(layer: &LayerFiber) -> Option<(usize, Orientation)> {
     // What the neuron on the hyperplane sees with this sign.
     let sight = |each: &OrientedHyperplane, sign: i8| {
@@ -248,7 +258,8 @@ fn vanishing_entry(layer: &LayerFiber, second: &Layer<Rational>) -> Option<Strin
     })
 }
 
-/// A neuron of layer 1 for which no point of its hyperplane was found where the gradient jumps: activations `x` with `x_k = 0` at which the map has another slope than 0 in `x_k`.
+/// A neuron of layer 1 for which no point of its hyperplane was found where the gradient jumps: activations
+/// `x` with `x_k = 0` at which the map has another slope than 0 in `x_k`.
 fn invisible(layer: &LayerFiber) -> Option<usize> {
     const TRIES: usize = 400;
     let mut rng = ChaCha8Rng::seed_from_u64(1);

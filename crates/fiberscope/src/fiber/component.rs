@@ -1,19 +1,27 @@
-//! The pieces of the fiber of a map with one hidden layer: an orientation `S` of the visible neurons and a number `l'` of linear ones.
+//! The pieces of the fiber of a map with one hidden layer: an orientation `S` of the visible neurons and a
+//! number `l'` of linear ones.
 //!
-//! Let `M_S` (`m x d`) be what the linear neurons must supply, `rho = rank M_S`, `k = min(m, d)`, and `s` the number of neurons that lie on no visible hyperplane: `l'` of them linear, the others dead. Piece
-//! `(S, l')` asks for `V W = M_S` with `l'` rows `W >= 0` and for the rank `min(l', m, d)` of `V W`, that is for `l' = rho` if `rho < k`, and for `l' >= rho` if `rho = k`.
+//! Let `M_S` (`m x d`) be what the linear neurons must supply, `rho = rank M_S`, `k = min(m, d)`, and `s` the
+//! number of neurons that lie on no visible hyperplane: `l'` of them linear, the others dead. Piece `(S, l')`
+//! asks for `V W = M_S` with `l'` rows `W >= 0` and for the rank `min(l', m, d)` of `V W`, that is for
+//! `l' = rho` if `rho < k`, and for `l' >= rho` if `rho = k`.
 //!
-//! **Lemma** [threelayer2026, Section 4]. For such an `l'` there are `V` and `W >= 0` with `V W = M_S` iff `l' = 0`, or `l' >= d`, or `l' >= m + 1`, or the columns of `M_S` that are not zero lie in an open half-space (the cone is *pointed*).
-//! *Proof.* `W = 1` for `l' = d`, `V = [1, -1]`, `W = [M_S + 1 g; g]` for `l' = m + 1`; more rows get `V = 0`. Else `l' = rho`: if `V W = M_S`, then `V` is injective, and the sum of the coordinates of its image is positive on the columns
-//! that are not zero; conversely see the module `factor`.
+//! **Lemma** [threelayer2026, Section 4]. For such an `l'` there are `V` and `W >= 0` with `V W = M_S` iff
+//! `l' = 0`, or `l' >= d`, or `l' >= m + 1`, or the columns of `M_S` that are not zero lie in an open
+//! half-space (the cone is *pointed*). *Proof.* `W = 1` for `l' = d`, `V = [1, -1]`, `W = [M_S + 1 g; g]` for
+//! `l' = m + 1`; more rows get `V = 0`. Else `l' = rho`: if `V W = M_S`, then `V` is injective, and the sum
+//! of the coordinates of its image is positive on the columns that are not zero; conversely see the module
+//! `factor`.
 //!
-//! **Dimension** modulo permutation and scaling (the rows' norms take away what the free biases `c >= 0` add; a dead neuron is free, less its scale):
+//! **Dimension** modulo permutation and scaling (the rows' norms take away what the free biases `c >= 0` add;
+//! a dead neuron is free, less its scale):
 //!
 //! ```text
 //! dim = l' (m + d) - rho (m + d - rho) + (s - l') (m + d) = s (m + d) - rho (m + d - rho).
 //! ```
 //!
-//! It does not depend on `l'`, and falls with `rho <= k`. On `R^d`, where there are no linear and no dead neurons, `s = 0`, and a piece has points iff `M_S = 0`.
+//! It does not depend on `l'`, and falls with `rho <= k`. On `R^d`, where there are no linear and no dead
+//! neurons, `s = 0`, and a piece has points iff `M_S = 0`.
 
 use std::fmt;
 
@@ -62,7 +70,8 @@ impl fmt::Display for Orientation {
     }
 }
 
-/// A piece of the fiber by name: which visible neurons are active at the base point, and how many of the others are linear.
+/// A piece of the fiber by name: which visible neurons are active at the base point, and how many of the
+/// others are linear.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Piece {
     /// The orientation `S`.
@@ -106,13 +115,15 @@ pub enum Existence {
     AsManyAsInputs,
     /// More linear neurons than outputs.
     MoreThanOutputs,
-    /// As many linear neurons as the rank, and the columns span a pointed cone: a functional that is positive on them.
+    /// As many linear neurons as the rank, and the columns span a pointed cone: a functional that is positive
+    /// on them.
     PointedCone(Vec<Rational>),
     /// The translations of a hidden hyperplane.
     Translations,
     /// Empty: the rank of `M_S` is larger than the number of neurons that can be linear.
     RankTooLarge,
-    /// Empty: as many linear neurons as the rank, but the columns of `M_S` with these nonnegative multipliers add up to zero.
+    /// Empty: as many linear neurons as the rank, but the columns of `M_S` with these nonnegative multipliers
+    /// add up to zero.
     NotPointed(Vec<Rational>),
 }
 
@@ -156,7 +167,8 @@ impl FiberComponent {
         Piece { orientation: self.orientation.clone(), linear: self.linear }
     }
 
-    /// The piece `(S, l')`, for the matrix `M_S` of the given rank. Whether its columns span a pointed cone is asked for where it matters only.
+    /// The piece `(S, l')`, for the matrix `M_S` of the given rank. Whether its columns span a pointed cone
+    /// is asked for where it matters only.
     pub(super) fn new(
         piece: Piece,
         counts: Counts,
@@ -193,7 +205,8 @@ impl FiberComponent {
 mod tests {
     use super::*;
 
-    /// The formula of the one-hidden-layer fiber, `l (m + d) - r (m + d - r)` with `r = min(l, m, d)`, and `m + d` for each dead neuron.
+    /// The formula of the one-hidden-layer fiber, `l (m + d) - r (m + d - r)` with `r = min(l, m, d)`, and
+    /// `m + d` for each dead neuron.
     #[test]
     fn the_table_of_dimensions() {
         for others in 0..7 {

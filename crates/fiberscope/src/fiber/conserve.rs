@@ -1,17 +1,21 @@
 //! What gradient flow conserves, watched along explicit integrators.
 //!
-//! If the neurons `Lin` of hidden layer `l` are active on all samples throughout, then along gradient flow of any loss
+//! If the neurons `Lin` of hidden layer `l` are active on all samples throughout, then along gradient flow of
+//! any loss
 //!
 //! ```text
 //! Q = W_{l,Lin} W_{l,Lin}^T + b_{l,Lin} b_{l,Lin}^T - W_{l+1,Lin}^T W_{l+1,Lin}
 //! ```
 //!
-//! is constant; of the other ReLU neurons the diagonal is [threelayer2026, Section 7]. Gradient descent with step `h` drifts as `O(h)`, the classical Runge-Kutta method as `O(h^4)`
-//! as long as no neuron changes its state on a sample.
+//! is constant; of the other ReLU neurons the diagonal is [threelayer2026, Section 7]. Gradient descent with
+//! step `h` drifts as `O(h)`, the classical Runge-Kutta method as `O(h^4)` as long as no neuron changes its
+//! state on a sample.
 //!
-//! A symmetry conserves a quantity if its field of directions `X` is a gradient up to a factor. The translation of a hidden hyperplane has `X = d/db_1[k] - sum_j W_2[j,k] d/db_2[j]`; already for one `j` the form
-//! `db_1 - W db_2` is a contact form, which no factor makes a differential: there is no function whose level sets are orthogonal to `X`, and none is conserved. The run shows what the potential of `X` at
-//! fixed weights, `b_1[k] - sum_j W_2[j,k] b_2[j]`, does: its change does not go to zero with the step.
+//! A symmetry conserves a quantity if its field of directions `X` is a gradient up to a factor. The
+//! translation of a hidden hyperplane has `X = d/db_1[k] - sum_j W_2[j,k] d/db_2[j]`; already for one `j` the
+//! form `db_1 - W db_2` is a contact form, which no factor makes a differential: there is no function whose
+//! level sets are orthogonal to `X`, and none is conserved. The run shows what the potential of `X` at fixed
+//! weights, `b_1[k] - sum_j W_2[j,k] b_2[j]`, does: its change does not go to zero with the step.
 
 use fiberscope_core::{Activation, Matrix, Network, Neuron, Strictness};
 use serde::Serialize;
@@ -137,7 +141,8 @@ pub struct Conservation {
     pub linear: Vec<Vec<usize>>,
     /// The hidden neuron whose translation is followed.
     pub hidden: Option<Neuron>,
-    /// The component of the gradient along the translation at the start, relative to both norms: 0 up to rounding.
+    /// The component of the gradient along the translation at the start, relative to both norms: 0 up to
+    /// rounding.
     pub along_translation: Option<f64>,
     /// The runs, coarse to fine, gradient descent first.
     pub runs: Vec<FlowRun>,
@@ -146,7 +151,8 @@ pub struct Conservation {
 }
 
 impl Conservation {
-    /// How fast the drift falls: the slope of its logarithm against that of the step between the two finest runs of an integrator.
+    /// How fast the drift falls: the slope of its logarithm against that of the step between the two finest
+    /// runs of an integrator.
     pub fn order(&self, integrator: Integrator) -> Option<f64> {
         let mut runs = self.runs.iter().rev().filter(|run| run.integrator == integrator && run.drift > 0.0);
         let (fine, coarse) = (runs.next()?, runs.next()?);
@@ -172,8 +178,8 @@ pub enum FlowError {
     Diverged { integrator: &'static str, step: f64 },
 }
 
-/// Follows gradient flow of a network on data (inputs, then targets, in the columns) with both integrators and
-/// several steps.
+/// Follows gradient flow of a network on data (inputs, then targets, in the columns) with both integrators
+/// and several steps.
 ///
 /// ```
 /// use fiberscope::fiber::conserve::{FlowOptions, Integrator, follow};

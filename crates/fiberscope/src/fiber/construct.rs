@@ -1,9 +1,12 @@
 //! Networks with a proved property: one that hides a hyperplane, and one whose fiber is not local.
 //!
-//! *Hiding*: every row of `[W_2 | b_2]` is positive in one column `k` of `W_2` and negative elsewhere, so that the hyperplane of neuron `k` can be translated by `t >= t_min` [threelayer2026, Section 5].
+//! *Hiding*: every row of `[W_2 | b_2]` is positive in one column `k` of `W_2` and negative elsewhere, so
+//! that the hyperplane of neuron `k` can be translated by `t >= t_min` [threelayer2026, Section 5].
 //!
-//! *Not local* [threelayer2026, Section 6]: widths `(n_0, ..., n_4)`, rows of `[W_2 | b_2]` with signs `(-, ..., -, +)`, so that the second hidden layer maps into the box `prod_j [0, b_2[j]]`; rows of `W_3` with a negative entry and
-//! biases `b_3` so large that the third hidden layer is positive on that box. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identifiable, but in the whole network layer 3 acts
+//! *Not local* [threelayer2026, Section 6]: widths `(n_0, ..., n_4)`, rows of `[W_2 | b_2]` with signs
+//! `(-, ..., -, +)`, so that the second hidden layer maps into the box `prod_j [0, b_2[j]]`; rows of `W_3`
+//! with a negative entry and biases `b_3` so large that the third hidden layer is positive on that box. The
+//! sub-networks of layers 1 to 3 and of layers 2 to 4 are identifiable, but in the whole network layer 3 acts
 //! linearly: `W_3 -> G W_3, b_3 -> G b_3, W_4 -> W_4 G^-1` keeps the function.
 
 use super::facts::Identifiability;
@@ -152,7 +155,8 @@ fn nonlocal(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
     certified(&network, moves, claims)
 }
 
-/// The linear neurons of layer 3 with half of the second one added to the first; of a single neuron, the bias raised by one.
+/// The linear neurons of layer 3 with half of the second one added to the first; of a single neuron, the bias
+/// raised by one.
 fn mixed(network: &ExactNetwork) -> LinearChange {
     let (rows, next) = (&network.layers()[2], &network.layers()[3]);
     let half = Rational::dyadic(1, -1);
@@ -200,7 +204,8 @@ fn rng(seed: u64, attempt: u64) -> ChaCha8Rng {
     rng
 }
 
-/// A random network of short numbers; `entry(layer, row, column, number, power of two)` makes each entry, the bias as last column.
+/// A random network of short numbers; `entry(layer, row, column, number, power of two)` makes each entry, the
+/// bias as last column.
 fn random(
     widths: &[usize],
     rng: &mut impl Rng,

@@ -1,6 +1,8 @@
-//! Coordinates of the inputs of a map, and an order of hyperplanes and a base point in them, that depend on the function only.
+//! Coordinates of the inputs of a map, and an order of hyperplanes and a base point in them, that depend on
+//! the function only.
 //!
-//! Behind a first layer the inputs are its activations: permuting and scaling its neurons permutes and scales them. Dividing each by the content of its neuron's weights and sorting by the neurons' rows undoes that.
+//! Behind a first layer the inputs are its activations: permuting and scaling its neurons permutes and scales
+//! them. Dividing each by the content of its neuron's weights and sorting by the neurons' rows undoes that.
 
 use std::cmp::Ordering;
 
@@ -9,7 +11,8 @@ use fiberscope_core::{Layer, Rational, content};
 use super::hyperplane::OrientedHyperplane;
 use crate::orbit::lines::entries;
 
-/// Coordinates that depend on the function only: coordinate `k` of them is input `order[k]` divided by `sizes[k] > 0`.
+/// Coordinates that depend on the function only: coordinate `k` of them is input `order[k]` divided by
+/// `sizes[k] > 0`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Coordinates {
     pub order: Vec<usize>,
@@ -31,7 +34,8 @@ impl Coordinates {
         x
     }
 
-    /// Coordinates of the orthant behind the first layer that permutation and scaling of its neurons do not change.
+    /// Coordinates of the orthant behind the first layer that permutation and scaling of its neurons do not
+    /// change.
     pub fn behind(first: &Layer<Rational>) -> Self {
         let size = |unit: usize| content(first.weight().row(unit).iter()).unwrap_or(Rational::ONE);
         let row = |unit: usize| {
@@ -45,7 +49,8 @@ impl Coordinates {
         Coordinates { order, sizes }
     }
 
-    /// The order of hyperplanes whose first nonzero entries are positive: by the entries divided by these. Scaling an input does not change it.
+    /// The order of hyperplanes whose first nonzero entries are positive: by the entries divided by these.
+    /// Scaling an input does not change it.
     pub fn compare(&self, x: &OrientedHyperplane, y: &OrientedHyperplane) -> Ordering {
         let order = &self.order;
         let lead = |h: &OrientedHyperplane| order.iter().position(|&j| !h.normal[j].is_zero());
@@ -61,7 +66,8 @@ impl Coordinates {
 
     /// The inputs of a point with small positive coordinates on none of the hyperplanes.
     pub fn base_point(&self, hyperplanes: &[OrientedHyperplane]) -> Vec<Rational> {
-        // The points (1, ..., 1) + (k, k^2, ..., k^d) lie on a curve that meets each hyperplane in at most d of them.
+        // The points (1, ..., 1) + (k, k^2, ..., k^d) lie on a curve that meets each hyperplane in at most d
+        // of them.
         let point = |k: i64| -> Vec<Rational> {
             let step = Rational::from(k);
             let powers = std::iter::successors(Some(step.clone()), |x| Some(x * &step));

@@ -1,6 +1,7 @@
 //! Arithmetic with doubles that notices rounding.
 //!
-//! `a + b` and `a b` are exact iff the error of the rounded result, which is itself a double unless it underflows, is zero [higham2002accuracy, Section 4.3].
+//! `a + b` and `a b` are exact iff the error of the rounded result, which is itself a double unless it
+//! underflows, is zero [higham2002accuracy, Section 4.3].
 
 use fiberscope_core::{two_product, two_sum};
 

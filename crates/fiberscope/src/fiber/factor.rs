@@ -1,10 +1,12 @@
 //! A first point of a piece: `V W = M_S` with `W >= 0`, of dyadic numbers where `M_S` has them.
 //!
-//! - More linear neurons than outputs: `V = [I, -1, 0]`, `W = [M + 1 g; g; free]` for a row `g` that is large enough. The vector
-//!   of ones lies in the kernel of `[I, -1]`, so that `g` may grow.
+//! - More linear neurons than outputs: `V = [I, -1, 0]`, `W = [M + 1 g; g; free]` for a row `g` that is large
+//!   enough. The vector of ones lies in the kernel of `[I, -1]`, so that `g` may grow.
 //! - As many as inputs, or more: `W = [I; free]`, `V = [M, 0]`.
-//! - As many as the rank, and a functional is positive on the columns that are not zero: `M = C B` for rows `B` of `M` that are a basis of its row space. Take a functional `y` that is positive on the columns of `B`, with `y_p = 1` or `-1`; the rows `y` and
-//!   `e_i + k y` (`i != p`) for large `k` make a matrix `Y` with `det Y = 1` or `-1`, whose inverse has no denominators but those of `y`; `W = Y B`, `V = C Y^-1`.
+//! - As many as the rank, and a functional is positive on the columns that are not zero: `M = C B` for rows
+//!   `B` of `M` that are a basis of its row space. Take a functional `y` that is positive on the columns of
+//!   `B`, with `y_p = 1` or `-1`; the rows `y` and `e_i + k y` (`i != p`) for large `k` make a matrix `Y`
+//!   with `det Y = 1` or `-1`, whose inverse has no denominators but those of `y`; `W = Y B`, `V = C Y^-1`.
 //!
 //! [threelayer2026, Section 4]
 

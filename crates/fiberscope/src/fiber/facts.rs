@@ -1,10 +1,11 @@
-//! What is known of the fiber of a network: its dimension, the conditions that were checked, and whether the function identifies the
-//! parameters.
+//! What is known of the fiber of a network: its dimension, the conditions that were checked, and whether the
+//! function identifies the parameters.
 
 /// What is known of the fiber of a network that the theory covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiberFacts {
-    /// The dimension of the pieces that are listed, modulo permutation and scaling; `None` if not all were gone through, or none has points.
+    /// The dimension of the pieces that are listed, modulo permutation and scaling; `None` if not all were
+    /// gone through, or none has points.
     pub dimension: Option<usize>,
     /// The dimension of the generic pieces among them; `None` if that is not known, or none has points.
     pub generic_dimension: Option<usize>,

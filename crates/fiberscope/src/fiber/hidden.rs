@@ -1,6 +1,7 @@
 //! Points of the fiber of a network that hides a first-layer hyperplane.
 //!
-//! A point is given by a set of flips (if one second-layer neuron is alive), a translation `t >= t_min`, the scales of all neurons that are not dead and the weights of the dead ones
+//! A point is given by a set of flips (if one second-layer neuron is alive), a translation `t >= t_min`, the
+//! scales of all neurons that are not dead and the weights of the dead ones
 //! [threelayer2026, Section 5]. Decoding a parameter checks every equation of this description exactly.
 
 use fiberscope_core::{
@@ -61,12 +62,14 @@ impl BottleneckFiber {
         }
     }
 
-    /// The number of free flips: `n_1 - 1` if one second-layer neuron is alive and hides a hyperplane, else 0.
+    /// The number of free flips: `n_1 - 1` if one second-layer neuron is alive and hides a hyperplane, else
+    /// 0.
     pub fn flips(&self) -> usize {
         if self.hidden().is_some_and(|hidden| hidden.flips) { self.network().widths()[1] - 1 } else { 0 }
     }
 
-    /// The neurons of layer 1 in the order of the signs that name a piece: the hidden one, then the others by their hyperplanes.
+    /// The neurons of layer 1 in the order of the signs that name a piece: the hidden one, then the others by
+    /// their hyperplanes.
     fn sign_order(&self, hidden: usize) -> Vec<(usize, bool)> {
         let first = &self.network().layers()[0];
         let line = |unit: usize| -> (Vec<Rational>, bool) {
@@ -81,8 +84,9 @@ impl BottleneckFiber {
         std::iter::once((hidden, true)).chain(others.into_iter().map(|(line, unit)| (unit, line.1))).collect()
     }
 
-    /// The piece of the flips of these neurons of layer 1. Its name has a sign for the hidden neuron, always `+`, and one for each other neuron, in the order of their hyperplanes: whether
-    /// the first of its weights that is not zero is positive. Without flips there is one piece, with `+` everywhere.
+    /// The piece of the flips of these neurons of layer 1. Its name has a sign for the hidden neuron, always
+    /// `+`, and one for each other neuron, in the order of their hyperplanes: whether the first of its
+    /// weights that is not zero is positive. Without flips there is one piece, with `+` everywhere.
     pub(super) fn piece_of_flips(&self, flipped: &[bool]) -> Piece {
         let sign = |(unit, positive): (usize, bool)| self.flips() == 0 || positive != flipped[unit];
         let signs = self.hidden().map_or_else(Vec::new, |hidden| self.sign_order(hidden.unit));
@@ -148,7 +152,8 @@ impl BottleneckFiber {
         Network::new(layers).ok()
     }
 
-    /// A line of inputs `p + s q` on which the hidden neuron's pre-activation is `s` and the others of layer 1 are off.
+    /// A line of inputs `p + s q` on which the hidden neuron's pre-activation is `s` and the others of layer
+    /// 1 are off.
     pub fn line_across(&self) -> Option<(Vec<Rational>, Vec<Rational>)> {
         let unit = self.hidden()?.unit;
         let first = &self.network().layers()[0];
@@ -345,7 +350,8 @@ impl BottleneckFiber {
         }
     }
 
-    /// A random point with the given flips: short numbers, so that the parameter consists of doubles where that is possible.
+    /// A random point with the given flips: short numbers, so that the parameter consists of doubles where
+    /// that is possible.
     pub(super) fn random_point(&self, orientation: &Orientation, rng: &mut impl Rng) -> Option<HidingPoint> {
         let hidden = self.hidden()?;
         let [n1, n2, n3] = self.network().widths()[1..] else { return None };

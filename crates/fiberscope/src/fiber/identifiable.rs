@@ -1,7 +1,9 @@
-//! Is a generic three-layer bottleneck parameter determined by its function, up to permutation and scaling? Signs decide.
+//! Is a generic three-layer bottleneck parameter determined by its function, up to permutation and scaling?
+//! Signs decide.
 //!
-//! It is *not* iff (1) some row of `[W_2 | b_2]` is all negative (a dead neuron), or (2) some row is all positive (a linear neuron), or (3) for some `k` every row is positive in column `k` of `W_2` and
-//! negative elsewhere, bias included (a hidden hyperplane) [threelayer2026, Section 6].
+//! It is *not* iff (1) some row of `[W_2 | b_2]` is all negative (a dead neuron), or (2) some row is all
+//! positive (a linear neuron), or (3) for some `k` every row is positive in column `k` of `W_2` and negative
+//! elsewhere, bias included (a hidden hyperplane) [threelayer2026, Section 6].
 
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_core::{Matrix, Neuron, Rational, Sight};
@@ -142,7 +144,8 @@ impl Fiber {
         FiberFacts { dimension, generic_dimension: None, own_dimension, components: only.then_some(1) }
     }
 
-    /// The dimension of the piece of the given parameter, modulo permutation and scaling; `None` if it lies in none.
+    /// The dimension of the piece of the given parameter, modulo permutation and scaling; `None` if it lies
+    /// in none.
     pub fn own_dimension(&self) -> Option<usize> {
         self.own().ok().and_then(|own| self.component(&own)).and_then(|component| component.dimension)
     }
@@ -196,10 +199,12 @@ impl Fiber {
     }
 }
 
-/// Without linear neurons: another orientation with `M_S = 0` (`Some(Some)`), the proof that there is none (`Some(None)`), or neither.
+/// Without linear neurons: another orientation with `M_S = 0` (`Some(Some)`), the proof that there is none
+/// (`Some(None)`), or neither.
 fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
     let hyperplanes = layer.hyperplanes();
-    // The matrices a_i u_i^T as rows: if they are independent, no signed sum of them vanishes. A few of their entries are enough to see that.
+    // The matrices a_i u_i^T as rows: if they are independent, no signed sum of them vanishes. A few of their
+    // entries are enough to see that.
     let (s, d, entries) = (hyperplanes.len(), layer.inputs(), layer.inputs() * layer.outputs());
     let wanted = entries.min(s + 16);
     let entry = |i: usize, k: usize| {

@@ -1,14 +1,18 @@
-//! The fiber of a map with one hidden layer, `g(x) = V relu(W x + c) + e` on `R^d` or on the orthant, described from the function.
+//! The fiber of a map with one hidden layer, `g(x) = V relu(W x + c) + e` on `R^d` or on the orthant,
+//! described from the function.
 //!
-//! Let `H_1, ..., H_r` be the *visible* hyperplanes, on which the gradient of `g` jumps, written `u_i x + t_i = 0` with `u_i x_0 + t_i > 0` at a base point `x_0`, let `a_i u_i^T` be the jumps and `A_0 x + b_0` the affine
-//! map of `g` near `x_0`. For a set `S` of hyperplanes (those whose neurons are active at `x_0`) put
+//! Let `H_1, ..., H_r` be the *visible* hyperplanes, on which the gradient of `g` jumps, written
+//! `u_i x + t_i = 0` with `u_i x_0 + t_i > 0` at a base point `x_0`, let `a_i u_i^T` be the jumps and
+//! `A_0 x + b_0` the affine map of `g` near `x_0`. For a set `S` of hyperplanes (those whose neurons are
+//! active at `x_0`) put
 //!
 //! ```text
 //! M_S = A_0 - sum_{i in S} a_i u_i^T,      beta_S = b_0 - sum_{i in S} a_i t_i.
 //! ```
 //!
-//! **Proposition** [threelayer2026, Section 4]. The parameters with `n` neurons and the function `g` that have one neuron on each visible hyperplane and `s = n - r` others, `l'` of them linear and the rest dead, are, modulo permutation and scaling,
-//! the disjoint union over `S` and `l'` of
+//! **Proposition** [threelayer2026, Section 4]. The parameters with `n` neurons and the function `g` that
+//! have one neuron on each visible hyperplane and `s = n - r` others, `l'` of them linear and the rest dead,
+//! are, modulo permutation and scaling, the disjoint union over `S` and `l'` of
 //!
 //! ```text
 //! (w_i, c_i) = (u_i, t_i) if i in S, else -(u_i, t_i);   V_i = a_i;
@@ -16,8 +20,11 @@
 //! w <= 0, c <= 0, any V  for the dead neurons.
 //! ```
 //!
-//! The *pieces* are those `(S, l')` for which `V_Lin W_Lin` has the rank `min(l', m, d)` ([`FiberComponent`]); all generic parameters lie in them. Everything here is made from `g` and `n`: base point, hyperplanes and their order do not depend on which parameter
-//! of the fiber is given. Of the given parameter only numbers are taken, the rows of its neurons as representatives `(u_i, t_i)`: no roots, no divisions.
+//! The *pieces* are those `(S, l')` for which `V_Lin W_Lin` has the rank `min(l', m, d)`
+//! ([`FiberComponent`]); all generic parameters lie in them. Everything here is made from `g` and `n`: base
+//! point, hyperplanes and their order do not depend on which parameter of the fiber is given. Of the given
+//! parameter only numbers are taken, the rows of its neurons as representatives `(u_i, t_i)`: no roots, no
+//! divisions.
 
 use fiberscope_algebra::rational::dot;
 use fiberscope_core::{
@@ -84,8 +91,8 @@ const CONNECTED: &str = "every nonlinear neuron has outgoing weights";
 const NOT_CONSTANT: &str = "no neuron has only zero incoming weights";
 
 impl LayerFiber {
-    /// The fiber of `output . relu . hidden`, or the conditions that were checked, of which at least one fails. `layer` is the place of the hidden layer in its network, from
-    /// 0, for the names of neurons.
+    /// The fiber of `output . relu . hidden`, or the conditions that were checked, of which at least one
+    /// fails. `layer` is the place of the hidden layer in its network, from 0, for the names of neurons.
     pub fn new(
         hidden: &Layer<Rational>,
         output: &Layer<Rational>,
@@ -113,7 +120,8 @@ impl LayerFiber {
             .hyperplanes
             .iter()
             .map(|each| {
-                // The row of the first neuron there, with its first nonzero entry positive in the coordinates' order.
+                // The row of the first neuron there, with its first nonzero entry positive in the
+                // coordinates' order.
                 let unit = each.units[0];
                 let (row, offset) = (hidden.weight().row(unit), &hidden.bias()[unit]);
                 let scale = ratio_of(each.normal.iter(), row.iter()).unwrap_or(Rational::ONE);
@@ -234,7 +242,8 @@ impl LayerFiber {
         self.hyperplanes.iter().map(|each| each.value(x)).collect()
     }
 
-    /// The slope of `g` in the direction of an input at a point `x` with these values, but with 0 in place of that input; `None` if the point lies on a visible hyperplane.
+    /// The slope of `g` in the direction of an input at a point `x` with these values, but with 0 in place of
+    /// that input; `None` if the point lies on a visible hyperplane.
     pub(super) fn slope_on_face(
         &self,
         values: &[Rational],

@@ -1,7 +1,8 @@
 //! The dimension of the fiber near a parameter, by the rank of the parameter Jacobian.
 //!
-//! The directions in which the function does not change to first order are the kernel of the Jacobian on a decisive set [grigsby2022functional, Section 3]; where the fiber is smooth with this tangent space, that is its
-//! dimension.
+//! The directions in which the function does not change to first order are the kernel of the Jacobian on a
+//! decisive set [grigsby2022functional, Section 3]; where the fiber is smooth with this tangent space, that
+//! is its dimension.
 
 use std::time::Duration;
 
@@ -16,13 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The dimension of the fiber near a parameter by the rank of the parameter Jacobian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalDimension {
-    /// `D` minus the rank, scalings included: the dimension of the fiber near the parameter if it is smooth there, else an upper bound.
+    /// `D` minus the rank, scalings included: the dimension of the fiber near the parameter if it is smooth
+    /// there, else an upper bound.
     pub dimension: usize,
     /// Whether all linear regions were used; otherwise `dimension` is an upper bound.
     pub complete: bool,
 }
 
-/// The dimension of the fiber near a parameter: `D` minus the functional dimension, on all linear regions if there are at most `regions`, else on those that `samples` random points find.
+/// The dimension of the fiber near a parameter: `D` minus the functional dimension, on all linear regions if
+/// there are at most `regions`, else on those that `samples` random points find.
 pub fn local_dimension(
     network: &Network,
     regions: u64,

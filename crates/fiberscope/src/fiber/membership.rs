@@ -1,7 +1,9 @@
 //! Does a parameter lie in the fiber, and if not, which equation or inequality fails?
 //!
-//! The equations of a piece are checked one after the other, exactly: every neuron lies on a hyperplane of the function, or is linear, or is dead; every hyperplane carries one neuron
-//! with `|s| V = a`; `V_Lin W_Lin = M_S`, of rank `min(l', m, d)`; `e = beta_S - V_Lin c_Lin`. Parameters with the same function that lie in no piece are told by their hyperplane representation.
+//! The equations of a piece are checked one after the other, exactly: every neuron lies on a hyperplane of
+//! the function, or is linear, or is dead; every hyperplane carries one neuron with `|s| V = a`;
+//! `V_Lin W_Lin = M_S`, of rank `min(l', m, d)`; `e = beta_S - V_Lin c_Lin`. Parameters with the same
+//! function that lie in no piece are told by their hyperplane representation.
 
 use fiberscope_algebra::rational::dot;
 use fiberscope_algebra::rational::rank_at_most;
@@ -25,7 +27,8 @@ pub enum Membership {
     Outside(Violation),
 }
 
-/// The first equation or inequality that fails. Neurons, inputs and outputs are counted from 0 and printed from 1.
+/// The first equation or inequality that fails. Neurons, inputs and outputs are counted from 0 and printed
+/// from 1.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[allow(missing_docs)]
 #[non_exhaustive]

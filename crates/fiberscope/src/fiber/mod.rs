@@ -1,16 +1,22 @@
 //! Fibers: every parameter with the same function.
 //!
-//! `fiber(theta)` is the set of parameters of the same architecture that realise the same function on the whole input space. Its generic part is known completely for
-//! one hidden layer ([`LayerFiber`]) and for three layers with a bottleneck ([`BottleneckFiber`]) [threelayer2026, Sections 4 to 6], together with parameters that are not generic: both are described by a list of *pieces* that is made from the function,
-//! so that equal networks of equal widths have the same list. For other networks [`symmetries`]
-//! lists the parts of the fiber that can be checked, with a lower bound for its dimension.
+//! `fiber(theta)` is the set of parameters of the same architecture that realise the same function on the
+//! whole input space. Its generic part is known completely for one hidden layer ([`LayerFiber`]) and for
+//! three layers with a bottleneck ([`BottleneckFiber`]) [threelayer2026, Sections 4 to 6], together with
+//! parameters that are not generic: both are described by a list of *pieces* that is made from the function,
+//! so that equal networks of equal widths have the same list. For other networks [`symmetries`] lists the
+//! parts of the fiber that can be checked, with a lower bound for its dimension.
 //!
 //! - [`describe`]: which of these cases a network is, and its fiber.
-//! - [`Fiber::components`]: the pieces `(S, l')`, one per orientation of the visible neurons and number of linear ones, with emptiness and dimension and whether they are generic, lazily.
-//! - [`FiberSampler`]: random points. [`FiberPath`]: paths. [`Fiber::contains`]: membership, with the equation that fails.
+//! - [`Fiber::components`]: the pieces `(S, l')`, one per orientation of the visible neurons and number of
+//!   linear ones, with emptiness and dimension and whether they are generic, lazily.
+//! - [`FiberSampler`]: random points. [`FiberPath`]: paths. [`Fiber::contains`]: membership, with the
+//!   equation that fails.
 //! - [`GeneralFiber`]: the fiber of one hidden layer without any assumption, class by class.
-//! - [`Fiber::identifiability`] and [`volume()`]: is the fiber no more than permutation and scaling, and how often?
-//! - [`construct_hiding`], [`construct_nonlocal`]: networks that hide a hyperplane, networks whose fiber is not local. [`conserve`]: what gradient flow keeps.
+//! - [`Fiber::identifiability`] and [`volume()`]: is the fiber no more than permutation and scaling, and how
+//!   often?
+//! - [`construct_hiding`], [`construct_nonlocal`]: networks that hide a hyperplane, networks whose fiber is
+//!   not local. [`conserve`]: what gradient flow keeps.
 
 mod bottleneck;
 mod component;
@@ -73,8 +79,9 @@ pub enum Fiber {
     Bottleneck(BottleneckFiber),
 }
 
-/// The fiber of a network; `ground` is where a network with one hidden layer is considered (deeper ones on all of
-/// `R^n`). If the theory does not cover the network: the conditions that were checked, of which at least one fails.
+/// The fiber of a network; `ground` is where a network with one hidden layer is considered (deeper ones on
+/// all of `R^n`). If the theory does not cover the network: the conditions that were checked, of which at
+/// least one fails.
 ///
 /// ```
 /// use fiberscope::Network;

@@ -1,8 +1,10 @@
 //! A path inside a piece of the fiber.
 //!
-//! The second parameter is first permuted so that its neurons stand in the order of the first one's (if a hyperplane is hidden, both in the order of the fiber's). Then scales, biases of linear neurons, weights of dead neurons and the translation of a hidden hyperplane
-//! go on straight lines, and the linear neurons' `V W = M_S` along the segments of the module `segment`. Every point of the path is made of rational numbers and lies in the
-//! fiber exactly; [`FiberPath::at`] checks that.
+//! The second parameter is first permuted so that its neurons stand in the order of the first one's (if a
+//! hyperplane is hidden, both in the order of the fiber's). Then scales, biases of linear neurons, weights of
+//! dead neurons and the translation of a hidden hyperplane go on straight lines, and the linear neurons'
+//! `V W = M_S` along the segments of the module `segment`. Every point of the path is made of rational
+//! numbers and lies in the fiber exactly; [`FiberPath::at`] checks that.
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Network, Rational};
 use thiserror::Error;
@@ -46,7 +48,8 @@ pub struct FiberPath {
 #[derive(Clone, Debug)]
 enum Way {
     Layer(LayerWay),
-    /// Scales of the first layer at both ends, in the order of the given parameter's rows, with their places in the first end.
+    /// Scales of the first layer at both ends, in the order of the given parameter's rows, with their places
+    /// in the first end.
     Bottleneck {
         scales: Vec<(Rational, Rational)>,
         places: Vec<usize>,

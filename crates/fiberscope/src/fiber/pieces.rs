@@ -137,8 +137,10 @@ impl LayerFiber {
         (0..=most).filter_map(|linear| self.component(&with(linear))).collect()
     }
 
-    /// All pieces, each made when it is asked for: every next orientation differs from the one before in one hyperplane (a Gray code that begins with all of them active at the base point), and the pieces of one orientation
-    /// come with increasing numbers of linear neurons. Parameters with the same function and as many neurons have the same list.
+    /// All pieces, each made when it is asked for: every next orientation differs from the one before in one
+    /// hyperplane (a Gray code that begins with all of them active at the base point), and the pieces of one
+    /// orientation come with increasing numbers of linear neurons. Parameters with the same function and as
+    /// many neurons have the same list.
     pub fn components(&self) -> Components<'_> {
         Components::new(self)
     }
@@ -150,7 +152,8 @@ fn binomial(n: usize, k: usize) -> u128 {
 
 /// The matrices `M_S` in the order of a Gray code.
 ///
-/// Their residues modulo a prime are kept up to date: where they have the largest rank that any of the matrices can have, so has `M_S`. `M_S` itself is brought up to date when it is needed.
+/// Their residues modulo a prime are kept up to date: where they have the largest rank that any of the
+/// matrices can have, so has `M_S`. `M_S` itself is brought up to date when it is needed.
 #[derive(Clone, Debug)]
 struct Ranks {
     shape: (usize, usize),
@@ -227,7 +230,8 @@ impl Ranks {
     }
 }
 
-/// The rank of one `M_S` with the weights beside it, or with the normals below it if that is smaller: all `M_S` have their columns, and their rows, in these spaces.
+/// The rank of one `M_S` with the weights beside it, or with the normals below it if that is smaller: all
+/// `M_S` have their columns, and their rows, in these spaces.
 fn most(fiber: &LayerFiber, matrix: &Matrix<Rational>) -> usize {
     let ((m, d), planes) = ((matrix.rows(), matrix.cols()), fiber.hyperplanes());
     let beside = Matrix::from_fn(m, d + planes.len(), |o, j| {

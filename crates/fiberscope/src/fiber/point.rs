@@ -149,7 +149,8 @@ impl Fiber {
         }
     }
 
-    /// The piece of the given parameter, or why it lies in none. Where a hyperplane is hidden, the signs are those of the other rows of layer 1.
+    /// The piece of the given parameter, or why it lies in none. Where a hyperplane is hidden, the signs are
+    /// those of the other rows of layer 1.
     pub fn own(&self) -> Result<Piece, Violation> {
         match self {
             Fiber::OneHiddenLayer(fiber) => fiber.own(),
@@ -171,7 +172,8 @@ impl Fiber {
         }
     }
 
-    /// The number of signs that name an orientation: one per visible hyperplane; if a hyperplane is hidden, one per neuron of layer 1.
+    /// The number of signs that name an orientation: one per visible hyperplane; if a hyperplane is hidden,
+    /// one per neuron of layer 1.
     pub fn sign_count(&self) -> usize {
         self.layer().map_or_else(|| self.network().widths()[1], |layer| layer.hyperplanes().len())
     }
@@ -196,7 +198,8 @@ impl Fiber {
         }
     }
 
-    /// The pieces, each made when it is asked for. Parameters with the same function and the same widths have the same list.
+    /// The pieces, each made when it is asked for. Parameters with the same function and the same widths have
+    /// the same list.
     pub fn components(&self) -> Box<dyn Iterator<Item = FiberComponent> + '_> {
         match (self, self.layer()) {
             (_, Some(layer)) => Box::new(layer.components()),
@@ -265,7 +268,8 @@ impl BottleneckFiber {
         }
     }
 
-    /// The second layer of another parameter in the coordinates of the given first layer; `None` if the first layers differ by more than permutation and scaling.
+    /// The second layer of another parameter in the coordinates of the given first layer; `None` if the first
+    /// layers differ by more than permutation and scaling.
     pub(super) fn behind_the_first_layer(&self, other: &ExactNetwork) -> Option<Layer<Rational>> {
         let matched = match_rows(&self.network().layers()[0], &other.layers()[0], &Deadline::NEVER)?;
         let (order, scales) = (&matched.order, matched.scales());

@@ -1,12 +1,13 @@
 //! Random points of a piece.
 //!
-//! From the factorisation `V W = M_S` of the piece, random moves that keep `V W` and `W >= 0`: adding a row to those that a kernel vector of ones allows,
-//! `W_i += c W_j, V_j -= c V_i` with `c >= 0`, and the same with `c < 0` as far as `W >= 0` lets it go; then free biases, free weights of dead neurons, positive
-//! scalings and a permutation. Every move is invertible, so that an open set of the piece can be reached; the distribution is spread out but not uniform in
-//! any invariant sense (the piece is not compact).
+//! From the factorisation `V W = M_S` of the piece, random moves that keep `V W` and `W >= 0`: adding a row
+//! to those that a kernel vector of ones allows, `W_i += c W_j, V_j -= c V_i` with `c >= 0`, and the same
+//! with `c < 0` as far as `W >= 0` lets it go; then free biases, free weights of dead neurons, positive
+//! scalings and a permutation. Every move is invertible, so that an open set of the piece can be reached; the
+//! distribution is spread out but not uniform in any invariant sense (the piece is not compact).
 //!
-//! All random numbers are short dyadic numbers. The sampler computes in doubles and notices rounding ([`Exactness`]): a point that is said to be exact
-//! lies in the fiber exactly.
+//! All random numbers are short dyadic numbers. The sampler computes in doubles and notices rounding
+//! ([`Exactness`]): a point that is said to be exact lies in the fiber exactly.
 
 use fiberscope_core::{Activation, Layer, Matrix, Rational};
 use rand::{Rng, RngExt};

@@ -1,11 +1,15 @@
 //! Paths in `{(V, W) : V W = M, W >= 0}`, made of segments that are rational in the parameter.
 //!
-//! - *Injective* (`l = rank M <= m`): `W_B = G W_A`, and on the straight line from `W_A` to `W_B` rows stay `>= 0`; it is a path if `det((1 - s) I + s G)` has no zero. Any two
-//!   points are joined after exchanging two neurons if `det G < 0`: the rows of `G` lie in a convex cone with interior, and bases of one orientation in such a cone are connected.
-//!   Random intermediate points are tried until all lines are good.
-//! - *Surjective* (`l > m = rank M`): subtracting multiples of the other columns from one column of `V` (and adding multiples of one row to the others) makes the kernel of `V` contain a
-//!   positive vector, scaling makes it the vector of ones; then rows of `W` may grow together, and `V` moves on a straight line in `{V : V 1 = 0}`.
-//! - *Tall* (`l > d = rank M`): `V` moves on a straight line until it is zero but for `d` neurons whose rows are a basis; these are joined as above, the rows of the others on straight lines.
+//! - *Injective* (`l = rank M <= m`): `W_B = G W_A`, and on the straight line from `W_A` to `W_B` rows stay
+//!   `>= 0`; it is a path if `det((1 - s) I + s G)` has no zero. Any two points are joined after exchanging
+//!   two neurons if `det G < 0`: the rows of `G` lie in a convex cone with interior, and bases of one
+//!   orientation in such a cone are connected. Random intermediate points are tried until all lines are good.
+//! - *Surjective* (`l > m = rank M`): subtracting multiples of the other columns from one column of `V` (and
+//!   adding multiples of one row to the others) makes the kernel of `V` contain a positive vector, scaling
+//!   makes it the vector of ones; then rows of `W` may grow together, and `V` moves on a straight line in
+//!   `{V : V 1 = 0}`.
+//! - *Tall* (`l > d = rank M`): `V` moves on a straight line until it is zero but for `d` neurons whose rows
+//!   are a basis; these are joined as above, the rows of the others on straight lines.
 
 use fiberscope_algebra::elimination::{determinant, identity, inverse};
 use fiberscope_algebra::modular::independent_rows;
@@ -35,7 +39,8 @@ pub enum Segment {
     Tilt { right: Matrix<Rational>, from: Matrix<Rational>, to: Matrix<Rational> },
     /// `W -> G(s) W`, `V -> V G(s)^-1` with `G(s)` on the line from one matrix to another.
     Turn { at: Pair, from: Matrix<Rational>, to: Matrix<Rational> },
-    /// `V` on a straight line in `{V : V 1 = 0}`, `W` solved for in the columns `pivots` and raised by `raise`.
+    /// `V` on a straight line in `{V : V 1 = 0}`, `W` solved for in the columns `pivots` and raised by
+    /// `raise`.
     Slide { product: Matrix<Rational>, from: Pair, to: Pair, pivots: Vec<usize>, raise: Vec<Rational> },
 }
 
@@ -71,7 +76,8 @@ impl Segment {
     }
 }
 
-/// Joins two points; the second one after a permutation of its rows. `None` if the ranks are not those above, or no good lines are found.
+/// Joins two points; the second one after a permutation of its rows. `None` if the ranks are not those above,
+/// or no good lines are found.
 pub fn join(
     product: &Matrix<Rational>,
     rank: usize,
@@ -192,7 +198,8 @@ fn balance(point: &Pair) -> Option<Balanced> {
         return None;
     }
     let other = (0..l).find(|k| !pivots.contains(k))?;
-    // V_other = sum over pivots of alpha V_pivot; its multiples c are taken off such that the kernel has c - alpha > 0.
+    // V_other = sum over pivots of alpha V_pivot; its multiples c are taken off such that the kernel has c -
+    // alpha > 0.
     let alpha = coordinates(
         &point.left.select_columns(&pivots).transpose(),
         &point.left.select_columns(&[other]).transpose(),

@@ -1,6 +1,7 @@
 //! Matrices on a straight line, and where they are singular.
 //!
-//! That a determinant has no zero on `[0, 1]` is shown by the signs of its Bernstein coefficients, in rational numbers.
+//! That a determinant has no zero on `[0, 1]` is shown by the signs of its Bernstein coefficients, in
+//! rational numbers.
 
 use fiberscope_algebra::elimination::{determinant, inverse};
 use fiberscope_algebra::never;

@@ -5,7 +5,8 @@ use fiberscope_core::{ExactNetwork, Rational};
 /// A sparse vector of parameters: places and entries.
 pub(super) type Direction = Vec<(usize, Rational)>;
 
-/// The number of independent scalings. In a vanishing combination of them, neurons that a weight connects have the same coefficient, and a neuron that a weight connects with an input or an output, or that has a
+/// The number of independent scalings. In a vanishing combination of them, neurons that a weight connects
+/// have the same coefficient, and a neuron that a weight connects with an input or an output, or that has a
 /// bias, has coefficient 0.
 pub(super) fn independent_scalings(network: &ExactNetwork) -> usize {
     let widths = network.widths();

@@ -25,7 +25,8 @@ pub(super) enum Generic {
     Unknown,
 }
 
-/// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not count when fibers are compared.
+/// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not
+/// count when fibers are compared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cached(pub OnceLock<Option<Survey>>);
 

@@ -1,11 +1,16 @@
-//! What is known of the fiber of any network: symmetries that can be checked, and a lower bound for its dimension.
+//! What is known of the fiber of any network: symmetries that can be checked, and a lower bound for its
+//! dimension.
 //!
-//! Each family below maps a neighbourhood of the parameter in its fiber into the fiber, smoothly: scalings; `W_i += c W_j, V_j -= c V_i` and bias shifts of neurons that stay linear, and changes along the kernels of their `V` and `W`; free
-//! weights of neurons that stay dead or have no outgoing weights; outgoing weights shared by neurons on one ray; translations of a hidden hyperplane. Composing them gives a smooth map into the fiber whose
-//! derivative has all their directions in its image, so the rank of these directions is a lower bound for the dimension of the fiber at the parameter. The rank is taken modulo a prime after a random projection,
-//! both of which can only lower it.
+//! Each family below maps a neighbourhood of the parameter in its fiber into the fiber, smoothly: scalings;
+//! `W_i += c W_j, V_j -= c V_i` and bias shifts of neurons that stay linear, and changes along the kernels of
+//! their `V` and `W`; free weights of neurons that stay dead or have no outgoing weights; outgoing weights
+//! shared by neurons on one ray; translations of a hidden hyperplane. Composing them gives a smooth map into
+//! the fiber whose derivative has all their directions in its image, so the rank of these directions is a
+//! lower bound for the dimension of the fiber at the parameter. The rank is taken modulo a prime after a
+//! random projection, both of which can only lower it.
 //!
-//! "Stays" needs strict inequalities: a neuron counts as linear (dead) here if interval arithmetic bounds its pre-activation away from zero and its weights on unbounded inputs are not zero.
+//! "Stays" needs strict inequalities: a neuron counts as linear (dead) here if interval arithmetic bounds its
+//! pre-activation away from zero and its weights on unbounded inputs are not zero.
 
 use fiberscope_algebra::modular::rank_of_sparse;
 use fiberscope_algebra::rational::kernel;
@@ -93,7 +98,8 @@ pub struct KnownSymmetries {
 /// More directions than these are not eliminated; scalings alone are then counted.
 const DIRECTIONS: usize = 1024;
 
-/// The symmetries of a network on a domain that can be checked on the numbers. A box must fit the network's inputs.
+/// The symmetries of a network on a domain that can be checked on the numbers. A box must fit the network's
+/// inputs.
 ///
 /// ```
 /// use fiberscope::fiber::symmetries;

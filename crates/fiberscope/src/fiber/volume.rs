@@ -1,12 +1,14 @@
 //! How many parameters are identifiable: the fraction, exactly.
 //!
-//! For widths `(n_0, n_1, n_2, n_3)` with `n_0 >= n_1 >= 2` and any distribution of parameters that is symmetric under sign changes, the fraction of identifiable ones is
+//! For widths `(n_0, n_1, n_2, n_3)` with `n_0 >= n_1 >= 2` and any distribution of parameters that is
+//! symmetric under sign changes, the fraction of identifiable ones is
 //!
 //! ```text
 //! P = (1 - 2^-n_1)^n_2 - n_1 2^(-(n_1 + 1) n_2):
 //! ```
 //!
-//! each of `n_2` rows of `n_1 + 1` signs is neither all positive nor all negative, less the `n_1` patterns that hide a hyperplane. Bounds [threelayer2026, Section 6]:
+//! each of `n_2` rows of `n_1 + 1` signs is neither all positive nor all negative, less the `n_1` patterns
+//! that hide a hyperplane. Bounds [threelayer2026, Section 6]:
 //! `1 - n_2 2^-n_1 - n_1 2^(-(n_1 + 1) n_2) <= P <= (1 - 2^-(n_1 + 1))^n_2`.
 
 use fiberscope_core::Rational;
@@ -78,8 +80,8 @@ pub fn volume(widths: &[usize]) -> Result<Volume, VolumeError> {
     })
 }
 
-/// Draws the signs of `[W_2 | b_2]` at random and looks at each whether they make the parameter identifiable; fewer
-/// than asked for if the time is up.
+/// Draws the signs of `[W_2 | b_2]` at random and looks at each whether they make the parameter identifiable;
+/// fewer than asked for if the time is up.
 ///
 /// ```
 /// use fiberscope::Deadline;

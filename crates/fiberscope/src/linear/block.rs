@@ -1,10 +1,10 @@
 //! The always-active neurons of a ReLU layer: a linear network of two matrices inside a ReLU network.
 //!
-//! Let `P` be `m` neurons of one hidden layer with nonnegative pre-activation on the whole domain. With `W, b` the
-//! layer and `V` the next one, `z_P -> g z_P + s` (`g` invertible, `s` a shift) keeps the function while the pre-activations
-//! stay nonnegative, so `(W[P,:], V[:,P])` is a linear network of widths `(n_in, m, n_out)`, with product
-//! `M = V[:,P] W[P,:]`. Near the given parameters, and for generic other neurons, the parameters of the two layers with the same
-//! function form a set whose tangent directions are
+//! Let `P` be `m` neurons of one hidden layer with nonnegative pre-activation on the whole domain. With
+//! `W, b` the layer and `V` the next one, `z_P -> g z_P + s` (`g` invertible, `s` a shift) keeps the function
+//! while the pre-activations stay nonnegative, so `(W[P,:], V[:,P])` is a linear network of widths
+//! `(n_in, m, n_out)`, with product `M = V[:,P] W[P,:]`. Near the given parameters, and for generic other
+//! neurons, the parameters of the two layers with the same function form a set whose tangent directions are
 //!
 //! ```text
 //! dof(n_in, m, n_out; rk W[P,:], rk V[:,P]) + m + #mixed + #dead (n_in + 1 + n_out)
@@ -57,8 +57,8 @@ impl ActiveBlock {
         })
     }
 
-    /// The number of directions in which the two layers can move without changing the function, if the block lies in this stratum
-    /// and the mixed neurons are generic.
+    /// The number of directions in which the two layers can move without changing the function, if the block
+    /// lies in this stratum and the mixed neurons are generic.
     pub fn layer_pair_freedom(&self, stratum: &Stratum) -> u64 {
         let widths = stratum.fiber().widths();
         let dead = self.dead as u64 * (widths[0] + 1 + widths[2]) as u64;
@@ -66,8 +66,8 @@ impl ActiveBlock {
     }
 }
 
-/// The network with the always-active neurons of a block replaced by `rk M` neurons, which are active on the whole
-/// domain by a margin of 1. The function on the domain changes by rounding only.
+/// The network with the always-active neurons of a block replaced by `rk M` neurons, which are active on the
+/// whole domain by a margin of 1. The function on the domain changes by rounding only.
 pub fn compress_block(
     network: &Network,
     block: &ActiveBlock,
@@ -148,7 +148,8 @@ mod tests {
     use crate::linear::{FlowBases, Tolerance};
 
     fn network() -> Network {
-        // Five always-active neurons on [-1, 1]^3 whose outgoing weights make a product of rank 2, and one that bends.
+        // Five always-active neurons on [-1, 1]^3 whose outgoing weights make a product of rank 2, and one
+        // that bends.
         let rows: Vec<[f64; 3]> =
             (0..6).map(|i| [0.3 * i as f64 - 0.4, 0.2, 0.1 * (i * i) as f64 - 0.5]).collect();
         let first = Layer::new(

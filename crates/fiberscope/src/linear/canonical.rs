@@ -2,7 +2,8 @@
 //!
 //! `I~_j` has a row per bar copy alive at `j` and a column per copy alive at `j - 1`, with 1 where they are
 //! the same copy. For `W = U diag(sigma) V^T` the point
-//! `(I~_1 V^T, I~_2, ..., I~_{L-1}, U diag(sigma_1, ..., sigma_rho, 1, ..., 1) I~_L)` has product `W` and the given barcode.
+//! `(I~_1 V^T, I~_2, ..., I~_{L-1}, U diag(sigma_1, ..., sigma_rho, 1, ..., 1) I~_L)` has product `W` and the
+//! given barcode.
 
 use faer::Mat;
 use fiberscope_core::Matrix;
@@ -22,7 +23,8 @@ pub fn canonical_weights(barcode: &Barcode) -> Vec<Matrix> {
     (1..=barcode.depth()).map(weight).collect()
 }
 
-/// The canonical point with product `W` and this barcode. Singular values of `W` up to `negligible` count as zero.
+/// The canonical point with product `W` and this barcode. Singular values of `W` up to `negligible` count as
+/// zero.
 pub fn point_over(
     barcode: &Barcode,
     product: &Matrix,

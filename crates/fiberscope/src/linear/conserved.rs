@@ -6,9 +6,9 @@
 //! C_l = W_{l+1}^T W_{l+1} - W_l W_l^T - b_l b_l^T
 //! ```
 //!
-//! is constant along gradient flow: `W_{l+1}^T G_{l+1} = G_l W_l^T + g_l b_l^T` for the gradients. Of a ReLU network the diagonal is
-//! conserved, and the entries between neurons that are active on the same samples. Weight decay `lambda`
-//! scales it by `exp(-2 lambda t)`. By the inertia of sums of semidefinite matrices,
+//! is constant along gradient flow: `W_{l+1}^T G_{l+1} = G_l W_l^T + g_l b_l^T` for the gradients. Of a ReLU
+//! network the diagonal is conserved, and the entries between neurons that are active on the same samples.
+//! Weight decay `lambda` scales it by `exp(-2 lambda t)`. By the inertia of sums of semidefinite matrices,
 //!
 //! ```text
 //! rk W_{l+1} >= n_+(C_l),     rk [W_l b_l] >= n_-(C_l)
@@ -57,14 +57,16 @@ impl Conserved {
         &self.matrices
     }
 
-    /// The largest change of an entry from one network to another of the same widths: 0 along gradient flow of a linear network.
+    /// The largest change of an entry from one network to another of the same widths: 0 along gradient flow
+    /// of a linear network.
     pub fn drift(&self, other: &Conserved) -> f64 {
         let pairs = self.matrices.iter().zip(&other.matrices);
         let entries = pairs.flat_map(|(a, b)| a.entries().iter().zip(b.entries()));
         entries.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
     }
 
-    /// The inertia of each matrix; eigenvalues up to `tolerance` times the largest of the network count as zero.
+    /// The inertia of each matrix; eigenvalues up to `tolerance` times the largest of the network count as
+    /// zero.
     pub fn inertia(&self, tolerance: f64) -> Result<Vec<Inertia>, LinearError> {
         let spectra: Vec<Vec<f64>> = self
             .matrices
@@ -89,7 +91,8 @@ mod tests {
     use super::*;
     use crate::linear::LinearNetwork;
 
-    /// `dW_j = -W_{L~j}^T (W - target) W_{j-1~0}^T`: gradient flow of half the squared distance of the product and the constant.
+    /// `dW_j = -W_{L~j}^T (W - target) W_{j-1~0}^T`: gradient flow of half the squared distance of the
+    /// product and the constant.
     fn velocity(network: &LinearNetwork, target: &Matrix) -> (Vec<Matrix>, Vec<Vec<f64>>) {
         let weights = network.dense_weights();
         let depth = weights.len();

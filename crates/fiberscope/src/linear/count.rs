@@ -1,7 +1,7 @@
 //! The number of strata of a fiber, without listing them.
 //!
-//! Bars `[0, L]` take part in no move, so `(d, rho)` has the strata of `(d - rho, 0)`. There, let `f_j(a)` be the
-//! number of ways to choose the bars that end before layer `j` when `a_s` bars born at `s` are alive at
+//! Bars `[0, L]` take part in no move, so `(d, rho)` has the strata of `(d - rho, 0)`. There, let `f_j(a)` be
+//! the number of ways to choose the bars that end before layer `j` when `a_s` bars born at `s` are alive at
 //! `j`, `a_0 + ... + a_j = d_j`. Survivors `s <= a` of any alive `a` are possible, so
 //!
 //! ```text

@@ -1,5 +1,5 @@
-//! Floating-point linear algebra on matrices of the core, by `faer`. One thread, so that results do not depend on
-//! the number of threads.
+//! Floating-point linear algebra on matrices of the core, by `faer`. One thread, so that results do not
+//! depend on the number of threads.
 
 use faer::{Mat, MatRef, Side};
 use fiberscope_core::Matrix;
@@ -17,7 +17,8 @@ pub(super) fn product(weights: &[Mat<f64>], width: usize) -> Mat<f64> {
     weights.iter().fold(Mat::identity(width, width), |product, weight| weight * &product)
 }
 
-/// `U`, the singular values and `V`, with `U` and `V` wide enough for the matrix; `None` if the iteration does not converge.
+/// `U`, the singular values and `V`, with `U` and `V` wide enough for the matrix; `None` if the iteration
+/// does not converge.
 pub(super) struct Svd {
     pub u: Mat<f64>,
     pub values: Vec<f64>,

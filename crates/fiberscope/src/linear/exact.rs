@@ -1,14 +1,16 @@
 //! Exact rank lists of weights that are doubles, hence rational numbers.
 //!
 //! The products `W_{k~i}` are formed over the rationals. Their ranks modulo a prime are lower bounds, and
-//! `r_{k~i} <= min(r_{k-1~i}, r_{k~i+1})` gives upper bounds; where they differ, elimination over the rationals decides.
+//! `r_{k~i} <= min(r_{k-1~i}, r_{k~i+1})` gives upper bounds; where they differ, elimination over the
+//! rationals decides.
 
 use fiberscope_algebra::rational::rank_at_most;
 use fiberscope_core::{Matrix, Rational, Scalar};
 
 use super::{LinearError, LinearNetwork, RankList};
 
-/// The rank list of a network, exactly. Fails if the ranks need more than `work` multiplications of rationals.
+/// The rank list of a network, exactly. Fails if the ranks need more than `work` multiplications of
+/// rationals.
 ///
 /// ```
 /// use fiberscope::Matrix;

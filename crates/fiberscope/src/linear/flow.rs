@@ -4,10 +4,10 @@
 //! bar to itself. The bars are the barcode of `theta` [shewchuk2024geometry].
 //!
 //! The staged decomposition never forms a product of matrices. At layer `j` the alive classes (bars born at
-//! `s`, oldest first) have orthonormal columns whose first blocks span `col W_{j~s}`. A step maps each class by
-//! `W_{j+1}`, takes off what older survivors span, and decomposes the rest, `R = U S V^T`: right
-//! vectors with `S <= threshold` die at `j`, the others survive as `U`; histories are updated to match. The result is the
-//! exact barcode of weights within a small multiple of the threshold.
+//! `s`, oldest first) have orthonormal columns whose first blocks span `col W_{j~s}`. A step maps each class
+//! by `W_{j+1}`, takes off what older survivors span, and decomposes the rest, `R = U S V^T`: right vectors
+//! with `S <= threshold` die at `j`, the others survive as `U`; histories are updated to match. The result is
+//! the exact barcode of weights within a small multiple of the threshold.
 //!
 //! The threshold is `tolerance * scale` with one scale for all layers: with a scale per layer, a zero layer
 //! with rounding noise would count as full rank.
@@ -118,7 +118,8 @@ impl FlowBases {
         self.largest_dropped
     }
 
-    /// The largest `|W_j J_{j-1} - J_j I~_j| / (scale |J_{j-1}|)` in the Frobenius norm, `scale` the largest norm of a matrix.
+    /// The largest `|W_j J_{j-1} - J_j I~_j| / (scale |J_{j-1}|)` in the Frobenius norm, `scale` the largest
+    /// norm of a matrix.
     pub fn residual(&self) -> f64 {
         self.residual
     }

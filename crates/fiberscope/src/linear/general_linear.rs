@@ -1,7 +1,8 @@
 //! Paths from the identity to a matrix of positive determinant.
 //!
-//! Givens rotations `G` by angles `theta` turn the matrix into an upper triangular `R` with positive diagonal;
-//! scaling the angles by `t` and replacing `R` by `(1 - t) I + t R` is a path of invertible matrices.
+//! Givens rotations `G` by angles `theta` turn the matrix into an upper triangular `R` with positive
+//! diagonal; scaling the angles by `t` and replacing `R` by `(1 - t) I + t R` is a path of invertible
+//! matrices.
 
 use faer::Mat;
 

@@ -1,13 +1,13 @@
 //! When two points of one fiber and stratum differ by changes of basis in hidden layers only.
 //!
-//! They do iff `null W_{k~0}` and `col W_{L~i}` agree for all `0 < k, i < L`. In flow bases these are
-//! spans of columns of `J_0` (bars `[0, k']`, `k' < k`) and of `J_L` (bars `[i', L]`, `i' <= i`), so the change of
+//! They do iff `null W_{k~0}` and `col W_{L~i}` agree for all `0 < k, i < L`. In flow bases these are spans
+//! of columns of `J_0` (bars `[0, k']`, `k' < k`) and of `J_L` (bars `[i', L]`, `i' <= i`), so the change of
 //! basis from one point's `J_0`, `J_L` to the other's must be block triangular.
 
 use super::{Bar, FlowBases};
 
-/// Whether `W'_j = g_j W_j g_{j-1}^{-1}` for some `g` with `g_0 = I`, `g_L = I`, up to `tolerance` relative to
-/// the largest entry of the change of basis. Both must have the same product and barcode.
+/// Whether `W'_j = g_j W_j g_{j-1}^{-1}` for some `g` with `g_0 = I`, `g_L = I`, up to `tolerance` relative
+/// to the largest entry of the change of basis. Both must have the same product and barcode.
 pub fn same_hidden_orbit(a: &FlowBases, b: &FlowBases, tolerance: f64) -> bool {
     let depth = a.depth();
     a.barcode() == b.barcode()

@@ -7,11 +7,11 @@
 //! W_{k~i} = W_k ... W_{i+1},   r_{k~i} = rk W_{k~i}  (r_{i~i} = d_i),   rho = rk W = r_{L~0}.
 //! ```
 //!
-//! The *rank list* `r = (r_{k~i})` cuts the fiber into finitely many smooth *strata*. A rank list is the
-//! same as a *barcode*: `omega_{ki}` bars `[i, k]`, directions that are born at layer `i` and last seen at
-//! layer `k`. A stratum lies in the closure of another iff its rank list is entrywise smaller or equal; the covering
-//! relations are the edges of the *stratum dag*. Each edge is a rank-1 move that connects two bars, or swaps
-//! their ends.
+//! The *rank list* `r = (r_{k~i})` cuts the fiber into finitely many smooth *strata*. A rank list is the same
+//! as a *barcode*: `omega_{ki}` bars `[i, k]`, directions that are born at layer `i` and last seen at layer
+//! `k`. A stratum lies in the closure of another iff its rank list is entrywise smaller or equal; the
+//! covering relations are the edges of the *stratum dag*. Each edge is a rank-1 move that connects two bars,
+//! or swaps their ends.
 //!
 //! | question | answer |
 //! |---|---|

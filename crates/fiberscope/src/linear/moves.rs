@@ -1,8 +1,9 @@
 //! Moves between strata in weight space: straight lines that change one matrix by rank 1.
 //!
-//! With flow bases, `u` the column of `J_j` for a copy of `e = [i, l]` and `v^T` the row of `J_{j-1}^{-1}` for a copy
-//! of `f = [h, k]`, the displacement `W_j + eps u v^T` with `i <= j <= k + 1` performs the move up on `(f, e)` for every
-//! `eps != 0`. Down, with `X` a copy of `[h, l]` and `Y` a copy of `[i, k]` inside it, the segment
+//! With flow bases, `u` the column of `J_j` for a copy of `e = [i, l]` and `v^T` the row of `J_{j-1}^{-1}`
+//! for a copy of `f = [h, k]`, the displacement `W_j + eps u v^T` with `i <= j <= k + 1` performs the move up
+//! on `(f, e)` for every `eps != 0`. Down, with `X` a copy of `[h, l]` and `Y` a copy of `[i, k]` inside it,
+//! the segment
 //!
 //! ```text
 //! W_{k+1}(t) = W_{k+1} - t X_{k+1} (X_k^* - Y_k^*)     (cut: - t X_{k+1} X_k^*)

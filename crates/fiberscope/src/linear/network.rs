@@ -1,7 +1,7 @@
 //! Linear networks: matrices that chain, with biases.
 //!
-//! With biases the function is `x -> W x + c`, `c = sum_j W_{L~j} b_j`. The hidden biases are free and `b_L` is
-//! determined by them, so every stratum is a product with `R^{d_1 + ... + d_{L-1}}`.
+//! With biases the function is `x -> W x + c`, `c = sum_j W_{L~j} b_j`. The hidden biases are free and `b_L`
+//! is determined by them, so every stratum is a product with `R^{d_1 + ... + d_{L-1}}`.
 
 use faer::Mat;
 use fiberscope_core::{Activation, Layer, Matrix, Network};

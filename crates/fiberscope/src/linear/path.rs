@@ -1,16 +1,17 @@
 //! Paths between two points of a fiber, or the reason why there is none.
 //!
 //! Two points of one fiber and stratum have flow bases `J`, `J'` of the same barcode, and
-//! `x_j = J_j^{-1} J'_j` leads from one to the other: `W_j(t) = J_j x_j(t) I~_j x_{j-1}(t)^{-1} J_{j-1}^{-1}`. The product stays
-//! iff
+//! `x_j = J_j^{-1} J'_j` leads from one to the other:
+//! `W_j(t) = J_j x_j(t) I~_j x_{j-1}(t)^{-1} J_{j-1}^{-1}`. The product stays iff
 //!
 //! ```text
 //! x_0 = [P 0; Q R],   x_L = [P S; 0 T]       (bars [0, L] first),
 //! ```
 //!
 //! so a path of invertible hidden `x_j`, of `P`, `R`, `T` and any `Q`, `S` to the identity is a path in the
-//! stratum. It exists iff all determinants can be made positive by flipping bars (see `signs.rs`). Off the stratum, cutting all bars
-//! but `[0, L]` leads to the minimal stratum, whose components are those of the whole fiber.
+//! stratum. It exists iff all determinants can be made positive by flipping bars (see `signs.rs`). Off the
+//! stratum, cutting all bars but `[0, L]` leads to the minimal stratum, whose components are those of the
+//! whole fiber.
 
 use faer::Mat;
 use fiberscope_core::Matrix;
@@ -84,8 +85,8 @@ impl StratumPath {
         Ok(Connection::Path(Self::along(a, b, flow_a, &changes)))
     }
 
-    /// The path from a network to the canonical point of its fiber and stratum, or to its mirror image in some coordinates if that
-    /// lies in another component; and whether it does.
+    /// The path from a network to the canonical point of its fiber and stratum, or to its mirror image in
+    /// some coordinates if that lies in another component; and whether it does.
     pub fn to_canonical(a: &LinearNetwork, tolerance: Tolerance) -> Result<(Self, bool), LinearError> {
         let flow = FlowBases::compute(a, tolerance)?;
         let negligible = negligible(a, &flow);
@@ -210,7 +211,8 @@ impl ProductFiberPath {
     }
 }
 
-/// Products and constants that differ by more than rounding: `tolerance` times the product of the norms of the matrices.
+/// Products and constants that differ by more than rounding: `tolerance` times the product of the norms of
+/// the matrices.
 fn different_functions<P>(
     a: &LinearNetwork,
     b: &LinearNetwork,
@@ -230,7 +232,8 @@ fn norm_product(network: &LinearNetwork) -> f64 {
     network.dense_weights().iter().map(|weight| weight.norm_l2()).product()
 }
 
-/// How far setting singular values up to the threshold of the flow bases to zero can move the product, plus rounding.
+/// How far setting singular values up to the threshold of the flow bases to zero can move the product, plus
+/// rounding.
 fn negligible(network: &LinearNetwork, flow: &FlowBases) -> f64 {
     let norms: Vec<f64> = network.dense_weights().iter().map(|weight| weight.norm_l2()).collect();
     let others =

@@ -9,7 +9,8 @@ use super::canonical::flow_over;
 use super::path::{blocks, transformed};
 use super::{Barcode, FlowBases, LinearError, LinearNetwork, TangentSpace, canonical_weights, dense};
 
-/// A random network with this barcode: `W_j = J_j I~_j J_{j-1}^{-1}` with random well-conditioned `J_j`. Its product is random.
+/// A random network with this barcode: `W_j = J_j I~_j J_{j-1}^{-1}` with random well-conditioned `J_j`. Its
+/// product is random.
 pub fn sample_stratum(barcode: &Barcode, seed: u64) -> Result<LinearNetwork, LinearError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let widths = barcode.widths();
@@ -19,7 +20,8 @@ pub fn sample_stratum(barcode: &Barcode, seed: u64) -> Result<LinearNetwork, Lin
     assemble(&flow, &changes)
 }
 
-/// A random network with this barcode and this product, whose singular values up to `negligible` count as zero.
+/// A random network with this barcode and this product, whose singular values up to `negligible` count as
+/// zero.
 pub fn sample_over(
     barcode: &Barcode,
     product: &Matrix,
@@ -49,7 +51,8 @@ pub fn sample_over(
     assemble(&flow, &changes)
 }
 
-/// A random network of small integers with this barcode: the `J_j` are products of a few elementary integer matrices.
+/// A random network of small integers with this barcode: the `J_j` are products of a few elementary integer
+/// matrices.
 pub fn sample_integer(barcode: &Barcode, seed: u64) -> Result<LinearNetwork, LinearError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut weights = canonical_weights(barcode);
@@ -81,8 +84,9 @@ pub fn random_tangent(space: &TangentSpace, seed: u64) -> Vec<Matrix> {
     tangent
 }
 
-/// Changes the basis of a layer: row `to` of the matrix before it gains `factor` times row `from`, and column `from` of the
-/// matrix behind it loses `factor` times column `to`; for `to = from` and `factor = -2` both change sign.
+/// Changes the basis of a layer: row `to` of the matrix before it gains `factor` times row `from`, and column
+/// `from` of the matrix behind it loses `factor` times column `to`; for `to = from` and `factor = -2` both
+/// change sign.
 fn add_row(weights: &mut [Matrix], layer: usize, to: usize, from: usize, factor: f64) {
     if let Some(before) = layer.checked_sub(1) {
         let source = weights[before].row(from).to_vec();

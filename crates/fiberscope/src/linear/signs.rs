@@ -1,10 +1,10 @@
 //! Signs of determinants: which components a stratum has, and which of them a point lies in.
 //!
-//! The group that moves along a stratum (`W_j -> g_j W_j g_{j-1}^{-1}` with `g_L W = W g_0`) has a sign
-//! for every hidden layer (`det g_j`) and, where they are not empty, for the blocks `P` (bars `[0, L]`), `R` (other bars at
-//! layer 0) and `T` (other bars at layer `L`). Flipping one copy of a bar changes the signs of the layers and
-//! blocks it touches and leaves the point where it is, so the components are the signs modulo those rows:
-//! with `c` signs and a GF(2) matrix `M` of one row per bar type, there are `2^{c - rk M}`.
+//! The group that moves along a stratum (`W_j -> g_j W_j g_{j-1}^{-1}` with `g_L W = W g_0`) has a sign for
+//! every hidden layer (`det g_j`) and, where they are not empty, for the blocks `P` (bars `[0, L]`), `R`
+//! (other bars at layer 0) and `T` (other bars at layer `L`). Flipping one copy of a bar changes the signs of
+//! the layers and blocks it touches and leaves the point where it is, so the components are the signs modulo
+//! those rows: with `c` signs and a GF(2) matrix `M` of one row per bar type, there are `2^{c - rk M}`.
 
 use super::{Bar, Barcode};
 

@@ -139,7 +139,8 @@ impl Stratum {
         self.fiber.parameter_count() - LocalBarcode::of(&self.barcode).differential_rank()
     }
 
-    /// `rdof`, the number of pairs of bar copies on which a rank-increasing move that keeps the product is possible.
+    /// `rdof`, the number of pairs of bar copies on which a rank-increasing move that keeps the product is
+    /// possible.
     pub fn rank_increasing_degrees_of_freedom(&self) -> u64 {
         let local = LocalBarcode::of(&self.barcode);
         local.extensions().filter(|step| local.keeps_product(step)).map(|step| step.pairs).sum()

@@ -1,18 +1,20 @@
 //! Tangent and normal spaces of a stratum at a point, from flow bases [shewchuk2024geometry].
 //!
-//! For bar copies `e = [i, l]`, `f = [h, k]` let `P` be the layers `max(i, h+1)..=min(l, k+1)` and for `j` in `P`
+//! For bar copies `e = [i, l]`, `f = [h, k]` let `P` be the layers `max(i, h+1)..=min(l, k+1)` and for `j` in
+//! `P`
 //!
 //! ```text
 //! t_j(e,f) = J_j[:,e] J_{j-1}^{-1}[f,:],      n_j(e,f) = J_j^{-1}[e,:]^T J_{j-1}[:,f]^T
 //! ```
 //!
-//! be directions of the matrix `W_j` (dual to each other: `<t_j, n_j'> = delta`). The pair is *normal* if `Ext(f, e) = 1`, or if
-//! `h = 0, l = L` and (`i = 0` or `k = L`). Then
+//! be directions of the matrix `W_j` (dual to each other: `<t_j, n_j'> = delta`). The pair is *normal* if
+//! `Ext(f, e) = 1`, or if `h = 0, l = L` and (`i = 0` or `k = L`). Then
 //!
 //! - a normal pair gives the tangents `t_j - t_{j+1}` and the normal `sum_j n_j`,
 //! - any other pair gives the tangents `t_j`.
 //!
-//! Normals with `h = 0, l = L` span the row space of `d mu`; the others are the rank-increasing degrees of freedom.
+//! Normals with `h = 0, l = L` span the row space of `d mu`; the others are the rank-increasing degrees of
+//! freedom.
 
 use faer::Mat;
 use fiberscope_core::Matrix;
@@ -96,16 +98,17 @@ impl<'a> TangentSpace<'a> {
         })
     }
 
-    /// Velocities that, together with [`TangentSpace::tangents`], span the null space of the differential of `mu`: one per
-    /// normal of kind [`NormalKind::Rank`]. Moving along one raises ranks and keeps the product.
+    /// Velocities that, together with [`TangentSpace::tangents`], span the null space of the differential of
+    /// `mu`: one per normal of kind [`NormalKind::Rank`]. Moving along one raises ranks and keeps the
+    /// product.
     pub fn rank_increasing(&self) -> impl Iterator<Item = Vec<Matrix>> + '_ {
         let pairs = self.pairs.iter().filter(|pair| pair.normal == Some(NormalKind::Rank));
         pairs.map(move |pair| self.direction(&[(pair.first, 1.0)], |j| self.tangent(pair, j)))
     }
 
-    /// The part of a direction that is tangent, along flow bases: the coordinates `y_j = J_j^{-1} dW_j J_{j-1}` of every normal
-    /// pair lose their mean over `P`. A tangent stays what it is. The projection is oblique, and costs no more than inverting
-    /// the weights.
+    /// The part of a direction that is tangent, along flow bases: the coordinates
+    /// `y_j = J_j^{-1} dW_j J_{j-1}` of every normal pair lose their mean over `P`. A tangent stays what it
+    /// is. The projection is oblique, and costs no more than inverting the weights.
     pub fn project(&self, direction: &[Matrix]) -> Result<Vec<Matrix>, LinearError> {
         let depth = self.flow.depth();
         let expected = self.widths();
@@ -156,7 +159,8 @@ impl<'a> TangentSpace<'a> {
         column * row
     }
 
-    /// An orthonormal basis of the span of some directions, as columns of one matrix: entries of `W_1`, then `W_2`, ..., each row by row.
+    /// An orthonormal basis of the span of some directions, as columns of one matrix: entries of `W_1`, then
+    /// `W_2`, ..., each row by row.
     pub fn orthonormal(directions: impl Iterator<Item = Vec<Matrix>>) -> Matrix {
         let columns: Vec<Vec<f64>> = directions
             .map(|direction| direction.iter().flat_map(|part| part.entries().to_vec()).collect())

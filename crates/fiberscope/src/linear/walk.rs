@@ -1,8 +1,9 @@
 //! Walking along a stratum with a given velocity.
 //!
-//! A tangent `dW` keeps the product to first order, and there are `X_j` with `X_j W_j - W_j X_{j-1} = dW_j`; then `X_L W = W X_0`, and
-//! `W_j(t) = exp(t X_j) W_j exp(-t X_{j-1})` stays on the stratum and in the fiber and has velocity `dW` at
-//! `t = 0`. In flow bases, `y_j = J_j^{-1} dW_j J_{j-1}`, the equations are differences along each pair of bars.
+//! A tangent `dW` keeps the product to first order, and there are `X_j` with `X_j W_j - W_j X_{j-1} = dW_j`;
+//! then `X_L W = W X_0`, and `W_j(t) = exp(t X_j) W_j exp(-t X_{j-1})` stays on the stratum and in the fiber
+//! and has velocity `dW` at `t = 0`. In flow bases, `y_j = J_j^{-1} dW_j J_{j-1}`, the equations are
+//! differences along each pair of bars.
 
 use faer::{Mat, Scale};
 use fiberscope_core::Matrix;
@@ -18,7 +19,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// The walk from a point with a velocity. Fails if the velocity is no tangent, up to `tolerance` relative to its size.
+    /// The walk from a point with a velocity. Fails if the velocity is no tangent, up to `tolerance` relative
+    /// to its size.
     pub fn new(
         network: &LinearNetwork,
         flow: &FlowBases,
@@ -57,7 +59,8 @@ impl Walk {
     }
 }
 
-/// The size of `sum_j W_{L~j} dW_j W_{j-1~0}`, and the largest product of all `|W_i|` but one that it is measured by.
+/// The size of `sum_j W_{L~j} dW_j W_{j-1~0}`, and the largest product of all `|W_i|` but one that it is
+/// measured by.
 fn product_velocity(weights: &[Mat<f64>], velocity: &[Mat<f64>]) -> (f64, f64) {
     let (inputs, outputs) = (weights[0].ncols(), weights[weights.len() - 1].nrows());
     let mut total = Mat::<f64>::zeros(outputs, inputs);

@@ -1,9 +1,10 @@
 //! Permutation and scaling, proposed from the doubles alone.
 //!
-//! Networks that differ by the order and the scales of their neurons are the commonest twins, and the largest. Their neurons
-//! are matched layer by layer in floating point, without the exact copies that reduction makes: row `j` of `B`, with
-//! its columns ordered and scaled as the layer before demands, is proposed for row `i` of `A` if the directions agree
-//! to some thirty bits. The factor is the exact quotient of one entry of each. Whether the proposal is right, the checker says.
+//! Networks that differ by the order and the scales of their neurons are the commonest twins, and the
+//! largest. Their neurons are matched layer by layer in floating point, without the exact copies that
+//! reduction makes: row `j` of `B`, with its columns ordered and scaled as the layer before demands, is
+//! proposed for row `i` of `A` if the directions agree to some thirty bits. The factor is the exact quotient
+//! of one entry of each. Whether the proposal is right, the checker says.
 
 use std::collections::HashMap;
 

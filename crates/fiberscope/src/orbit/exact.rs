@@ -92,8 +92,8 @@ pub fn match_layers(a: &ExactNetwork, b: &ExactNetwork, deadline: &Deadline) -> 
     Some(matching)
 }
 
-/// The relabelling that turns the rows of `B` into those of `A`; `None` if there is none, or the deadline comes
-/// first.
+/// The relabelling that turns the rows of `B` into those of `A`; `None` if there is none, or the deadline
+/// comes first.
 ///
 /// ```
 /// use fiberscope::orbit::match_rows;

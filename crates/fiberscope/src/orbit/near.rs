@@ -1,9 +1,12 @@
 //! Networks that are related by permutation and scaling up to rounding.
 //!
-//! A network that was scaled by a factor such as `0.37` and stored in doubles is no exact multiple: every parameter was rounded. Layer by layer from the first, row `j` of `B`
-//! (its columns ordered and scaled as the layer before demands) is the partner of row `i` of `A` if all quotients `A[i,k] / B[j,k]` of corresponding entries, bias included,
-//! agree to [`CLOSE`]. The exact quotients span an interval; the factor is the simplest fraction in it, the quotient itself where all are the same, and the factor that was meant
-//! (3, 1/3, 37/100) where rounding has not moved every entry away from it. Floats choose partners; factors and differences are exact.
+//! A network that was scaled by a factor such as `0.37` and stored in doubles is no exact multiple: every
+//! parameter was rounded. Layer by layer from the first, row `j` of `B` (its columns ordered and scaled as
+//! the layer before demands) is the partner of row `i` of `A` if all quotients `A[i,k] / B[j,k]` of
+//! corresponding entries, bias included, agree to [`CLOSE`]. The exact quotients span an interval; the factor
+//! is the simplest fraction in it, the quotient itself where all are the same, and the factor that was meant
+//! (3, 1/3, 37/100) where rounding has not moved every entry away from it. Floats choose partners; factors
+//! and differences are exact.
 
 use dashu_int::{IBig, UBig};
 use fiberscope_core::{Domain, ExactNetwork, Layer, Network, Rational};
@@ -19,12 +22,13 @@ pub const CLOSE: f64 = 1.0 / 1024.0;
 pub struct NearRelabelling {
     /// The relabelling of `B`.
     pub relabelling: Relabelling,
-    /// The largest difference of corresponding parameters of `A` and of `B` after the moves, relative to the larger one, exactly: `B` is
-    /// `A` permuted and scaled iff it is 0.
+    /// The largest difference of corresponding parameters of `A` and of `B` after the moves, relative to the
+    /// larger one, exactly: `B` is `A` permuted and scaled iff it is 0.
     pub relative: Rational,
 }
 
-/// Permutations and scalings of `B` after which all parameters agree with those of `A` to 1/1024, relatively and one by one; `None` if none were found in time.
+/// Permutations and scalings of `B` after which all parameters agree with those of `A` to 1/1024, relatively
+/// and one by one; `None` if none were found in time.
 ///
 /// ```
 /// use fiberscope::orbit::find_near;
@@ -60,7 +64,8 @@ pub fn find_near(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRe
     (found.relative <= Rational::from_f64(CLOSE)?).then_some(found)
 }
 
-/// The largest difference of corresponding parameters of two networks of the same widths, relative to the larger of the two, exactly.
+/// The largest difference of corresponding parameters of two networks of the same widths, relative to the
+/// larger of the two, exactly.
 ///
 /// ```
 /// use fiberscope::Network;
@@ -116,7 +121,8 @@ fn match_rows(
     Some(matched)
 }
 
-/// By how much the quotients of corresponding entries differ, relatively; `None` if by more than [`CLOSE`], or if they are not positive.
+/// By how much the quotients of corresponding entries differ, relatively; `None` if by more than [`CLOSE`],
+/// or if they are not positive.
 fn spread(x: &[f64], y: &[f64]) -> Option<f64> {
     let (mut least, mut greatest) = (f64::INFINITY, 0.0f64);
     for (x, y) in x.iter().zip(y) {
@@ -160,7 +166,8 @@ fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: &LayerRelabelling) -
     Some(ends.map_or(Rational::ONE, |(least, greatest)| simplest(&least, &greatest)))
 }
 
-/// The fraction with the least denominator in an interval of positive numbers (the continued fractions of the ends, as long as they agree).
+/// The fraction with the least denominator in an interval of positive numbers (the continued fractions of the
+/// ends, as long as they agree).
 fn simplest(least: &Rational, greatest: &Rational) -> Rational {
     if least == greatest {
         return least.clone();

@@ -32,8 +32,8 @@ const WORK: usize = 1 << 24;
 /// Whether moves may be made.
 pub type Fits<'a> = &'a dyn Fn(&[Move]) -> bool;
 
-/// Moves that leave the layer with fewer neurons by rewriting its affine part, the best of those that fit (any
-/// do if nothing is said); `None` if none were found.
+/// Moves that leave the layer with fewer neurons by rewriting its affine part, the best of those that fit
+/// (any do if nothing is said); `None` if none were found.
 pub fn settle(
     network: &ExactNetwork,
     domain: &Domain,

@@ -1,8 +1,10 @@
 //! Reductions that can be written: networks of doubles.
 //!
-//! The exact reduction of a network of doubles has rational parameters. Often scales make doubles of them ([`super::scales_to_doubles`]), and the
-//! written network computes the same function exactly. Where none were found, there are two answers: a smaller reduction made of those steps only
-//! after which the parameters are doubles (the steps that are left are listed), or the exact reduction rounded, with what rounding changed.
+//! The exact reduction of a network of doubles has rational parameters. Often scales make doubles of them
+//! ([`super::scales_to_doubles`]), and the written network computes the same function exactly. Where none
+//! were found, there are two answers: a smaller reduction made of those steps only after which the parameters
+//! are doubles (the steps that are left are listed), or the exact reduction rounded, with what rounding
+//! changed.
 
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
@@ -33,7 +35,8 @@ pub struct DoubleReduction {
     pub moves: MoveChain,
     /// What rounding changed; `None` if the moves lead to the network exactly.
     pub rounding: Option<Rounded>,
-    /// The widths of the exact reduction, where its parameters are no doubles with any scales that were found.
+    /// The widths of the exact reduction, where its parameters are no doubles with any scales that were
+    /// found.
     pub rational_widths: Option<Vec<usize>>,
     /// Steps of the exact reduction that were left out, because they would have left the doubles.
     pub left: Vec<Left>,
@@ -82,9 +85,9 @@ impl LeftStep {
     }
 }
 
-/// Reduces a network of doubles to a network of doubles. Where the exact reduction has other numbers, the largest
-/// reduction that was found with doubles, or with [`ReduceOptions::round`] the exact one with its parameters
-/// rounded.
+/// Reduces a network of doubles to a network of doubles. Where the exact reduction has other numbers, the
+/// largest reduction that was found with doubles, or with [`ReduceOptions::round`] the exact one with its
+/// parameters rounded.
 ///
 /// ```
 /// use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
@@ -139,8 +142,8 @@ fn exact(
 }
 
 impl DoubleReduction {
-    /// The certificate for the given network and this one, not yet checked: equality, or on a bounded box the bound of what rounding
-    /// changed.
+    /// The certificate for the given network and this one, not yet checked: equality, or on a bounded box the
+    /// bound of what rounding changed.
     pub fn certificate(&self, given: &Network, domain: &Domain) -> Option<Certificate> {
         let (a, b) = (self.moves.clone(), MoveChain::default());
         let evidence = match &self.rounding {

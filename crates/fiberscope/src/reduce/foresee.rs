@@ -1,6 +1,7 @@
 //! Will a product of exact matrices end in time?
 //!
-//! A fold is one step of [`fiberscope_core::Move`], and the mathematics of moves knows no clock. So its time is measured beforehand: a few rows of the product tell how long all of them take, whatever the size of the
+//! A fold is one step of [`fiberscope_core::Move`], and the mathematics of moves knows no clock. So its time
+//! is measured beforehand: a few rows of the product tell how long all of them take, whatever the size of the
 //! numbers.
 
 use fiberscope_core::{Layer, Rational, Scalar};
@@ -11,7 +12,8 @@ use crate::limit::Deadline;
 /// Products of fewer multiplications are not measured.
 const SHORT: usize = 1 << 16;
 
-/// Whether the product of the weights of two layers is likely to end before the deadline; certain without one.
+/// Whether the product of the weights of two layers is likely to end before the deadline; certain without
+/// one.
 pub fn ends_in_time(first: &Layer<Rational>, second: &Layer<Rational>, deadline: &Deadline) -> bool {
     let rows = second.width();
     let work = rows.saturating_mul(second.input_width()).saturating_mul(first.input_width());

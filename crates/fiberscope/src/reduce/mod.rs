@@ -9,10 +9,9 @@
 //! - linear neurons beyond those that the rank of their contribution demands,
 //!
 //! and a layer that is linear as a whole, or up to pairs of neurons that cancel to something linear, is
-//! multiplied into the next one. The steps are repeated, layer
-//! by layer, until none applies. Whether a neuron is dead or linear is decided by signs, by interval
-//! arithmetic and, on a bounded box, by linear programmes (module `relax`); a neuron that is dead on the domain
-//! but not by these bounds stays.
+//! multiplied into the next one. The steps are repeated, layer by layer, until none applies. Whether a neuron
+//! is dead or linear is decided by signs, by interval arithmetic and, on a bounded box, by linear programmes
+//! (module `relax`); a neuron that is dead on the domain but not by these bounds stays.
 //!
 //! Every step is a move whose rule was checked exactly when it was made, so the chain proves that the
 //! function is the same. The numbers are rational; [`reduce_in_doubles`] gives a network that can be written.
@@ -63,8 +62,8 @@ pub enum Folding {
 pub struct ReduceOptions {
     /// Which layers are folded. By default those that become no larger.
     pub folding: Folding,
-    /// Whether [`reduce_in_doubles`] rounds the exact reduction where its parameters are no doubles. By default it
-    /// makes those steps only after which they are.
+    /// Whether [`reduce_in_doubles`] rounds the exact reduction where its parameters are no doubles. By
+    /// default it makes those steps only after which they are.
     pub round: bool,
     /// When to stop, with the steps that were made by then. By default there is no limit.
     pub deadline: Deadline,
@@ -168,8 +167,8 @@ impl<'a> State<'a> {
         steps.into_iter().any(|step| !self.deadline.is_past() && step(self, layer))
     }
 
-    /// The network that the moves make, and scales that keep its parameters doubles where that is asked for; `None`
-    /// if a rule does not hold, or there are no such scales.
+    /// The network that the moves make, and scales that keep its parameters doubles where that is asked for;
+    /// `None` if a rule does not hold, or there are no such scales.
     fn made(&self, moves: &[Move]) -> Option<(ExactNetwork, MoveChain)> {
         let mut network = self.network.clone();
         if moves.is_empty() || moves.iter().any(|each| each.apply(&mut network, self.domain).is_err()) {
@@ -269,7 +268,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The moves that rewrite the affine part of a layer with fewer neurons, only such as can be made in doubles if that is asked for.
+    /// The moves that rewrite the affine part of a layer with fewer neurons, only such as can be made in
+    /// doubles if that is asked for.
     fn settling(&self, layer: usize, in_doubles: bool) -> Option<Vec<Move>> {
         let fits = |moves: &[Move]| self.made(moves).is_some();
         let fits: Option<affine::Fits> = if in_doubles { Some(&fits) } else { None };

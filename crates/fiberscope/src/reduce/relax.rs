@@ -1,9 +1,9 @@
 //! Slopes for the triangle relaxation, in floats: which neurons are dead or linear on a box.
 //!
-//! The bound of [`fiberscope_core::relaxed_bound`] is minimised over the slopes by projected subgradient steps: the
-//! derivative by the slope of neuron `j` is `c_j z_j` at the point where the current bound is attained. Its
-//! minimum is the optimum of the linear programme. What is proposed here is verified exactly when the move is
-//! made.
+//! The bound of [`fiberscope_core::relaxed_bound`] is minimised over the slopes by projected subgradient
+//! steps: the derivative by the slope of neuron `j` is `c_j z_j` at the point where the current bound is
+//! attained. Its minimum is the optimum of the linear programme. What is proposed here is verified exactly
+//! when the move is made.
 
 use fiberscope_core::{
     Activation, BiasShift, Domain, ExactNetwork, Layer, Rational, ShownRole, preactivation_range,

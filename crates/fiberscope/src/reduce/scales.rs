@@ -1,17 +1,20 @@
 //! Scales with which an exact network is made of doubles.
 //!
-//! Scaling neuron `i` of hidden layer `l` by `c_{l,i} > 0` multiplies its row and divides its outgoing column. Powers of two do not matter, so
-//! look at the power of one odd prime `p` in every number: with `x = v_p(c)` the parameters have no `p` in a denominator iff
+//! Scaling neuron `i` of hidden layer `l` by `c_{l,i} > 0` multiplies its row and divides its outgoing
+//! column. Powers of two do not matter, so look at the power of one odd prime `p` in every number: with
+//! `x = v_p(c)` the parameters have no `p` in a denominator iff
 //!
 //! ```text
 //! x_{l,i} >= x_{l-1,j} - v_p(W_l[i,j]),    x_{l,i} >= -v_p(b_l[i]),    x = 0 for inputs and outputs.
 //! ```
 //!
-//! These are difference constraints on a layered graph. The pass from the first layer on gives the least solution (every row over its
-//! odd [content], which is the canonical form's scaling), the pass from the last one back the greatest; there is a solution iff the least one
-//! leaves the output layer without odd denominators. Least and greatest of valuations are common multiples and divisors of fractions, so no number is
-//! factored. Among the solutions those are tried that stay near the given scales, the least and the greatest one, each followed by
-//! steps that take or give one neuron's common divisor where a parameter is longer than 53 bits.
+//! These are difference constraints on a layered graph. The pass from the first layer on gives the least
+//! solution (every row over its odd [content], which is the canonical form's scaling), the pass from the last
+//! one back the greatest; there is a solution iff the least one leaves the output layer without odd
+//! denominators. Least and greatest of valuations are common multiples and divisors of fractions, so no
+//! number is factored. Among the solutions those are tried that stay near the given scales, the least and the
+//! greatest one, each followed by steps that take or give one neuron's common divisor where a parameter is
+//! longer than 53 bits.
 //!
 //! [content]: fiberscope_core::content
 
@@ -27,9 +30,11 @@ const SWEEPS: usize = 3;
 /// In networks with more parameters numbers that are only too long are not moved through several layers.
 const LARGE: usize = 1 << 16;
 
-/// The scalings after which every parameter is a double (none if they all are); `None` if such scales were not found.
+/// The scalings after which every parameter is a double (none if they all are); `None` if such scales were
+/// not found.
 ///
-/// There are none at all if [`is_dyadic_up_to_scales`] says so, or if a first-layer row over its content has an entry of more than 53 bits.
+/// There are none at all if [`is_dyadic_up_to_scales`] says so, or if a first-layer row over its content has
+/// an entry of more than 53 bits.
 pub fn scales_to_doubles(network: &ExactNetwork) -> Option<MoveChain> {
     if count_longer(network) == 0 {
         return Some(MoveChain::default());
@@ -73,7 +78,8 @@ fn is_dyadic(network: &ExactNetwork) -> bool {
     network.layers().iter().all(dyadic)
 }
 
-/// Whether positive scales exist with which every parameter is an integer times a power of two, of any length.
+/// Whether positive scales exist with which every parameter is an integer times a power of two, of any
+/// length.
 pub fn is_dyadic_up_to_scales(network: &ExactNetwork) -> bool {
     Bounds::new(network).is_some()
 }
@@ -156,7 +162,8 @@ impl Bounds {
     }
 }
 
-/// The least scale of a row without odd denominators, the columns divided by their scales; 1 for a row of zeros.
+/// The least scale of a row without odd denominators, the columns divided by their scales; 1 for a row of
+/// zeros.
 fn least_scale(layer: &Layer<Rational>, unit: usize, columns: &[Odd]) -> Odd {
     let one = Odd::one();
     let mut common: Option<Odd> = None;
@@ -167,8 +174,8 @@ fn least_scale(layer: &Layer<Rational>, unit: usize, columns: &[Odd]) -> Odd {
     common.map_or(one, |common| Odd::one().over(&common))
 }
 
-/// One round over the neurons: where a row or a column holds a number that is no double, the common divisor of the one goes to the other
-/// if that leaves fewer of them.
+/// One round over the neurons: where a row or a column holds a number that is no double, the common divisor
+/// of the one goes to the other if that leaves fewer of them.
 fn shorten(network: &mut ExactNetwork) -> MoveChain {
     let mut moves = MoveChain::default();
     for layer in 0..network.hidden_depth() {

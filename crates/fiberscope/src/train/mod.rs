@@ -1,10 +1,11 @@
 //! Training of dense ReLU networks, with the functional dimension tracked on the way.
 //!
-//! Networks of the size at which the functional dimension is interesting have tens of neurons; frameworks spend their time on overhead there. The trainer has none:
-//! a step is a few loops over one vector of parameters. Seeds are independent and run in parallel.
+//! Networks of the size at which the functional dimension is interesting have tens of neurons; frameworks
+//! spend their time on overhead there. The trainer has none: a step is a few loops over one vector of
+//! parameters. Seeds are independent and run in parallel.
 //!
-//! Everything random is drawn from the seed and the number of the epoch, so a run that was interrupted and resumed gives, bit by bit, what an
-//! uninterrupted one gives.
+//! Everything random is drawn from the seed and the number of the epoch, so a run that was interrupted and
+//! resumed gives, bit by bit, what an uninterrupted one gives.
 
 mod flow;
 mod optimizer;

@@ -1,5 +1,6 @@
-//! Steps of Adam [kingma2015adam, Algorithm 1], with weight decay added to the gradient or decoupled [loshchilov2019decoupled, Algorithm 2], and of gradient
-//! descent with momentum. Formulas, and the order of their operations, are those of `torch.optim`.
+//! Steps of Adam [kingma2015adam, Algorithm 1], with weight decay added to the gradient or decoupled
+//! [loshchilov2019decoupled, Algorithm 2], and of gradient descent with momentum. Formulas, and the order of
+//! their operations, are those of `torch.optim`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! A dense ReLU network for training: one vector of parameters, and the gradient of a loss on a batch.
 //!
-//! Batches are stored with the samples innermost, in groups of 16: `activation[unit][group][lane]`. Every loop then runs over 16 neighbouring numbers that one
-//! weight multiplies, which is what vector instructions do, also for networks of ten neurons. Lanes beyond the end of a batch
-//! carry zeros, and no gradient.
+//! Batches are stored with the samples innermost, in groups of 16: `activation[unit][group][lane]`. Every
+//! loop then runs over 16 neighbouring numbers that one weight multiplies, which is what vector instructions
+//! do, also for networks of ten neurons. Lanes beyond the end of a batch carry zeros, and no gradient.
 
 use fiberscope_core::{Activation, Layer, Matrix, Network, NetworkError};
 
@@ -19,7 +19,8 @@ type Group<T> = [T; LANES];
 pub enum Loss {
     /// The mean over samples and outputs of the squared differences.
     Mse,
-    /// The mean over samples of the cross-entropy of the softmax of the outputs; the target is a class, counted from 0.
+    /// The mean over samples of the cross-entropy of the softmax of the outputs; the target is a class,
+    /// counted from 0.
     CrossEntropy,
 }
 

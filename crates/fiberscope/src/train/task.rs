@@ -6,8 +6,9 @@
 //! f3 = f2 + 0.4 sin(16 pi x)                      g3 = g2 + 0.4 sin(4 pi y)
 //! ```
 //!
-//! on 100 equally spaced points of `[0, 1]` and on a 20 x 20 grid, with normal noise of deviation 0.01 added to inputs and outputs; and heating and cooling loads
-//! of buildings [tsanas2012energy, Section 2], whose inputs satisfy `X2 = X3 + 2 X4` exactly.
+//! on 100 equally spaced points of `[0, 1]` and on a 20 x 20 grid, with normal noise of deviation 0.01 added
+//! to inputs and outputs; and heating and cooling loads of buildings [tsanas2012energy, Section 2], whose
+//! inputs satisfy `X2 = X3 + 2 X4` exactly.
 
 use std::f64::consts::TAU;
 
@@ -47,7 +48,8 @@ pub enum ColumnScaling {
 }
 
 impl Task {
-    /// The task of that name: `f1`, `f2`, `f3`, `g1`, `g2`, `g3`, `heating`, `cooling`, the last two also with `-minmax` or `-raw`.
+    /// The task of that name: `f1`, `f2`, `f3`, `g1`, `g2`, `g3`, `heating`, `cooling`, the last two also
+    /// with `-minmax` or `-raw`.
     pub fn from_name(name: &str) -> Option<Self> {
         let digit = |text: &str| text.parse::<u8>().ok().filter(|k| (1..=3).contains(k));
         if let Some(k) = name.strip_prefix('f').and_then(digit) {

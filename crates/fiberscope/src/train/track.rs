@@ -135,7 +135,8 @@ pub struct TrainRecord {
     pub active: usize,
     /// Neurons that are active at no input.
     pub inactive: usize,
-    /// The largest change, since the start, of what gradient flow conserves: `|w_out|^2 - |w_in|^2 - b^2` of a hidden neuron.
+    /// The largest change, since the start, of what gradient flow conserves: `|w_out|^2 - |w_in|^2 - b^2` of
+    /// a hidden neuron.
     pub drift: f64,
 }
 
@@ -272,7 +273,8 @@ fn train_one<T: Real, E: From<TrainError>>(
     Ok(TrainRun { state, network, finished })
 }
 
-/// What there is to record, with the functional dimension if it is wanted; nothing if its deadline comes first.
+/// What there is to record, with the functional dimension if it is wanted; nothing if its deadline comes
+/// first.
 fn observe<T: Real>(
     trainer: &Trainer<T>,
     network: &Network,

@@ -15,7 +15,8 @@ use crate::limit::Deadline;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initialization {
-    /// Weights and biases normal with variance `2 / inputs`, the variant of [he2015delving, Section 2.2] in [ntk2026complexity, Section 5].
+    /// Weights and biases normal with variance `2 / inputs`, the variant of [he2015delving, Section 2.2] in
+    /// [ntk2026complexity, Section 5].
     He,
     /// Weights and biases uniform within `1 / sqrt(inputs)`, as `torch.nn.Linear` draws them.
     Torch,
@@ -53,7 +54,8 @@ pub struct TrainOptions {
 }
 
 impl TrainOptions {
-    /// The training of the paper [ntk2026complexity, Section 5]: Adam, rate 0.01, coupled weight decay 1e-4, batches of 16, squared error.
+    /// The training of the paper [ntk2026complexity, Section 5]: Adam, rate 0.01, coupled weight decay 1e-4,
+    /// batches of 16, squared error.
     pub fn paper(widths: &[usize], epochs: u64) -> Self {
         TrainOptions {
             widths: widths.to_vec(),
@@ -231,7 +233,8 @@ impl<'a, T: Real> Trainer<'a, T> {
         Ok(trainer)
     }
 
-    /// Sets the parameters: weights row by row and biases, layer by layer. `None` if there are not as many as the network has.
+    /// Sets the parameters: weights row by row and biases, layer by layer. `None` if there are not as many as
+    /// the network has.
     pub fn set_parameters(&mut self, parameters: &[T]) -> Option<()> {
         (parameters.len() == self.parameters.len()).then(|| self.parameters.copy_from_slice(parameters))
     }
@@ -312,7 +315,8 @@ impl<'a, T: Real> Trainer<'a, T> {
         }
     }
 
-    /// The loss on all samples, and the score: `r^2`, or for cross-entropy the share of the samples whose class is the largest output.
+    /// The loss on all samples, and the score: `r^2`, or for cross-entropy the share of the samples whose
+    /// class is the largest output.
     pub fn evaluate(&self) -> (f64, f64) {
         let (count, width) = (self.samples.count, self.samples.target_width);
         let rows: Vec<u32> = (0..count as u32).collect();

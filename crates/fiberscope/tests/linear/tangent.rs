@@ -59,7 +59,8 @@ fn jacobian(network: &LinearNetwork) -> Mat<f64> {
     Mat::from_fn(columns[0].len(), columns.len(), |i, j| columns[j][i])
 }
 
-/// The basis-free tangent space: solutions `X` of `X_L W = W X_0` by the null space of that equation, then their velocities.
+/// The basis-free tangent space: solutions `X` of `X_L W = W X_0` by the null space of that equation, then
+/// their velocities.
 fn tangents_by_definition(network: &LinearNetwork) -> Mat<f64> {
     let weights: Vec<Mat<f64>> = network.weights().iter().map(dense).collect();
     let widths = network.widths();

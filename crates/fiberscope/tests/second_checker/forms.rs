@@ -1,4 +1,5 @@
-//! Certificates whose form is changed: some of the results are still of the form that the page describes, most are not.
+//! Certificates whose form is changed: some of the results are still of the form that the page describes,
+//! most are not.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +22,8 @@ fn places(value: &Value, path: String, found: &mut Vec<String>) {
 /// A key that stands for a second one of the same name, which no JSON value can hold.
 const TWICE: &str = "--twice--";
 
-/// The value with one place changed in each of many ways, with a name for the change. Of long lists only some entries are changed.
+/// The value with one place changed in each of many ways, with a name for the change. Of long lists only some
+/// entries are changed.
 pub fn changed(value: &Value, rng: &mut ChaCha8Rng) -> Vec<(String, String)> {
     let mut found = Vec::new();
     places(value, String::new(), &mut found);

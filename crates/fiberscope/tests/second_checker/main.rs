@@ -1,6 +1,7 @@
-//! Two checkers, one answer: `docs/formats/check.py`, which was written from the format page alone, is started once per test
-//! and must say about every certificate what the checker of this workspace says: proved (with the same claim and bound), refused, or
-//! unreadable. A difference is a bug in one of them, or a gap in the page.
+//! Two checkers, one answer: `docs/formats/check.py`, which was written from the format page alone, is
+//! started once per test and must say about every certificate what the checker of this workspace says: proved
+//! (with the same claim and bound), refused, or unreadable. A difference is a bug in one of them, or a gap in
+//! the page.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../common/mod.rs"]
@@ -40,7 +41,8 @@ fn the_zoo() {
     assert_eq!(cases.compare()["proved"], valid_certificates().len());
 }
 
-/// Every number of every valid certificate of the zoo changed, and its form changed in every way that comes to mind.
+/// Every number of every valid certificate of the zoo changed, and its form changed in every way that comes
+/// to mind.
 #[test]
 fn the_zoo_changed() {
     let mut cases = Cases::default();
@@ -205,7 +207,8 @@ fn random_domain(rng: &mut ChaCha8Rng, inputs: usize) -> Domain {
     if rng.random_range(0..3) == 0 { Domain::Space } else { Domain::Box(sides) }
 }
 
-/// Trees of the region search for small networks with few values, so that constant, dead and equal neurons are common.
+/// Trees of the region search for small networks with few values, so that constant, dead and equal neurons
+/// are common.
 #[test]
 fn trees_of_regions() {
     let (mut cases, mut nodes) = (Cases::default(), [0; 3]);
@@ -275,7 +278,8 @@ fn chains_of_reductions() {
     assert!(cases.compare()["proved"] > 60);
 }
 
-/// Random moves, right and wrong, on random networks with few values, identity layers among them, and random domains.
+/// Random moves, right and wrong, on random networks with few values, identity layers among them, and random
+/// domains.
 #[test]
 fn random_moves() {
     let (mut cases, mut accepted) = (Cases::default(), BTreeMap::<String, usize>::new());

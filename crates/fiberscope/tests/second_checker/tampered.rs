@@ -27,8 +27,8 @@ pub const KINDS: [&str; 14] = [
     "unfold",
 ];
 
-/// A network with numbers from few values, so that dead, constant and proportional neurons are common; some hidden layers are
-/// identities.
+/// A network with numbers from few values, so that dead, constant and proportional neurons are common; some
+/// hidden layers are identities.
 pub fn network(rng: &mut ChaCha8Rng, widths: &[usize]) -> Network {
     let layers = (1..widths.len()).map(|l| {
         let mut weight =
@@ -63,8 +63,8 @@ fn certificate(a: &Network, b: &Network, domain: &Domain, evidence: Value) -> Va
            "domain": serde_json::to_value(domain).unwrap(), "evidence": evidence})
 }
 
-/// A random move on a random network. Where the move applies, `B` is the result or is given the same move; otherwise it is `A`
-/// with the same move, which both checkers must refuse.
+/// A random move on a random network. Where the move applies, `B` is the result or is given the same move;
+/// otherwise it is `A` with the same move, which both checkers must refuse.
 pub fn random_case(rng: &mut ChaCha8Rng, domain: &dyn Fn(&mut ChaCha8Rng, usize) -> Domain) -> Case {
     let kind = KINDS[rng.random_range(0..KINDS.len())];
     let widths: Vec<usize> =
@@ -117,7 +117,8 @@ fn neuron(rng: &mut ChaCha8Rng, of: &ExactNetwork, layer: usize) -> PlacedNeuron
     PlacedNeuron { unit: rng.random_range(0..=rows.width()), weight, bias, out }
 }
 
-/// Linear neurons that take up `sign v_j z_j` of neuron `unit`, on a box at least, with a bias that may be too small.
+/// Linear neurons that take up `sign v_j z_j` of neuron `unit`, on a box at least, with a bias that may be
+/// too small.
 fn absorbing(
     rng: &mut ChaCha8Rng,
     of: &ExactNetwork,

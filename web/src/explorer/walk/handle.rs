@@ -9,8 +9,8 @@ const PAIRS: usize = 12;
 /// How finely a slider moves: powers of two, so that the doubles take the results.
 const FINE: f64 = 1.0 / 16.0;
 
-/// The handles of a network with these symmetries. `step` lacks the entry named `amount`, which runs from `low` to `high` in steps of `by`; a
-/// flip has `bits` instead: the neurons that can be flipped.
+/// The handles of a network with these symmetries. `step` lacks the entry named `amount`, which runs from
+/// `low` to `high` in steps of `by`; a flip has `bits` instead: the neurons that can be flipped.
 pub fn handles(network: &Network, symmetries: &[Symmetry]) -> Vec<Value> {
     let mut handles: Vec<Value> = symmetries.iter().flat_map(|symmetry| special(network, symmetry)).collect();
     handles.extend(symmetries.iter().flat_map(ordinary));

@@ -1,7 +1,8 @@
 //! Walking along the fiber: handles that a page shows as sliders, and the moves behind them.
 //!
-//! A walk is a list of steps from a base parameter. The moves are applied one after another in exact arithmetic and the result is rounded once, so that
-//! where nothing is lost the moves themselves are the proof that the function has stayed the same [threelayer2026, Sections 4 and 5].
+//! A walk is a list of steps from a base parameter. The moves are applied one after another in exact
+//! arithmetic and the result is rounded once, so that where nothing is lost the moves themselves are the
+//! proof that the function has stayed the same [threelayer2026, Sections 4 and 5].
 
 mod handle;
 mod step;
@@ -63,8 +64,8 @@ pub fn walk(request: &Request) -> Result<Value, String> {
     Ok(json!({"network": text(&rounded), "exact": exact, "moves": MoveChain::from(moves)}))
 }
 
-/// `{"network", "component", "seed"}` to `{"network", "exact"}`: a random point of a component of the fiber where the theory covers the
-/// network, else a random permutation and scaling.
+/// `{"network", "component", "seed"}` to `{"network", "exact"}`: a random point of a component of the fiber
+/// where the theory covers the network, else a random permutation and scaling.
 pub fn sample(request: &Request) -> Result<Value, String> {
     let network = small(request.network("network")?)?;
     let seed: u64 = request.part("seed")?;

@@ -1,17 +1,19 @@
 //! The same bounds in numbers of about 200 bits.
 //!
-//! The forms are those of the forward pass; a sum of products is taken exactly and then shortened to a mantissa of [`BITS`] bits, which changes it
-//! by at most `2^-200` of itself, so by at most `D = 2^-199` of what is stored. Parameters are stored likewise. All else is exact, but for errors and
-//! bounds, which are rounded outward. With the words of lemma E1,
+//! The forms are those of the forward pass; a sum of products is taken exactly and then shortened to a
+//! mantissa of [`BITS`] bits, which changes it by at most `2^-200` of itself, so by at most `D = 2^-199` of
+//! what is stored. Parameters are stored likewise. All else is exact, but for errors and bounds, which are
+//! rounded outward. With the words of lemma E1,
 //!
 //! ```text
 //! E_z = sum_k abs(W_A) (E_a + D (N_a + E_a)) + D abs(b_A) + D N_z,
 //! E_d = sum_k abs(dW) (E_a + D (N_a + E_a)) + abs(W_B) (E_e + D (N_e + E_e)) + D abs(db) + D N_d,
 //! ```
 //!
-//! where the last term is for the shortening of the layer's own coefficients, and behind a ReLU `E_a = slope E_z` and so on, as nothing is rounded
-//! there. Whether a neuron is off, on or open is decided by these bounds. Which slopes an open neuron has, and which form its `e`, are proposals of
-//! the doubles: every slope between 0 and 1 is as true as any other (R4, R5).
+//! where the last term is for the shortening of the layer's own coefficients, and behind a ReLU
+//! `E_a = slope E_z` and so on, as nothing is rounded there. Whether a neuron is off, on or open is decided
+//! by these bounds. Which slopes an open neuron has, and which form its `e`, are proposals of the doubles:
+//! every slope between 0 and 1 is as true as any other (R4, R5).
 
 mod row;
 
@@ -36,7 +38,8 @@ struct ExactLayer {
     activation: Function,
 }
 
-/// An affine form: centre and coefficients of symbols (zero beyond the end), its error `E` and a bound `N` of the sum of its coefficients.
+/// An affine form: centre and coefficients of symbols (zero beyond the end), its error `E` and a bound `N` of
+/// the sum of its coefficients.
 #[derive(Clone, Default)]
 struct Form {
     terms: Vec<Rational>,

@@ -1,6 +1,7 @@
 //! Backward rows in exact numbers.
 //!
-//! As lemma E4, with the coefficients behind a layer shortened: `F` grows by `D (abs(c_z) . v_A + abs(c_d) . v_D)` for the stored parameters and by
+//! As lemma E4, with the coefficients behind a layer shortened: `F` grows by
+//! `D (abs(c_z) . v_A + abs(c_d) . v_D)` for the stored parameters and by
 //! `D (abs(c_a) . alpha + abs(c_e) . eps)` for the shortening, and by nothing else; `kappa` is rounded up.
 
 use fiberscope_core::{Activation as Function, ProductSum, Rational};
@@ -129,7 +130,8 @@ fn identity_lines() -> (Line, Line) {
     (a, Line { z: zero.clone(), d: one, offset: zero })
 }
 
-/// Slope and height of an upper line of relu, and the slope of a lower line through 0; an open neuron takes the slopes that are proposed.
+/// Slope and height of an upper line of relu, and the slope of a lower line through 0; an open neuron takes
+/// the slopes that are proposed.
 fn triangle(bounds: &(Rational, Rational), (chord, flat): (f64, f64)) -> (Rational, Rational, Rational) {
     match phase(bounds) {
         Phase::Off => (Rational::ZERO, Rational::ZERO, Rational::ZERO),

@@ -74,7 +74,8 @@ struct Case {
     hi: Vec<f64>,
 }
 
-/// A small pair with some mischief: short mantissas, rows that cancel, wild scales, third parts, inputs far away or fixed.
+/// A small pair with some mischief: short mantissas, rows that cancel, wild scales, third parts, inputs far
+/// away or fixed.
 fn case(dice: &mut Dice) -> Case {
     let depth = 1 + dice.below(4) as usize;
     let mut widths = vec![1 + dice.below(3) as usize];

@@ -18,10 +18,12 @@ use crate::args::ReadArgs;
 pub struct RegionsArgs {
     /// The network
     pub model: String,
-    /// The box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB); of a slice given by directions: its coordinates
+    /// The box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB); of a slice given by directions: its
+    /// coordinates
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
-    /// Draw the complex (.svg or .png for one and two inputs and slices, .html for three inputs); may be repeated
+    /// Draw the complex (.svg or .png for one and two inputs and slices, .html for three inputs); may be
+    /// repeated
     #[arg(long, value_name = "OUT")]
     pub plot: Vec<PathBuf>,
     /// Write all cells (.json), or the facets of a complex with three inputs (.obj, .vtk); may be repeated
@@ -42,7 +44,8 @@ pub struct RegionsArgs {
     /// Count only: no weights, nothing kept in memory
     #[arg(long, conflicts_with_all = ["plot", "export"])]
     pub count_only: bool,
-    /// Go on with the count of this file, if it exists; written every few seconds and when a limit stops the count
+    /// Go on with the count of this file, if it exists; written every few seconds and when a limit stops the
+    /// count
     #[arg(long, value_name = "FILE", requires = "count_only")]
     pub resume: Option<PathBuf>,
     /// The algorithm [default: the faster for the dimension]
@@ -105,7 +108,8 @@ pub enum ConstructCommand {
 
 /// Build a network whose second layer hides a hyperplane of the first one
 ///
-/// Writes the network, a twin with the hyperplane translated as far as it goes, and the certificate that both compute the same function.
+/// Writes the network, a twin with the hyperplane translated as far as it goes, and the certificate that both
+/// compute the same function.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope construct hiding --widths 3,3,2,1 -o net.json")]
 pub struct HidingArgs {
@@ -115,8 +119,9 @@ pub struct HidingArgs {
 
 /// Build a network that is not identifiable although both of its overlapping parts are
 ///
-/// Widths n0 >= n1 >= n2 >= 2, n3, n4. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identified by their functions; the whole is not: a twin with other parameters
-/// and the certificate that both compute the same function are written beside it.
+/// Widths n0 >= n1 >= n2 >= 2, n3, n4. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identified
+/// by their functions; the whole is not: a twin with other parameters and the certificate that both compute
+/// the same function are written beside it.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope construct nonlocal --widths 3,3,2,2,1 -o net.json")]
 pub struct NonlocalArgs {

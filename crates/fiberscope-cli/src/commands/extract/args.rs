@@ -10,9 +10,9 @@ use crate::args::{ReadArgs, positive, seconds};
 /// Recover the parameters of a ReLU network from queries alone
 ///
 /// ORACLE answers the queries: a model (file or zoo:NAME; its parameters are not looked at), an endpoint
-/// http(s)://..., or, after --, a command that answers lines of JSON on its standard output. Depth and
-/// widths are found. Exit code 0: verified on the domain by fresh queries. 1: no network was found. 3: a
-/// part of it, or a limit was reached. 2: the oracle or the flags are wrong. Ask only systems that you may ask.
+/// http(s)://..., or, after --, a command that answers lines of JSON on its standard output. Depth and widths
+/// are found. Exit code 0: verified on the domain by fresh queries. 1: no network was found. 3: a part of it,
+/// or a limit was reached. 2: the oracle or the flags are wrong. Ask only systems that you may ask.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>",

@@ -92,7 +92,8 @@ fn answer(found: &Extraction, options: &ExtractOptions) -> Answer {
     }
 }
 
-/// The error that ended an extraction, and where its queries are. Time that ran out is no error of the oracle.
+/// The error that ended an extraction, and where its queries are. Time that ran out is no error of the
+/// oracle.
 fn stopped(
     error: ExtractError,
     log: Option<&Path>,

@@ -8,9 +8,13 @@ use crate::args::ReadArgs;
 
 /// Describe every parameter with the same function: pieces, dimensions, points and paths
 ///
-/// The list of pieces is made from the function: equal networks of equal widths have the same list. A piece is an orientation of the visible neurons and a number of linear ones; the others are dead. All generic parameters lie in the pieces marked generic; the others have the function, too.
-/// Covered: one hidden layer, and three layers with a bottleneck. Of other networks: the symmetries that
-/// can be checked and a lower bound for the dimension (exit code 3), with the conditions that fail. With --member: exit code 0 if the network lies in the fiber, with its piece; 1 with the equation that fails if it lies in no piece and does not have the function, as far as the description decides that.
+/// The list of pieces is made from the function: equal networks of equal widths have the same list. A piece
+/// is an orientation of the visible neurons and a number of linear ones; the others are dead. All generic
+/// parameters lie in the pieces marked generic; the others have the function, too. Covered: one hidden layer,
+/// and three layers with a bottleneck. Of other networks: the symmetries that can be checked and a lower
+/// bound for the dimension (exit code 3), with the conditions that fail. With --member: exit code 0 if the
+/// network lies in the fiber, with its piece; 1 with the equation that fails if it lies in no piece and does
+/// not have the function, as far as the description decides that.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 -o points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json -o path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex"
@@ -40,7 +44,8 @@ pub struct FiberArgs {
     /// The piece to sample: one sign per hyperplane, as listed [default: that of the network]
     #[arg(long, value_name = "SIGNS", requires = "sample", allow_hyphen_values = true)]
     pub orientation: Option<String>,
-    /// The piece to sample: the number of its linear neurons, as listed [default: that of the network, or the smallest with points]
+    /// The piece to sample: the number of its linear neurons, as listed [default: that of the network, or the
+    /// smallest with points]
     #[arg(long, value_name = "N", requires = "sample")]
     pub linear: Option<usize>,
     /// Sample only parameters whose doubles lie in the fiber exactly
@@ -49,7 +54,8 @@ pub struct FiberArgs {
     /// Does this network lie in the fiber? If not, which equation or inequality fails?
     #[arg(long, value_name = "MODEL")]
     pub member: Option<String>,
-    /// Also list the first N classes of the fiber without any assumption (one hidden layer, or behind a fixed first layer)
+    /// Also list the first N classes of the fiber without any assumption (one hidden layer, or behind a fixed
+    /// first layer)
     #[arg(long, value_name = "N")]
     pub classes: Option<usize>,
     /// Write the description as a LaTeX document
@@ -70,7 +76,8 @@ pub struct FiberArgs {
 
 /// The fraction of parameters that their function identifies, exactly
 ///
-/// For three layers with a bottleneck, n_0 >= n_1 >= 2, and any distribution that is symmetric under changes of sign.
+/// For three layers with a bottleneck, n_0 >= n_1 >= 2, and any distribution that is symmetric under changes
+/// of sign.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope volume --widths 3,3,2,1")]
 pub struct VolumeArgs {
@@ -84,8 +91,9 @@ pub struct VolumeArgs {
 
 /// Follow gradient flow and watch what it conserves
 ///
-/// DATA has one sample per row: the inputs, then the targets (for cross-entropy: the class, from 0). Gradient descent and the Runge-Kutta method run with several steps; the table shows how the
-/// conserved quantities drift.
+/// DATA has one sample per row: the inputs, then the targets (for cross-entropy: the class, from 0). Gradient
+/// descent and the Runge-Kutta method run with several steps; the table shows how the conserved quantities
+/// drift.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  fiberscope conserve zoo:hiding-two samples.csv --time 0.5 --plot drift.svg"

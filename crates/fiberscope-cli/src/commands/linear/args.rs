@@ -7,8 +7,8 @@ use fiberscope::linear::{Bar, Tolerance};
 
 /// Fibers of linear networks: strata by rank, dimensions, moves and paths
 ///
-/// The parameters of a linear network with a given product form a set that is cut into smooth strata by the ranks of all partial
-/// products (Shewchuk and Bhattacharya, arXiv:2404.14855).
+/// The parameters of a linear network with a given product form a set that is cut into smooth strata by the
+/// ranks of all partial products (Shewchuk and Bhattacharya, arXiv:2404.14855).
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  fiberscope linear strata --widths 4,6,5 --rank 1")]
 pub struct LinearArgs {
@@ -59,8 +59,8 @@ impl ToleranceArgs {
 
 /// List the strata of a fiber with their dimensions and the moves between them
 ///
-/// dim is the dimension of the stratum, dof that of all velocities in the fiber, rdof = dof - dim counts those that raise
-/// ranks.
+/// dim is the dimension of the stratum, dof that of all velocities in the fiber, rdof = dof - dim counts
+/// those that raise ranks.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope linear strata --widths 4,6,5 --rank 1\n  fiberscope linear strata --widths 2,2,2,2 \
@@ -82,8 +82,8 @@ pub struct StrataArgs {
 
 /// Tell in which stratum of its fiber a network lies
 ///
-/// MODEL must be linear (identity activations); with --layers, a run of layers without ReLU between them; with --block, the
-/// neurons of a ReLU layer that are always active on the box.
+/// MODEL must be linear (identity activations); with --layers, a run of layers without ReLU between them;
+/// with --block, the neurons of a ReLU layer that are always active on the box.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope linear inspect zoo:linear-network\n  fiberscope linear inspect model.onnx --block 1 \
@@ -122,7 +122,8 @@ pub struct InspectArgs {
 
 /// Connect two networks by a path in their fiber, or tell why there is none
 ///
-/// The path stays in the stratum of A and B. Without B it leads to the canonical point of the stratum. Exit code 1: there is no path.
+/// The path stays in the stratum of A and B. Without B it leads to the canonical point of the stratum. Exit
+/// code 1: there is no path.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope linear path a.json b.json --steps 20 -o path/\n  fiberscope linear path a.json -o path/"
@@ -208,8 +209,9 @@ pub struct SampleArgs {
 
 /// Walk from a network along its stratum with a given velocity
 ///
-/// The weights are W_j(t) = exp(t X_j) W_j exp(-t X_{j-1}): ranks and product stay as they are. The velocity at t = 0 is given by a
-/// linear network of the same widths whose weights are the derivatives, or chosen at random (--seed) among the tangents of length 1.
+/// The weights are W_j(t) = exp(t X_j) W_j exp(-t X_{j-1}): ranks and product stay as they are. The velocity
+/// at t = 0 is given by a linear network of the same widths whose weights are the derivatives, or chosen at
+/// random (--seed) among the tangents of length 1.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope linear walk zoo:linear-network --length 2 --steps 20 -o walk/\n  fiberscope linear walk \

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 /// Train dense ReLU networks and track their functional dimension
 ///
-/// Settings come from flags, from CONFIG (a JSON object whose keys are the names of the flags, such as "weight-decay"), and from the defaults, which are those of the paper:
-/// Adam, rate 0.01, weight decay 1e-4, batches of 16, squared error, single precision. Writes into -o: trajectory.csv and
-/// trajectory.parquet, a network and a checkpoint per seed, and plots.
+/// Settings come from flags, from CONFIG (a JSON object whose keys are the names of the flags, such as
+/// "weight-decay"), and from the defaults, which are those of the paper: Adam, rate 0.01, weight decay 1e-4,
+/// batches of 16, squared error, single precision. Writes into -o: trajectory.csv and trajectory.parquet, a
+/// network and a checkpoint per seed, and plots.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope train --task f1 --epochs 500 --seeds 5 -o run\n  fiberscope train --data table.csv --targets 1 --widths 8,32,32,1 --optimizer adamw -o run\n  fiberscope train run/config.json --epochs 2000 -o run --resume"

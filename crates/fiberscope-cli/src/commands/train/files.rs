@@ -20,7 +20,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens or makes the folder; refuses one with another training in it, and one with checkpoints if nothing is to be resumed.
+    /// Opens or makes the folder; refuses one with another training in it, and one with checkpoints if
+    /// nothing is to be resumed.
     pub fn open(
         path: &Path,
         settings: &Settings,

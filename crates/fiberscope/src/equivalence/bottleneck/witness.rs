@@ -3,18 +3,18 @@
 //! Let `z = W_1 x + b_1`; since `W_1` has full row rank, every `z` is reached. Points are written down where
 //! one of the networks must show what the other does not have:
 //!
-//! - on the hyperplane of a first-layer neuron `k` without partner, where a second-layer neuron `j` is active:
-//!   `z_k = 0` and either all other `z_i` small (if `b_j > 0`) or one of them large with `W_2[j,i] > 0`. Only
-//!   hidden hyperplanes have no such point [threelayer2026, Section 5];
-//! - inside the regions where all `z_i > 0` and `j` is active: there a neuron with the opposite orientation, or
-//!   a row outside the other network's row space, gives another gradient;
-//! - on the bend of a second-layer neuron `j` where `z_i = -b_j / W_2[j,i]` and all other `z < 0`: for a hidden
-//!   neuron this is the only place where its row is seen.
+//! - on the hyperplane of a first-layer neuron `k` without partner, where a second-layer neuron `j` is
+//!   active: `z_k = 0` and either all other `z_i` small (if `b_j > 0`) or one of them large with
+//!   `W_2[j,i] > 0`. Only hidden hyperplanes have no such point [threelayer2026, Section 5];
+//! - inside the regions where all `z_i > 0` and `j` is active: there a neuron with the opposite orientation,
+//!   or a row outside the other network's row space, gives another gradient;
+//! - on the bend of a second-layer neuron `j` where `z_i = -b_j / W_2[j,i]` and all other `z < 0`: for a
+//!   hidden neuron this is the only place where its row is seen.
 //!
-//! At a point on a bend, exactly, a step `h` is halved until nothing else bends between `p - hu` and `p + hu`. If
-//! the bend is missing in the other network, the second difference of `f_A - f_B` does not vanish, so the
-//! networks differ at one of the three points. Beside them the affine maps are compared: where they differ, a
-//! small step along a coordinate gives a point. Everything is evaluated exactly.
+//! At a point on a bend, exactly, a step `h` is halved until nothing else bends between `p - hu` and
+//! `p + hu`. If the bend is missing in the other network, the second difference of `f_A - f_B` does not
+//! vanish, so the networks differ at one of the three points. Beside them the affine maps are compared: where
+//! they differ, a small step along a coordinate gives a point. Everything is evaluated exactly.
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Network, Rational, Sign, SignVector};
 

@@ -1,8 +1,8 @@
 //! A point where two networks differ, looked for where differences hide.
 //!
-//! Equality of piecewise affine maps fails, if at all, on an open set, but that set may be tiny and lie beside a
-//! boundary or a vertex of the regions, or far out. So besides uniform points at several scales and far
-//! points on rays, points are taken on and beside bent hyperplanes of both networks and their
+//! Equality of piecewise affine maps fails, if at all, on an open set, but that set may be tiny and lie
+//! beside a boundary or a vertex of the regions, or far out. So besides uniform points at several scales and
+//! far points on rays, points are taken on and beside bent hyperplanes of both networks and their
 //! intersections. Floats rank the points; exact evaluation decides. Finding nothing proves nothing.
 
 pub(crate) mod boundary;

@@ -1,7 +1,8 @@
 //! The methods, in the order in which they are tried.
 //!
-//! Cheap proofs come first, then attempts to refute, then the complete search. A method is a file with one function, which
-//! makes a [`Step`] of a [`Question`], and a line of [`METHODS`]. The command's `--method` and the guide show the list.
+//! Cheap proofs come first, then attempts to refute, then the complete search. A method is a file with one
+//! function, which makes a [`Step`] of a [`Question`], and a line of [`METHODS`]. The command's `--method`
+//! and the guide show the list.
 
 mod affine;
 mod bottleneck;

@@ -1,9 +1,9 @@
 //! From float multipliers to exact proofs of emptiness.
 //!
-//! Wanted are positive integers `m_c` with `sum m_c grad g_c = 0` and `sum m_c g_c(0) <= 0`. Three ways, cheapest first:
-//! parallel constraints; rounded multipliers whose left-over gradient the sides of the box cancel
-//! (enough where the constraints miss each other by more than the rounding); and the exact solution of the
-//! linear system of the constraints that floats found tight.
+//! Wanted are positive integers `m_c` with `sum m_c grad g_c = 0` and `sum m_c g_c(0) <= 0`. Three ways,
+//! cheapest first: parallel constraints; rounded multipliers whose left-over gradient the sides of the box
+//! cancel (enough where the constraints miss each other by more than the rounding); and the exact solution of
+//! the linear system of the constraints that floats found tight.
 
 use dashu_int::ops::{Abs, Gcd};
 use dashu_int::{IBig, Sign, UBig};

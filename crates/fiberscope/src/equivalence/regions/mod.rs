@@ -1,10 +1,11 @@
 //! The complete search over joint linear regions of two networks.
 //!
 //! A depth-first search over the signs of all hidden neurons of both networks builds the tree of
-//! `docs/formats/certificate-v1.md` (kind `regions`): a neuron with both signs on the current polytope splits it,
-//! a neuron with one sign gets Farkas' certificate for the other, and where all neurons are decided the two affine
-//! maps are compared. A node where the networks compute the same expressions whatever the rest of the neurons does is a
-//! leaf (`same`), which closes all regions under it; neurons that keep the expressions apart are split first. Floats propose vertices and multipliers, integers decide; so a result is never
+//! `docs/formats/certificate-v1.md` (kind `regions`): a neuron with both signs on the current polytope splits
+//! it, a neuron with one sign gets Farkas' certificate for the other, and where all neurons are decided the
+//! two affine maps are compared. A node where the networks compute the same expressions whatever the rest of
+//! the neurons does is a leaf (`same`), which closes all regions under it; neurons that keep the expressions
+//! apart are split first. Floats propose vertices and multipliers, integers decide; so a result is never
 //! wrong, and the search is at worst stopped by its limits. It is exponential in the worst case.
 //!
 //! The tree is cut into stretches at shallow depth and these are searched in parallel. Every node
@@ -67,7 +68,8 @@ pub enum SearchOutcome {
     Equal {
         /// The certificate's tree.
         tree: Vec<CoverNode>,
-        /// How many leaves it has on which the networks are equal. A leaf covers one joint linear region or more.
+        /// How many leaves it has on which the networks are equal. A leaf covers one joint linear region or
+        /// more.
         leaves: u64,
     },
     /// The networks differ at a point, checked by exact evaluation.

@@ -1,11 +1,13 @@
-//! Do two networks compute the same expressions where some neurons are not decided? A guess, and what to decide next if not.
+//! Do two networks compute the same expressions where some neurons are not decided? A guess, and what to
+//! decide next if not.
 //!
-//! The rules are those of the leaf `same` in `docs/formats/certificate-v1.md`, on numbers known by residue and double. Atoms of
-//! only one network show where the two part: the neurons under them are to be decided first.
+//! The rules are those of the leaf `same` in `docs/formats/certificate-v1.md`, on numbers known by residue
+//! and double. Atoms of only one network show where the two part: the neurons under them are to be decided
+//! first.
 //!
-//! The checker has its own value numbering (`regions/numbering.rs` of `fiberscope-check`), on rational numbers. The
-//! two are written twice on purpose: this one guesses and may change for speed, that one proves, and a mistake made
-//! here must not be repeated there.
+//! The checker has its own value numbering (`regions/numbering.rs` of `fiberscope-check`), on rational
+//! numbers. The two are written twice on purpose: this one guesses and may change for speed, that one proves,
+//! and a mistake made here must not be repeated there.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Numbers known modulo `2^61 - 1` and as doubles: two that differ have different residues but for bad luck, and the double
-//! tells the sign. What they suggest is proved in exact arithmetic.
+//! Numbers known modulo `2^61 - 1` and as doubles: two that differ have different residues but for bad luck,
+//! and the double tells the sign. What they suggest is proved in exact arithmetic.
 
 use dashu_int::{IBig, Sign, Word};
 use fiberscope_core::residue::{inverse, multiply, reduce, signed};

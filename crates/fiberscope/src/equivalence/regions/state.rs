@@ -116,7 +116,8 @@ impl SearchState {
         self
     }
 
-    /// Whether the state may belong to a question about these networks and this domain, before anything is computed.
+    /// Whether the state may belong to a question about these networks and this domain, before anything is
+    /// computed.
     pub(in crate::equivalence) fn may_belong_to(
         &self,
         a: &Digest,

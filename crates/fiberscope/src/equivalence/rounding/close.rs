@@ -1,14 +1,17 @@
 //! Parameters that agree one by one, after moves that keep both functions on the domain.
 //!
-//! What rescaling in floating point leaves: with `u` half a unit in the last place, a weight `w` of a twin is stored as
-//! `w c_i / c_j (1 + e)`, `abs(e) <= 2u` (a product and a quotient), or `4u` if the factors are applied in two passes. The
-//! factor that brings a row back is the middle of the quotients of its entries, so it errs by no more than they do; an entry is then
-//! off by its own error and those of the factors of its row and its column: at most `3 * 4u = 6` units, and a little more because the factors of a layer see those
-//! of the layer before. So [`UNITS`] is 12; on 40 random networks of 2 to 8 layers with real factors between 1/20 and 20, in single precision, the
-//! largest was 1.5.
+//! What rescaling in floating point leaves: with `u` half a unit in the last place, a weight `w` of a twin is
+//! stored as `w c_i / c_j (1 + e)`, `abs(e) <= 2u` (a product and a quotient), or `4u` if the factors are
+//! applied in two passes. The factor that brings a row back is the middle of the quotients of its entries, so
+//! it errs by no more than they do; an entry is then off by its own error and those of the factors of its row
+//! and its column: at most `3 * 4u = 6` units, and a little more because the factors of a layer see those of
+//! the layer before. So [`UNITS`] is 12; on 40 random networks of 2 to 8 layers with real factors between
+//! 1/20 and 20, in single precision, the largest was 1.5.
 //!
-//! Moves that add rows or biases up (flips, translations, folds, ...) may make a difference small beside what was added: a row that differs in the fourth digit, flipped onto one that is
-//! hundreds of times as large, agrees with the other to six. So parameters that are not equal count as close only after moves that reorder, scale, drop or merge neurons.
+//! Moves that add rows or biases up (flips, translations, folds, ...) may make a difference small beside what
+//! was added: a row that differs in the fourth digit, flipped onto one that is hundreds of times as large,
+//! agrees with the other to six. So parameters that are not equal count as close only after moves that
+//! reorder, scale, drop or merge neurons.
 
 use fiberscope_core::{Domain, Evidence, ExactNetwork, Move, MoveChain, Network, Rational};
 
@@ -16,13 +19,15 @@ use super::snap::settle;
 use super::{AFTER_REDUCTION, relabel_closely};
 use crate::limit::Deadline;
 
-/// Parameters may differ by so many units in the last place of the coarser precision, each relative to itself.
+/// Parameters may differ by so many units in the last place of the coarser precision, each relative to
+/// itself.
 const UNITS: f64 = 12.0;
 
 /// The largest relative difference that the certificate knows.
 const LARGEST: f64 = 1.0 / 1024.0;
 
-/// Evidence that the parameters agree one by one to a few units in the last place, as the networks are or after reduction on the domain.
+/// Evidence that the parameters agree one by one to a few units in the last place, as the networks are or
+/// after reduction on the domain.
 pub fn parameters_agree(
     a: &Network,
     b: &Network,
@@ -51,7 +56,8 @@ fn keeps_differences(moves: &MoveChain) -> bool {
     })
 }
 
-/// The moves that bring `B` close to `A`, and the largest relative difference of two parameters, unless it exceeds the limit.
+/// The moves that bring `B` close to `A`, and the largest relative difference of two parameters, unless it
+/// exceeds the limit.
 fn agree(
     a: &ExactNetwork,
     b: &ExactNetwork,

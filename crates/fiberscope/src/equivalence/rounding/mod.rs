@@ -3,12 +3,13 @@
 //! Neurons are matched by nearly equal directions; `B` is permuted and scaled (exactly, by rational
 //! factors) to lie as close to `A` as rounding allows.
 //!
-//! On a bounded box the checker's lemma bounds what is left. If the widths differ, or the neurons do not match, both networks are first
-//! reduced as far as rounding allows (module `snap`): what is almost a multiple is made one, at a price that the lemma bounds
-//! too, and hidden hyperplanes are brought to their fixed place.
+//! On a bounded box the checker's lemma bounds what is left. If the widths differ, or the neurons do not
+//! match, both networks are first reduced as far as rounding allows (module `snap`): what is almost a
+//! multiple is made one, at a price that the lemma bounds too, and hidden hyperplanes are brought to their
+//! fixed place.
 //!
-//! On an unbounded domain no bound of this kind exists, and no box is assumed. There the parameters themselves are compared, one by one, after moves that
-//! keep the functions on that domain (module `close`).
+//! On an unbounded domain no bound of this kind exists, and no box is assumed. There the parameters
+//! themselves are compared, one by one, after moves that keep the functions on that domain (module `close`).
 
 mod close;
 mod snap;
@@ -25,8 +26,8 @@ use snap::{Snapped, snap};
 
 pub use close::parameters_agree;
 
-/// For the search of an alignment, rows count as near whose entries differ by this many units in the last place of the largest one. Nothing that is said
-/// rests on this number.
+/// For the search of an alignment, rows count as near whose entries differ by this many units in the last
+/// place of the largest one. Nothing that is said rests on this number.
 const UNITS: f64 = 64.0;
 
 /// Where neurons were merged and layers folded, errors have added up: so many times more.
@@ -44,8 +45,8 @@ pub struct Aligned {
     pub bound: Rational,
 }
 
-/// The alignment with the least bound; the first whose bound is at most `enough` ends the search. `tolerance` is the difference that was asked
-/// about, if one was: parameters may then differ by as much.
+/// The alignment with the least bound; the first whose bound is at most `enough` ends the search. `tolerance`
+/// is the difference that was asked about, if one was: parameters may then differ by as much.
 pub fn align(
     (a, b): (&Network, &Network),
     domain: &Domain,
@@ -100,7 +101,8 @@ fn keep(best: &mut Option<Aligned>, found: Option<Aligned>, enough: &Rational) -
     best.as_ref().is_some_and(|best| best.bound <= *enough)
 }
 
-/// The alignment of the networks after both are reduced up to rounding by moves that hold on the first domain.
+/// The alignment of the networks after both are reduced up to rounding by moves that hold on the first
+/// domain.
 fn snapped(
     (a, b): (&ExactNetwork, &ExactNetwork),
     domains: (&Domain, &Domain),
@@ -189,9 +191,9 @@ fn close_rows(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> Optio
     Some(close)
 }
 
-/// The factor between two rows that are nearly multiples: 1 or the quotient of the largest entries if that makes them equal, otherwise the
-/// middle of the quotients of their entries, as a double. (The quotient of one entry would hand the error of that entry on to all others, and from
-/// layer to layer.)
+/// The factor between two rows that are nearly multiples: 1 or the quotient of the largest entries if that
+/// makes them equal, otherwise the middle of the quotients of their entries, as a double. (The quotient of
+/// one entry would hand the error of that entry on to all others, and from layer to layer.)
 fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Rational {
     let entries = || crate::orbit::lines::entries(a, i).zip(crate::orbit::lines::entries(b, j));
     let Some(largest) = entries().max_by_key(|(x, _)| x.abs()) else { return Rational::ONE };
@@ -202,7 +204,8 @@ fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Ratio
     let size = largest.0.to_f64().abs();
     let (mut least, mut most) = (f64::INFINITY, 0.0f64);
     for (x, y) in entries().map(|(x, y)| (x.to_f64(), y.to_f64())) {
-        // Entries below the largest one may have lost their last places to it, where neurons were merged or layers folded.
+        // Entries below the largest one may have lost their last places to it, where neurons were merged or
+        // layers folded.
         let part = x / y;
         if part.is_finite() && part > 0.0 && 4.0 * x.abs() >= size {
             (least, most) = (least.min(part), most.max(part));

@@ -6,9 +6,10 @@
 //! [`crate::reduce`] then merge the neurons, and fold layers that are affine. Hidden hyperplanes go to their
 //! fixed place, as in the canonical form.
 //!
-//! A layer may also be affine but for neurons that are only passed on: `relu(c relu(z))` with `c > 0` bends where `z = 0`, whatever the
-//! first relu does below, so the first neuron may be translated until it is linear on the box. So layers that
-//! split some neurons of the next one into `relu(z - t) - relu(t - z) + t` and pass the others on are folded too.
+//! A layer may also be affine but for neurons that are only passed on: `relu(c relu(z))` with `c > 0` bends
+//! where `z = 0`, whatever the first relu does below, so the first neuron may be translated until it is
+//! linear on the box. So layers that split some neurons of the next one into `relu(z - t) - relu(t - z) + t`
+//! and pass the others on are folded too.
 
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
@@ -32,8 +33,8 @@ pub struct Snapped {
     pub change: Rational,
 }
 
-/// Reduces a network up to rounding by moves that hold on the first domain, with changes bounded on the second;
-/// `None` if the time is up.
+/// Reduces a network up to rounding by moves that hold on the first domain, with changes bounded on the
+/// second; `None` if the time is up.
 pub fn snap(
     network: ExactNetwork,
     (reduced_on, bounded): (&Domain, &Domain),
@@ -111,7 +112,8 @@ impl Snapped {
         Some(())
     }
 
-    /// Folds a layer of vanishing pairs, linear neurons and neurons that are only passed on; whether it is one.
+    /// Folds a layer of vanishing pairs, linear neurons and neurons that are only passed on; whether it is
+    /// one.
     fn fold_passed_on(&mut self, layer: usize, domain: &Domain) -> bool {
         let [of, next] = [layer, layer + 1].map(|l| &self.network.layers()[l]);
         let work = of.input_width().saturating_mul(of.width()).saturating_mul(next.width());

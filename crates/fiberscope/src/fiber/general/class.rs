@@ -7,7 +7,8 @@ use super::super::layer::Ground;
 pub struct Class {
     /// Per visible hyperplane the numbers of neurons with its normal and with the opposite one.
     pub visible: Vec<(usize, usize)>,
-    /// Per cancelling group the numbers of neurons of either orientation, the larger number first; groups in decreasing order.
+    /// Per cancelling group the numbers of neurons of either orientation, the larger number first; groups in
+    /// decreasing order.
     pub cancelling: Vec<(usize, usize)>,
     /// The linear neurons.
     pub linear: usize,
@@ -16,7 +17,8 @@ pub struct Class {
 }
 
 impl Class {
-    /// The equations and inequalities of the class, as lines of text; neurons are numbered in the order hyperplanes, groups, linear, dead.
+    /// The equations and inequalities of the class, as lines of text; neurons are numbered in the order
+    /// hyperplanes, groups, linear, dead.
     pub fn constraints(&self, ground: Ground) -> Vec<String> {
         let mut lines = Vec::new();
         let mut next = 1;

@@ -1,18 +1,25 @@
 //! The fiber of a map with one hidden layer, nothing assumed.
 //!
-//! Every parameter of the fiber puts each of its `n` neurons on a visible hyperplane `H_i` (several may share one), into a *cancelling group* (neurons on one hyperplane outside the visible ones, whose weights add up to
-//! zero), or makes it linear or dead, and gives the hyperplane-neurons an orientation [threelayer2026, Section 4]. A *class* counts, up to the order of the neurons, how many there are of each kind.
+//! Every parameter of the fiber puts each of its `n` neurons on a visible hyperplane `H_i` (several may share
+//! one), into a *cancelling group* (neurons on one hyperplane outside the visible ones, whose weights add up
+//! to zero), or makes it linear or dead, and gives the hyperplane-neurons an orientation [threelayer2026,
+//! Section 4]. A *class* counts, up to the order of the neurons, how many there are of each kind.
 //!
-//! **When is a class non-empty?** Write `g = sum_i a_i relu(u_i x + t_i) + M x + beta`. A neuron on `H_i` turned around contributes `-V_j (u_i x + t_i)` besides its share of `a_i`; with `N_i` the sum of these `V_j`
-//! (0 if no neuron is turned around, `a_i` if all are, free otherwise), and with `P_k v_k^T x` from cancelling group `k` that has both orientations (free rank one), the class needs
+//! **When is a class non-empty?** Write `g = sum_i a_i relu(u_i x + t_i) + M x + beta`. A neuron on `H_i`
+//! turned around contributes `-V_j (u_i x + t_i)` besides its share of `a_i`; with `N_i` the sum of these
+//! `V_j` (0 if no neuron is turned around, `a_i` if all are, free otherwise), and with `P_k v_k^T x` from
+//! cancelling group `k` that has both orientations (free rank one), the class needs
 //!
 //! ```text
 //! M + sum_i N_i u_i^T = V_Lin W_Lin + sum_k P_k v_k^T,     W_Lin >= 0   (W_Lin = 0 on R^d).
 //! ```
 //!
-//! Let `U` be the span of the `u_i` with free `N_i`, `B` the left-hand side without these, `rho = dim (rows(B) + U) / U`, and `K` the number of free groups. If `rho <= K`, or `l > rho - K`, there is a solution (a large row added to `rho - K` rows of
-//! a basis makes them nonnegative). If `l = rho - K` there is one iff the nonnegative vectors of `rows(B) + U` span at least `l` dimensions modulo `U`; they span the subspace that is left after putting to zero, repeatedly, the columns that
-//! Gordan's theorem shows to vanish on them. If `l < rho - K` there is none.
+//! Let `U` be the span of the `u_i` with free `N_i`, `B` the left-hand side without these,
+//! `rho = dim (rows(B) + U) / U`, and `K` the number of free groups. If `rho <= K`, or `l > rho - K`, there
+//! is a solution (a large row added to `rho - K` rows of a basis makes them nonnegative). If `l = rho - K`
+//! there is one iff the nonnegative vectors of `rows(B) + U` span at least `l` dimensions modulo `U`; they
+//! span the subspace that is left after putting to zero, repeatedly, the columns that Gordan's theorem shows
+//! to vanish on them. If `l < rho - K` there is none.
 
 mod class;
 mod solve;
@@ -113,7 +120,8 @@ impl GeneralFiber {
         (0..self.inputs).map(|j| Rational::from((number + 2) as i64 + (j * (number + 1)) as i64)).collect()
     }
 
-    /// An offset with which the normal gives a hyperplane that meets the interior and on which no neuron lies yet.
+    /// An offset with which the normal gives a hyperplane that meets the interior and on which no neuron lies
+    /// yet.
     fn fresh_offset(&self, normal: &[Rational], neurons: &Neurons) -> Rational {
         let sign = if normal.iter().any(Rational::is_positive) { -1 } else { 1 };
         let free = |offset: &Rational| {

@@ -58,7 +58,8 @@ impl GeneralFiber {
         Ok(Some(Solution { turned, linear, free }))
     }
 
-    /// `linear` nonnegative rows and at most `groups` other rows that, together with `span`, span the rows of `base`.
+    /// `linear` nonnegative rows and at most `groups` other rows that, together with `span`, span the rows of
+    /// `base`.
     #[allow(clippy::type_complexity, reason = "two lists of rows")]
     fn rows(
         &self,
@@ -105,7 +106,8 @@ impl GeneralFiber {
     }
 }
 
-/// `count` nonnegative rows of the span of both lists that are independent modulo `span`, if there are as many.
+/// `count` nonnegative rows of the span of both lists that are independent modulo `span`, if there are as
+/// many.
 fn nonnegative_rows(
     basis: &[Vec<Rational>],
     span: &[Vec<Rational>],
@@ -132,7 +134,8 @@ fn nonnegative_rows(
     if chosen.len() < count {
         return Ok(None);
     }
-    // Large multiples of the inner row make the chosen rows nonnegative; all but finitely many keep them independent.
+    // Large multiples of the inner row make the chosen rows nonnegative; all but finitely many keep them
+    // independent.
     Ok((0..).map(|k: i64| Rational::dyadic(1, k.min(1 << 16))).find_map(|extra| {
         let lifted: Vec<Vec<Rational>> = chosen
             .iter()

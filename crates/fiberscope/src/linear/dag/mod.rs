@@ -1,10 +1,11 @@
 //! The stratum dag: strata, their numbers, and the covering relations of the closure order.
 //!
-//! `S_r` lies in the closure of `S_s` iff `r <= s` entrywise (Abeasis and Del Fra), and every such pair is joined by
-//! moves up. The move on `[h,k], [i,l]` adds 1 to the ranks `r_{y~x}`, `h <= x < i`, `k < y <= l`, and
-//! nothing else. So an edge is found by looking up one rank list: the table is hashed by a linear function of the ranks,
-//! whose change under a move is a sum over a rectangle, read from prefix sums. Time and memory are linear in strata plus
-//! moves. Ranks only grow along edges, so the sorted order of strata is a topological order.
+//! `S_r` lies in the closure of `S_s` iff `r <= s` entrywise (Abeasis and Del Fra), and every such pair is
+//! joined by moves up. The move on `[h,k], [i,l]` adds 1 to the ranks `r_{y~x}`, `h <= x < i`, `k < y <= l`,
+//! and nothing else. So an edge is found by looking up one rank list: the table is hashed by a linear
+//! function of the ranks, whose change under a move is a sum over a rectangle, read from prefix sums. Time
+//! and memory are linear in strata plus moves. Ranks only grow along edges, so the sorted order of strata is
+//! a topological order.
 
 mod build;
 

@@ -147,8 +147,8 @@ impl Node {
         &self.path
     }
 
-    /// Decides what needs no split, in order: all, or the neurons that keep the networks apart. Stops where a guess may
-    /// tell other ones. False if the time was up first.
+    /// Decides what needs no split, in order: all, or the neurons that keep the networks apart. Stops where a
+    /// guess may tell other ones. False if the time was up first.
     pub fn settle(&mut self, problem: &Problem) -> (Vec<Decision>, bool) {
         let mut decisions = Vec::new();
         loop {
@@ -321,8 +321,8 @@ impl Node {
         (unit, on, off)
     }
 
-    /// Of the candidates that keep the networks apart most, the one of the first open layer whose vertices lie
-    /// farthest from its hyperplane.
+    /// Of the candidates that keep the networks apart most, the one of the first open layer whose vertices
+    /// lie farthest from its hyperplane.
     fn choose(&self) -> Option<Unit> {
         let free = || self.pool.iter().filter(|candidate| candidate.twin.is_none());
         let urgency =

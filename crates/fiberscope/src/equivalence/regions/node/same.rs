@@ -25,7 +25,8 @@ pub(super) struct Guess {
 }
 
 impl Node {
-    /// Guesses whether the networks compute the same expressions, if the answer may have changed since the last guess.
+    /// Guesses whether the networks compute the same expressions, if the answer may have changed since the
+    /// last guess.
     pub fn may_be_same(&mut self, problem: &Problem) -> bool {
         let Some(numbers) = problem.numbers.as_ref().filter(|_| self.may_have_changed(problem)) else {
             return false;
@@ -51,8 +52,8 @@ impl Node {
         blamed.iter().filter(|(other, _)| *other == unit).map(|(_, weight)| *weight).max().unwrap_or(0)
     }
 
-    /// Whether a layer is complete, or the neurons that most kept the networks apart are decided, since the last guess. Where
-    /// guesses fail, they become rare.
+    /// Whether a layer is complete, or the neurons that most kept the networks apart are decided, since the
+    /// last guess. Where guesses fail, they become rare.
     pub fn may_have_changed(&self, problem: &Problem) -> bool {
         let changed = |guess: &Guess| {
             self.depth >= guess.depth + (guess.failures.saturating_sub(2) / 2).min(PATIENCE)
