@@ -140,7 +140,7 @@ impl Search<'_> {
     pub(super) fn report(&mut self) {
         let now = Instant::now();
         let Some(progress) = self.setting.progress else { return };
-        if now.duration_since(self.reported) < REPORT {
+        if now.saturating_duration_since(self.reported) < REPORT {
             return;
         }
         self.reported = now;
