@@ -13,7 +13,7 @@
 //! Doubles propose, exact arithmetic disposes: nothing here that is called exact rests on a tolerance.
 //!
 //! There is no clock in this crate. What may take long asks a callback `is_late` between two steps, and hands
-//! over nothing, or what is known so far, once it says yes; [`never`] is the callback without an end.
+//! over nothing, or what is known so far, once it says yes; [`never()`] is the callback without an end.
 
 pub mod dense;
 mod echelon;

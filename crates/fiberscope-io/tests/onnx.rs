@@ -74,7 +74,7 @@ fn widths_precisions_and_notes() {
     check("torch_double.onnx", &[3, 5, 2], F64, &[]);
     check("torch_no_bias.onnx", &[3, 6, 2], F32, &[]);
     check("torch_flatten.onnx", &[12, 5, 2], F32, &[]);
-    let column = "input `onnx::MatMul_0`: all of its shape 4 x 1 is read, as it has no batch";
+    let column = "input `onnx::MatMul_0`: all of its shape 4 x 1 is read, as its first dimension is not a batch of samples that are treated alike";
     check("torch_column.onnx", &[4, 6, 2], F32, &[column]);
     check("helper_half.onnx", &[3, 4, 2], F16, &[]);
     check("helper_rows.onnx", &[8, 12, 2], F32, &[]);

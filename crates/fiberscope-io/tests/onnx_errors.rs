@@ -365,7 +365,7 @@ fn tensors_that_do_not_hold_what_they_say() {
         &with(external),
         "initializer `t`: its numbers are in another file; there is no folder to look for `model.onnx.data` in; save the model with its data inside (onnx.save_model without save_as_external_data)",
     );
-    check(&with(tensor("t", &[3, 0], &[])), "node `n_y` (Gemm): its result is empty");
+    check(&with(tensor("t", &[3, 0], &[])), "node `n_y` (Gemm): `t` is empty");
     check(
         &graph(
             &[node(

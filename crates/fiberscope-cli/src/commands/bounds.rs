@@ -80,5 +80,6 @@ pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::R
     let mut value = range_value(&found, &domain);
     value["seconds"] = json!(start.elapsed().as_secs_f64());
     output.result(&range_text(&found, checked), &value)?;
-    Ok(if found.ended == Ended::Reached { Answer::Yes } else { Answer::Undecided })
+    let known = found.outputs.is_some() && found.ended == Ended::Reached;
+    Ok(if known { Answer::Yes } else { Answer::Undecided })
 }

@@ -54,8 +54,10 @@ pub(super) fn reshaped<'a>(
         "Flatten" => shape::flatten(dims, node.integer("axis", 1)?),
         "Reshape" => {
             let mut target = shape_argument(lowering, site, "shape")?.ok_or_else(|| missing("shape"))?;
-            // A shape that was written down for the batch of the file is meant for one sample here.
-            if let Some(batch) = lowering.batch
+            // A shape that was written down for the batch of the file is meant for one sample here. Constants keep
+            // their shape.
+            if let Some(batch) =
+                lowering.batch.filter(|_| lowering.is_value(site.inputs[0]) || lowering.has_hand())
                 && target.first() == i64::try_from(batch).ok().as_ref()
                 && dims.first() == Some(&1)
             {
@@ -194,6 +196,9 @@ fn filled<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> Result<Tensor
     let dims = lowering.integers(site, 0)?.ok_or_else(|| node.malformed("it has no shape"))?;
     let dims: Option<Vec<usize>> = dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
     let dims = dims.ok_or_else(|| node.malformed("its shape is negative"))?;
+    if dims.len() > 1 && dims.contains(&0) {
+        return Err(node.unsupported("its result is empty"));
+    }
     let count = shape::count(&dims).unwrap_or(usize::MAX);
     lowering.budget.entries(node, count, 1)?;
     let value = match node.attribute("value")? {

@@ -86,6 +86,9 @@ impl External {
         if path.parent() != folder.canonicalize().ok().as_deref() {
             return Err(format!("{shown} leads outside the folder of the model"));
         }
+        if !path.is_file() {
+            return Err(format!("{shown} is no plain file"));
+        }
         let mut file = File::open(path).map_err(failed)?;
         let there = file.metadata().map_err(failed)?.len();
         if place.offset.checked_add(size as u64).is_none_or(|end| end > there) {
@@ -93,8 +96,12 @@ impl External {
             return Err(format!("{shown} has {there} bytes; {found}"));
         }
         file.seek(SeekFrom::Start(place.offset)).map_err(failed)?;
-        let mut bytes = vec![0; size];
-        file.read_exact(&mut bytes).map_err(failed)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| format!("{shown} holds more than fits into memory"))?;
+        file.take(size as u64).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() != size {
+            return Err(format!("{shown} ended early"));
+        }
         self.read.set(self.read.get().saturating_add(size));
         Ok(bytes)
     }

@@ -53,7 +53,7 @@ fn before_heads<'a>(graph: &Graph<'a>, output: &'a str) -> Result<Logits<'a>, Fo
         let node = &graph.nodes[at];
         let place = usize::from(node.operator == "ArrayFeatureExtractor");
         let Some(before) = node.inputs().nth(place).transpose()? else { break };
-        if HEADS.contains(&node.operator) {
+        if HEADS.contains(&node.operator) && (node.is_standard() || node.is_for_classifiers()) {
             logits.aside.push(*node);
             logits.name = before;
         } else if !BETWEEN.contains(&node.operator) {

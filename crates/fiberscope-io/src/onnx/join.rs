@@ -27,6 +27,10 @@ impl<'a> Lowering<'_, 'a> {
             return self.concatenate(node, values);
         }
         let count = values.len();
+        // A sum of two may take a layer of its own; values that wait for the next sum must be part of it.
+        if count > 2 && values.iter().any(|value| value.map.is_dense()) {
+            values = self.close(&node.to_string(), Activation::Identity, values, &mut [])?;
+        }
         let mut values = values.into_iter();
         let Some(mut sum) = values.next() else { return Err(node.malformed("it has no inputs")) };
         for value in values {

@@ -90,7 +90,9 @@ impl<'a> Lowering<'_, 'a> {
             if value_is_left { (self.transposed(node, &stored)?, rows) } else { (stored, cols) };
         check_inner(node, expected, inner)?;
         let new = if keeps { vec![weight.rows()] } else { vec![] };
-        let padding = vec![1; lead.len().saturating_sub(outer.len().saturating_sub(1))];
+        // The dimensions in front of the matrix: those before the rows, or before the columns.
+        let own = if value_is_left { outer.len().saturating_sub(1) } else { outer.len() };
+        let padding = vec![1; lead.len().saturating_sub(own)];
         let dims = [padding, outer.clone(), new, after.clone()].concat();
         let (before, after) = (shape::count(&outer), shape::count(&after));
         let weight = self.repeat(node, before.unwrap_or(usize::MAX), weight, after.unwrap_or(usize::MAX))?;

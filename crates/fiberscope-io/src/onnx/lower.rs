@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use fiberscope_core::{Network, Rational};
 
+use super::batch::{self, Block};
 use super::budget::Budget;
 use super::constant;
 use super::graph::{Graph, Input};
@@ -29,23 +30,33 @@ pub(super) fn lower(graph: &Graph, options: &ReadOptions, budget: Budget) -> Res
     let logits = heads::find(graph, options.output.as_deref())?;
     let inputs = graph.inputs(&options.shapes)?;
     let whole: Vec<Input> = inputs.iter().filter_map(Input::whole).collect();
+    let blocks: Vec<Block> = inputs.iter().map(Block::of).collect();
     let read = attempt(graph, &logits, inputs, budget.clone());
-    if whole.is_empty() || read.is_ok() {
+    if whole.is_empty() {
         return read;
     }
-    // A graph that does not treat the first dimension as a batch, such as one that takes a column.
+    // A graph may not treat the first dimension as a batch: it takes a column, or mixes the samples. So it is
+    // read as a whole, too, and the two are compared.
     let inputs = graph.inputs(&options.shapes)?.into_iter().map(|input| input.whole().unwrap_or(input));
     match attempt(graph, &logits, inputs.collect(), budget) {
+        Ok(all) if read.as_ref().is_ok_and(|one| batch::is_batched(&one.network, &all.network, &blocks)) => {
+            read
+        }
         Ok(mut model) => {
             for input in &whole {
                 let (name, dims) = (Quoted(input.name), shape::show(&input.dims));
-                model
-                    .notes
-                    .push(format!("input {name}: all of its shape {dims} is read, as it has no batch"));
+                let reason = "its first dimension is not a batch of samples that are treated alike";
+                model.notes.push(format!("input {name}: all of its shape {dims} is read, as {reason}"));
             }
             Ok(model)
         }
-        Err(_) => read,
+        // Convolutions and pools take one image at a time here, so that there is nothing to compare with.
+        Err(_) => read.map(|mut model| {
+            let note =
+                "the samples of its batch were not compared with each other, as the whole cannot be read";
+            model.notes.push(note.to_owned());
+            model
+        }),
     }
 }
 
@@ -195,6 +206,10 @@ impl<'a> Lowering<'_, 'a> {
             if float_type(to).is_none() {
                 let found = format!("expected a cast to floating-point numbers, found {}", type_name(to));
                 return Err(node.unsupported(found));
+            }
+            if matches!(to, 10 | 16) {
+                let note = format!("{node}: the rounding of values to {} is left out", type_name(to));
+                self.layers.notes.push(note);
             }
         }
         let dims = self.hand.dims.clone();

@@ -226,6 +226,11 @@ impl<'g, 'a> Lowering<'g, 'a> {
         Ok(())
     }
 
+    /// Whether a value is at hand.
+    pub(super) fn has_hand(&self) -> bool {
+        self.hand.dims != [0]
+    }
+
     /// The number of entries of the value at hand.
     pub(super) fn width(&self) -> usize {
         shape::count(&self.hand.dims).expect("every shape of the value was within the budget")
@@ -330,6 +335,9 @@ impl<'g, 'a> Lowering<'g, 'a> {
                 let before = self.graph.files.bytes();
                 let who = format_args!("initializer {}", Quoted(name));
                 let tensor = Tensor::decode(tensor, who, &self.graph.files)?;
+                if tensor.dims.len() > 1 && tensor.dims.contains(&0) {
+                    return Err(node.unsupported(format!("{} is empty", Quoted(name))));
+                }
                 // What stands in a file beside the model counts as part of it.
                 self.budget.grow(self.graph.files.bytes() - before);
                 self.budget.entries(node, shape::count(&tensor.dims).unwrap_or(usize::MAX), 1)?;

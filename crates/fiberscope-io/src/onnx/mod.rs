@@ -20,6 +20,7 @@
 
 mod affine;
 mod arithmetic;
+mod batch;
 mod budget;
 mod constant;
 mod convolution;

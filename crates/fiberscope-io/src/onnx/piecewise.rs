@@ -209,11 +209,12 @@ impl<'a> Lowering<'_, 'a> {
                 let (Some(alpha), Some(beta)) = (number(alpha), number(beta)) else {
                     return Err(node.malformed("alpha or beta is not finite"));
                 };
-                self.hand = value;
-                self.scale_all(&node, &alpha)?;
-                let width = self.width();
-                self.shift(&node, &vec![beta; width])?;
-                let value = self.put_down();
+                // Not by `scale` and `shift`, which may make a layer: other nodes have begun.
+                let (mut value, width) = (value.clone(), value.map.output());
+                self.budget.operations(node, width.saturating_mul(8))?;
+                value.map.scale(&vec![alpha; width]);
+                value.map.shift(&vec![beta; width]);
+                value.mark_folded(&node);
                 self.clipped(site, value, (Some(Rational::ZERO), Some(Rational::ONE)), tasks)
             }
             "Clip" => {
@@ -269,7 +270,12 @@ impl<'a> Lowering<'_, 'a> {
         if value.is_nan() {
             return Err(node.malformed(format!("{attribute} is not a number")));
         }
-        if value.abs() >= f64::from(f32::MAX) {
+        let is_end =
+            if attribute == "min" { value <= f64::from(f32::MIN) } else { value >= f64::from(f32::MAX) };
+        if value.is_infinite() && !is_end {
+            return Err(node.unsupported(format!("{attribute} is {value}, which no value passes")));
+        }
+        if is_end {
             if value.is_finite() {
                 let found = format!("{node}: the bound {value:e} lies at the end of single precision");
                 self.layers.notes.push(format!("{found} and is left out"));

@@ -115,9 +115,14 @@ impl<'a> Node<'a> {
         matches!(self.domain, "" | "ai.onnx")
     }
 
+    /// Whether the operator is one of those that scikit-learn's exports use beside the standard.
+    pub(super) fn is_for_classifiers(&self) -> bool {
+        self.domain == "ai.onnx.ml"
+    }
+
     /// Whether it is the one that scikit-learn's exports put before a network.
     pub(super) fn is_scaler(&self) -> bool {
-        self.domain == "ai.onnx.ml" && self.operator == "Scaler"
+        self.is_for_classifiers() && self.operator == "Scaler"
     }
 
     /// A malformed node.

@@ -13,6 +13,9 @@ use super::shape::{self, resolve};
 use super::tensor::Values;
 use crate::FormatError;
 
+/// Pads beyond this are no honest ones.
+const MOST_PADDED: i64 = 1 << 31;
+
 /// The shape of a result, and for every entry the place it comes from (left out if each stays where it is).
 pub(super) type Taken = (Vec<usize>, Option<Vec<usize>>);
 
@@ -47,6 +50,9 @@ impl<'a> Lowering<'_, 'a> {
                 let sizes = sizes.ok_or_else(|| node.malformed("its repeats do not fit the value"))?;
                 let total = |(&dim, &times): (&usize, &usize)| dim.saturating_mul(times);
                 let result: Vec<usize> = dims.iter().zip(&sizes).map(total).collect();
+                if result.contains(&0) {
+                    return Err(node.unsupported("its result is empty"));
+                }
                 self.budget.entries(node, shape::count(&result).unwrap_or(usize::MAX), 1)?;
                 let lists: Vec<Vec<usize>> =
                     result.iter().zip(dims).map(|(&all, &dim)| (0..all).map(|i| i % dim).collect()).collect();
@@ -118,6 +124,9 @@ impl<'a> Lowering<'_, 'a> {
         };
         let chosen: Vec<usize> = list.iter().map(place).collect::<Result<_, _>>()?;
         let result = [&dims[..axis], &indices.dims[..], &dims[axis + 1..]].concat();
+        if result.contains(&0) && dims.len() > 1 {
+            return Err(node.unsupported("its result is empty"));
+        }
         self.budget.entries(node, shape::count(&result).unwrap_or(usize::MAX), 1)?;
         let mut lists: Vec<Vec<usize>> = dims.iter().map(|&dim| (0..dim).collect()).collect();
         lists[axis] = chosen;
@@ -219,6 +228,9 @@ impl<'a> Lowering<'_, 'a> {
         for (at, &axis) in axes.iter().enumerate() {
             let axis = resolve(axis, dims.len(), false).map_err(|reason| node.malformed(reason))?;
             let (before, after, size) = (pads[at], pads[at + axes.len()], dims[axis] as i64);
+            if before.abs().max(after.abs()) > MOST_PADDED || (mode == b"wrap" && before.min(after) < 0) {
+                return Err(node.unsupported(format!("its pads {before} and {after} are not read")));
+            }
             let count = before.checked_add(after).and_then(|all| all.checked_add(size)).filter(|&n| n > 0);
             let count = count.ok_or_else(|| node.malformed("its pads leave nothing"))?;
             self.budget.entries(node, count as usize, 1)?;
@@ -266,6 +278,11 @@ impl<'a> Lowering<'_, 'a> {
             let given = node.attribute(name)?.map(|attribute| attribute.string()).transpose()?;
             Ok(given.unwrap_or(default).to_vec())
         };
+        for name in ["axes", "keep_aspect_ratio_policy"] {
+            if node.attribute(name)?.is_some() {
+                return Err(node.unsupported(format!("its attribute `{name}` is not read")));
+            }
+        }
         let is_old = node.operator == "Upsample";
         let mode = text("mode", b"nearest")?;
         let coordinates = text("coordinate_transformation_mode", b"half_pixel")?;

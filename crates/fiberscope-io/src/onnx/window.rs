@@ -84,6 +84,12 @@ impl Window {
         let size = node.integers("kernel_shape")?.unwrap_or_default();
         let mut window = Window::new(node, image, &sizes(node, "kernel_shape", &size)?)?;
         if node.integer("ceil_mode", 0)? != 0 {
+            let padded = node.attribute("auto_pad")?.map(|attribute| attribute.string()).transpose()?;
+            if !matches!(padded, None | Some(b"NOTSET" | b"")) {
+                return Err(
+                    node.unsupported("its windows reach over padding of their own (ceil_mode and auto_pad)")
+                );
+            }
             let rank = image.len();
             let pads = node.integers("pads")?.unwrap_or_else(|| vec![0; 2 * rank]);
             for (at, axis) in window.axes[AXES - rank..].iter_mut().enumerate() {

@@ -37,7 +37,7 @@ pub enum Search {
 pub enum Depth {
     /// Their numbers.
     Counts,
-    /// Also the weights of their facets, if there are at most [`LISTED`] regions.
+    /// Also the weights of their facets, if there are at most `LISTED` regions.
     Weights,
     /// All of them, for a picture or an export: at most [`DRAWN`] regions.
     Cells,

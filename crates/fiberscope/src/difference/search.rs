@@ -34,6 +34,8 @@ const PART: usize = 8;
 pub const MARGIN: f64 = 1.0 / (1 << 18) as f64;
 /// Bounds below this part of the size of the outputs are those of rounding.
 const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
+/// A range is not looked at more closely than this: the errors that cover underflow are little less.
+const LEAST_WIDTH: f64 = 1e-280;
 
 /// What a search is for.
 #[derive(Clone, Debug)]
@@ -213,7 +215,7 @@ impl<'s> Search<'s> {
                     let found = self.best[row] + self.best[row ^ 1];
                     found.max(ROUNDING * self.best[row].abs().max(self.best[row ^ 1].abs()))
                 };
-                let weight = |row| 1.0 / width(row).max(f64::MIN_POSITIVE);
+                let weight = |row| 1.0 / width(row).max(LEAST_WIDTH);
                 let weight = (0..rows).map(weight).collect();
                 Goal { offset: self.best.clone(), weight, aim: *gap, decides: false }
             }
