@@ -94,9 +94,10 @@ impl Around {
         if self.found().any(|(_, found)| asked.holds(found) == Some(false)) {
             return Some(false);
         }
-        let all =
-            self.balls.len() == self.rows && self.found().all(|(_, found)| asked.holds(found) == Some(true));
-        all.then_some(true)
+        let bounded = |(_, found)| asked.holds(found) == Some(true);
+        let all = self.balls.len() == self.rows && self.found().all(bounded);
+        // Balls that lie outside the box say nothing.
+        (all && self.found().next().is_some()).then_some(true)
     }
 
     /// How many upper bounds lie in each power of ten: the exponents and the counts.
