@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fiberscope::difference::{Options, Progress, ranges};
+use fiberscope::difference::{DifferenceOptions, DifferenceProgress, ranges};
+use fiberscope::limit::Progress;
 use fiberscope_core::Rational;
 use fiberscope_report::difference::{
     Asked, certificate, on_data, range_progress, range_text, range_value, search, size, text, value,
@@ -42,16 +43,17 @@ pub fn diff(
             epsilon.map(|epsilon| Rational::from_f64(epsilon).context("epsilon: expected a finite number"));
         let mut asked = Asked { epsilon: epsilon.transpose()?, gap, size: None };
         if relative {
-            asked.size = Some(size(&a, &domain, &watch.deadline)?);
+            let say = |text: &str| watch.say(text);
+            asked.size = Some(size(&a, &domain, asked.size_gap(), &watch.deadline, &say)?);
         }
-        let options = Options::new()
+        let options = DifferenceOptions::new()
             .align(!as_given)
             .seed(watch.seed)
             .deadline(watch.deadline.clone())
             .points(rows.clone().unwrap_or_default());
         let say = |text: &str| watch.say(text);
         let found = search((&a, &b), &domain, &asked, options, resume.as_deref(), &say)?;
-        let proof = certificate((&a, &b), &domain, &asked, &found)?;
+        let proof = certificate((&a, &b), &domain, &asked, &found, &watch.deadline)?;
         let checked = proof.as_ref().is_some_and(|(_, checked)| *checked);
         let mut json = value(&asked, &found, &domain);
         let mut told = text(&asked, &found, checked);
@@ -71,9 +73,12 @@ pub fn bounds(py: Python, net: &Net, place: Option<Place>, gap: f64, terms: Term
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
-        let progress = |now: &Progress| watch.say(&range_progress(now));
-        let options =
-            Options::new().gap(gap).seed(watch.seed).deadline(watch.deadline.clone()).progress(&progress);
+        let progress = |now: DifferenceProgress| watch.say(&range_progress(now));
+        let options = DifferenceOptions::new()
+            .gap(gap)
+            .seed(watch.seed)
+            .deadline(watch.deadline.clone())
+            .progress(Progress::to(&progress));
         let found = ranges(&network, &domain, &options)?;
         let json = range_value(&found, &domain).to_string();
         let told = range_text(&found, false);

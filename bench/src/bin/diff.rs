@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fiberscope::check::{Checked, Checker, Outcome};
-use fiberscope::difference::{Decision, Difference, Options, measure};
+use fiberscope::difference::{Decision, Difference, DifferenceOptions, measure};
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Domain, Network, Rational, decimal};
 use fiberscope_io::{Normalization, ReadOptions, domain, load};
@@ -112,7 +112,7 @@ fn decisions(cases: &[Case]) -> Result<(), Failure> {
         for epsilon in case.value["epsilon"].as_array().into_iter().flatten() {
             let exact =
                 epsilon.to_string().parse::<f64>().ok().and_then(Rational::from_f64).ok_or("a number")?;
-            let options = Options::new().epsilon(exact).deadline(Deadline::after(Some(DECIDE)));
+            let options = DifferenceOptions::new().epsilon(exact).deadline(Deadline::after(Some(DECIDE)));
             let start = cpu();
             let found = measure(&case.a, &case.b, &case.domain, &options)?;
             let seconds = cpu() - start;
@@ -146,7 +146,7 @@ fn bounds(cases: &[Case]) -> Result<(), Failure> {
     println!("| case | lower | upper | upper / lower | boxes | search, CPU s | check, CPU s |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for case in cases {
-        let options = Options::new().gap(0.05).deadline(Deadline::after(Some(MEASURE)));
+        let options = DifferenceOptions::new().gap(0.05).deadline(Deadline::after(Some(MEASURE)));
         let start = cpu();
         let found = measure(&case.a, &case.b, &case.domain, &options)?;
         let seconds = cpu() - start;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use common::{edit, permute, random_network, rng, scale};
 use fiberscope::check::{Outcome, check};
 use fiberscope::difference::{
-    Alignment, Decision, Difference, DifferenceError, Ended, Options, measure, ranges, within,
+    Alignment, Decision, Difference, DifferenceError, DifferenceOptions, Ended, measure, ranges, within,
 };
-use fiberscope::limit::{Deadline, Stop};
+use fiberscope::limit::{Deadline, Progress, Stop};
 use fiberscope::{Activation, Domain, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -69,7 +69,7 @@ fn bounds_contain_what_is_sampled() {
         let exact = random_network(&mut rng, widths);
         let (a, b) = (doubles(&exact), doubles(&nudged(&mut rng, &exact)));
         let domain = unit_box(widths[0]);
-        let found = measure(&a, &b, &domain, &Options::new()).unwrap();
+        let found = measure(&a, &b, &domain, &DifferenceOptions::new()).unwrap();
         assert_eq!(found.ended, Ended::Reached);
         assert!(found.is_within_gap(0.1));
         holds(&mut rng, &a, &b, &domain, &found);
@@ -113,12 +113,15 @@ fn small_networks_have_their_exact_maximum_between_the_bounds() {
         let exact = random_network(&mut rng, &[2, 4, 1]);
         let (a, b) = (doubles(&exact), doubles(&nudged(&mut rng, &exact)));
         let most = exact_maximum(&a, &b);
-        let found = measure(&a, &b, &unit_box(2), &Options::new().gap(0.01)).unwrap();
+        let found = measure(&a, &b, &unit_box(2), &DifferenceOptions::new().gap(0.01)).unwrap();
         assert!(found.lower <= most && most <= *found.upper.as_ref().unwrap());
         assert!(found.is_within_gap(0.01));
         // Both sides of the maximum are decided.
         let decide = |epsilon: Rational| {
-            measure(&a, &b, &unit_box(2), &Options::new().epsilon(epsilon)).unwrap().decision.unwrap()
+            measure(&a, &b, &unit_box(2), &DifferenceOptions::new().epsilon(epsilon))
+                .unwrap()
+                .decision
+                .unwrap()
         };
         assert_eq!(decide(&most * &Rational::dyadic(33, -5)), Decision::Within);
         assert_eq!(decide(&most * &Rational::dyadic(31, -5)), Decision::Exceeds);
@@ -142,14 +145,14 @@ fn twins_are_aligned_first() {
         }
         let (a, b, twin) = (doubles(&exact), doubles(&changed), doubles(&twin));
         let domain = unit_box(widths[0]);
-        let found = measure(&a, &b, &domain, &Options::new()).unwrap();
-        let same = measure(&a, &twin, &domain, &Options::new()).unwrap();
+        let found = measure(&a, &b, &domain, &DifferenceOptions::new()).unwrap();
+        let same = measure(&a, &twin, &domain, &DifferenceOptions::new()).unwrap();
         assert_ne!(same.alignment, Alignment::AsGiven);
         holds(&mut rng, &a, &twin, &domain, &same);
         // Up to the rounding of the twin's parameters, and the gap.
         assert!(same.lower.to_f64() <= 1.0001 * found.upper.as_ref().unwrap().to_f64());
         assert!(found.lower.to_f64() <= 1.0001 * same.upper.as_ref().unwrap().to_f64());
-        let given = measure(&a, &twin, &domain, &Options::new().align(false)).unwrap();
+        let given = measure(&a, &twin, &domain, &DifferenceOptions::new().align(false)).unwrap();
         assert_eq!(given.alignment, Alignment::AsGiven);
         assert!(given.cells >= same.cells);
     }
@@ -161,7 +164,7 @@ fn equal_networks_have_no_difference() {
     let exact = random_network(&mut rng, &[2, 5, 3, 2]);
     let twin = permute(&mut rng, &exact, 0);
     let (a, b) = (doubles(&exact), doubles(&twin));
-    let found = measure(&a, &b, &unit_box(2), &Options::new()).unwrap();
+    let found = measure(&a, &b, &unit_box(2), &DifferenceOptions::new()).unwrap();
     assert_eq!((found.lower.clone(), found.upper.clone()), (Rational::ZERO, Some(Rational::ZERO)));
     assert!(found.is_within_gap(0.1));
     holds(&mut rng, &a, &b, &unit_box(2), &found);
@@ -195,7 +198,7 @@ fn pruned_neurons_and_other_depths_are_padded() {
     let affine = doubles(&random_network(&mut rng, &[2, 1]));
     for b in [pruned, shallow, affine] {
         for (a, b) in [(&a, &b), (&b, &a)] {
-            let found = measure(a, b, &unit_box(2), &Options::new()).unwrap();
+            let found = measure(a, b, &unit_box(2), &DifferenceOptions::new()).unwrap();
             assert!(found.is_within_gap(0.1));
             holds(&mut rng, a, b, &unit_box(2), &found);
         }
@@ -208,25 +211,28 @@ fn limits_give_bounds_and_searches_are_resumed() {
     let exact = random_network(&mut rng, &[3, 8, 8, 2]);
     let (a, b) = (doubles(&exact), doubles(&nudged(&mut rng, &exact)));
     let domain = unit_box(3);
-    let full = measure(&a, &b, &domain, &Options::new()).unwrap();
+    let full = measure(&a, &b, &domain, &DifferenceOptions::new()).unwrap();
     let stop = Stop::default();
-    let pull = |now: &fiberscope::difference::Progress| {
+    let pull = |now: fiberscope::difference::DifferenceProgress| {
         if now.cells > 0 {
             stop.pull();
         }
     };
     let deadline = Deadline::NEVER.or(stop.clone());
-    let early = measure(&a, &b, &domain, &Options::new().deadline(deadline).progress(&pull)).unwrap();
+    let early =
+        measure(&a, &b, &domain, &DifferenceOptions::new().deadline(deadline).progress(Progress::to(&pull)))
+            .unwrap();
     holds(&mut rng, &a, &b, &domain, &early);
     let none =
-        measure(&a, &b, &domain, &Options::new().deadline(Deadline::after(Some(Duration::ZERO)))).unwrap();
+        measure(&a, &b, &domain, &DifferenceOptions::new().deadline(Deadline::after(Some(Duration::ZERO))))
+            .unwrap();
     assert!(matches!(none.ended, Ended::Limit(_)));
     assert_eq!(none.cells, 1);
     holds(&mut rng, &a, &b, &domain, &none);
     for state in [none.state, early.state] {
         let read = fiberscope::difference::State::from_json(state.to_json().as_bytes()).unwrap();
         assert_eq!(read, state);
-        let resumed = measure(&a, &b, &domain, &Options::new().resume(read)).unwrap();
+        let resumed = measure(&a, &b, &domain, &DifferenceOptions::new().resume(read)).unwrap();
         assert!(resumed.is_within_gap(0.1));
         holds(&mut rng, &a, &b, &domain, &resumed);
         assert!(resumed.lower <= *full.upper.as_ref().unwrap());
@@ -240,7 +246,7 @@ fn the_number_of_threads_does_not_matter() {
     let (a, b) = (doubles(&exact), doubles(&nudged(&mut rng, &exact)));
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| measure(&a, &b, &unit_box(3), &Options::new()).unwrap())
+        pool.install(|| measure(&a, &b, &unit_box(3), &DifferenceOptions::new()).unwrap())
     };
     let (one, three) = (run(1), run(3));
     assert_eq!(one.certificate, three.certificate);
@@ -263,7 +269,7 @@ fn ranges_contain_what_is_sampled() {
     for widths in [&[2, 4, 2][..], &[3, 5, 4, 1], &[2, 1]] {
         let network = doubles(&random_network(&mut rng, widths));
         let domain = unit_box(widths[0]);
-        let found = ranges(&network, &domain, &Options::new()).unwrap();
+        let found = ranges(&network, &domain, &DifferenceOptions::new()).unwrap();
         assert_eq!(found.ended, Ended::Reached);
         let certificate = found.certificate.as_ref().unwrap();
         assert!(matches!(check(certificate, &network, &found.constant), Outcome::Proved(_)));
@@ -290,7 +296,7 @@ fn numbers_at_the_ends_of_the_doubles() {
         Network::new(vec![hidden, output]).unwrap()
     };
     let mut rng = rng(10);
-    let limit = || Options::new().deadline(Deadline::after(Some(Duration::from_secs(2))));
+    let limit = || DifferenceOptions::new().deadline(Deadline::after(Some(Duration::from_secs(2))));
     for (a, b) in [
         (network(5e-324, 1.0), network(1e-323, 1.0)),
         (network(1e152, 1e-300), network(2e152, 1e-300)),
@@ -310,23 +316,23 @@ fn bad_questions_are_refused() {
     let mut rng = rng(11);
     let [a, other_inputs, other_outputs] =
         [&[2, 3, 1][..], &[3, 3, 1], &[2, 3, 2]].map(|widths| doubles(&random_network(&mut rng, widths)));
-    let refuse = |b: &Network, domain: &Domain, options: Options, expected: &str| {
+    let refuse = |b: &Network, domain: &Domain, options: DifferenceOptions, expected: &str| {
         let error = measure(&a, b, domain, &options).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    refuse(&other_inputs, &unit_box(2), Options::new(), "inputs, found 2 and 3");
-    refuse(&other_outputs, &unit_box(2), Options::new(), "outputs, found 1 and 2");
-    refuse(&a, &unit_box(3), Options::new(), "2 intervals");
-    refuse(&a, &Domain::Space, Options::new(), "bounded box");
-    refuse(&a, &Domain::orthant(2), Options::new(), "bounded box");
-    refuse(&a, &unit_box(2), Options::new().epsilon(Rational::from(-1)), "not negative");
-    refuse(&a, &unit_box(2), Options::new().gap(f64::NAN), "not negative");
-    refuse(&a, &unit_box(2), Options::new().points(vec![vec![1.0]]), "point 1");
-    let state = measure(&a, &a, &unit_box(2), &Options::new()).unwrap().state;
+    refuse(&other_inputs, &unit_box(2), DifferenceOptions::new(), "inputs, found 2 and 3");
+    refuse(&other_outputs, &unit_box(2), DifferenceOptions::new(), "outputs, found 1 and 2");
+    refuse(&a, &unit_box(3), DifferenceOptions::new(), "2 intervals");
+    refuse(&a, &Domain::Space, DifferenceOptions::new(), "bounded box");
+    refuse(&a, &Domain::orthant(2), DifferenceOptions::new(), "bounded box");
+    refuse(&a, &unit_box(2), DifferenceOptions::new().epsilon(Rational::from(-1)), "not negative");
+    refuse(&a, &unit_box(2), DifferenceOptions::new().gap(f64::NAN), "not negative");
+    refuse(&a, &unit_box(2), DifferenceOptions::new().points(vec![vec![1.0]]), "point 1");
+    let state = measure(&a, &a, &unit_box(2), &DifferenceOptions::new()).unwrap().state;
     refuse(
         &a,
         &Domain::from_bounds(&[(0.0, 1.0); 2]).unwrap(),
-        Options::new().resume(state),
+        DifferenceOptions::new().resume(state),
         "the box is not the same",
     );
 }

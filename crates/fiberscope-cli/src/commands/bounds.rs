@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use anyhow::{anyhow, ensure};
 use clap::Args;
-use fiberscope::check::{Outcome, check};
-use fiberscope::difference::{Ended, GAP, Options, Progress, ranges};
+use fiberscope::check::{Checker, Outcome};
+use fiberscope::difference::{DifferenceOptions, DifferenceProgress, Ended, GAP, ranges};
+use fiberscope::limit::Progress;
 use fiberscope_io::{Precision, save, write_atomically};
 use fiberscope_report::difference::{range_progress, range_text, range_value};
 use serde_json::json;
@@ -55,9 +56,12 @@ pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::R
     );
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
     let shown = output.clone();
-    let progress = |now: &Progress| shown.progress(&range_progress(now));
-    let options =
-        Options::new().gap(args.gap).seed(global.seed).deadline(global.deadline()).progress(&progress);
+    let progress = |now: DifferenceProgress| shown.progress(&range_progress(now));
+    let options = DifferenceOptions::new()
+        .gap(args.gap)
+        .seed(global.seed)
+        .deadline(global.deadline())
+        .progress(Progress::to(&progress));
     let found = ranges(&network, &domain, &options)?;
     output.end_progress();
     let mut checked = false;
@@ -66,7 +70,9 @@ pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::R
     }
     if let (Some(path), Some(certificate)) = (&args.certificate, &found.certificate) {
         if !matches!(found.ended, Ended::Limit(_)) {
-            match check(certificate, &network, &found.constant) {
+            let deadline = global.deadline();
+            let late = || deadline.is_past();
+            match Checker::new(&network, &found.constant).stop(&late).check(certificate) {
                 Outcome::Proved(_) => checked = true,
                 Outcome::Refused(refusal) => {
                     return Err(anyhow!("the checker refuses the certificate: {refusal}"));

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use fiberscope::difference::{GAP, Options};
+use fiberscope::difference::{DifferenceOptions, GAP};
 use fiberscope_core::{Domain, Network, Rational};
 use fiberscope_io::{load_data, write_atomically};
 use fiberscope_report::certificate::parse_decimal;
@@ -97,7 +97,7 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
     );
     let domain = read_domain(args.domain.as_deref(), a.input_width())?;
     let data = args.data.as_deref().map(|path| table(path, &a)).transpose()?;
-    let options = Options::new()
+    let options = DifferenceOptions::new()
         .align(!args.as_given)
         .seed(global.seed)
         .deadline(global.deadline())
@@ -116,13 +116,14 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         (found.text(&asked), found.summary(&asked), found.holds(&asked))
     } else {
         if args.relative {
-            asked.size = Some(size(&a, &domain, &global.deadline())?);
+            asked.size = Some(size(&a, &domain, asked.size_gap(), &global.deadline(), &say)?);
         }
         let found = search((&a, &b), &domain, &asked, options, args.resume.as_deref(), &say)?;
         output.end_progress();
         let mut checked = false;
         if let Some(path) = &args.certificate
-            && let Some((certificate, accepted)) = certificate((&a, &b), &domain, &asked, &found)?
+            && let Some((certificate, accepted)) =
+                certificate((&a, &b), &domain, &asked, &found, &global.deadline())?
         {
             let json = certificate.to_json();
             write_atomically(path, |file| file.write_all(json.as_bytes()))?;

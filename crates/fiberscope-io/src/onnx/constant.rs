@@ -112,7 +112,7 @@ pub(super) fn evaluate<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> 
     let node = &site.node;
     if node.operator == "Constant" {
         lowering.budget.entries(node, node.size() / 4 + 1, 1)?;
-        return constant_node(node, &lowering.graph.files);
+        return filled_up(node, constant_node(node, &lowering.graph.files)?);
     }
     let tensor = match node.operator {
         "Concat" => concatenated(lowering, site)?,
@@ -139,7 +139,16 @@ pub(super) fn evaluate<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> 
         }
     };
     lowering.budget.entries(node, shape::count(&tensor.dims).unwrap_or(usize::MAX), 1)?;
-    Ok(tensor)
+    filled_up(node, tensor)
+}
+
+/// A tensor, unless it has several dimensions and no entries: sizes of its axes could then be as large as they
+/// like.
+fn filled_up(node: &Node, tensor: Tensor) -> Result<Tensor, FormatError> {
+    match tensor.dims.len() > 1 && tensor.dims.contains(&0) {
+        true => Err(node.unsupported("its result is empty")),
+        false => Ok(tensor),
+    }
 }
 
 impl Values {

@@ -31,11 +31,12 @@ pub(super) fn find<'a>(graph: &Graph<'a>, wanted: Option<&str>) -> Result<Logits
     for name in graph.outputs() {
         all.push(before_heads(graph, name)?);
     }
-    let first = all.swap_remove(0);
-    if all.iter().any(|other| other.name != first.name) {
+    if all.iter().any(|other| other.name != all[0].name) {
         return Err(FormatError::unsupported(format!("the graph has several outputs; {}", choices(graph))));
     }
-    Ok(first)
+    // One of them may be the logits themselves: what was set aside for the others is told.
+    let most = (0..all.len()).max_by_key(|&at| all[at].aside.len()).unwrap_or(0);
+    Ok(all.swap_remove(most))
 }
 
 fn choices(graph: &Graph) -> String {

@@ -2,7 +2,7 @@
 
 use crate::json::{lower, number, upper};
 use crate::number::grouped;
-use fiberscope::difference::{Decision, Difference, Ended, Options, measure};
+use fiberscope::difference::{Decision, Difference, DifferenceOptions, Ended, measure};
 use fiberscope_core::{Domain, Interval, Network, Rational, decimal};
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ pub fn around(
     points: &[Vec<f64>],
     radius: &Rational,
     domain: &Domain,
-    (asked, options): (&Asked, &Options),
+    (asked, options): (&Asked, &DifferenceOptions),
     say: Say,
 ) -> anyhow::Result<Around> {
     let mut balls = Vec::new();

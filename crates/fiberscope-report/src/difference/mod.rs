@@ -15,11 +15,12 @@ use std::path::Path;
 use crate::json::{lower, number, upper};
 use crate::number::{grouped, significant, significant_upper};
 use anyhow::{Context, anyhow};
-use fiberscope::check::{Outcome, check};
+use fiberscope::check::{Checker, Outcome};
 use fiberscope::difference::{
-    Decision, Difference, DifferenceError, Ended, Options, Point, Progress, State, measure,
+    Decision, Difference, DifferenceError, DifferenceOptions, DifferenceProgress, Ended, GAP, Point, State,
+    measure,
 };
-use fiberscope::limit::Limit;
+use fiberscope::limit::{Deadline, Limit, Progress as ProgressTo};
 use fiberscope_core::{Certificate, Domain, Network, Rational, decimal};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
@@ -54,8 +55,29 @@ impl Asked {
             Some(Decision::Within) => Some(true),
             Some(Decision::Exceeds) => Some(false),
             Some(Decision::Undecided) => None,
-            None => found.is_within_gap(self.gap).then_some(true),
+            None => self.is_within_gap(found).then_some(true),
         }
+    }
+
+    /// Whether the bounds are as close as they are to come; with a size, those of the quotient.
+    fn is_within_gap(&self, found: &Difference) -> bool {
+        let Some(size) = &self.size else { return found.is_within_gap(self.gap) };
+        let factor = Rational::from_f64(1.0 + self.gap);
+        let quotient = size.relative(found);
+        matches!((quotient, factor), ((Some(least), Some(most)), Some(factor)) if most <= &factor * &least)
+    }
+
+    /// How close the bounds of the difference itself are to come: with a size, which is known up to a quarter of
+    /// the gap, half of it is left.
+    fn own_gap(&self) -> f64 {
+        if self.size.is_some() { 0.5 * self.gap } else { self.gap }
+    }
+
+    /// How closely the size of the outputs is to be known, relative to the width of their ranges, which is at
+    /// most twice the size.
+    pub fn size_gap(&self) -> f64 {
+        let wanted = if self.epsilon.is_some() { GAP } else { self.gap };
+        0.125 * wanted
     }
 
     /// The decision about `epsilon`. A difference is beyond a part of the size only if it is beyond that part
@@ -76,12 +98,12 @@ pub fn search(
     (a, b): (&Network, &Network),
     domain: &Domain,
     asked: &Asked,
-    options: Options,
+    options: DifferenceOptions,
     file: Option<&Path>,
     say: Say,
 ) -> anyhow::Result<Difference> {
-    let progress = |now: &Progress| say(&progress_text(now));
-    let mut options = options.gap(asked.gap).progress(&progress);
+    let progress = |now: DifferenceProgress| say(&progress_text(now));
+    let mut options = options.gap(asked.own_gap()).progress(ProgressTo::to(&progress));
     options.epsilon = asked.absolute();
     options.resume = file.filter(|path| path.exists()).map(read_state).transpose()?;
     let found = measure(a, b, domain, &options).map_err(|error| match (&error, file) {
@@ -101,7 +123,7 @@ fn read_state(path: &Path) -> anyhow::Result<State> {
 }
 
 /// How far a search is, in a line.
-pub fn progress_text(now: &Progress) -> String {
+pub fn progress_text(now: DifferenceProgress) -> String {
     let most = if now.upper.is_finite() { significant(now.upper, 4) } else { "?".into() };
     format!(
         "the outputs differ by at least {} and at most {most}; {} boxes, {} open",
@@ -118,6 +140,7 @@ pub fn certificate(
     domain: &Domain,
     asked: &Asked,
     found: &Difference,
+    deadline: &Deadline,
 ) -> anyhow::Result<Option<(Certificate, bool)>> {
     let beyond = asked.decision(found) == Some(Decision::Exceeds);
     let certificate = if beyond { found.witness(a, b, domain) } else { found.certificate.clone() };
@@ -126,7 +149,7 @@ pub fn certificate(
     if matches!(found.ended, Ended::Limit(_)) && !beyond {
         return Ok(Some((certificate, false)));
     }
-    match check(&certificate, a, b) {
+    match Checker::new(a, b).stop(&|| deadline.is_past()).check(&certificate) {
         Outcome::Proved(_) => Ok(Some((certificate, true))),
         Outcome::Refused(refusal) => Err(anyhow!("the checker refuses the certificate: {refusal}")),
         Outcome::Stopped => Ok(Some((certificate, false))),
@@ -153,6 +176,7 @@ pub fn value(asked: &Asked, found: &Difference, domain: &Domain) -> Value {
         "domain": domain,
         "cells": found.cells,
         "limit": match found.ended { Ended::Limit(limit) => Some(Limit::name(limit)), _ => None },
+        "begun_anew": found.begun_anew,
         "lower_exact": found.lower.to_string(),
         "upper_exact": found.upper.as_ref().map(ToString::to_string),
     });
@@ -215,17 +239,22 @@ fn headline(asked: &Asked, found: &Difference, checked: bool) -> String {
         }
         Decision::Undecided => format!(
             "undecided whether the outputs differ by at most {epsilon}{of} on the box: {}\n{most}",
-            reason(found)
+            reason(asked, found)
         ),
     }
 }
 
-fn reason(found: &Difference) -> String {
-    match found.ended {
-        Ended::Limit(limit) => limit.to_string(),
-        Ended::Reached | Ended::Rounding => {
-            "the bounds are as close as arithmetic of doubles can bring them".into()
-        }
+/// Why a question is open.
+fn reason(asked: &Asked, found: &Difference) -> String {
+    match (found.ended, &asked.size) {
+        (Ended::Limit(limit), _) => limit.to_string(),
+        (Ended::Rounding, _) => "no box can be bisected to a better bound".into(),
+        (Ended::Reached, Some(Size { lower, upper: Some(upper) })) => format!(
+            "the size of A's outputs is known to be at least {} and at most {}, no closer",
+            decimal::lower(lower),
+            decimal::upper(upper)
+        ),
+        (Ended::Reached, _) => "the size of A's outputs has no known bound".into(),
     }
 }
 
@@ -272,7 +301,13 @@ fn ending(asked: &Asked, found: &Difference) -> String {
         }
         _ => String::new(),
     };
-    let open = asked.epsilon.is_none() && !found.is_within_gap(asked.gap);
-    let why = if open { format!("; stopped because {}", reason(found)) } else { String::new() };
-    format!("{boxes}{close}{why}")
+    let open = asked.epsilon.is_none() && !asked.is_within_gap(found);
+    let why = if open { format!("; stopped because {}", reason(asked, found)) } else { String::new() };
+    let anew = match found.begun_anew {
+        true => {
+            "\nthere was no time to bound the boxes of the earlier search again: these bounds are those of a new one, and may be worse"
+        }
+        false => "",
+    };
+    format!("{boxes}{close}{why}{anew}")
 }

@@ -2,12 +2,16 @@
 
 use crate::json::{lower, upper};
 use crate::number::grouped;
-use fiberscope::difference::{Difference, Ended, Options, OutputRange, Progress, Ranges, ranges};
-use fiberscope::limit::Deadline;
+use fiberscope::difference::{
+    Difference, DifferenceOptions, DifferenceProgress, Ended, OutputRange, Ranges, ranges,
+};
+use fiberscope::limit::{Deadline, Progress};
 use fiberscope_core::{Domain, Network, Rational, decimal};
 use serde_json::{Value, json};
 
 use super::boxes;
+use crate::Say;
+use crate::equivalence::point;
 
 /// The largest absolute value of an output of a network on a box.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,11 +31,19 @@ impl Size {
     }
 }
 
-/// The size of the outputs of a network: known up to the width of their ranges, for at most a quarter of the
-/// time that is left.
-pub fn size(network: &Network, domain: &Domain, deadline: &Deadline) -> anyhow::Result<Size> {
+/// The size of the outputs of a network, known up to `gap` times the width of their ranges, or what is known
+/// of it after a quarter of the time that is left.
+pub fn size(
+    network: &Network,
+    domain: &Domain,
+    gap: f64,
+    deadline: &Deadline,
+    say: Say,
+) -> anyhow::Result<Size> {
     let deadline = deadline.left().map_or(deadline.clone(), |left| deadline.at_most(left / 4));
-    let found = ranges(network, domain, &Options::new().gap(1.0).deadline(deadline))?;
+    let progress = |now| say(&format!("the size of A's outputs: {}", range_progress(now)));
+    let options = DifferenceOptions::new().gap(gap).deadline(deadline).progress(Progress::to(&progress));
+    let found = ranges(network, domain, &options)?;
     let of = |ends: (&Rational, &Rational)| ends.0.abs().max(ends.1.abs());
     let outputs = found.outputs.unwrap_or_default();
     let lower = outputs.iter().map(|range| of((&range.seen.0, &range.seen.1))).max();
@@ -59,7 +71,7 @@ pub fn range_value(found: &Ranges, domain: &Domain) -> Value {
 }
 
 /// How far a search for ranges is, in a line.
-pub fn range_progress(now: &Progress) -> String {
+pub fn range_progress(now: DifferenceProgress) -> String {
     format!("{} boxes, {} open", grouped(now.cells), grouped(now.open))
 }
 
@@ -69,18 +81,19 @@ pub fn range_text(found: &Ranges, checked: bool) -> String {
     let Some(outputs) = &found.outputs else { return "no bounds on the outputs are known\n".into() };
     let mut out = format!("ranges of the outputs on the box ({proof}), and of the values that were found:\n");
     for (k, range) in outputs.iter().enumerate() {
-        out += &format!(
-            "  output {}: from {} to {}; found from {} to {}\n",
-            k + 1,
-            decimal::lower(&range.lower),
-            decimal::upper(&range.upper),
-            decimal::upper(&range.seen.0),
-            decimal::lower(&range.seen.1)
-        );
+        let (least, most) = &range.seen;
+        let found = match least == most {
+            true => format!("found {}", point(std::slice::from_ref(least))),
+            false => format!("found from {} to {}", decimal::upper(least), decimal::lower(most)),
+        };
+        let (lower, upper) = (decimal::lower(&range.lower), decimal::upper(&range.upper));
+        out += &format!("  output {}: from {lower} to {upper}; {found}\n", k + 1);
     }
     out += &boxes(found.cells);
-    if let Ended::Limit(limit) = found.ended {
-        out += &format!("; stopped because {limit}");
+    match found.ended {
+        Ended::Reached => {}
+        Ended::Limit(limit) => out += &format!("; stopped because {limit}"),
+        Ended::Rounding => out += "; stopped because no box can be bisected to a better bound",
     }
     out + "\n"
 }

@@ -15,16 +15,13 @@
 //! [`State`] from which another search goes on.
 //!
 //! ```
-//! use fiberscope::difference::{self, Options};
-//! use fiberscope::{Activation, Domain, Layer, Matrix, Network};
+//! use fiberscope::difference::{self, DifferenceOptions};
+//! use fiberscope::{Domain, Network};
 //!
-//! let network = |w: f64| {
-//!     let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
-//!     let output = Layer::new(Matrix::from_rows(&[[1.0, w]]).unwrap(), vec![0.0], Activation::Identity);
-//!     Network::new(vec![hidden, output]).unwrap()
-//! };
+//! let network =
+//!     |w: f64| Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, w]], &[0.0])]).unwrap();
 //! let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
-//! let found = difference::measure(&network(1.0), &network(1.25), &domain, &Options::new()).unwrap();
+//! let found = difference::measure(&network(1.0), &network(1.25), &domain, &DifferenceOptions::new()).unwrap();
 //! assert_eq!(found.lower.to_f64(), 0.25); // at x = -1
 //! assert!(found.upper.unwrap().to_f64() <= 0.275);
 //! ```
@@ -43,14 +40,12 @@ mod tree;
 mod worker;
 
 pub use exact::Point;
-pub use options::{GAP, Options, Progress};
+pub use options::{DifferenceOptions, DifferenceProgress, GAP};
 pub use range::{OutputRange, Ranges, ranges};
 pub use state::State;
 
 use fiberscope_check::difference::outward;
-use fiberscope_core::{
-    BoxNode, Certificate, Domain, DomainError, Evidence, MoveChain, Network, NetworkName, Rational,
-};
+use fiberscope_core::{BoxNode, Certificate, Domain, DomainError, Evidence, MoveChain, Network, Rational};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -138,6 +133,9 @@ pub struct Difference {
     pub certificate: Option<Certificate>,
     /// From where another search can go on.
     pub state: State,
+    /// A search was to be continued, and a limit came before its boxes were bounded again: the bounds are those
+    /// of a new search, and the state is the one that was given.
+    pub begun_anew: bool,
 }
 
 impl Difference {
@@ -145,7 +143,7 @@ impl Difference {
     pub fn witness(&self, a: &Network, b: &Network, domain: &Domain) -> Option<Certificate> {
         let Point { x, a: at_a, b: at_b } = self.worst.clone().filter(|point| point.a != point.b)?;
         let evidence = Evidence::Witness { x, a: at_a, b: at_b };
-        Some(certificate((a, b), domain, evidence))
+        Some(Certificate::new(a, b, domain.clone(), evidence))
     }
 
     /// Whether the upper bound is at most `1 + gap` times the lower one.
@@ -196,7 +194,7 @@ pub fn measure(
     a: &Network,
     b: &Network,
     domain: &Domain,
-    options: &Options,
+    options: &DifferenceOptions,
 ) -> Result<Difference, DifferenceError> {
     check(a, b, domain, options)?;
     let root = outward(domain).map_err(DifferenceError::Unbounded)?;
@@ -239,6 +237,7 @@ pub fn measure(
     let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
     if let Some(state) = &options.resume {
         found.state = state.clone();
+        found.begun_anew = true;
     }
     Ok(found)
 }
@@ -252,13 +251,18 @@ pub fn within(
     epsilon: &Rational,
     deadline: &Deadline,
 ) -> Option<Evidence> {
-    let options = Options::new().epsilon(epsilon.clone()).deadline(deadline.clone());
+    let options = DifferenceOptions::new().epsilon(epsilon.clone()).deadline(deadline.clone());
     let found = measure(a, b, domain, &options).ok()?;
     let proved = found.decision == Some(Decision::Within);
     found.certificate.filter(|_| proved).map(|certificate| certificate.evidence)
 }
 
-fn check(a: &Network, b: &Network, domain: &Domain, options: &Options) -> Result<(), DifferenceError> {
+fn check(
+    a: &Network,
+    b: &Network,
+    domain: &Domain,
+    options: &DifferenceOptions,
+) -> Result<(), DifferenceError> {
     if a.input_width() != b.input_width() {
         return Err(DifferenceError::Inputs { a: a.input_width(), b: b.input_width() });
     }
@@ -282,10 +286,6 @@ fn check(a: &Network, b: &Network, domain: &Domain, options: &Options) -> Result
     Ok(())
 }
 
-fn certificate((a, b): (&Network, &Network), domain: &Domain, evidence: Evidence) -> Certificate {
-    Certificate { a: NetworkName::of(a), b: NetworkName::of(b), domain: domain.clone(), evidence }
-}
-
 /// The evidence for bounds on the boxes of a tree.
 fn evidence([a, b]: [MoveChain; 2], bounds: Vec<Rational>, tree: &[u32]) -> Evidence {
     let node = |&split: &u32| split.checked_sub(1).map_or(BoxNode::Leaf, BoxNode::Bisect);
@@ -299,7 +299,7 @@ fn equal(
     shaped: Shaped,
     exact: &Exact,
     root: &(Vec<f64>, Vec<f64>),
-    options: &Options,
+    options: &DifferenceOptions,
 ) -> Difference {
     let [moves_a, moves_b] = shaped.moves.clone();
     let none = OutputBounds { lower: Rational::ZERO, upper: Some(Rational::ZERO) };
@@ -313,8 +313,9 @@ fn equal(
         cells: 0,
         ended: Ended::Reached,
         alignment: shaped.alignment,
-        certificate: Some(certificate((a, b), domain, evidence)),
+        certificate: Some(Certificate::new(a, b, domain.clone(), evidence)),
         state: State::new((a, b), domain, shaped.alignment, shaped.moves, vec![0], Vec::new()),
+        begun_anew: false,
     }
 }
 
@@ -331,7 +332,7 @@ fn finish(
     exact: &Exact,
     search: &Search,
     ended: Ended,
-    options: &Options,
+    options: &DifferenceOptions,
 ) -> Difference {
     let rows = search.bounds();
     let uppers: Vec<Option<Rational>> = rows.chunks(2).map(|rows| declared(rows[0].max(rows[1]))).collect();
@@ -370,7 +371,8 @@ fn finish(
         cells: search.cells,
         ended,
         alignment: shaped.alignment,
-        certificate: evidence.map(|evidence| certificate((a, b), domain, evidence)),
+        certificate: evidence.map(|evidence| Certificate::new(a, b, domain.clone(), evidence)),
         state: State::new((a, b), domain, shaped.alignment, shaped.moves.clone(), tree, points),
+        begun_anew: false,
     }
 }

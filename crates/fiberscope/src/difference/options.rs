@@ -1,11 +1,9 @@
 //! What may be asked of a search, and what it says while it works.
 
-use std::fmt;
-
 use fiberscope_core::Rational;
 
 use super::state::State;
-use crate::limit::Deadline;
+use crate::limit::{Deadline, Progress};
 
 /// How close the bounds come without a question of their own: the upper one at most 1.1 times the lower one.
 pub const GAP: f64 = 0.1;
@@ -13,14 +11,14 @@ pub const GAP: f64 = 0.1;
 /// How [`measure`](super::measure) goes about its work.
 ///
 /// ```
-/// use fiberscope::difference::Options;
+/// use fiberscope::difference::DifferenceOptions;
 ///
-/// let options = Options::new().gap(0.05).seed(7);
+/// let options = DifferenceOptions::new().gap(0.05).seed(7);
 /// assert_eq!(options.epsilon, None);
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options<'a> {
+pub struct DifferenceOptions<'a> {
     /// Decide whether the largest difference is at most this, instead of bringing the bounds together.
     pub epsilon: Option<Rational>,
     /// Without `epsilon`: the search ends when the upper bound is at most `1 + gap` times the lower one.
@@ -36,12 +34,12 @@ pub struct Options<'a> {
     /// When to stop with the best bounds that are known by then.
     pub deadline: Deadline,
     /// Is told from time to time how far the search is.
-    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    pub progress: Progress<'a, DifferenceProgress>,
 }
 
-impl Default for Options<'_> {
+impl Default for DifferenceOptions<'_> {
     fn default() -> Self {
-        Options {
+        DifferenceOptions {
             epsilon: None,
             gap: GAP,
             align: true,
@@ -49,75 +47,62 @@ impl Default for Options<'_> {
             resume: None,
             seed: 0,
             deadline: Deadline::NEVER,
-            progress: None,
+            progress: Progress::SILENT,
         }
     }
 }
 
-impl<'a> Options<'a> {
+impl<'a> DifferenceOptions<'a> {
     /// Bounds within a tenth of each other, without a limit.
     pub fn new() -> Self {
-        Options::default()
+        DifferenceOptions::default()
     }
 
-    /// Sets [`Options::epsilon`].
+    /// Sets [`DifferenceOptions::epsilon`].
     pub fn epsilon(self, epsilon: Rational) -> Self {
-        Options { epsilon: Some(epsilon), ..self }
+        DifferenceOptions { epsilon: Some(epsilon), ..self }
     }
 
-    /// Sets [`Options::gap`].
+    /// Sets [`DifferenceOptions::gap`].
     pub fn gap(self, gap: f64) -> Self {
-        Options { gap, ..self }
+        DifferenceOptions { gap, ..self }
     }
 
-    /// Sets [`Options::align`].
+    /// Sets [`DifferenceOptions::align`].
     pub fn align(self, align: bool) -> Self {
-        Options { align, ..self }
+        DifferenceOptions { align, ..self }
     }
 
-    /// Sets [`Options::points`].
+    /// Sets [`DifferenceOptions::points`].
     pub fn points(self, points: Vec<Vec<f64>>) -> Self {
-        Options { points, ..self }
+        DifferenceOptions { points, ..self }
     }
 
-    /// Sets [`Options::resume`].
+    /// Sets [`DifferenceOptions::resume`].
     pub fn resume(self, state: State) -> Self {
-        Options { resume: Some(state), ..self }
+        DifferenceOptions { resume: Some(state), ..self }
     }
 
-    /// Sets [`Options::seed`].
+    /// Sets [`DifferenceOptions::seed`].
     pub fn seed(self, seed: u64) -> Self {
-        Options { seed, ..self }
+        DifferenceOptions { seed, ..self }
     }
 
-    /// Sets [`Options::deadline`].
+    /// Sets [`DifferenceOptions::deadline`].
     pub fn deadline(self, deadline: Deadline) -> Self {
-        Options { deadline, ..self }
+        DifferenceOptions { deadline, ..self }
     }
 
-    /// Sets [`Options::progress`].
-    pub fn progress(self, progress: &'a (dyn Fn(&Progress) + Sync)) -> Self {
-        Options { progress: Some(progress), ..self }
-    }
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("epsilon", &self.epsilon)
-            .field("gap", &self.gap)
-            .field("align", &self.align)
-            .field("points", &self.points.len())
-            .field("seed", &self.seed)
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
+    /// Sets [`DifferenceOptions::progress`].
+    pub fn progress(self, progress: Progress<'a, DifferenceProgress>) -> Self {
+        DifferenceOptions { progress, ..self }
     }
 }
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct DifferenceProgress {
     /// The largest difference that was seen, in doubles.
     pub lower: f64,
     /// The upper bound that is proved by now; infinite if there is none.

@@ -12,8 +12,8 @@ use super::exact::Exact;
 use super::rows::{Goal, output, sign};
 use super::search::{Purpose, Search, Setting};
 use super::tree::Tree;
-use super::{DifferenceError, Ended, Options, certificate, check, declared, evidence};
-use crate::limit::Deadline;
+use super::{DifferenceError, DifferenceOptions, Ended, check, declared, evidence};
+use crate::limit::{Deadline, Progress};
 
 /// The certified range of one output.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Ranges {
     /// The constant network that the certificate compares with.
     pub constant: Network,
     /// The proof: the network differs from the constant one by at most half the width of each range. If a
-    /// limit ended the search, the constant is zero, and the proof says how large the outputs are at most.
+    /// limit came before the proof, the constant is zero, and it says how large the outputs are at most.
     pub certificate: Option<Certificate>,
 }
 
@@ -47,17 +47,20 @@ pub struct Ranges {
 /// the width of the values that were seen.
 ///
 /// ```
-/// # use fiberscope::difference::{Options, ranges};
-/// # use fiberscope::{Activation, Domain, Layer, Matrix, Network};
-/// # let hidden = Layer::new(Matrix::from_rows(&[[1.0], [-1.0]]).unwrap(), vec![0.0, 0.0], Activation::Relu);
-/// # let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
-/// # let absolute_value = Network::new(vec![hidden, output]).unwrap();
+/// # use fiberscope::difference::{DifferenceOptions, ranges};
+/// # use fiberscope::{Domain, Network};
+/// # let rows: &[(&[&[f64]], &[f64])] = &[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])];
+/// # let absolute_value = Network::from_rows(rows).unwrap();
 /// let domain = Domain::from_bounds(&[(-1.0, 2.0)]).unwrap();
-/// let found = ranges(&absolute_value, &domain, &Options::new()).unwrap();
+/// let found = ranges(&absolute_value, &domain, &DifferenceOptions::new()).unwrap();
 /// let range = &found.outputs.unwrap()[0];
 /// assert!(range.upper.to_f64() >= 2.0 && range.upper.to_f64() <= 2.2);
 /// ```
-pub fn ranges(network: &Network, domain: &Domain, options: &Options) -> Result<Ranges, DifferenceError> {
+pub fn ranges(
+    network: &Network,
+    domain: &Domain,
+    options: &DifferenceOptions,
+) -> Result<Ranges, DifferenceError> {
     check(network, network, domain, options)?;
     let root = outward(domain).map_err(DifferenceError::Unbounded)?;
     if !difference_fits(&network.widths()) {
@@ -78,7 +81,7 @@ pub fn ranges(network: &Network, domain: &Domain, options: &Options) -> Result<R
     let ended = search.root_and_run();
     let seen = seen(&search.points(), &exact, network.output_width());
     let rows = search.bounds();
-    let proved = prove(network, domain, &zero, &search, &rows, ended);
+    let proved = prove((network, &zero), domain, &search, &rows, (ended, &options.deadline));
     let outputs = rows.iter().all(|bound| bound.is_finite()).then(|| {
         let ranges = rows.chunks(2).zip(seen).enumerate();
         ranges.map(|(k, (rows, seen))| range(rows, proved.radii.as_ref().map(|all| &all[k]), seen)).collect()
@@ -95,20 +98,19 @@ struct Proved {
     certificate: Option<Certificate>,
 }
 
-/// Bounds the boxes again, against the middles of the ranges. After a limit there is no time for that: then
-/// the certificate compares with zero, and proves how large the outputs are.
+/// Bounds the boxes again, against the middles of the ranges. If a limit comes before, the certificate
+/// compares with zero, and proves how large the outputs are.
 fn prove(
-    network: &Network,
+    (network, zero): (&Network, &Network),
     domain: &Domain,
-    zero: &Network,
     search: &Search,
     rows: &[f64],
-    ended: Ended,
+    (ended, deadline): (Ended, &Deadline),
 ) -> Proved {
     let tree = search.tree.preorder();
     let certify = |constant: &Network, bounds: Vec<Rational>| {
         let moves = [MoveChain::default(), MoveChain::default()];
-        certificate((network, constant), domain, evidence(moves, bounds, &tree))
+        Certificate::new(network, constant, domain.clone(), evidence(moves, bounds, &tree))
     };
     let largest =
         |rows: &[f64]| rows.chunks(2).map(|row| declared(row[0].max(row[1]))).collect::<Option<Vec<_>>>();
@@ -125,9 +127,8 @@ fn prove(
     let constant = constant(network, &middles);
     let Ok(pair) = Pair::new(&network.to_exact(), &constant.to_exact()) else { return plain() };
     let exact = Exact::new(network, &constant, domain);
-    let never = Deadline::NEVER;
-    let setting =
-        Setting { purpose: Purpose::Range(0.0), points: &[], seed: 0, deadline: &never, progress: None };
+    let (purpose, progress) = (Purpose::Range(0.0), Progress::SILENT);
+    let setting = Setting { purpose, points: &[], seed: 0, deadline, progress };
     let mut again = Search::new(&pair, &exact, search.tree.clone(), setting);
     let known = rows.iter().enumerate().map(|(row, bound)| bound + sign(row) * middles[output(row)]);
     let goal = Goal { offset: known.collect(), ..Goal::largest(rows.len(), 0.0) };

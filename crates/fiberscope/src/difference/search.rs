@@ -21,9 +21,9 @@ use super::exact::{Exact, Point};
 use super::rows::Goal;
 use super::tree::{Tree, halve};
 use super::worker::{Bounded, Sight, Worker};
-use super::{Ended, Progress};
+use super::{DifferenceProgress, Ended};
 use crate::clock::Instant;
-use crate::limit::Deadline;
+use crate::limit::{Deadline, Progress};
 
 /// A leaf so many times beyond its aim is bisected twice.
 const FAR: f64 = 10.0;
@@ -55,7 +55,7 @@ pub struct Setting<'s> {
     pub points: &'s [Vec<f64>],
     pub seed: u64,
     pub deadline: &'s Deadline,
-    pub progress: Option<&'s (dyn Fn(&Progress) + Sync)>,
+    pub progress: Progress<'s, DifferenceProgress>,
 }
 
 /// A leaf that is beyond the goal.

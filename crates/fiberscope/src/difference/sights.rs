@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::Progress;
+use super::DifferenceProgress;
 use super::exact::Point;
 use super::probe::Probe;
 use super::rows::{output, sign};
@@ -139,7 +139,6 @@ impl Search<'_> {
 
     pub(super) fn report(&mut self) {
         let now = Instant::now();
-        let Some(progress) = self.setting.progress else { return };
         if now.saturating_duration_since(self.reported) < REPORT {
             return;
         }
@@ -148,6 +147,7 @@ impl Search<'_> {
         let open = self.open.iter().map(|open| largest(&open.bounds)).fold(0.0, f64::max);
         let lower = largest(&self.best).max(self.lower);
         let upper = largest(&self.closed).max(open);
-        progress(&Progress { lower, upper, cells: self.cells, open: self.open.len() });
+        let (cells, open) = (self.cells, self.open.len());
+        self.setting.progress.report(DifferenceProgress { lower, upper, cells, open });
     }
 }
