@@ -346,6 +346,28 @@ impl<S: Scalar> Weights<S> {
     }
 }
 
+/// Two rows, their columns increasing, as one list: every column that is in one of them, with the entries there.
+///
+/// ```
+/// use fiberscope_core::side_by_side;
+///
+/// let rows = side_by_side([(0, &1), (2, &5)].into_iter(), [(2, &7)].into_iter());
+/// assert_eq!(rows.collect::<Vec<_>>(), [(0, Some(&1), None), (2, Some(&5), Some(&7))]);
+/// ```
+pub fn side_by_side<'a, S: 'a>(
+    a: impl Iterator<Item = (usize, &'a S)>,
+    b: impl Iterator<Item = (usize, &'a S)>,
+) -> impl Iterator<Item = (usize, Option<&'a S>, Option<&'a S>)> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || {
+        let columns = [a.peek(), b.peek()].map(|next| next.map(|(column, _)| *column));
+        let column = columns.into_iter().flatten().min()?;
+        let of_a = if columns[0] == Some(column) { a.next() } else { None };
+        let of_b = if columns[1] == Some(column) { b.next() } else { None };
+        Some((column, of_a.map(|(_, x)| x), of_b.map(|(_, x)| x)))
+    })
+}
+
 /// Two matrices are equal if their entries are, however they are stored.
 impl<S: Scalar> PartialEq for Weights<S> {
     fn eq(&self, other: &Self) -> bool {
