@@ -444,7 +444,29 @@ def no_constant(text: str) -> NoReturn:
 # Fifteen digits are exact in a double; longer integers are read as the nearest one.
 NETWORK_JSON = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_constant, parse_float=float,
                                 parse_int=lambda text: int(text) if len(text) <= 15 else float(text))
-NETWORK_LAYER = record({"weight": listing(listing(double)), "bias": listing(double),
+NETWORK_ENTRIES = record({"columns": index, "rows": listing(listing(listing(double)))})
+
+
+def weight_of(value: Any) -> list[list[float]]:
+    """A list of rows, or (version 2) an object with the entries that are not zero, zeros written out."""
+    if not isinstance(value, dict):
+        return listing(listing(double))(value)
+    given = NETWORK_ENTRIES(value)
+    if given["columns"] * len(given["rows"]) > 1 << 24:
+        raise Unreadable("the weight is too large for this checker, which writes zeros out")
+    rows = []
+    for entries in given["rows"]:
+        row, last = [0.0] * given["columns"], 0
+        for pair in entries:
+            if len(pair) != 2 or pair[0] != int(pair[0]) or not last < pair[0] <= len(row):
+                raise Unreadable("expected pairs of a column and a number, columns increasing from 1")
+            last = int(pair[0])
+            row[last - 1] = pair[1]
+        rows.append(row)
+    return rows
+
+
+NETWORK_LAYER = record({"weight": weight_of, "bias": listing(double),
                         "activation": one_of("relu", "identity")})
 NETWORK = record({"format": one_of("fiberscope-network"), "version": index, "layers": listing(NETWORK_LAYER)})
 
@@ -460,8 +482,8 @@ def read_network(data: bytes) -> Network:
         raise Unreadable("the network's values are nested too deeply") from None
     except ValueError as error:
         raise Unreadable(f"the network is not JSON: {error}") from None
-    if file["version"] != 1:
-        raise Unreadable(f"network version {file['version']}, expected 1")
+    if file["version"] not in (1, 2):
+        raise Unreadable(f"network version {file['version']}, expected 1 or 2")
     return network_of([(layer["weight"], layer["bias"], layer["activation"] == "relu") for layer in file["layers"]])
 
 

@@ -11,7 +11,7 @@
 //! `p = 0` says `q = 0`, since `relative < 1`. That is all that is claimed: how far apart the outputs are
 //! depends on the inputs and on what cancels, and no bound for it follows.
 
-use fiberscope_core::{ExactNetwork, Rational};
+use fiberscope_core::{ExactNetwork, Rational, side_by_side};
 
 use crate::{End, refuse, verify_same_shape};
 
@@ -26,10 +26,14 @@ pub fn verify(a: &ExactNetwork, b: &ExactNetwork, relative: &Rational) -> Result
     for l in 0..a.depth().min(b.depth()) {
         verify_same_shape(l, a, b)?;
         let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
-        let cols = of_a.input_width();
-        let weights = of_a.weight().entries().iter().zip(of_b.weight().entries());
-        if let Some(at) = weights.into_iter().position(|(p, q)| !agree(p, q, relative)) {
-            return apart(format!("layer {}: weight[{}][{}]", l + 1, at / cols + 1, at % cols + 1));
+        for i in 0..of_a.width() {
+            let zero = Rational::ZERO;
+            let far = |(_, p, q): &(usize, Option<&Rational>, Option<&Rational>)| {
+                !agree(p.unwrap_or(&zero), q.unwrap_or(&zero), relative)
+            };
+            if let Some((j, ..)) = side_by_side(of_a.weights().row(i), of_b.weights().row(i)).find(far) {
+                return apart(format!("layer {}: weight[{}][{}]", l + 1, i + 1, j + 1));
+            }
         }
         let biases = of_a.bias().iter().zip(of_b.bias());
         if let Some(at) = biases.into_iter().position(|(p, q)| !agree(p, q, relative)) {

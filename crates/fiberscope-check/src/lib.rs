@@ -37,7 +37,7 @@ mod testing;
 use std::fmt;
 
 use fiberscope_core::{
-    Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
+    Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational, side_by_side,
 };
 
 use difference::Arithmetic;
@@ -243,7 +243,7 @@ fn rewrite(
     stop: Stop,
 ) -> Result<ExactNetwork, End> {
     let mut rewritten = network.to_exact();
-    apply_moves(name, &mut rewritten, moves, domain, (network.parameter_count(), stop))?;
+    apply_moves(name, &mut rewritten, moves, domain, (network.stored_count(), stop))?;
     Ok(rewritten)
 }
 
@@ -299,12 +299,13 @@ fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(
     let step = "comparison after the moves";
     verify_same_shape(l, a, b)?;
     let (of_a, of_b) = (&a.layers()[l], &b.layers()[l]);
-    let cols = of_a.input_width();
-    let pairs = of_a.weight().entries().iter().zip(of_b.weight().entries());
-    if let Some((at, (x, y))) = pairs.enumerate().find(|(_, (x, y))| x != y) {
-        let place = format!("layer {}: weight[{}][{}]", l + 1, at / cols + 1, at % cols + 1);
-        let (x, y) = (short_number(x), short_number(y));
-        return refuse(step, format!("{place} is {x} in A and {y} in B; they must be equal"));
+    for i in 0..of_a.width() {
+        let mut pairs = side_by_side(of_a.weights().row(i), of_b.weights().row(i));
+        if let Some((j, x, y)) = pairs.find(|(_, x, y)| x != y) {
+            let place = format!("layer {}: weight[{}][{}]", l + 1, i + 1, j + 1);
+            let (x, y) = (short_number(x.unwrap_or(&Rational::ZERO)), short_number(y.unwrap_or(&Rational::ZERO)));
+            return refuse(step, format!("{place} is {x} in A and {y} in B; they must be equal"));
+        }
     }
     if let Some((at, (x, y))) = of_a.bias().iter().zip(of_b.bias()).enumerate().find(|(_, (x, y))| x != y) {
         let place = format!("layer {}: bias[{}]", l + 1, at + 1);

@@ -4,7 +4,9 @@
 //! predicts before a move, and [`check_lengths`] sees after it, that memory stays in proportion to the
 //! network.
 
-use fiberscope_core::{Domain, ExactNetwork, Interval, Layer, LinearChange, Move, Rational};
+use fiberscope_core::{
+    Domain, ExactNetwork, Interval, Layer, LinearChange, Move, NeuronCopy, Rational, Weights,
+};
 
 /// The longest parameter after a move, in bits.
 const MAX_LENGTH: u64 = 1 << 16;
@@ -64,35 +66,73 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
     let Some(first) = layers.get(each.layer()) else { return Ok(()) };
     let second = layers.get(each.layer() + 1).unwrap_or(first);
     let (inputs, outputs) = (first.input_width() as u64, second.width() as u64);
-    let product = |given: u64| {
+    let product = |given: u64, terms: u64| {
         let longest = longest(numbers(first).chain(numbers(second))).max(given);
-        inputs.saturating_mul(outputs).saturating_mul((2 * longest).max(LEAST_LENGTH))
+        let entries = inputs.saturating_mul(outputs).min(terms);
+        entries.saturating_mul((2 * longest).max(LEAST_LENGTH))
     };
-    let around = inputs + 1 + outputs;
     let bits = match each {
-        Move::Fold { .. } => product(0),
+        Move::Fold { .. } => product(0, product_terms(first, second)),
         Move::Cancel { linear, .. } | Move::Refactor { linear, .. } | Move::Reorient { linear, .. } => {
-            product(longest_of(linear))
+            let inserted = linear.insert.iter().map(|neuron| filled(&neuron.weight) * filled(&neuron.out)).sum();
+            product(longest_of(linear), product_terms(first, second).saturating_add(inserted))
         }
         Move::Unfold { weight, bias, next_weight, next_bias, .. } => {
             let given = longest(weight.iter().chain(next_weight).flatten().chain(bias).chain(next_bias));
             inputs.saturating_mul(next_weight.len() as u64).saturating_mul((2 * given).max(LEAST_LENGTH))
         }
         Move::Scale { factors, .. } => {
-            factors.iter().map(Rational::length).sum::<u64>().saturating_mul(around)
+            let columns = column_sizes(second);
+            let around = |unit: usize| {
+                let row = if unit < first.width() { first.weights().stored_in_row(unit) } else { 0 };
+                (row + 1) as u64 + columns.get(unit).copied().unwrap_or(0)
+            };
+            let bits = |(unit, factor): (usize, &Rational)| factor.length().saturating_mul(around(unit));
+            factors.iter().enumerate().map(bits).fold(0, u64::saturating_add)
         }
         Move::Split { copies, .. } => {
             let row = longest(numbers(first)).max(LEAST_LENGTH);
-            let copied = copies.iter().map(|copy| copy.factor.length() + row).sum::<u64>();
-            copied.saturating_mul(around)
+            // A copy has at most the entries of the longest row, and its own outgoing weights.
+            let widest = (0..first.width()).map(|unit| first.weights().stored_in_row(unit)).max().unwrap_or(0) as u64;
+            let bits = |copy: &NeuronCopy| {
+                (copy.factor.length() + row).saturating_mul(widest + 1 + filled(&copy.out))
+            };
+            copies.iter().map(bits).fold(0, u64::saturating_add)
         }
         _ => 0,
     };
     if bits > most_bits(parameters) { Err(too_many(parameters)) } else { Ok(()) }
 }
 
+/// The number of entries that are not zero.
+fn filled(numbers: &[Rational]) -> u64 {
+    numbers.iter().filter(|x| !x.is_zero()).count() as u64
+}
+
+/// For every column of a layer's weight, how many of its entries are stored.
+fn column_sizes(layer: &Layer<Rational>) -> Vec<u64> {
+    match layer.weights() {
+        Weights::Dense(matrix) => vec![matrix.rows() as u64; matrix.cols()],
+        Weights::Sparse(matrix) => {
+            let mut sizes = vec![0; matrix.cols()];
+            matrix.columns().iter().for_each(|&column| sizes[column as usize] += 1);
+            sizes
+        }
+    }
+}
+
+/// How many products of two entries the product of two layers has.
+fn product_terms(first: &Layer<Rational>, second: &Layer<Rational>) -> u64 {
+    if second.input_width() != first.width() {
+        return u64::MAX;
+    }
+    let sizes = column_sizes(second);
+    let terms = |unit: usize| sizes[unit].saturating_mul(first.weights().stored_in_row(unit) as u64);
+    (0..first.width()).map(terms).fold(0, u64::saturating_add)
+}
+
 fn numbers(layer: &Layer<Rational>) -> impl Iterator<Item = &Rational> {
-    layer.weight().entries().iter().chain(layer.bias())
+    layer.weights().stored().iter().chain(layer.bias())
 }
 
 fn longest<'a>(numbers: impl Iterator<Item = &'a Rational>) -> u64 {

@@ -14,7 +14,7 @@
 //! function; moves change nothing. By the triangle inequality the changes along both chains and the
 //! difference of the results add up to a bound for `abs(f_A - f_B)`.
 
-use fiberscope_core::{Domain, ExactNetwork, Interval, Network, Rational, RoundingStep};
+use fiberscope_core::{Domain, ExactNetwork, Interval, Network, Rational, RoundingStep, side_by_side};
 
 use crate::{End, Stop, apply_moves, check_lengths, go_on, refuse, short_number, widths_differ};
 
@@ -54,7 +54,7 @@ fn follow(
     stop: Stop,
 ) -> Result<(ExactNetwork, Rational), End> {
     let (mut network, mut change) = (given.to_exact(), Rational::ZERO);
-    let parameters = given.parameter_count();
+    let parameters = given.stored_count();
     for (place, step) in steps.iter().enumerate() {
         match step {
             RoundingStep::Moves(moves) => {
@@ -109,10 +109,11 @@ pub fn difference_bound(
             return refuse("domain", "a bound on the difference needs a box that is bounded on all sides");
         };
         let row_bound = |i: usize| -> Rational {
-            let rows = of_a.weight().row(i).iter().zip(of_b.weight().row(i));
-            let terms = rows
-                .zip(sizes.iter().zip(&difference))
-                .map(|((w, w_b), (size, d))| &(&(w - w_b).abs() * size) + &(&w_b.abs() * d));
+            let zero = Rational::ZERO;
+            let terms = side_by_side(of_a.weights().row(i), of_b.weights().row(i)).map(|(j, w, w_b)| {
+                let (w, w_b) = (w.unwrap_or(&zero), w_b.unwrap_or(&zero));
+                &(&(w - w_b).abs() * &sizes[j]) + &(&w_b.abs() * &difference[j])
+            });
             let total = (&of_a.bias()[i] - &of_b.bias()[i]).abs() + terms.sum::<Rational>();
             total.round_up(BITS)
         };

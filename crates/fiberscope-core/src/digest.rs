@@ -7,30 +7,89 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Activation, ExactNetwork, Network};
+use crate::{Activation, ExactNetwork, Network, SparseMatrix, Weights};
 
 /// The SHA-256 digest of a network's parameters, shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of a network.
+    /// The digest of a network. It does not depend on how the layers are stored.
     pub fn of(network: &Network) -> Self {
+        if network.parameter_count() > LARGEST_DENSE {
+            return Self::of_entries(network);
+        }
         let mut hash = Sha256::new();
         hash.update(b"fiberscope-network-v1\0");
         hash.update((network.depth() as u64).to_le_bytes());
         for layer in network.layers() {
             hash.update((layer.width() as u64).to_le_bytes());
             hash.update((layer.input_width() as u64).to_le_bytes());
-            hash.update([match layer.activation() {
-                Activation::Identity => 0,
-                Activation::Relu => 1,
-            }]);
-            update_with(&mut hash, layer.weight().entries());
+            hash.update([activation_byte(layer.activation())]);
+            match layer.weights() {
+                Weights::Dense(matrix) => update_with(&mut hash, matrix.entries()),
+                Weights::Sparse(matrix) => (0..matrix.rows()).for_each(|i| update_with_row(&mut hash, matrix, i)),
+            }
             update_with(&mut hash, layer.bias());
         }
         Digest(hash.finalize().into())
     }
+
+    /// The digest of a large network: of its entries that are not zero and their columns.
+    fn of_entries(network: &Network) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"fiberscope-network-entries-v1\0");
+        hash.update((network.depth() as u64).to_le_bytes());
+        for layer in network.layers() {
+            hash.update((layer.width() as u64).to_le_bytes());
+            hash.update((layer.input_width() as u64).to_le_bytes());
+            hash.update([activation_byte(layer.activation())]);
+            let mut bytes = Vec::new();
+            for row in layer.weights().iter_rows() {
+                bytes.clear();
+                for (column, entry) in row {
+                    bytes.extend((column as u64).to_le_bytes());
+                    bytes.extend(entry.to_le_bytes());
+                }
+                hash.update((bytes.len() as u64 / 16).to_le_bytes());
+                hash.update(&bytes);
+            }
+            update_with(&mut hash, layer.bias());
+        }
+        Digest(hash.finalize().into())
+    }
+}
+
+/// Networks with more parameters than this, zeros included, are named by their entries that are not zero: to hash
+/// the zeros of a large convolution would take longer than all other work on it.
+const LARGEST_DENSE: usize = 1 << 26;
+
+fn activation_byte(activation: Activation) -> u8 {
+    match activation {
+        Activation::Identity => 0,
+        Activation::Relu => 1,
+    }
+}
+
+/// Adds the bytes of a row, zeros included.
+fn update_with_row(hash: &mut Sha256, matrix: &SparseMatrix, i: usize) {
+    const ZEROS: [u8; 8192] = [0; 8192];
+    let zeros = |hash: &mut Sha256, count: usize| {
+        let mut left = 8 * count;
+        while left > 0 {
+            let now = left.min(ZEROS.len());
+            hash.update(&ZEROS[..now]);
+            left -= now;
+        }
+    };
+    let mut next = 0;
+    let (columns, entries) = matrix.row(i);
+    for (&column, entry) in columns.iter().zip(entries) {
+        zeros(hash, column as usize - next);
+        hash.update(entry.to_le_bytes());
+        next = column as usize + 1;
+    }
+    zeros(hash, matrix.cols() - next);
 }
 
 impl Digest {
@@ -41,9 +100,16 @@ impl Digest {
         hash.update(b"fiberscope-exact-network-v1\0");
         for layer in network.layers() {
             hash.update(format!("{} {} {};", layer.width(), layer.input_width(), layer.activation()));
-            for number in layer.weight().entries().iter().chain(layer.bias()) {
-                hash.update(format!("{number},"));
+            for row in layer.weights().iter_rows() {
+                let mut next = 0;
+                for (column, entry) in row {
+                    (next..column).for_each(|_| hash.update("0,"));
+                    hash.update(format!("{entry},"));
+                    next = column + 1;
+                }
+                (next..layer.input_width()).for_each(|_| hash.update("0,"));
             }
+            layer.bias().iter().for_each(|number| hash.update(format!("{number},")));
         }
         Digest(hash.finalize().into())
     }

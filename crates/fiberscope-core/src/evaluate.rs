@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::product::{view, view_mut};
-use crate::{Activation, Layer, Matrix, Network};
+use crate::{Activation, Layer, Matrix, Network, Weights, sparse_batch};
 
 /// A point does not have as many coordinates as the network or the affine map has inputs.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -73,7 +73,12 @@ impl Network {
             return Err(InputError { expected: self.input_width(), found: rest });
         }
         let mut values = vec![0.0; count * self.output_width()];
-        let block = block_rows(self);
+        // A single point is summed up as a single point is.
+        let is_sparse = count > 1 && self.layers().iter().any(|layer| layer.weights().is_sparse());
+        let (block, evaluate_block): (usize, fn(&Network, &[f64], &mut [f64])) = match is_sparse {
+            true => (sparse_batch::POINTS, sparse_batch::evaluate_block),
+            false => (block_rows(self), evaluate_block),
+        };
         let (inputs, outputs) = (block * self.input_width(), block * self.output_width());
         #[cfg(feature = "parallel")]
         let blocks = points.par_chunks(inputs).zip(values.par_chunks_mut(outputs));
@@ -125,9 +130,22 @@ pub(crate) fn forward(
     mut activate: impl FnMut(f64) -> f64,
 ) {
     let (width, input_width) = (layer.width(), layer.input_width());
+    let matrix = match layer.weights() {
+        Weights::Dense(matrix) => matrix,
+        Weights::Sparse(matrix) => {
+            for (point, z) in input.chunks_exact(input_width).zip(output.chunks_exact_mut(width)) {
+                for (i, z) in z.iter_mut().enumerate() {
+                    let (columns, entries) = matrix.row(i);
+                    let terms = columns.iter().zip(entries).map(|(&j, w)| w * point[j as usize]);
+                    *z = activate(terms.sum::<f64>() + layer.bias()[i]);
+                }
+            }
+            return;
+        }
+    };
     if input.len() == input_width {
         let input = ArrayView1::from(input);
-        for (z, row) in output.iter_mut().zip(layer.weight().iter_rows()) {
+        for (z, row) in output.iter_mut().zip(matrix.iter_rows()) {
             *z = ArrayView1::from(row).dot(&input);
         }
     } else {
@@ -135,7 +153,7 @@ pub(crate) fn forward(
         // Transposed, with the weight on the left: that takes a sixth less time.
         let points = view(rows, input_width, input).reversed_axes();
         let mut product = view_mut(rows, width, output).reversed_axes();
-        general_mat_mul(1.0, &view(width, input_width, layer.weight().entries()), &points, 0.0, &mut product);
+        general_mat_mul(1.0, &view(width, input_width, matrix.entries()), &points, 0.0, &mut product);
     }
     for point in output.chunks_exact_mut(width) {
         for (z, b) in point.iter_mut().zip(layer.bias()) {

@@ -17,7 +17,10 @@ use rayon::prelude::*;
 
 use crate::evaluate::check_width;
 use crate::product::{Integers, dot, nonzero};
-use crate::{Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector};
+use crate::{
+    Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector, SparseMatrix,
+    Weights,
+};
 
 impl<S: Scalar> Network<S> {
     /// `f(x)` exactly. To evaluate at many points, make one [`ExactEvaluator`].
@@ -34,7 +37,7 @@ impl<S: Scalar> Network<S> {
     pub fn evaluate_exact(&self, x: &[Rational]) -> Result<Vec<Rational>, InputError> {
         check_width(self.input_width(), x.len())?;
         let parameters =
-            self.layers().iter().flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()));
+            self.layers().iter().flat_map(|layer| layer.weights().stored().iter().chain(layer.bias()));
         if x.iter().all(Rational::is_dyadic) && parameters.map(Scalar::to_rational).all(|w| w.is_dyadic()) {
             let forward = |a: Vec<Rational>, layer: &Layer<S>| layer_at(layer, &a);
             return Ok(self.layers().iter().fold(x.to_vec(), forward));
@@ -52,9 +55,17 @@ impl<S: Scalar> Network<S> {
 fn layer_at<S: Scalar>(layer: &Layer<S>, a: &[Rational]) -> Vec<Rational> {
     let active: Vec<(usize, &Rational)> = a.iter().enumerate().filter(|(_, a)| !a.is_zero()).collect();
     let unit = |unit: usize| {
-        let row = layer.weight().row(unit);
         let mut sum = ProductSum::default();
-        active.iter().for_each(|&(j, a)| sum.add(&row[j].to_rational(), a));
+        match layer.weights() {
+            Weights::Dense(matrix) => {
+                let row = matrix.row(unit);
+                active.iter().for_each(|&(j, a)| sum.add(&row[j].to_rational(), a));
+            }
+            sparse => {
+                let terms = sparse.row(unit).filter(|(j, _)| !a[*j].is_zero());
+                terms.for_each(|(j, w)| sum.add(&w.to_rational(), &a[j]));
+            }
+        }
         sum.add(&layer.bias()[unit].to_rational(), &Rational::ONE);
         let z = sum.to_rational();
         if layer.activation() == Activation::Relu && z.is_negative() { Rational::ZERO } else { z }
@@ -113,31 +124,63 @@ fn sign(n: &IBig) -> Sign {
 /// `(W | b) = (M | B) 2^exponent / denominator`; the exponent is at most 0.
 #[derive(Clone, Debug)]
 struct IntegerLayer {
-    weight: Matrix<IBig>,
+    weight: IntegerWeight,
     bias: Vec<IBig>,
     denominator: UBig,
     exponent: i64,
     activation: Activation,
 }
 
+/// The integers `M`, stored as the weight is.
+#[derive(Clone, Debug)]
+enum IntegerWeight {
+    Dense(Matrix<IBig>),
+    Sparse(SparseMatrix<IBig>),
+}
+
+impl IntegerWeight {
+    /// `M a + shift`, one number per row.
+    fn times(&self, a: &[IBig], shift: impl Iterator<Item = IBig>) -> Vec<IBig> {
+        match self {
+            IntegerWeight::Dense(matrix) => {
+                let nonzero = nonzero(a);
+                matrix.iter_rows().zip(shift).map(|(row, shift)| shift + dot(row, &nonzero)).collect()
+            }
+            IntegerWeight::Sparse(matrix) => {
+                let row = |(i, shift): (usize, IBig)| {
+                    let (columns, entries) = matrix.row(i);
+                    let mut sum = ProductSum::of_integers();
+                    let terms = columns.iter().map(|&j| &a[j as usize]).zip(entries);
+                    terms.filter(|(a, _)| !a.is_zero()).for_each(|(a, m)| sum.add_integers(m, a, false));
+                    shift + sum.to_integer()
+                };
+                shift.enumerate().map(row).collect()
+            }
+        }
+    }
+}
+
 impl IntegerLayer {
     fn new<S: Scalar>(layer: &Layer<S>) -> Self {
-        let parameters = layer.weight().entries().iter().chain(layer.bias());
+        let parameters = layer.weights().stored().iter().chain(layer.bias());
         let exact = Scalar::to_rational;
         let Integers { mut numerators, denominator, exponent } = Integers::new(parameters.map(exact));
-        let bias = numerators.split_off(layer.weight().entries().len());
-        let weight = Matrix::from_entries(layer.width(), layer.input_width(), numerators)
-            .expect("as many entries as before");
+        let bias = numerators.split_off(layer.weights().stored().len());
+        let weight = match layer.weights() {
+            Weights::Dense(matrix) => IntegerWeight::Dense(
+                Matrix::from_entries(matrix.rows(), matrix.cols(), numerators)
+                    .expect("as many entries as before"),
+            ),
+            Weights::Sparse(matrix) => IntegerWeight::Sparse(matrix.with_entries(numerators)),
+        };
         IntegerLayer { weight, bias, denominator, exponent, activation: layer.activation() }
     }
 
     /// `W a + b`.
     fn affine(&self, a: &Integers) -> Integers {
         let lift = IBig::from(&a.denominator << a.exponent.unsigned_abs() as usize);
-        let nonzero = nonzero(&a.numerators);
-        let rows = self.weight.iter_rows().zip(&self.bias);
         Integers {
-            numerators: rows.map(|(row, b)| b * &lift + dot(row, &nonzero)).collect(),
+            numerators: self.weight.times(&a.numerators, self.bias.iter().map(|b| b * &lift)),
             denominator: &self.denominator * &a.denominator,
             exponent: self.exponent + a.exponent,
         }

@@ -55,7 +55,11 @@ impl Sight {
         if bias > 0 {
             return Sight::Sees;
         }
-        let mut positive = weights.enumerate().filter(|(_, sign)| *sign > 0).map(|(unit, _)| unit);
+        Self::of_positive(weights.enumerate().filter(|(_, sign)| *sign > 0).map(|(unit, _)| unit))
+    }
+
+    /// The sight of a neuron with these positive weights and no positive bias.
+    fn of_positive(mut positive: impl Iterator<Item = usize>) -> Self {
         match (positive.next(), positive.next()) {
             (None, _) => Sight::Dead,
             (Some(unit), None) => Sight::Hides(unit),
@@ -65,7 +69,10 @@ impl Sight {
 
     /// The sight of a neuron of a layer.
     pub fn of<S: Scalar>(layer: &Layer<S>, unit: usize) -> Self {
-        Self::of_signs(layer.weight().row(unit).iter().map(Scalar::sign), layer.bias()[unit].sign())
+        if layer.bias()[unit].sign() > 0 {
+            return Sight::Sees;
+        }
+        Self::of_positive(layer.weights().row(unit).filter(|(_, w)| w.sign() > 0).map(|(j, _)| j))
     }
 }
 
@@ -94,7 +101,7 @@ pub fn hidden_unit<S: Scalar>(next: &Layer<S>, strictness: Strictness) -> Option
             Sight::Hides(unit) if hidden.is_none_or(|other| other == unit) => hidden = Some(unit),
             _ => return None,
         }
-        let zero = || next.weight().row(j).iter().chain([&next.bias()[j]]).any(|x| x.sign() == 0);
+        let zero = || next.bias()[j].is_zero() || next.weights().row(j).count() < next.input_width();
         if strictness == Strictness::Strict && zero() {
             return None;
         }

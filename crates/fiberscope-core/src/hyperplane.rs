@@ -59,7 +59,7 @@ impl HyperplaneRepresentation {
         };
         let mut groups: BTreeMap<Equation, (Vec<Rational>, Vec<usize>)> = BTreeMap::new();
         for unit in 0..hidden.width() {
-            let out: Vec<_> = output.weight().column(unit).cloned().collect();
+            let out = output.weights().dense_column(unit);
             let (row, bias) = row_on(hidden, unit, sides);
             match kind(hidden.activation(), &row, &bias, sides) {
                 Kind::Dead => {}
@@ -121,7 +121,7 @@ enum Kind {
 
 /// The row and bias of a neuron, with the inputs that have one value only put into the bias.
 fn row_on(hidden: &Layer<Rational>, unit: usize, sides: &[Interval]) -> (Vec<Rational>, Rational) {
-    let (mut row, mut bias) = (hidden.weight().row(unit).to_vec(), hidden.bias()[unit].clone());
+    let (mut row, mut bias) = (hidden.weights().dense_row(unit), hidden.bias()[unit].clone());
     for (w, side) in row.iter_mut().zip(sides) {
         if let (Some(lower), Some(upper)) = (&side.lower, &side.upper)
             && lower == upper

@@ -27,11 +27,14 @@ mod region;
 mod relaxation;
 pub mod residue;
 mod serde_forms;
+mod sparse;
+mod sparse_batch;
 mod strict;
 mod strided;
 #[cfg(test)]
 mod testing;
 mod twofold;
+mod weights;
 
 pub use bisection::BoxNode;
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
@@ -49,7 +52,9 @@ pub use moves::{
     BiasShift, ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule,
     ShownRole,
 };
-pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Rows, Scalar};
+pub use network::{
+    Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Rows, Scalar, TooLargeDense,
+};
 pub use nudge::{Nudge, RoundingStep};
 pub use product_sum::ProductSum;
 pub use range::{Role, preactivation_range};
@@ -57,5 +62,7 @@ pub use rank_bounds::RankBounds;
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
 pub use relaxation::relaxed_bound;
+pub use sparse::SparseMatrix;
 pub use strided::{Strided, multiply_into};
 pub use twofold::{two_product, two_sum};
+pub use weights::{RowEntries, Weights, side_by_side};

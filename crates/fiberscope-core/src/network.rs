@@ -14,10 +14,11 @@
 //! on which exact statements are made ([`ExactNetwork`]).
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use crate::{Matrix, Rational, product};
+use crate::{Matrix, Rational, Weights, product};
 
 /// The numbers a network can be made of: what a network and its affine maps need of them.
 pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
@@ -32,6 +33,12 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
     /// The exact value of a finite number.
     fn to_rational(&self) -> Rational;
 
+    /// The number 0.
+    fn zero() -> Self;
+
+    /// Whether the number is 0 (NaN is not).
+    fn is_zero(&self) -> bool;
+
     /// -1, 0 or 1.
     fn sign(&self) -> i8;
 
@@ -43,6 +50,9 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
 
     /// `self + other`, rounded for doubles.
     fn plus(&self, other: &Self) -> Self;
+
+    /// `self * other`, rounded for doubles.
+    fn times(&self, other: &Self) -> Self;
 
     /// The matrix product `left right`, rounded for doubles; `None` if `left` has not as many
     /// columns as `right` has rows.
@@ -72,12 +82,24 @@ impl Scalar for f64 {
         Rational::from_f64(*self).expect("only finite numbers have an exact value")
     }
 
+    fn zero() -> Self {
+        0.0
+    }
+
+    fn is_zero(&self) -> bool {
+        *self == 0.0
+    }
+
     fn sign(&self) -> i8 {
         i8::from(*self > 0.0) - i8::from(*self < 0.0)
     }
 
     fn plus(&self, other: &Self) -> Self {
         self + other
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        self * other
     }
 
     fn product(left: &Matrix, right: &Matrix) -> Option<Matrix> {
@@ -94,6 +116,14 @@ impl Scalar for Rational {
         self.clone()
     }
 
+    fn zero() -> Self {
+        Rational::ZERO
+    }
+
+    fn is_zero(&self) -> bool {
+        Rational::is_zero(self)
+    }
+
     fn sign(&self) -> i8 {
         self.signum()
     }
@@ -104,6 +134,10 @@ impl Scalar for Rational {
 
     fn plus(&self, other: &Self) -> Self {
         self + other
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        self * other
     }
 
     fn product(left: &Matrix<Self>, right: &Matrix<Self>) -> Option<Matrix<Self>> {
@@ -182,23 +216,27 @@ pub enum NetworkError {
 }
 
 /// One layer `(W, b)` with its activation.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// The weight is stored densely or by its entries ([`Weights`]); nothing but the cost of work on it depends on that.
+#[derive(Debug)]
 pub struct Layer<S = f64> {
-    weight: Matrix<S>,
+    weights: Weights<S>,
+    /// The weight with its zeros written out, once somebody has asked for it.
+    dense: OnceLock<Matrix<S>>,
     bias: Vec<S>,
     activation: Activation,
 }
 
 impl<S> Layer<S> {
-    /// A layer with these numbers. Nothing is checked here: [`Network::new`] checks, since only it
-    /// can name the layer.
-    pub fn new(weight: Matrix<S>, bias: Vec<S>, activation: Activation) -> Self {
-        Layer { weight, bias, activation }
+    /// A layer with these numbers, the weight a [`Matrix`], a [`SparseMatrix`](crate::SparseMatrix) or [`Weights`].
+    /// Nothing is checked here: [`Network::new`] checks, since only it can name the layer.
+    pub fn new(weight: impl Into<Weights<S>>, bias: Vec<S>, activation: Activation) -> Self {
+        Layer { weights: weight.into(), dense: OnceLock::new(), bias, activation }
     }
 
-    /// The weight matrix, one row per neuron.
-    pub fn weight(&self) -> &Matrix<S> {
-        &self.weight
+    /// The weight, one row per neuron, as it is stored.
+    pub fn weights(&self) -> &Weights<S> {
+        &self.weights
     }
 
     /// The bias, one entry per neuron.
@@ -213,25 +251,78 @@ impl<S> Layer<S> {
 
     /// The number of neurons.
     pub fn width(&self) -> usize {
-        self.weight.rows()
+        self.weights.rows()
     }
 
     /// The number of inputs.
     pub fn input_width(&self) -> usize {
-        self.weight.cols()
+        self.weights.cols()
     }
 
-    /// The weight, bias and activation, giving up the layer.
+    /// The weight as it is stored, the bias and the activation, giving up the layer.
+    pub fn into_stored_parts(self) -> (Weights<S>, Vec<S>, Activation) {
+        (self.weights, self.bias, self.activation)
+    }
+}
+
+impl<S: Scalar> Layer<S> {
+    /// The weight matrix, one row per neuron, with its zeros written out. Of a layer that is stored by its entries
+    /// this makes a dense copy and keeps it: ask [`Network::require_dense`] first, or use [`Layer::weights`].
+    pub fn weight(&self) -> &Matrix<S> {
+        match &self.weights {
+            Weights::Dense(matrix) => matrix,
+            Weights::Sparse(matrix) => self.dense.get_or_init(|| matrix.to_dense()),
+        }
+    }
+
+    /// The dense weight, the bias and the activation, giving up the layer.
     pub fn into_parts(self) -> (Matrix<S>, Vec<S>, Activation) {
-        (self.weight, self.bias, self.activation)
+        (self.weights.into_dense(), self.bias, self.activation)
+    }
+}
+
+impl<S: Clone> Clone for Layer<S> {
+    fn clone(&self) -> Self {
+        Layer {
+            weights: self.weights.clone(),
+            dense: OnceLock::new(),
+            bias: self.bias.clone(),
+            activation: self.activation,
+        }
+    }
+}
+
+impl<S: Scalar> PartialEq for Layer<S> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.activation, &self.bias, &self.weights) == (other.activation, &other.bias, &other.weights)
     }
 }
 
 /// A network: at least one layer, widths that chain and are at least 1, finite numbers, and an
 /// affine last layer. All ways in lead through [`Network::new`], so every `Network` has these properties.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Network<S = f64> {
     layers: Vec<Layer<S>>,
+}
+
+impl<S: Scalar> PartialEq for Network<S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.layers == other.layers
+    }
+}
+
+/// A question works on dense layers, and these would be too large.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error(
+    "this needs dense layers, which are {needed} numbers for this network ({stored} are stored); the limit is {limit}"
+)]
+pub struct TooLargeDense {
+    /// The numbers of the dense layers.
+    pub needed: usize,
+    /// The numbers that are stored.
+    pub stored: usize,
+    /// How many there may be.
+    pub limit: usize,
 }
 
 /// The rows of weights of a layer, one per neuron, and its bias.
@@ -321,24 +412,20 @@ fn ragged<S>(l: usize, rows: &[&[S]]) -> NetworkError {
 }
 
 fn check_layer<S: Scalar>(l: usize, layer: &Layer<S>) -> Result<(), NetworkError> {
-    let (rows, cols) = (layer.weight.rows(), layer.weight.cols());
+    let (rows, cols) = (layer.weights.rows(), layer.weights.cols());
     if rows == 0 || cols == 0 {
         return Err(NetworkError::EmptyLayer { layer: l + 1, rows, cols });
     }
     if layer.bias.len() != rows {
         return Err(NetworkError::BiasLength { layer: l + 1, expected: rows, found: layer.bias.len() });
     }
-    if S::all_finite(layer.weight.entries()) && S::all_finite(&layer.bias) {
+    if S::all_finite(layer.weights.stored()) && S::all_finite(&layer.bias) {
         return Ok(());
     }
-    if let Some(at) = layer.weight.entries().iter().position(|w| !w.is_finite()) {
-        let value = layer.weight.entries()[at].to_string();
-        return Err(NetworkError::WeightNotFinite {
-            layer: l + 1,
-            row: at / cols + 1,
-            col: at % cols + 1,
-            value,
-        });
+    if let Some(at) = layer.weights.stored().iter().position(|w| !w.is_finite()) {
+        let value = layer.weights.stored()[at].to_string();
+        let (row, col) = layer.weights.place(at);
+        return Err(NetworkError::WeightNotFinite { layer: l + 1, row: row + 1, col: col + 1, value });
     }
     if let Some(row) = layer.bias.iter().position(|b| !b.is_finite()) {
         let value = layer.bias[row].to_string();
@@ -393,16 +480,33 @@ impl<S> Network<S> {
         self.layers.iter().map(|layer| layer.width() * (layer.input_width() + 1)).sum()
     }
 
-    /// The network with `f` applied to every parameter, if the results make one.
+    /// The number of parameters that are stored: all of dense layers, of others those that are not zero, and biases.
+    pub fn stored_count(&self) -> usize {
+        self.layers.iter().map(|layer| layer.weights.stored().len() + layer.width()).sum()
+    }
+}
+
+impl<S: Scalar> Network<S> {
+    /// The network with `f`, which keeps zero, applied to every parameter, if the results make one.
     pub fn map<T: Scalar>(&self, mut f: impl FnMut(&S) -> T) -> Result<Network<T>, NetworkError> {
         let convert = |layer: &Layer<S>| {
-            let weight = layer.weight.map(&mut f);
+            let weight = layer.weights.map(&mut f);
             let bias = layer.bias.iter().map(&mut f).collect();
             Layer::new(weight, bias, layer.activation)
         };
         Network::new(self.layers.iter().map(convert).collect())
     }
 
+    /// Nothing if the layers, with all zeros written out, have at most `limit` numbers. To be asked before work that
+    /// uses [`Layer::weight`], lest a small file fill the memory.
+    pub fn require_dense(&self, limit: usize) -> Result<(), TooLargeDense> {
+        let (needed, stored) = (self.parameter_count(), self.stored_count());
+        let is_sparse = self.layers.iter().any(|layer| layer.weights.is_sparse());
+        if is_sparse && needed > limit { Err(TooLargeDense { needed, stored, limit }) } else { Ok(()) }
+    }
+}
+
+impl<S> Network<S> {
     /// The layers, for changing them in place. Whoever calls this keeps the promises of [`Network`].
     pub(crate) fn layers_mut(&mut self) -> &mut Vec<Layer<S>> {
         &mut self.layers
@@ -411,8 +515,9 @@ impl<S> Network<S> {
 
 impl<S> Layer<S> {
     /// The weight and the bias, for changing them in place together.
-    pub(crate) fn parts_mut(&mut self) -> (&mut Matrix<S>, &mut Vec<S>) {
-        (&mut self.weight, &mut self.bias)
+    pub(crate) fn parts_mut(&mut self) -> (&mut Weights<S>, &mut Vec<S>) {
+        self.dense = OnceLock::new();
+        (&mut self.weights, &mut self.bias)
     }
 }
 
@@ -420,10 +525,12 @@ impl Network<f64> {
     /// The same network with its parameters as the rational numbers they are.
     pub fn to_exact(&self) -> ExactNetwork {
         let exact = |&w: &f64| Rational::from_f64(w).expect("a network's parameters are finite");
-        let layer = |layer: &Layer| Layer {
-            weight: layer.weight.map_all(exact),
-            bias: layer.bias.iter().map(exact).collect(),
-            activation: layer.activation,
+        let layer = |layer: &Layer| {
+            let weights = match &layer.weights {
+                Weights::Dense(matrix) => Weights::Dense(matrix.map_all(exact)),
+                Weights::Sparse(matrix) => Weights::Sparse(matrix.map_entries(exact)),
+            };
+            Layer::new(weights, layer.bias.iter().map(exact).collect(), layer.activation)
         };
         Network { layers: self.layers.iter().map(layer).collect() }
     }

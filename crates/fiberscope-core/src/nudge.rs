@@ -42,8 +42,8 @@ impl Nudge {
                 format!("row {}, column {} of layer {}", row + 1, column + 1, self.layer + 1)
             })?;
         }
-        let (weight, bias) = network.layers_mut()[self.layer].parts_mut();
-        self.weight.iter().for_each(|(row, column, value)| weight[(*row, *column)] = value.clone());
+        let (weights, bias) = network.layers_mut()[self.layer].parts_mut();
+        weights.set_entries(&self.weight);
         self.bias.iter().for_each(|(row, value)| bias[*row] = value.clone());
         Ok(())
     }

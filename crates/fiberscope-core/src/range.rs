@@ -72,8 +72,8 @@ fn role<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Role {
 pub fn preactivation_range<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Interval {
     let bias = layer.bias()[unit].to_rational();
     let (mut lower, mut upper) = (Some(bias.clone()), Some(bias));
-    for (w, range) in layer.weight().row(unit).iter().zip(ranges) {
-        let w = w.to_rational();
+    for (j, w) in layer.weights().row(unit) {
+        let (w, range) = (w.to_rational(), &ranges[j]);
         let (low_end, high_end) = match w.signum() {
             0 => continue,
             1 => (&range.lower, &range.upper),

@@ -22,7 +22,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::evaluate::{check_width, forward, relu};
-use crate::{Activation, ExactNetwork, InputError, Layer, Matrix, Network, Rational, Scalar};
+use crate::{Activation, ExactNetwork, InputError, Layer, Matrix, Network, Rational, Scalar, Weights};
 
 /// The sign of a pre-activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -196,6 +196,12 @@ impl<S: Scalar> AffineMap<S> {
         Ok(AffineMap { matrix, constant: self.apply(&inner.constant)? })
     }
 
+    /// `A W`, for a matrix with as many rows as `A` has columns.
+    fn times(self, weights: &Weights<S>) -> Matrix<S> {
+        let product = Weights::product(&Weights::Dense(self.matrix), weights);
+        product.expect("as many rows as columns").into_dense()
+    }
+
     /// The map on the given coordinates, the others being zero.
     fn restrict_inputs(&self, coordinates: &[usize]) -> Self {
         AffineMap { matrix: self.matrix.select_columns(coordinates), constant: self.constant.clone() }
@@ -222,16 +228,19 @@ impl<S: Scalar> Network<S> {
             return Err(PatternError { expected, found: pattern.widths() });
         }
         let output = &self.layers()[self.hidden_depth()];
-        let mut map = AffineMap { matrix: output.weight().clone(), constant: output.bias().to_vec() };
+        let mut map = AffineMap { matrix: output.weights().to_dense(), constant: output.bias().to_vec() };
         let mut signs = pattern.layers().rev();
         for layer in self.hidden_layers().iter().rev() {
             let units: Vec<usize> = match layer.activation() {
                 Activation::Relu => active(signs.next().expect("one list of signs per ReLU layer")),
                 Activation::Identity => (0..layer.width()).collect(),
             };
-            let constant = units.iter().map(|&i| layer.bias()[i].clone()).collect();
-            let active_part = AffineMap { matrix: layer.weight().select_rows(&units), constant };
-            map = map.restrict_inputs(&units).compose(&active_part).expect("the widths agree");
+            let constant: Vec<S> = units.iter().map(|&i| layer.bias()[i].clone()).collect();
+            let map_of_active = map.restrict_inputs(&units);
+            map = AffineMap {
+                constant: map_of_active.apply(&constant).expect("the widths agree"),
+                matrix: map_of_active.times(&layer.weights().select_rows(&units)),
+            };
         }
         Ok(map)
     }

@@ -38,7 +38,8 @@ pub fn relaxed_bound(
     }
     let inputs: Vec<Vec<Interval>> = network.activation_ranges(domain).take(layer).collect();
     let (sign, of) = (Rational::from(sign), &network.layers()[layer]);
-    let mut coefficients: Vec<Rational> = of.weight().row(unit).iter().map(|w| w * &sign).collect();
+    let mut coefficients = vec![Rational::ZERO; of.input_width()];
+    of.weights().row(unit).for_each(|(j, w)| coefficients[j] = w * &sign);
     let mut constant = &of.bias()[unit] * &sign;
     for (l, rows) in before.iter().enumerate().rev() {
         let mut next = vec![Rational::ZERO; rows.input_width()];
@@ -51,7 +52,7 @@ pub fn relaxed_bound(
             let slope = c * &p;
             constant += &(&(c * &q) + &(&slope * &rows.bias()[j]));
             if !slope.is_zero() {
-                next.iter_mut().zip(rows.weight().row(j)).for_each(|(sum, w)| *sum += &(&slope * w));
+                rows.weights().row(j).for_each(|(k, w)| next[k] += &(&slope * w));
             }
         }
         let nonnegative = l > 0 && before[l - 1].activation() == Activation::Relu;

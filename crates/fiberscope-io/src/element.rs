@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use fiberscope_core::Network;
+use fiberscope_core::{Network, Weights};
 use half::{bf16, f16};
 
 use crate::Precision;
@@ -119,7 +119,7 @@ pub(crate) fn check_writable(network: &Network, precision: Precision) -> io::Res
         Precision::F64 => Ok(()),
         Precision::F32 => {
             for (l, layer) in network.layers().iter().enumerate() {
-                let mut parameters = layer.weight().entries().iter().chain(layer.bias());
+                let mut parameters = layer.weights().stored().iter().chain(layer.bias());
                 if let Some(w) = parameters.find(|&&w| !(w as f32).is_finite()) {
                     return refuse(format!("layer {}: {w} is beyond single precision; write f64", l + 1));
                 }
@@ -130,6 +130,24 @@ pub(crate) fn check_writable(network: &Network, precision: Precision) -> io::Res
             refuse(format!("expected precision f32 or f64, found {precision}"))
         }
     }
+}
+
+/// Writes a weight row by row, zeros included; see [`encode`].
+pub(crate) fn encode_weights(weights: &Weights, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
+    match weights {
+        Weights::Dense(matrix) => encode(matrix.entries(), precision, out),
+        sparse => (0..sparse.rows()).try_for_each(|i| encode(&sparse.dense_row(i), precision, out)),
+    }
+}
+
+/// Refuses to write the zeros of a network that would be absurdly large with them.
+pub(crate) fn check_dense_size(network: &Network) -> io::Result<()> {
+    /// Numbers: 2 GiB in double precision.
+    const MOST: usize = 1 << 28;
+    network.require_dense(MOST).map_err(|error| {
+        let message = format!("{error}; write JSON (.json), which holds the entries that are not zero");
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })
 }
 
 /// Writes numbers in little-endian order, in single precision if asked to, in double otherwise.

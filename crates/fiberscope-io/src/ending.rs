@@ -4,14 +4,14 @@
 //! `relu(z) = I relu(z) + 0`, one more layer with weight `I` and bias `0` makes such a list a network
 //! that computes the same function, exactly.
 
-use fiberscope_core::{Activation, Layer, Matrix, Network};
+use fiberscope_core::{Activation, Layer, Network, SparseMatrix};
 
 use crate::{FormatError, ReadOptions};
 
 /// The network with these layers, closed by an identity layer if the last one ends with `relu`; then a
 /// note says so.
 ///
-/// The added weight is the one matrix that the file does not hold: its size is limited by
+/// The added weight is the one matrix that the file does not hold: its entries, one per neuron, are limited by
 /// [`ReadOptions::max_dense_entries`].
 pub(crate) fn finish(
     mut layers: Vec<Layer>,
@@ -20,7 +20,7 @@ pub(crate) fn finish(
 ) -> Result<Network, FormatError> {
     if let Some(last) = layers.last().filter(|last| last.activation() == Activation::Relu) {
         let (layer, width) = (layers.len(), last.width());
-        if width.checked_mul(width).is_none_or(|entries| entries > options.max_dense_entries) {
+        if width > options.max_dense_entries {
             let message = format!(
                 "layer {layer}: the last layer ends with relu and is too wide ({width}) to append an identity \
                  layer: expected at most {} entries",
@@ -38,12 +38,15 @@ pub(crate) fn finish(
 }
 
 fn identity(width: usize) -> Layer {
-    let weight = Matrix::from_fn(width, width, |i, j| f64::from(i == j));
+    let mut weight = SparseMatrix::with_capacity(width, width, width);
+    (0..width).for_each(|i| weight.push_row([(i, 1.0)]));
     Layer::new(weight, vec![0.0; width], Activation::Identity)
 }
 
 #[cfg(test)]
 mod tests {
+    use fiberscope_core::Matrix;
+
     use super::*;
 
     fn wide(width: usize, activation: Activation) -> Vec<Layer> {
@@ -74,12 +77,12 @@ mod tests {
 
     #[test]
     fn the_appended_layer_is_limited() {
-        let options = ReadOptions { max_dense_entries: 8, ..Default::default() };
+        let options = ReadOptions { max_dense_entries: 2, ..Default::default() };
         let refused = finish(wide(3, Activation::Relu), &mut Vec::new(), &options).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "layer 1: the last layer ends with relu and is too wide (3) to append an identity layer: \
-             expected at most 8 entries"
+             expected at most 2 entries"
         );
     }
 }

@@ -113,7 +113,7 @@ pub struct RoundingLoss {
 pub fn round_to_f32(network: &Network) -> Result<(Network, Option<RoundingLoss>), FormatError> {
     let mut loss = RoundingLoss { changed: 0, largest_change: 0.0, layer: 0 };
     for (l, layer) in network.layers().iter().enumerate() {
-        for &w in layer.weight().entries().iter().chain(layer.bias()) {
+        for &w in layer.weights().stored().iter().chain(layer.bias()) {
             let change = (f64::from(w as f32) - w).abs();
             if change == f64::INFINITY {
                 let message = format!("layer {}: {w} is beyond single precision; write f64", l + 1);

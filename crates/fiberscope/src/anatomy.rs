@@ -61,7 +61,11 @@ pub struct Anatomy {
 pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
     let roles = network.roles(domain);
     let first = &network.layers()[0];
-    let first_rank = rank::rank(first.weight(), &|| deadline.is_past());
+    let size = first.width().saturating_mul(first.input_width());
+    let first_rank = match first.weights().is_sparse() && size > LARGEST_RANK {
+        true => RankBounds { lower: 0, upper: first.width().min(first.input_width()) },
+        false => rank::rank(first.weight(), &|| deadline.is_past()),
+    };
     let rows = first.width();
     let bottleneck = if network.hidden_depth() == 0 || first.input_width() < rows || first_rank.upper < rows {
         Some(false)
@@ -95,6 +99,9 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
         fiber,
     }
 }
+
+/// The rank of a larger weight that is stored by its entries is not computed.
+const LARGEST_RANK: usize = 1 << 23;
 
 /// Networks with more parameters are not examined for their fiber.
 const LARGE: usize = 1 << 20;
@@ -154,14 +161,14 @@ const NO_POSITIVE_MULTIPLES: &str = "no two neurons of a layer are positive mult
 const NO_NEGATIVE_MULTIPLES: &str = "no two neurons of a layer are negative multiples of each other";
 
 fn zero_row(network: &Network, layer: usize) -> Option<String> {
-    let rows = network.layers()[layer].weight();
-    let unit = rows.iter_rows().position(|row| row.iter().all(|&w| w == 0.0))?;
+    let rows = network.layers()[layer].weights();
+    let unit = rows.iter_rows().position(|mut row| row.next().is_none())?;
     Some(Neuron { layer, unit }.to_string())
 }
 
 fn zero_column(network: &Network, layer: usize) -> Option<String> {
-    let columns = network.layers()[layer + 1].weight();
-    let unit = (0..columns.cols()).find(|&j| columns.column(j).all(|&v| v == 0.0))?;
+    let used = network.layers()[layer + 1].weights().used_columns();
+    let unit = used.iter().position(|used| !used)?;
     Some(Neuron { layer, unit }.to_string())
 }
 

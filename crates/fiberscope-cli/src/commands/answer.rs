@@ -7,7 +7,7 @@ use clap::Args;
 use fiberscope::extract::{NetworkOracle, Oracle, Precision};
 use serde_json::json;
 
-use super::read_model;
+use super::{read_dense_model, read_model};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::oracle::{hello, read_request};
@@ -42,7 +42,9 @@ pub fn run(args: &AnswerArgs, global: &Global, output: &mut Output) -> anyhow::R
     if args.model == "-" {
         bail!("-: expected a file or zoo:NAME; standard input has the queries");
     }
-    let network = read_model(&args.model, &args.read.options(), output)?.network;
+    // Single precision is computed on dense layers.
+    let read = if args.single { read_dense_model } else { read_model };
+    let network = read(&args.model, &args.read.options(), output)?.network;
     let precision = Precision { single: args.single, decimals: args.decimals };
     let mut oracle = NetworkOracle::new(network).with_precision(precision);
     output.raw(format!("{}\n", hello(&oracle)).as_bytes())?;

@@ -14,7 +14,7 @@ use fiberscope_report::difference::{range_progress, range_text, range_value};
 use serde_json::json;
 
 use super::diff::not_negative;
-use super::{read_domain, read_model};
+use super::{read_domain, read_dense_model};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;
@@ -49,7 +49,7 @@ pub struct BoundsArgs {
 
 pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let start = Instant::now();
-    let network = read_model(&args.model, &args.read.options(), output)?.network;
+    let network = read_dense_model(&args.model, &args.read.options(), output)?.network;
     ensure!(
         args.domain.is_some(),
         "a box of inputs is needed: outputs have no bounds far away; use --box LO,HI or --box FILE"

@@ -9,7 +9,7 @@ use fiberscope_io::write_atomically;
 use fiberscope_report::explore::{Server, page};
 use serde_json::json;
 
-use super::read_model;
+use super::read_dense_model;
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;
@@ -41,7 +41,7 @@ pub struct ExploreArgs {
 
 pub fn run(args: &ExploreArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let model =
-        args.model.as_deref().map(|model| read_model(model, &args.read.options(), output)).transpose()?;
+        args.model.as_deref().map(|model| read_dense_model(model, &args.read.options(), output)).transpose()?;
     let network = args.model.as_deref().zip(model.as_ref().map(|model| &model.network));
     let page = page(network, model.as_ref().map_or(&[], |model| &model.notes))?;
     if let Some(path) = &args.output {

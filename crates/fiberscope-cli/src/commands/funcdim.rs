@@ -13,7 +13,7 @@ use fiberscope_io::{Data, IoError, load_data, npz, write_atomically};
 use fiberscope_report::dimension::DimensionSummary;
 use fiberscope_report::dimension::{self, BatchQuestion, RegionQuestion};
 
-use super::{read_domain, read_model};
+use super::{read_domain, read_dense_model};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::{Output, write_picture};
@@ -75,7 +75,7 @@ pub struct FuncdimArgs {
 
 pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
-    let model = read_model(&args.model, &args.read.options(), output)?;
+    let model = read_dense_model(&args.model, &args.read.options(), output)?;
     let options = DimensionOptions::new()
         .seed(global.seed)
         .primes(args.primes)

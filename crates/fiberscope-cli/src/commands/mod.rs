@@ -22,6 +22,7 @@ pub mod tour;
 pub mod train;
 pub mod zoo;
 
+use anyhow::Context;
 use fiberscope_core::Domain;
 use fiberscope_io::{Model, ReadOptions, domain, load};
 
@@ -39,6 +40,16 @@ fn read_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow:
         widths.join("-"),
         model.network.parameter_count()
     ));
+    Ok(model)
+}
+
+/// The most numbers of a network's layers, zeros included, for questions that write them out.
+const LARGEST_DENSE: usize = 1 << 26;
+
+/// The same for a question that works on dense layers: a network that would be too large so is refused.
+fn read_dense_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow::Result<Model> {
+    let model = read_model(argument, options, output)?;
+    model.network.require_dense(LARGEST_DENSE).with_context(|| argument.to_owned())?;
     Ok(model)
 }
 

@@ -9,7 +9,7 @@ use fiberscope_report::dimension::BatchQuestion;
 use fiberscope_report::report::{Named, ReportQuestion, report};
 
 use super::funcdim::read_inputs;
-use super::{read_domain, read_model};
+use super::{read_domain, read_dense_model};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;
@@ -49,8 +49,8 @@ pub struct ReportArgs {
 pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
     let read = args.read.options();
-    let a = read_model(&args.model, &read, output)?;
-    let b = args.b.as_deref().map(|name| read_model(name, &read, output)).transpose()?;
+    let a = read_dense_model(&args.model, &read, output)?;
+    let b = args.b.as_deref().map(|name| read_dense_model(name, &read, output)).transpose()?;
     let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
     let data = args.data.as_deref().map(|path| read_inputs(path, args.inputs, &a.network)).transpose()?;
     let question = ReportQuestion {

@@ -12,7 +12,7 @@ use fiberscope_io::{Precision, load_data, save, write_atomically};
 use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
 use serde_json::json;
 
-use super::{read_domain, read_model};
+use super::{read_dense_model, read_domain, read_model};
 use crate::Answer;
 use crate::args::{AlignArgs, AlignScaling, CanonArgs, Global, ReduceArgs};
 use crate::output::Output;
@@ -41,7 +41,7 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
 }
 
 pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let model = read_model(&args.model, &args.read.options(), output)?;
+    let model = read_dense_model(&args.model, &args.read.options(), output)?;
     let exact = model.network.to_exact();
     let deadline = global.deadline();
     let canonical = match canonicalize(&exact, &Domain::Space, &deadline) {
@@ -71,7 +71,7 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
 
 pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let read = args.read.options();
-    let (a, b) = (read_model(&args.a, &read, output)?.network, read_model(&args.b, &read, output)?.network);
+    let (a, b) = (read_dense_model(&args.a, &read, output)?.network, read_dense_model(&args.b, &read, output)?.network);
     let scaling = match args.scaling {
         AlignScaling::Auto => Scaling::Auto,
         AlignScaling::PowersOfTwo => Scaling::PowersOfTwo,

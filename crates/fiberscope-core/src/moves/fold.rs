@@ -7,7 +7,7 @@ use super::proportional::opposite_factor;
 use super::surgery::check_units;
 use super::unused::InputRanges;
 use super::{Move, MoveError, Rule};
-use crate::{Activation, Domain, ExactNetwork, Layer, Matrix, Rational, Scalar};
+use crate::{Activation, Domain, ExactNetwork, Layer, Matrix, Rational, Weights};
 
 pub fn fold(
     network: &mut ExactNetwork,
@@ -32,11 +32,12 @@ fn linear_neurons(
 ) -> Result<Vec<usize>, MoveError> {
     let named: Vec<usize> = pairs.iter().flat_map(|&(i, j)| [i, j]).collect();
     let paired = check_units(network, layer, &named)?;
-    let columns = network.layers()[layer + 1].weight();
+    let columns = if pairs.is_empty() { vec![] } else { network.layers()[layer + 1].weights().columns() };
     let mut kept: Vec<usize> = Vec::new();
     for &(i, j) in pairs {
         let factor = opposite_factor(network, layer, (i, j))?;
-        let vanishes = columns.column(i).zip(columns.column(j)).all(|(v, u)| *v == -(u * &factor));
+        let vanishes = columns[i].len() == columns[j].len()
+            && columns[i].iter().zip(&columns[j]).all(|((r, v), (s, u))| r == s && **v == -(*u * &factor));
         Rule::Vanishing.require(vanishes, || format!("neurons {} and {}", i + 1, j + 1))?;
         kept.push(i);
     }
@@ -53,11 +54,11 @@ fn linear_neurons(
 /// The layer that does what the two do one after the other, where the given neurons of the first are
 /// its linear contribution.
 fn product(first: &Layer<Rational>, second: &Layer<Rational>, kept: &[usize]) -> Layer<Rational> {
-    let (left, right) = (second.weight().select_columns(kept), first.weight().select_rows(kept));
-    let weight = Scalar::product(&left, &right).expect("one column per row");
+    let (left, right) = (second.weights().select_columns(kept), first.weights().select_rows(kept));
+    let weight = Weights::product(&left, &right).expect("one column per row");
     let constant: Vec<_> = kept.iter().map(|&unit| first.bias()[unit].clone()).collect();
     let bias = left.iter_rows().zip(second.bias()).map(|(row, bias)| {
-        let dot: Rational = row.iter().zip(&constant).map(|(v, b)| v * b).sum();
+        let dot: Rational = row.map(|(k, v)| v * &constant[k]).sum();
         &dot + bias
     });
     let bias = bias.collect();
@@ -66,7 +67,7 @@ fn product(first: &Layer<Rational>, second: &Layer<Rational>, kept: &[usize]) ->
 
 pub fn inverse_fold(before: &ExactNetwork, layer: usize, pairs: &[(usize, usize)]) -> Move {
     let (first, second) = (&before.layers()[layer], &before.layers()[layer + 1]);
-    let rows = |layer: &Layer<Rational>| layer.weight().iter_rows().map(<[Rational]>::to_vec).collect();
+    let rows = |layer: &Layer<Rational>| (0..layer.width()).map(|i| layer.weights().dense_row(i)).collect();
     Move::Unfold {
         layer,
         weight: rows(first),

@@ -14,10 +14,10 @@ pub fn translate(
     amount: &Rational,
 ) -> Result<(), MoveError> {
     let mut live = live_neurons(network, layer, unit)?;
-    live.retain(|&j| !network.layers()[layer + 1].weight()[(j, unit)].is_zero());
+    live.retain(|&j| !network.layers()[layer + 1].weights().get(j, unit).is_zero());
     require_hidden(network, layer, unit, &live)?;
     let next = &network.layers()[layer + 1];
-    let shifts: Vec<_> = live.iter().map(|&j| amount * &next.weight()[(j, unit)]).collect();
+    let shifts: Vec<_> = live.iter().map(|&j| amount * &next.weights().get(j, unit)).collect();
     for (&j, shift) in live.iter().zip(&shifts) {
         let translated = &next.bias()[j] - shift;
         let fine = !translated.is_positive();
@@ -45,19 +45,21 @@ pub fn flip(network: &mut ExactNetwork, layer: usize, unit: usize, flips: &[usiz
             live.len()
         )));
     };
-    let columns = network.layers()[layer + 1].weight();
-    let ratios: Vec<_> = flips.iter().map(|&i| &columns[(j, i)] / &columns[(j, unit)]).collect();
+    let columns = network.layers()[layer + 1].weights();
+    let own = columns.get(j, unit);
+    let ratios: Vec<_> = flips.iter().map(|&i| &columns.get(j, i) / &own).collect();
     let (rows, bias) = network.layers_mut()[layer].parts_mut();
+    let mut row: Vec<_> = rows.row(unit).map(|(column, w)| (column, w.clone())).collect();
+    let mut changed = Vec::with_capacity(flips.len() + 1);
     for (&i, ratio) in flips.iter().zip(&ratios) {
-        for column in 0..rows.cols() {
-            let term = ratio * &rows[(i, column)];
-            rows[(unit, column)] += &term;
-            rows[(i, column)] = -&rows[(i, column)];
-        }
+        row.extend(rows.row(i).map(|(column, w)| (column, ratio * w)));
+        changed.push((i, rows.row(i).map(|(column, w)| (column, -w)).collect()));
         let term = ratio * &bias[i];
         bias[unit] += &term;
         bias[i] = -&bias[i];
     }
+    changed.push((unit, row));
+    rows.replace_rows(changed);
     Ok(())
 }
 

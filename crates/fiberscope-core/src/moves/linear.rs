@@ -5,10 +5,12 @@
 //! stand in its place, the difference of the constants going to the next bias. In the same way the
 //! affine term `v_j z_j` left over by `relu(z) = z + relu(-z)` is absorbed [threelayer2026, Section 4].
 
+use std::collections::BTreeMap;
+
 use super::surgery::{check_neuron, check_units, extract, interleave, layout, rebuild};
 use super::unused::InputRanges;
 use super::{LinearChange, Move, MoveError, PlacedNeuron, Rule};
-use crate::{Activation, Domain, ExactNetwork, Matrix, Rational};
+use crate::{Activation, Domain, ExactNetwork, Rational};
 
 pub fn refactor(
     network: &mut ExactNetwork,
@@ -46,10 +48,12 @@ fn change(
     let absorbed = Absorption::new(network, domain, layer, units, linear)?;
     let sources = layout(&removed, &linear.insert)?;
     let (rows, bias) = network.layers_mut()[layer].parts_mut();
-    for &unit in units {
-        rows.row_mut(unit).iter_mut().for_each(|w| *w = -&*w);
-        bias[unit] = -&bias[unit];
-    }
+    rows.change(|unit, _, w| {
+        if turned[unit] {
+            *w = -&*w;
+        }
+    });
+    units.iter().for_each(|&unit| bias[unit] = -&bias[unit]);
     absorbed.add_constant(network);
     rebuild(network, layer, &sources);
     Ok(())
@@ -78,18 +82,15 @@ impl Absorption {
         }
         linear.insert.iter().try_for_each(|neuron| check_neuron(network, layer, neuron))?;
         check_new_neurons_linear(network, domain, layer, &linear.insert)?;
-        let (inputs, outputs) = (network.layers()[layer].input_width(), network.layers()[layer + 1].width());
-        let mut difference = AffineSum::zero(outputs, inputs);
+        let mut difference = AffineSum::zero(network.layers()[layer + 1].width());
         for &unit in linear.remove.iter().chain(turned) {
             difference.add(&extract(network, layer, unit), &Rational::ONE);
         }
         for neuron in &linear.insert {
             difference.add(neuron, &Rational::from(-1));
         }
-        let left = difference.linear.entries().iter().position(|x| !x.is_zero());
-        if let Some(at) = left {
-            let (output, input) = (at / inputs + 1, at % inputs + 1);
-            let value = &difference.linear.entries()[at];
+        if let Some((output, input, value)) = difference.left() {
+            let (output, input) = (output + 1, input + 1);
             let detail = format!("input {input} to neuron {output} of layer {} is off by {value}", layer + 2);
             return Err(Rule::SameLinearMap.broken(detail));
         }
@@ -125,22 +126,30 @@ fn check_new_neurons_linear(
     Ok(())
 }
 
-/// A sum of terms `v (w a + b)`: the matrix `sum v w` and the vector `sum v b`.
+/// A sum of terms `v (w a + b)`: the matrix `sum v w`, of which the entries that some term reaches are kept, and
+/// the vector `sum v b`.
 struct AffineSum {
-    linear: Matrix<Rational>,
+    linear: Vec<BTreeMap<usize, Rational>>,
     constant: Vec<Rational>,
 }
 
 impl AffineSum {
-    fn zero(outputs: usize, inputs: usize) -> Self {
-        let linear = Matrix::from_fn(outputs, inputs, |_, _| Rational::ZERO);
-        AffineSum { linear, constant: vec![Rational::ZERO; outputs] }
+    fn zero(outputs: usize) -> Self {
+        AffineSum { linear: vec![BTreeMap::new(); outputs], constant: vec![Rational::ZERO; outputs] }
+    }
+
+    /// The first entry of the matrix that is not zero.
+    fn left(&self) -> Option<(usize, usize, &Rational)> {
+        let rows = self.linear.iter().enumerate();
+        rows.flat_map(|(i, row)| row.iter().map(move |(j, x)| (i, *j, x))).find(|(_, _, x)| !x.is_zero())
     }
 
     fn add(&mut self, neuron: &PlacedNeuron, factor: &Rational) {
+        let entries: Vec<_> = neuron.weight.iter().enumerate().filter(|(_, w)| !w.is_zero()).collect();
         for (i, v) in neuron.out.iter().enumerate().filter(|(_, v)| !v.is_zero()) {
             let v = v * factor;
-            self.linear.row_mut(i).iter_mut().zip(&neuron.weight).for_each(|(sum, w)| *sum += &(&v * w));
+            let row = &mut self.linear[i];
+            entries.iter().for_each(|&(j, w)| *row.entry(j).or_default() += &(&v * w));
             self.constant[i] += &(&v * &neuron.bias);
         }
     }

@@ -10,20 +10,11 @@ pub fn merge(network: &mut ExactNetwork, layer: usize, pairs: &[(usize, usize)])
     let factors = merge_factors(network, layer, pairs)?;
     let dropped: Vec<_> = pairs.iter().map(|&(_, drop)| drop).collect();
     let removed = check_units(network, layer, &dropped)?;
-    for (&(keep, drop), factor) in pairs.iter().zip(&factors) {
-        add_column(network, layer, (keep, drop), factor);
-    }
+    let (columns, _) = network.layers_mut()[layer + 1].parts_mut();
+    let triples: Vec<_> = pairs.iter().zip(&factors).map(|(&(keep, drop), factor)| (keep, drop, factor)).collect();
+    columns.add_columns(&triples);
     rebuild(network, layer, &layout(&removed, &[])?);
     Ok(())
-}
-
-/// `v_keep += factor * v_drop`.
-fn add_column(network: &mut ExactNetwork, layer: usize, (keep, drop): (usize, usize), factor: &Rational) {
-    let (columns, _) = network.layers_mut()[layer + 1].parts_mut();
-    for i in 0..columns.rows() {
-        let term = factor * &columns[(i, drop)];
-        columns[(i, keep)] += &term;
-    }
 }
 
 fn merge_factors(
@@ -47,8 +38,12 @@ fn merge_factors(
 
 /// The `c` with `(w_drop, b_drop) = c (w_keep, b_keep)`, if there is one and row `keep` is not zero.
 fn neuron_ratio(layer: &Layer<Rational>, keep: usize, drop: usize) -> Option<Rational> {
-    let row = |unit: usize| layer.weight().row(unit).iter().chain(std::iter::once(&layer.bias()[unit]));
-    ratio_of(row(keep), row(drop))
+    let places = |unit: usize| layer.weights().row(unit).map(|(j, _)| j);
+    let row = |unit: usize| layer.weights().row(unit).map(|(_, w)| w).chain(std::iter::once(&layer.bias()[unit]));
+    if row(drop).all(Rational::is_zero) {
+        return row(keep).any(|x| !x.is_zero()).then_some(Rational::ZERO);
+    }
+    if places(keep).eq(places(drop)) { ratio_of(row(keep), row(drop)) } else { None }
 }
 
 fn not_multiples(rule: Rule, keep: usize, drop: usize) -> MoveError {
@@ -89,14 +84,16 @@ pub fn split(network: &mut ExactNetwork, layer: usize, copies: &[NeuronCopy]) ->
         };
         check_factor(rows.activation(), &copy.factor, copy.unit)?;
         Rule::length("outgoing weights", outputs, copy.out.len())?;
-        let weight = rows.weight().row(original).iter().map(|w| w * &copy.factor).collect();
+        let mut weight = vec![Rational::ZERO; rows.input_width()];
+        rows.weights().row(original).for_each(|(j, w)| weight[j] = w * &copy.factor);
         let bias = &rows.bias()[original] * &copy.factor;
         neurons.push(PlacedNeuron { unit: copy.unit, weight, bias, out: copy.out.clone() });
     }
     rebuild(network, layer, &layout(&vec![false; total - copies.len()], &neurons)?);
-    for copy in copies {
-        add_column(network, layer, (copy.of, copy.unit), &-&copy.factor);
-    }
+    let factors: Vec<_> = copies.iter().map(|copy| -&copy.factor).collect();
+    let triples: Vec<_> = copies.iter().zip(&factors).map(|(copy, factor)| (copy.of, copy.unit, factor)).collect();
+    let (columns, _) = network.layers_mut()[layer + 1].parts_mut();
+    columns.add_columns(&triples);
     Ok(())
 }
 
@@ -114,7 +111,7 @@ pub fn cancel(
     removed[drop] = true;
     let absorbed = Absorption::new(network, domain, layer, &[drop], linear)?;
     let sources = layout(&removed, &linear.insert)?;
-    add_column(network, layer, (keep, drop), &factor);
+    network.layers_mut()[layer + 1].parts_mut().0.add_columns(&[(keep, drop, &factor)]);
     absorbed.add_constant(network);
     rebuild(network, layer, &sources);
     Ok(())

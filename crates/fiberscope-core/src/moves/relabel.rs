@@ -39,16 +39,19 @@ pub fn scale(network: &mut ExactNetwork, layer: usize, factors: &[Rational]) -> 
         factors.iter().map(|factor| factor.recip().expect("checked not to be zero")).collect();
     let layers = network.layers_mut();
     let (rows, bias) = layers[layer].parts_mut();
-    for (unit, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor != Rational::ONE) {
-        rows.row_mut(unit).iter_mut().for_each(|w| *w *= factor);
-        bias[unit] *= factor;
-    }
-    let (columns, _) = layers[layer + 1].parts_mut();
-    for i in 0..columns.rows() {
-        for (v, reciprocal) in columns.row_mut(i).iter_mut().zip(&reciprocals) {
-            *v *= reciprocal;
+    let is_changed: Vec<bool> = factors.iter().map(|factor| *factor != Rational::ONE).collect();
+    rows.change(|unit, _, w| {
+        if is_changed[unit] {
+            *w *= &factors[unit];
         }
-    }
+    });
+    bias.iter_mut().zip(factors).for_each(|(b, factor)| *b *= factor);
+    let (columns, _) = layers[layer + 1].parts_mut();
+    columns.change(|_, unit, v| {
+        if is_changed[unit] {
+            *v *= &reciprocals[unit];
+        }
+    });
     Ok(())
 }
 

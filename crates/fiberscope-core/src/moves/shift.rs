@@ -65,8 +65,7 @@ pub fn shift(
         layers[layer].parts_mut().1[*unit] += amount;
         if *role == ShownRole::Linear {
             let (columns, bias) = layers[layer + 1].parts_mut();
-            let terms: Vec<_> = columns.column(*unit).map(|v| v * amount).collect();
-            bias.iter_mut().zip(&terms).for_each(|(b, term)| *b -= term);
+            bias.iter_mut().zip(columns.dense_column(*unit)).for_each(|(b, v)| *b -= &(&v * amount));
         }
     }
     Ok(())

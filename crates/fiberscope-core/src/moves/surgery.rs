@@ -1,7 +1,7 @@
 //! Taking neurons out of a layer and putting neurons in.
 
 use super::{MoveError, PlacedNeuron, Rule};
-use crate::{ExactNetwork, Layer, Matrix, Rational};
+use crate::{ExactNetwork, Layer, Matrix, Rational, SparseMatrix, Weights};
 
 /// Where a neuron of the resulting layer comes from.
 #[derive(Clone, Copy)]
@@ -67,10 +67,7 @@ pub fn check_neuron(network: &ExactNetwork, layer: usize, neuron: &PlacedNeuron)
 pub fn rebuild(network: &mut ExactNetwork, layer: usize, sources: &[Source]) {
     let layers = network.layers_mut();
     let (rows, bias) = layers[layer].parts_mut();
-    let new_rows = Matrix::from_fn(sources.len(), rows.cols(), |i, j| match sources[i] {
-        Source::Kept(unit) => rows[(unit, j)].clone(),
-        Source::New(neuron) => neuron.weight[j].clone(),
-    });
+    let new_rows = with_rows(rows, sources);
     let new_bias = sources
         .iter()
         .map(|source| match source {
@@ -80,10 +77,49 @@ pub fn rebuild(network: &mut ExactNetwork, layer: usize, sources: &[Source]) {
         .collect();
     (*rows, *bias) = (new_rows, new_bias);
     let (columns, _) = layers[layer + 1].parts_mut();
-    *columns = Matrix::from_fn(columns.rows(), sources.len(), |i, j| match sources[j] {
-        Source::Kept(unit) => columns[(i, unit)].clone(),
+    *columns = with_columns(columns, sources);
+}
+
+/// The incoming weights of the resulting layer.
+fn with_rows(rows: &Weights<Rational>, sources: &[Source]) -> Weights<Rational> {
+    let Weights::Dense(dense) = rows else {
+        let mut result = SparseMatrix::new(rows.cols());
+        for source in sources {
+            match source {
+                Source::Kept(unit) => result.push_row(rows.row(*unit).map(|(j, w)| (j, w.clone()))),
+                Source::New(neuron) => result.push_row(neuron.weight.iter().cloned().enumerate()),
+            }
+        }
+        return Weights::Sparse(result);
+    };
+    Weights::Dense(Matrix::from_fn(sources.len(), dense.cols(), |i, j| match sources[i] {
+        Source::Kept(unit) => dense[(unit, j)].clone(),
+        Source::New(neuron) => neuron.weight[j].clone(),
+    }))
+}
+
+/// The outgoing weights of the resulting layer.
+fn with_columns(columns: &Weights<Rational>, sources: &[Source]) -> Weights<Rational> {
+    let Weights::Dense(dense) = columns else {
+        let mut places = vec![None; columns.cols()];
+        let mut new = Vec::new();
+        for (place, source) in sources.iter().enumerate() {
+            match source {
+                Source::Kept(unit) => places[*unit] = Some(place),
+                Source::New(neuron) => new.push((place, neuron)),
+            }
+        }
+        let mut result = SparseMatrix::new(sources.len());
+        for (i, row) in columns.iter_rows().enumerate() {
+            let kept = row.filter_map(|(unit, v)| Some((places[unit]?, v.clone())));
+            result.push_sum(kept.chain(new.iter().map(|(place, neuron)| (*place, neuron.out[i].clone()))).collect());
+        }
+        return Weights::Sparse(result);
+    };
+    Weights::Dense(Matrix::from_fn(dense.rows(), sources.len(), |i, j| match sources[j] {
+        Source::Kept(unit) => dense[(i, unit)].clone(),
         Source::New(neuron) => neuron.out[i].clone(),
-    });
+    }))
 }
 
 /// The neuron at `unit`, as it would have to be inserted there.
@@ -91,7 +127,7 @@ pub fn extract(network: &ExactNetwork, layer: usize, unit: usize) -> PlacedNeuro
     let rows = &network.layers()[layer];
     PlacedNeuron {
         unit,
-        weight: rows.weight().row(unit).to_vec(),
+        weight: rows.weights().dense_row(unit),
         bias: rows.bias()[unit].clone(),
         out: column(&network.layers()[layer + 1], unit),
     }
@@ -99,5 +135,5 @@ pub fn extract(network: &ExactNetwork, layer: usize, unit: usize) -> PlacedNeuro
 
 /// Column `unit` of a layer's weight.
 pub fn column(layer: &Layer<Rational>, unit: usize) -> Vec<Rational> {
-    layer.weight().column(unit).cloned().collect()
+    layer.weights().dense_column(unit)
 }

@@ -14,9 +14,9 @@ pub fn drop(
     let removed = check_units(network, layer, units)?;
     let sources: Vec<Source> = layout(&removed, &[])?;
     let mut inputs = InputRanges::new(layer);
+    let connected = network.layers()[layer + 1].weights().used_columns();
     for &unit in units {
-        let unconnected = network.layers()[layer + 1].weight().column(unit).all(Rational::is_zero);
-        let dead = unconnected || inputs.dead(network, domain, unit);
+        let dead = !connected[unit] || inputs.dead(network, domain, unit);
         Rule::Dead.require(dead, || format!("neuron {} of layer {}", unit + 1, layer + 1))?;
     }
     rebuild(network, layer, &sources);
@@ -98,5 +98,5 @@ impl InputRanges {
 }
 
 fn row_and_bias(layer: &Layer<Rational>, unit: usize) -> impl Iterator<Item = &Rational> {
-    layer.weight().row(unit).iter().chain(std::iter::once(&layer.bias()[unit]))
+    layer.weights().row(unit).map(|(_, w)| w).chain(std::iter::once(&layer.bias()[unit]))
 }

@@ -12,7 +12,7 @@ use fiberscope_core::{Activation, Matrix, Network};
 use rawzip::ZipArchiveWriter;
 
 use crate::archive::Archive;
-use crate::element::{check_writable, encode};
+use crate::element::{check_dense_size, check_writable, encode, encode_weights};
 use crate::state_dict::{self, TensorInfo, quoted};
 use crate::{Data, FormatError, Model, Precision, ReadOptions};
 use npy::{Contents, Header};
@@ -48,12 +48,13 @@ pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> 
 /// `numpy.savez` does; with the key `activations` if a hidden layer has no relu.
 pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
     check_writable(network, precision)?;
+    check_dense_size(network)?;
     let descr = if precision == Precision::F32 { "<f4" } else { "<f8" };
     let mut zip = ZipArchiveWriter::new(out);
     for (layer, l) in network.layers().iter().zip(1..) {
         let (rows, cols) = (layer.width(), layer.input_width());
         write_array(&mut zip, &format!("W{l}"), descr, &[rows, cols], |out| {
-            encode(layer.weight().entries(), precision, out)
+            encode_weights(layer.weights(), precision, out)
         })?;
         write_array(&mut zip, &format!("b{l}"), descr, &[rows], |out| encode(layer.bias(), precision, out))?;
     }

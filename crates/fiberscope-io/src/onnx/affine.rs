@@ -12,7 +12,9 @@
 //! computed without error and rounded once, to the nearest double (only shifts `u` that are no sums of
 //! three doubles are cut, at a relative `2^-159`).
 
-use fiberscope_core::{Matrix, Rational, two_product};
+use std::collections::BTreeMap;
+
+use fiberscope_core::{Matrix, Rational, SparseMatrix, Weights, two_product};
 
 use super::exact_sum::ExactSum;
 
@@ -82,27 +84,27 @@ impl Monomial {
 pub(super) struct Affine {
     input: usize,
     pre: Monomial,
-    dense: Option<(Matrix, Option<Vec<f64>>)>,
+    matrix: Option<(Weights, Option<Vec<f64>>)>,
     post: Monomial,
 }
 
 impl Affine {
     /// The identity on this many numbers.
     pub(super) fn identity(input: usize) -> Self {
-        Affine { input, pre: Monomial::default(), dense: None, post: Monomial::default() }
+        Affine { input, pre: Monomial::default(), matrix: None, post: Monomial::default() }
     }
 
     /// Some of so many numbers, in this order.
     pub(super) fn selection(input: usize, source: Vec<usize>) -> Self {
         let pre = Monomial { source: Some(source), ..Monomial::default() };
-        Affine { input, pre, dense: None, post: Monomial::default() }
+        Affine { input, pre, matrix: None, post: Monomial::default() }
     }
 
     /// `x -> W x + b`.
-    pub(super) fn dense(weight: Matrix, bias: Vec<f64>) -> Self {
+    pub(super) fn product(weight: Weights, bias: Vec<f64>) -> Self {
         let input = weight.cols();
-        let dense = Some((weight, Some(bias)));
-        Affine { input, pre: Monomial::default(), dense, post: Monomial::default() }
+        let matrix = Some((weight, Some(bias)));
+        Affine { input, pre: Monomial::default(), matrix, post: Monomial::default() }
     }
 
     /// The number of numbers that the map takes.
@@ -113,17 +115,17 @@ impl Affine {
     /// The number of numbers that the map gives.
     pub(super) fn output(&self) -> usize {
         let before = self.pre.output(self.input);
-        self.dense.as_ref().map_or(before, |(weight, _)| self.post.output(weight.rows()))
+        self.matrix.as_ref().map_or(before, |(weight, _)| self.post.output(weight.rows()))
     }
 
     /// Whether there is a matrix in the map.
-    pub(super) fn is_dense(&self) -> bool {
-        self.dense.is_some()
+    pub(super) fn has_matrix(&self) -> bool {
+        self.matrix.is_some()
     }
 
     /// The entries that the map takes, if it does nothing else.
     pub(super) fn taken(&self) -> Option<Vec<usize>> {
-        let plain = self.dense.is_none() && self.pre.is_selection();
+        let plain = self.matrix.is_none() && self.pre.is_selection();
         plain.then(|| (0..self.output()).map(|i| self.pre.source(i)).collect())
     }
 
@@ -135,12 +137,12 @@ impl Affine {
 
     /// Whether the map is the identity.
     pub(super) fn is_identity(&self) -> bool {
-        self.dense.is_none() && self.pre.is_identity()
+        self.matrix.is_none() && self.pre.is_identity()
     }
 
     /// Whether a matrix may follow: there is none yet, and no entry is taken twice.
     pub(super) fn takes_matrix(&self) -> bool {
-        self.dense.is_none() && self.pre.is_injective(self.input)
+        self.matrix.is_none() && self.pre.is_injective(self.input)
     }
 
     /// The same map of the numbers at these places among `input` of them.
@@ -158,8 +160,8 @@ impl Affine {
     }
 
     /// Follows the map by `x -> W x`. There must be no matrix in it yet.
-    pub(super) fn multiply(&mut self, weight: Matrix) {
-        self.dense = Some((weight, None));
+    pub(super) fn multiply(&mut self, weight: impl Into<Weights>) {
+        self.matrix = Some((weight.into(), None));
     }
 
     /// Follows the map by the one that takes entry `i` from place `source[i]`.
@@ -179,19 +181,19 @@ impl Affine {
 
     /// Whether the map ends with a matrix that has no bias yet.
     pub(super) fn lacks_bias(&self) -> bool {
-        matches!(self.dense, Some((_, None))) && self.post.is_identity()
+        matches!(self.matrix, Some((_, None))) && self.post.is_identity()
     }
 
     /// Gives the matrix a bias, if it lacks one.
     pub(super) fn set_bias(&mut self, terms: Vec<f64>) {
-        if let Some((_, bias)) = &mut self.dense {
+        if let Some((_, bias)) = &mut self.matrix {
             *bias = Some(terms);
         }
     }
 
     /// How many products of the layer need rational arithmetic.
     pub(super) fn slow_products(&self) -> usize {
-        let Some((weight, _)) = &self.dense else { return 0 };
+        let Some((weight, _)) = &self.matrix else { return 0 };
         let is_slow =
             |scale: &Vec<Rational>| scale.iter().any(|s| matches!(Factor::new(s).1, Shortcut::Neither));
         let slow = match (&self.pre.scale, &self.post.scale) {
@@ -199,17 +201,29 @@ impl Affine {
             (Some(scale), None) | (None, Some(scale)) => is_slow(scale),
             (Some(_), Some(_)) => true,
         };
-        if slow { weight.entries().iter().filter(|entry| **entry != 0.0).count() } else { 0 }
+        if slow { weight.iter().count() } else { 0 }
+    }
+
+    /// How many numbers the layer stores.
+    pub(super) fn stored(&self) -> usize {
+        let width = self.output();
+        let Some((weight, _)) = &self.matrix else { return width.saturating_mul(3) };
+        match &self.post.source {
+            None => weight.stored().len().saturating_add(width),
+            Some(source) => {
+                source.iter().fold(width, |sum, &at| sum.saturating_add(weight.stored_in_row(at)))
+            }
+        }
     }
 
     fn last(&mut self) -> &mut Monomial {
-        if self.dense.is_some() { &mut self.post } else { &mut self.pre }
+        if self.matrix.is_some() { &mut self.post } else { &mut self.pre }
     }
 
     /// The weight and bias of the map, and whether they are exact.
-    pub(super) fn into_matrix(self) -> (Matrix, Vec<f64>, bool) {
+    pub(super) fn into_matrix(self) -> (Weights, Vec<f64>, bool) {
         let mut rounding = Rounding { exact: true };
-        let (weight, bias) = match self.dense {
+        let (weight, bias) = match self.matrix {
             None => monomial_matrix(&self.pre, self.input, &mut rounding),
             Some((weight, bias)) => {
                 let bias = bias.unwrap_or_else(|| vec![0.0; weight.rows()]);
@@ -230,19 +244,20 @@ pub(super) fn exact(value: f64) -> Rational {
     Rational::from_f64(value).expect("constants are finite")
 }
 
-fn monomial_matrix(map: &Monomial, input: usize, rounding: &mut Rounding) -> (Matrix, Vec<f64>) {
+fn monomial_matrix(map: &Monomial, input: usize, rounding: &mut Rounding) -> (Weights, Vec<f64>) {
     let width = map.output(input);
-    let mut weight = Matrix::from_fn(width, input, |_, _| 0.0);
+    let mut weight = SparseMatrix::with_capacity(input, width, width);
     for i in 0..width {
-        weight[(i, map.source(i))] = map.scale.as_ref().map_or(1.0, |scale| rounding.nearest(&scale[i]));
+        let entry = map.scale.as_ref().map_or(1.0, |scale| rounding.nearest(&scale[i]));
+        weight.push_row([(map.source(i), entry)]);
     }
     let bias = map.shift.as_ref().map(|shift| shift.iter().map(|t| rounding.nearest(t)).collect());
-    (weight, bias.unwrap_or_else(|| vec![0.0; width]))
+    (weight.into(), bias.unwrap_or_else(|| vec![0.0; width]))
 }
 
 fn fold_bias(
     pre: &Monomial,
-    weight: &Matrix,
+    weight: &Weights,
     bias: &[f64],
     post: &Monomial,
     rounding: &mut Rounding,
@@ -255,13 +270,14 @@ fn fold_bias(
         }
         let mut sum = ExactSum::new();
         sum.add_product(bias[row], 1.0);
-        for &(j, piece) in &shift.pieces {
-            sum.add_product(weight[(row, j)], piece);
+        let mut extreme = Rational::ZERO;
+        for (j, &w) in weight.row(row).filter(|_| pre.shift.is_some()) {
+            shift.pieces[j].iter().for_each(|&piece| sum.add_product(w, piece));
+            if let Some(term) = shift.extreme.get(&j) {
+                extreme += &(&exact(w) * term);
+            }
         }
-        let mut value = sum.total();
-        for (j, term) in &shift.extreme {
-            value += &(&exact(weight[(row, *j)]) * term);
-        }
+        let mut value = &sum.total() + &extreme;
         if let Some(scale) = &post.scale {
             value *= &scale[i];
         }
@@ -276,31 +292,42 @@ fn fold_bias(
 fn fold_weight(
     pre: &Monomial,
     input: usize,
-    weight: Matrix,
+    weight: Weights,
     post: &Monomial,
     rounding: &mut Rounding,
-) -> Matrix {
+) -> Weights {
     if pre.source.is_none() && pre.scale.is_none() && post.source.is_none() && post.scale.is_none() {
         return weight;
     }
     let rows = post.output(weight.rows());
     let factors: Option<Vec<Factor>> =
         pre.scale.as_ref().map(|scale| scale.iter().map(Factor::new).collect());
-    let mut folded = Matrix::from_fn(rows, input, |_, _| 0.0);
-    for i in 0..rows {
-        let row = weight.row(post.source(i));
-        let scale = post.scale.as_ref().map(|scale| Factor::new(&scale[i]));
-        for (j, &entry) in row.iter().enumerate() {
-            let factor = factors.as_ref().map(|factors| &factors[j]);
-            folded[(i, pre.source(j))] = match (scale.as_ref(), factor) {
-                (None, None) => entry,
-                (Some(factor), None) | (None, Some(factor)) => rounding.product(entry, factor),
-                (Some(a), Some(b)) if entry != 0.0 => rounding.nearest(&(&(&exact(entry) * &a.0) * &b.0)),
-                _ => 0.0,
-            };
+    let mut entry = |scale: Option<&Factor>, j: usize, entry: f64| {
+        let factor = factors.as_ref().map(|factors| &factors[j]);
+        match (scale, factor) {
+            (None, None) => entry,
+            (Some(factor), None) | (None, Some(factor)) => rounding.product(entry, factor),
+            (Some(a), Some(b)) => rounding.nearest(&(&(&exact(entry) * &a.0) * &b.0)),
         }
+    };
+    let scale = |i: usize| post.scale.as_ref().map(|scale| Factor::new(&scale[i]));
+    if !weight.is_sparse() && input <= 2 * weight.cols() {
+        let mut folded = Matrix::from_fn(rows, input, |_, _| 0.0);
+        for i in 0..rows {
+            let scale = scale(i);
+            for (j, &w) in weight.row(post.source(i)) {
+                folded[(i, pre.source(j))] = entry(scale.as_ref(), j, w);
+            }
+        }
+        return folded.into();
     }
-    folded
+    let mut folded = SparseMatrix::with_capacity(input, rows, weight.stored().len());
+    for i in 0..rows {
+        let scale = scale(i);
+        let terms = weight.row(post.source(i)).map(|(j, &w)| (pre.source(j), entry(scale.as_ref(), j, w)));
+        folded.push_sum(terms.collect());
+    }
+    folded.into()
 }
 
 /// A scale, with the double it equals or is the inverse of, if any.
@@ -354,17 +381,16 @@ impl Rounding {
     }
 
     fn split(&mut self, shift: &[Rational]) -> Split {
-        let mut split = Split { pieces: Vec::with_capacity(shift.len()), extreme: Vec::new() };
+        let mut split = Split { pieces: vec![[0.0; 3]; shift.len()], extreme: BTreeMap::new() };
         for (j, value) in shift.iter().enumerate().filter(|(_, value)| !value.is_zero()) {
             if !is_plain(value.to_f64()) {
-                split.extreme.push((j, value.clone()));
+                split.extreme.insert(j, value.clone());
                 continue;
             }
             let mut rest = value.clone();
-            for _ in 0..3 {
-                let piece = rest.to_f64();
-                rest -= &exact(piece);
-                split.pieces.push((j, piece));
+            for piece in &mut split.pieces[j] {
+                *piece = rest.to_f64();
+                rest -= &exact(*piece);
             }
             self.exact &= rest.is_zero();
         }
@@ -374,8 +400,8 @@ impl Rounding {
 
 /// A list of numbers, each as the sum of three doubles, largest first, unless it is extreme.
 struct Split {
-    pieces: Vec<(usize, f64)>,
-    extreme: Vec<(usize, Rational)>,
+    pieces: Vec<[f64; 3]>,
+    extreme: BTreeMap<usize, Rational>,
 }
 
 /// Whether the number is so far from overflow and underflow that products and remainders are, too.

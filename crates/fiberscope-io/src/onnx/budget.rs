@@ -47,6 +47,12 @@ impl Budget {
         self.entries.pay(rows.checked_mul(cols), message)
     }
 
+    /// Pays for so many entries of matrices with few of them, each a number and its column.
+    pub(super) fn stored(&mut self, who: impl fmt::Display, count: usize) -> Result<(), FormatError> {
+        let message = || format!("{who}: it takes {count} entries to write out");
+        self.entries.pay(count.checked_mul(2), message)
+    }
+
     /// Pays for operations in rational arithmetic.
     pub(super) fn operations(&mut self, who: impl fmt::Display, count: usize) -> Result<(), FormatError> {
         self.operations.pay(Some(count), || format!("{who}: folding its constants takes {count} operations"))

@@ -2,10 +2,11 @@
 //!
 //! On a value of shape `1 x C x I` (one to three spatial axes) output `o` of an axis reads the inputs
 //! `o * stride + k * dilation - begin` for kernel places `k`, as far as these exist. With all shapes
-//! known that is a sparse matrix from `C * I` to `M * O` numbers, which the network holds densely.
+//! known that is a sparse matrix from `C * I` to `M * O` numbers, which the network stores by its entries.
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Rational, SparseMatrix};
 
+use super::budget::Budget;
 use super::lowering::{Lowering, Site};
 use super::proto::Node;
 use super::shape;
@@ -33,12 +34,21 @@ impl<'a> Lowering<'_, 'a> {
         };
         let window = Window::new(node, &self.hand.dims[2..], size)?;
         let (inside, outside) = (window.input_size(), window.output_size());
-        let mut weight = self.zeros(node, outputs, outside, channels, inside)?;
+        let taps = Taps::new(&mut self.budget, node, outside, &window, false)?;
+        self.budget.stored(node, outputs.saturating_mul(taps.count().saturating_mul(per_group)))?;
+        self.budget.stored(node, outputs.saturating_mul(outside))?;
+        let size = window.kernel_size();
         let group_outputs = outputs / groups;
-        for (at, entries) in kernel.chunks_exact(window.kernel_size()).enumerate() {
-            let (output, input) = (at / per_group, at % per_group);
-            let channel = output / group_outputs * per_group + input;
-            window.each_tap(|o, k, i| weight[(output * outside + o, channel * inside + i)] = entries[k]);
+        let mut weight = SparseMatrix::new(channels * inside);
+        for output in 0..outputs {
+            let first = output / group_outputs * per_group;
+            for o in 0..outside {
+                let row = (0..per_group).flat_map(|input| {
+                    let entries = &kernel[(output * per_group + input) * size..];
+                    taps.of(o).iter().map(move |&(i, k)| ((first + input) * inside + i, entries[k]))
+                });
+                weight.push_row(row);
+            }
         }
         let dims = [&[1, outputs], window.output_dims()].concat();
         self.multiply(node, weight, dims)?;
@@ -64,12 +74,21 @@ impl<'a> Lowering<'_, 'a> {
         let outputs = per_group.saturating_mul(groups);
         let window = Window::transposed(node, &self.hand.dims[2..], size)?;
         let (inside, outside) = (window.output_size(), window.input_size());
-        let mut weight = self.zeros(node, outputs, outside, channels, inside)?;
         let group_inputs = channels / groups;
-        for (at, entries) in kernel.chunks_exact(window.kernel_size()).enumerate() {
-            let (channel, within) = (at / per_group, at % per_group);
-            let output = channel / group_inputs * per_group + within;
-            window.each_tap(|i, k, o| weight[(output * outside + o, channel * inside + i)] = entries[k]);
+        let taps = Taps::new(&mut self.budget, node, outside, &window, true)?;
+        self.budget.stored(node, outputs.saturating_mul(taps.count().saturating_mul(group_inputs)))?;
+        self.budget.stored(node, outputs.saturating_mul(outside))?;
+        let size = window.kernel_size();
+        let mut weight = SparseMatrix::new(channels * inside);
+        for output in 0..outputs {
+            let (first, within) = (output / per_group * group_inputs, output % per_group);
+            for o in 0..outside {
+                let row = (first..first + group_inputs).flat_map(|channel| {
+                    let entries = &kernel[(channel * per_group + within) * size..];
+                    taps.of(o).iter().map(move |&(i, k)| (channel * inside + i, entries[k]))
+                });
+                weight.push_row(row);
+            }
         }
         let dims = [vec![1, outputs], window.input_dims()].concat();
         self.multiply(node, weight, dims)?;
@@ -106,14 +125,16 @@ impl<'a> Lowering<'_, 'a> {
             Window::pooling(node, &image)?
         };
         let (inside, outside) = (window.input_size(), window.output_size());
-        let mut weight = self.zeros(node, channels, outside, channels, inside)?;
-        let mut counts = vec![0i64; outside];
-        window.each_tap(|o, _, i| {
-            counts[o] += 1;
-            for channel in 0..channels {
-                weight[(channel * outside + o, channel * inside + i)] = 1.0;
+        let taps = Taps::new(&mut self.budget, node, outside, &window, false)?;
+        self.budget.stored(node, channels.saturating_mul(taps.count()))?;
+        self.budget.stored(node, channels.saturating_mul(outside))?;
+        let mut weight = SparseMatrix::new(channels * inside);
+        for channel in 0..channels {
+            for o in 0..outside {
+                weight.push_row(taps.of(o).iter().map(|&(i, _)| (channel * inside + i, 1.0)));
             }
-        });
+        }
+        let mut counts: Vec<i64> = (0..outside).map(|o| taps.of(o).len() as i64).collect();
         if node.integer("count_include_pad", 0)? != 0 {
             let size = i64::try_from(window.kernel_size()).ok().filter(|&size| size < i64::MAX);
             counts.fill(size.ok_or_else(|| node.malformed("its kernel is too large"))?);
@@ -137,17 +158,40 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
     }
+}
 
-    fn zeros(
-        &mut self,
+/// For every output of a window the inputs that it reads, increasing, with their places in the kernel.
+struct Taps {
+    /// Output `o` has those from `ends[o - 1]` to `ends[o]`.
+    ends: Vec<usize>,
+    taps: Vec<(usize, usize)>,
+}
+
+impl Taps {
+    /// The taps of a window with so many outputs; of its transpose, inputs and outputs change places.
+    fn new(
+        budget: &mut Budget,
         node: &Node,
         outputs: usize,
-        outside: usize,
-        inputs: usize,
-        inside: usize,
-    ) -> Result<Matrix, FormatError> {
-        let (rows, cols) = (outputs.saturating_mul(outside), inputs.saturating_mul(inside));
-        self.budget.entries(node, rows, cols)?;
-        Ok(Matrix::from_fn(rows, cols, |_, _| 0.0))
+        window: &Window,
+        transposed: bool,
+    ) -> Result<Self, FormatError> {
+        let most = window.output_size().saturating_mul(window.kernel_size());
+        budget.stored(node, most.saturating_add(outputs))?;
+        let mut found = Vec::with_capacity(most);
+        window.each_tap(|o, k, i| found.push(if transposed { (i, o, k) } else { (o, i, k) }));
+        found.sort_unstable();
+        let mut ends = vec![0; outputs];
+        found.iter().for_each(|&(o, ..)| ends[o] += 1);
+        (1..outputs).for_each(|o| ends[o] += ends[o - 1]);
+        Ok(Taps { ends, taps: found.into_iter().map(|(_, i, k)| (i, k)).collect() })
+    }
+
+    fn count(&self) -> usize {
+        self.taps.len()
+    }
+
+    fn of(&self, o: usize) -> &[(usize, usize)] {
+        &self.taps[if o == 0 { 0 } else { self.ends[o - 1] }..self.ends[o]]
     }
 }

@@ -1,6 +1,6 @@
 //! Several values become one: sums of two branches, and tensors put side by side.
 
-use fiberscope_core::{Activation, Matrix, Rational, two_sum};
+use fiberscope_core::{Activation, Matrix, Rational, SparseMatrix, Weights, two_sum};
 
 use super::affine::Affine;
 use super::layers::Value;
@@ -28,7 +28,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let count = values.len();
         // A sum of two may take a layer of its own; values that wait for the next sum must be part of it.
-        if count > 2 && values.iter().any(|value| value.map.is_dense()) {
+        if count > 2 && values.iter().any(|value| value.map.has_matrix()) {
             values = self.close(&node.to_string(), Activation::Identity, values, &mut [])?;
         }
         let mut values = values.into_iter();
@@ -73,8 +73,8 @@ impl<'a> Lowering<'_, 'a> {
             both.push(self.put_down());
         }
         let (Some(b), Some(a)) = (both.pop(), both.pop()) else { unreachable!("two values were made") };
-        if a.map.is_dense() || b.map.is_dense() {
-            return self.dense_sum(node, a, b);
+        if a.map.has_matrix() || b.map.has_matrix() {
+            return self.matrix_sum(node, a, b);
         }
         self.sparse_sum(node, a, &b)
     }
@@ -95,22 +95,20 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The sum of two matrices where that is exact; otherwise both values become a layer first.
-    fn dense_sum(
+    fn matrix_sum(
         &mut self,
         node: &Node<'a>,
         mut a: Value<'a>,
         b: Value<'a>,
     ) -> Result<Value<'a>, FormatError> {
-        let width = self.layers.width();
-        self.budget.entries(node, a.map.output(), width.saturating_mul(2))?;
+        self.budget.stored(node, a.map.stored().saturating_add(b.map.stored()))?;
         let parts = [a.map.clone().into_matrix(), b.map.clone().into_matrix()];
         if let [(weight_a, bias_a, true), (weight_b, bias_b, true)] = &parts
-            && let Some(entries) = exact_sums(weight_a.entries(), weight_b.entries())
+            && let Some(weight) = exact_matrix_sum(weight_a, weight_b)
             && let Some(bias) = exact_sums(bias_a, bias_b)
         {
-            let weight = Matrix::from_entries(weight_a.rows(), weight_a.cols(), entries);
             a.inherit(&b);
-            a.map = Map::Plain(Affine::dense(weight.expect("as many entries as before"), bias));
+            a.map = Map::Plain(Affine::product(weight, bias));
             return Ok(a);
         }
         let mut made = self.close(&node.to_string(), Activation::Identity, vec![a, b], &mut [])?;
@@ -140,19 +138,17 @@ impl<'a> Lowering<'_, 'a> {
         values.iter().for_each(|value| all.inherit(value));
         let count: usize = values.iter().map(|value| value.map.output()).sum();
         all.dims = vec![count];
-        if values.iter().any(|value| value.map.is_dense()) {
-            let width = self.layers.width();
-            self.budget.entries(node, count, width)?;
-            let (mut entries, mut bias) = (Vec::with_capacity(count * width), Vec::with_capacity(count));
+        if values.iter().any(|value| value.map.has_matrix()) {
+            let (mut rows, mut bias) = (SparseMatrix::new(self.layers.width()), Vec::with_capacity(count));
             for value in values {
+                self.budget.stored(node, value.map.stored().saturating_mul(2))?;
                 self.budget.operations(node, value.map.slow_products())?;
                 let (weight, terms, is_exact) = value.map.into_matrix();
                 all.rounded |= !is_exact;
-                entries.extend_from_slice(weight.entries());
+                weight.iter_rows().for_each(|row| rows.push_row(row.map(|(j, &w)| (j, w))));
                 bias.extend(terms);
             }
-            let weight = Matrix::from_entries(count, width, entries).expect("rows are whole");
-            all.map = Map::Plain(Affine::dense(weight, bias));
+            all.map = Map::Plain(Affine::product(rows.into(), bias));
             return Ok(all);
         }
         let taken: Option<Vec<Vec<usize>>> = values.iter().map(|value| value.map.taken()).collect();
@@ -171,13 +167,36 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
+/// The sum of two matrices, if all of its entries are doubles.
+fn exact_matrix_sum(a: &Weights, b: &Weights) -> Option<Weights> {
+    if let (Weights::Dense(a), Weights::Dense(b)) = (a, b) {
+        let sums = exact_sums(a.entries(), b.entries())?;
+        return Matrix::from_entries(a.rows(), a.cols(), sums).map(Weights::Dense);
+    }
+    let mut total = SparseMatrix::with_capacity(a.cols(), a.rows(), a.stored().len() + b.stored().len());
+    for (row, other) in a.iter_rows().zip(b.iter_rows()) {
+        let mut terms: Vec<(usize, f64)> = row.chain(other).map(|(j, &w)| (j, w)).collect();
+        terms.sort_by_key(|(j, _)| *j);
+        let mut sums: Vec<(usize, f64)> = Vec::with_capacity(terms.len());
+        for (j, w) in terms {
+            match sums.last_mut() {
+                Some((last, sum)) if *last == j => *sum = exact_sum(*sum, w)?,
+                _ => sums.push((j, w)),
+            }
+        }
+        total.push_row(sums);
+    }
+    Some(total.into())
+}
+
+fn exact_sum(a: f64, b: f64) -> Option<f64> {
+    let (sum, error) = two_sum(a, b);
+    (error == 0.0 && sum.is_finite()).then_some(sum)
+}
+
 /// The sums of two lists, if all of them are doubles.
 fn exact_sums(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
-    let sum = |(&a, &b): (&f64, &f64)| {
-        let (sum, error) = two_sum(a, b);
-        (error == 0.0 && sum.is_finite()).then_some(sum)
-    };
-    a.iter().zip(b).map(sum).collect()
+    a.iter().zip(b).map(|(&a, &b)| exact_sum(a, b)).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! number that is known to be `>= 0` needs one neuron, `relu(h) = h`; another needs two,
 //! `x = relu(x) - relu(-x)`.
 
-use fiberscope_core::{Activation, Layer, Matrix};
+use fiberscope_core::{Activation, Layer, SparseMatrix, Weights};
 
 use super::affine::Affine;
 use super::budget::Budget;
@@ -71,22 +71,19 @@ pub(super) struct Layers {
 
 /// The rows of a layer in the making.
 struct Rows {
-    weight: Vec<f64>,
+    weight: SparseMatrix,
     bias: Vec<f64>,
-    cols: usize,
 }
 
 impl Rows {
-    fn push(&mut self, weight: &Matrix, bias: Vec<f64>) {
-        self.weight.extend_from_slice(weight.entries());
-        self.bias.extend(bias);
+    fn push(&mut self, weight: &Weights, bias: Vec<f64>, sign: f64) {
+        weight.iter_rows().for_each(|row| self.weight.push_row(row.map(|(j, &w)| (j, sign * w))));
+        self.bias.extend(bias.iter().map(|b| sign * b));
     }
 
     /// One entry; the place of the new row.
     fn push_entry(&mut self, column: usize, entry: f64) -> usize {
-        let start = self.weight.len();
-        self.weight.resize(start + self.cols, 0.0);
-        self.weight[start + column] = entry;
+        self.weight.push_row([(column, entry)]);
         self.bias.push(0.0);
         self.bias.len() - 1
     }
@@ -122,8 +119,7 @@ impl Layers {
         live: Vec<&mut Value<'a>>,
         budget: &mut Budget,
     ) -> Result<Vec<Value<'a>>, FormatError> {
-        let cols = self.width();
-        let mut rows = Rows { weight: Vec::new(), bias: Vec::new(), cols };
+        let mut rows = Rows { weight: SparseMatrix::new(self.width()), bias: Vec::new() };
         let (mut made, mut at) = (Vec::with_capacity(values.len()), 0);
         let alone = values.len() == 1 && live.is_empty();
         let mut whole = None;
@@ -136,16 +132,13 @@ impl Layers {
                 // A matrix of the file becomes the layer as it is.
                 whole = Some((weight, bias));
             } else {
-                rows.push(&weight, bias);
+                rows.push(&weight, bias, 1.0);
             }
         }
         let places = self.carry(who, activation, &live, &mut rows, budget)?;
         let (weight, bias) = match whole {
             Some(layer) => layer,
-            None => {
-                let height = rows.bias.len();
-                (Matrix::from_entries(height, cols, rows.weight).expect("rows are whole"), rows.bias)
-            }
+            None => (rows.weight.into(), rows.bias),
         };
         let width = bias.len();
         let mut nonnegative = vec![activation == Activation::Relu; width];
@@ -179,11 +172,11 @@ impl Layers {
         value: Value,
         budget: &mut Budget,
         copied: bool,
-    ) -> Result<(Matrix, Vec<f64>), FormatError> {
-        if !value.map.is_dense() || copied {
-            budget.entries(who, value.map.output(), self.width())?;
+    ) -> Result<(Weights, Vec<f64>), FormatError> {
+        if !value.map.has_matrix() || copied {
+            budget.stored(who, value.map.stored().saturating_mul(if copied { 2 } else { 1 }))?;
         }
-        if value.map.is_dense() {
+        if value.map.has_matrix() {
             budget.operations(who, value.map.slow_products())?;
         }
         let (weight, bias, is_exact) = value.map.into_matrix();
@@ -214,7 +207,7 @@ impl Layers {
             };
             for column in read {
                 if let Place::Nowhere = columns[column] {
-                    budget.entries(who, 2, self.width())?;
+                    budget.stored(who, 4)?;
                     let plus = rows.push_entry(column, 1.0);
                     let single = activation == Activation::Identity || self.nonnegative[column];
                     columns[column] = match single {
@@ -246,13 +239,12 @@ impl Layers {
         let count = bias.len();
         let start = rows.bias.len();
         if activation == Activation::Identity {
-            rows.push(&weight, bias);
+            rows.push(&weight, bias, 1.0);
             return Ok(Map::Plain(Affine::selection(start + count, (start..start + count).collect())));
         }
-        budget.entries(who, count, self.width())?;
-        let negative = Matrix::from_fn(count, weight.cols(), |i, j| -weight[(i, j)]);
-        rows.push(&weight, bias.clone());
-        rows.push(&negative, bias.iter().map(|b| -b).collect());
+        budget.stored(who, weight.stored().len().saturating_add(count))?;
+        rows.push(&weight, bias.clone(), 1.0);
+        rows.push(&weight, bias, -1.0);
         let places: Vec<Place> =
             (0..count).map(|i| Place::Difference(start + i, start + count + i)).collect();
         Ok(Map::Plain(Affine::identity(count)).moved(&places, start + 2 * count))

@@ -3,7 +3,7 @@
 //! With a constant `W` (`n x k`) acting along one axis of a value of shape `(a, k, c)`, the flattened
 //! map is `I_a (x) W (x) I_c`; for a single input row or column (`a = c = 1`) it is `W` itself.
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Matrix, Rational, SparseMatrix, Weights};
 
 use super::affine::exact;
 use super::lowering::{Lowering, Site};
@@ -120,19 +120,18 @@ impl<'a> Lowering<'_, 'a> {
         self.spread(node, &[&blocks[..], own_last].concat())?;
         let count = shape::count(&blocks).unwrap_or(usize::MAX);
         let height = count.saturating_mul(rows).saturating_mul(cols);
-        self.budget.entries(node, height, self.width())?;
+        self.budget.stored(node, height.saturating_mul(inner.saturating_add(1)))?;
         let which = shape::broadcast_source(lead, &blocks);
-        let mut weight = Matrix::from_fn(height, self.width(), |_, _| 0.0);
+        let mut weight = SparseMatrix::with_capacity(self.width(), height, height * inner);
         for (block, at) in which.into_iter().enumerate() {
             for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
-                let row = (block * rows + i) * cols + j;
-                for t in 0..inner {
+                weight.push_row((0..inner).map(|t| {
                     let (column, entry) = match value_is_left {
                         true => ((block * rows + i) * inner + t, (at * inner + t) * cols + j),
                         false => ((block * inner + t) * cols + j, (at * rows + i) * inner + t),
                     };
-                    weight[(row, column)] = values[entry];
-                }
+                    (column, values[entry])
+                }));
             }
         }
         self.multiply(node, weight, [&blocks[..], &[rows, cols]].concat())
@@ -143,11 +142,9 @@ impl<'a> Lowering<'_, 'a> {
         let node = &site.node;
         site.data_comes_first()?;
         let (dims, groups) = self.reduced_groups(site)?;
-        self.budget.entries(node, groups.len(), self.width())?;
-        let mut weight = Matrix::from_fn(groups.len(), self.width(), |_, _| 0.0);
-        for (row, group) in groups.iter().enumerate() {
-            group.iter().for_each(|&column| weight[(row, column)] = 1.0);
-        }
+        self.budget.stored(node, groups.len().saturating_add(self.width()))?;
+        let mut weight = SparseMatrix::with_capacity(self.width(), groups.len(), self.width());
+        groups.iter().for_each(|group| weight.push_row(group.iter().map(|&column| (column, 1.0))));
         self.multiply(node, weight, dims)?;
         if node.operator == "ReduceMean" {
             let size = groups.first().map_or(1, Vec::len);
@@ -213,23 +210,22 @@ impl<'a> Lowering<'_, 'a> {
         outer: usize,
         weight: Matrix,
         inner: usize,
-    ) -> Result<Matrix, FormatError> {
+    ) -> Result<Weights, FormatError> {
         let copies = outer.saturating_mul(inner);
         if copies == 1 {
-            return Ok(weight);
+            return Ok(weight.into());
         }
         let (rows, cols) = (weight.rows(), weight.cols());
         let (all_rows, all_cols) = (rows.saturating_mul(copies), cols.saturating_mul(copies));
-        self.budget.entries(node, all_rows, all_cols)?;
-        let mut result = Matrix::from_fn(all_rows, all_cols, |_, _| 0.0);
-        for (i, row) in weight.iter_rows().enumerate() {
-            for (j, &entry) in row.iter().enumerate() {
-                for (a, c) in (0..outer).flat_map(|a| (0..inner).map(move |c| (a, c))) {
-                    result[((a * rows + i) * inner + c, (a * cols + j) * inner + c)] = entry;
-                }
+        self.budget.stored(node, all_rows.saturating_mul(cols.saturating_add(1)).saturating_add(all_cols))?;
+        let mut result = SparseMatrix::with_capacity(all_cols, all_rows, all_rows * cols);
+        for (a, row) in (0..outer).flat_map(|a| weight.iter_rows().map(move |row| (a, row))) {
+            for c in 0..inner {
+                let entries = row.iter().enumerate();
+                result.push_row(entries.map(|(j, &entry)| ((a * cols + j) * inner + c, entry)));
             }
         }
-        Ok(result)
+        Ok(result.into())
     }
 
     /// `gamma (x - mean) / sqrt(variance + epsilon) + beta` for each channel. The factor of `x` is

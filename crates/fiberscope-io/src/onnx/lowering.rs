@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fiberscope_core::{Activation, Matrix, Rational};
+use fiberscope_core::{Activation, Rational, Weights};
 
 use super::affine::{Affine, exact};
 use super::budget::Budget;
@@ -24,6 +24,9 @@ const MOST_FOLDED: usize = 8;
 
 /// Rational operations paid for each entry that a constant changes.
 const FOLDING_PRICE: usize = 8;
+
+/// Exact products of doubles that take as long as one operation in rational arithmetic.
+const PRODUCTS_PER_OPERATION: usize = 8;
 
 /// What a name stands for.
 #[expect(clippy::large_enum_variant, reason = "there are few, and most are values")]
@@ -240,9 +243,10 @@ impl<'g, 'a> Lowering<'g, 'a> {
     pub(super) fn multiply(
         &mut self,
         node: &Node,
-        weight: Matrix,
+        weight: impl Into<Weights>,
         dims: Vec<usize>,
     ) -> Result<(), FormatError> {
+        let weight = weight.into();
         if weight.rows() == 0 {
             return Err(node.malformed("its result is empty"));
         }
@@ -251,8 +255,9 @@ impl<'g, 'a> Lowering<'g, 'a> {
             map => map.rows(),
         };
         if let Some(rows) = rows {
-            self.budget.operations(node, rows.products(&weight))?;
-            self.budget.entries(node, weight.rows(), self.layers.width())?;
+            let products = rows.products(&weight);
+            self.budget.operations(node, products / PRODUCTS_PER_OPERATION)?;
+            self.budget.stored(node, products)?;
             if let Some(map) = rows.times(&weight) {
                 self.hand.map = Map::Plain(map);
                 self.hand.dims = dims;

@@ -1,6 +1,6 @@
 //! The value at hand as an affine map of the numbers of the last layer.
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Rational, Weights};
 
 use super::affine::Affine;
 use super::rows::{Place, Rows};
@@ -24,8 +24,16 @@ impl Map {
     }
 
     /// Whether there is a matrix in the map.
-    pub(super) fn is_dense(&self) -> bool {
-        matches!(self, Map::Plain(map) if map.is_dense())
+    pub(super) fn has_matrix(&self) -> bool {
+        matches!(self, Map::Plain(map) if map.has_matrix())
+    }
+
+    /// How many numbers the map stores as a layer.
+    pub(super) fn stored(&self) -> usize {
+        match self {
+            Map::Plain(map) => map.stored(),
+            Map::Rows(rows) => rows.entries().saturating_mul(2),
+        }
     }
 
     /// Whether the map is the identity.
@@ -76,7 +84,7 @@ impl Map {
     /// The numbers that a copy holds, per entry.
     pub(super) fn price(&self) -> usize {
         match self {
-            Map::Plain(map) if map.is_dense() => map.input(),
+            Map::Plain(map) if map.has_matrix() => 2 * map.stored() / map.output().max(1) + 1,
             Map::Plain(_) => 1,
             Map::Rows(rows) => rows.entries() / rows.output().max(1) + 1,
         }
@@ -85,7 +93,7 @@ impl Map {
     /// The map row by row, unless it has a matrix.
     pub(super) fn rows(&self) -> Option<Rows> {
         match self {
-            Map::Plain(map) if map.is_dense() => None,
+            Map::Plain(map) if map.has_matrix() => None,
             Map::Plain(map) => Some(Rows::of(map)),
             Map::Rows(rows) => Some(rows.clone()),
         }
@@ -94,7 +102,7 @@ impl Map {
     /// The numbers of the last layer that a map without a matrix reads.
     pub(super) fn columns(&self) -> Option<Vec<usize>> {
         match self {
-            Map::Plain(map) if map.is_dense() => None,
+            Map::Plain(map) if map.has_matrix() => None,
             Map::Plain(map) => Some((0..map.output()).map(|i| map.monomial(i).0).collect()),
             Map::Rows(rows) => Some(rows.columns().collect()),
         }
@@ -129,7 +137,7 @@ impl Map {
     }
 
     /// Its weight and bias, and whether they are exact.
-    pub(super) fn into_matrix(self) -> (Matrix, Vec<f64>, bool) {
+    pub(super) fn into_matrix(self) -> (Weights, Vec<f64>, bool) {
         match self {
             Map::Plain(map) => map.into_matrix(),
             Map::Rows(rows) => rows.into_matrix(),

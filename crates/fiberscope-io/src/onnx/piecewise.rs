@@ -344,8 +344,8 @@ impl<'a> Lowering<'_, 'a> {
         if terms.iter().all(Rational::is_zero) {
             return Ok(value);
         }
-        if value.map.is_dense() {
-            self.budget.entries(node, value.map.output(), self.layers.width())?;
+        if value.map.has_matrix() {
+            self.budget.stored(node, value.map.stored())?;
             let mut shifted = value.map.clone();
             shifted.shift(terms);
             if shifted.into_matrix().2 {
@@ -367,7 +367,7 @@ impl<'a> Lowering<'_, 'a> {
         value: Value<'a>,
         tasks: &mut [Task<'a>],
     ) -> Result<Value<'a>, FormatError> {
-        if !value.map.is_dense() {
+        if !value.map.has_matrix() {
             return Ok(value);
         }
         let mut kept = Vec::new();

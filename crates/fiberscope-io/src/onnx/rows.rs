@@ -3,7 +3,7 @@
 //! Row `i` is `sum_k c_k x_{j_k} + t` with rational `c`, `t` and increasing `j`. Sums, selections and
 //! multiples of such maps are exact; a product with a matrix is taken only where it is.
 
-use fiberscope_core::{Matrix, Rational};
+use fiberscope_core::{Rational, SparseMatrix, Weights, two_product, two_sum};
 
 use super::affine::{Affine, exact};
 
@@ -123,46 +123,51 @@ impl Rows {
 
     /// The map as a matrix and a bias, each number rounded to the nearest double, and whether that changed
     /// any.
-    pub(super) fn into_matrix(self) -> (Matrix, Vec<f64>, bool) {
+    pub(super) fn into_matrix(self) -> (Weights, Vec<f64>, bool) {
         let mut is_exact = true;
         let mut nearest = |value: &Rational| {
             is_exact &= value.is_f64();
             value.to_f64()
         };
-        let mut weight = Matrix::from_fn(self.rows.len(), self.input, |_, _| 0.0);
+        let mut weight = SparseMatrix::with_capacity(self.input, self.rows.len(), self.entries());
         let mut bias = Vec::with_capacity(self.rows.len());
-        for (i, row) in self.rows.iter().enumerate() {
-            row.terms.iter().for_each(|(column, c)| weight[(i, *column)] = nearest(c));
+        for row in &self.rows {
+            weight.push_row(row.terms.iter().map(|(column, c)| (*column, nearest(c))));
             bias.push(nearest(&row.constant));
         }
-        (weight, bias, is_exact)
+        (weight.into(), bias, is_exact)
     }
 
     /// The number of products that [`Rows::times`] takes.
-    pub(super) fn products(&self, weight: &Matrix) -> usize {
-        weight.rows().saturating_mul(self.entries())
+    pub(super) fn products(&self, weight: &Weights) -> usize {
+        weight.iter().fold(0, |sum, (_, k, _)| sum.saturating_add(self.rows[k].terms.len() + 1))
     }
 
     /// `x -> W (this map of x)`, unless a number of it is no double.
-    pub(super) fn times(&self, weight: &Matrix) -> Option<Affine> {
-        let mut product = Matrix::from_fn(weight.rows(), self.input, |_, _| 0.0);
+    pub(super) fn times(&self, weight: &Weights) -> Option<Affine> {
+        let mut product = SparseMatrix::new(self.input);
+        let (mut sums, mut columns) = (vec![0.0; self.input], Vec::new());
         let mut bias = Vec::with_capacity(weight.rows());
         let rows: Option<Vec<_>> = self.rows.iter().map(Doubles::of).collect();
         let rows = rows?;
-        for (i, w) in weight.iter_rows().enumerate() {
+        for row in weight.iter_rows() {
             let mut constant = Rational::ZERO;
-            for (&w, row) in w.iter().zip(&rows).filter(|(w, _)| **w != 0.0) {
+            for (k, &w) in row {
+                let row = &rows[k];
                 for &(column, c) in &row.terms {
-                    let entry = &mut product[(i, column)];
-                    *entry = exact_product_sum(w, c, *entry)?;
+                    sums[column] = exact_product_sum(w, c, sums[column])?;
+                    columns.push(column);
                 }
                 if row.constant != 0.0 {
                     constant += &(&exact(w) * &exact(row.constant));
                 }
             }
             bias.push(constant.is_f64().then(|| constant.to_f64())?);
+            columns.sort_unstable();
+            columns.dedup();
+            product.push_row(columns.drain(..).map(|column| (column, std::mem::take(&mut sums[column]))));
         }
-        Some(Affine::dense(product, bias))
+        Some(Affine::product(product.into(), bias))
     }
 }
 
@@ -184,6 +189,11 @@ impl Doubles {
 fn exact_product_sum(w: f64, c: f64, sum: f64) -> Option<f64> {
     if sum == 0.0 && c.abs() == 1.0 {
         return Some(w * c);
+    }
+    let (product, rest) = two_product(w, c);
+    if rest == 0.0 && product.abs() > 1e-140 && product.abs() < 1e140 {
+        let (sum, rest) = two_sum(product, sum);
+        return (rest == 0.0).then_some(sum);
     }
     let value = &(&exact(w) * &exact(c)) + &exact(sum);
     value.is_f64().then(|| value.to_f64())
@@ -213,6 +223,8 @@ fn merged(a: &[(usize, Rational)], b: &[(usize, Rational)]) -> Vec<(usize, Ratio
 
 #[cfg(test)]
 mod tests {
+    use fiberscope_core::Matrix;
+
     use super::*;
 
     fn rows(map: Affine) -> Rows {
@@ -228,8 +240,9 @@ mod tests {
         clip.shift(&[exact(0.5), Rational::ZERO]);
         let weight = Matrix::from_rows(&[[0.1, -3.0], [1e-3, 0.0]]).unwrap();
         let (product, bias, is_exact) =
-            clip.times(&weight).unwrap_or_else(|| panic!("inexact")).into_matrix();
+            clip.times(&weight.into()).unwrap_or_else(|| panic!("inexact")).into_matrix();
         assert!(is_exact);
+        let product = product.to_dense();
         assert_eq!(product.row(0), [0.1, -3.0, -0.1, 3.0]);
         assert_eq!(product.row(1), [1e-3, 0.0, -1e-3, 0.0]);
         assert_eq!(bias[1], 0.5e-3);
@@ -238,8 +251,8 @@ mod tests {
         let mut slope = rows(Affine::selection(2, vec![1]));
         slope.scale(&[exact(-0.01)]);
         leaky.add(&slope);
-        assert!(leaky.times(&Matrix::from_rows(&[[0.1]]).unwrap()).is_none());
-        assert!(leaky.times(&Matrix::from_rows(&[[0.5]]).unwrap()).is_some());
+        assert!(leaky.times(&Matrix::from_rows(&[[0.1]]).unwrap().into()).is_none());
+        assert!(leaky.times(&Matrix::from_rows(&[[0.5]]).unwrap().into()).is_some());
     }
 
     #[test]
@@ -249,6 +262,6 @@ mod tests {
         minus.scale(&[Rational::from(-1)]);
         zero.add(&minus);
         assert_eq!(zero.entries(), 1);
-        assert_eq!(zero.moved(&[Place::Nowhere], 1).into_matrix().0.entries(), [0.0]);
+        assert_eq!(zero.moved(&[Place::Nowhere], 1).into_matrix().0.to_dense().entries(), [0.0]);
     }
 }

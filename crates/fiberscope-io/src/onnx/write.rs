@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use fiberscope_core::{Activation, Network};
+use fiberscope_core::{Activation, Network, Weights};
 
 use crate::Precision;
 
@@ -23,7 +23,7 @@ const LARGEST: u64 = i32::MAX as u64;
 pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
     let element = Element::new(precision)?;
     let pieces = graph(network, element);
-    let graph_size: u64 = pieces.iter().map(|piece| piece.size(element)).sum();
+    let graph_size = pieces.iter().map(|piece| piece.size(element)).fold(0, u64::saturating_add);
     let mut head = Vec::new();
     integer(&mut head, 1, IR_VERSION);
     text(&mut head, 2, "fiberscope");
@@ -33,14 +33,20 @@ pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io
     bytes(&mut head, 8, &opset);
     key(&mut head, 7, 2);
     varint(&mut head, graph_size);
-    if head.len() as u64 + graph_size > LARGEST {
+    if graph_size.saturating_add(head.len() as u64) > LARGEST {
         let message = format!("an ONNX file holds at most 2 GiB, this network takes {graph_size} bytes");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     out.write_all(&head)?;
     for piece in &pieces {
         out.write_all(&piece.head)?;
-        element.write(piece.numbers, out)?;
+        match piece.numbers {
+            Numbers::List(numbers) => element.write(numbers, out)?,
+            Numbers::Rows(Weights::Dense(matrix)) => element.write(matrix.entries(), out)?,
+            Numbers::Rows(sparse) => {
+                (0..sparse.rows()).try_for_each(|i| element.write(&sparse.dense_row(i), out))?;
+            }
+        }
     }
     Ok(())
 }
@@ -48,12 +54,29 @@ pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io
 /// A part of the graph: bytes, then numbers.
 struct Piece<'n> {
     head: Vec<u8>,
-    numbers: &'n [f64],
+    numbers: Numbers<'n>,
+}
+
+/// Numbers to be written.
+#[derive(Clone, Copy)]
+enum Numbers<'n> {
+    List(&'n [f64]),
+    /// A weight, zeros included.
+    Rows(&'n Weights),
+}
+
+impl Numbers<'_> {
+    fn count(self) -> u64 {
+        match self {
+            Numbers::List(numbers) => numbers.len() as u64,
+            Numbers::Rows(weights) => (weights.rows() as u64).saturating_mul(weights.cols() as u64),
+        }
+    }
 }
 
 impl Piece<'_> {
     fn size(&self, element: Element) -> u64 {
-        self.head.len() as u64 + self.numbers.len() as u64 * element.width
+        (self.head.len() as u64).saturating_add(self.numbers.count().saturating_mul(element.width))
     }
 }
 
@@ -112,21 +135,21 @@ fn graph(network: &Network, element: Element) -> Vec<Piece<'_>> {
         }
     }
     text(&mut head, 2, "network");
-    let mut pieces = vec![Piece { head, numbers: &[] }];
+    let mut pieces = vec![Piece { head, numbers: Numbers::List(&[]) }];
     for (l, layer) in network.layers().iter().enumerate() {
         let (rows, cols) = (layer.width() as u64, layer.input_width() as u64);
         pieces.push(tensor(
             &format!("layer{}.weight", l + 1),
             &[rows, cols],
-            layer.weight().entries(),
+            Numbers::Rows(layer.weights()),
             element,
         ));
-        pieces.push(tensor(&format!("layer{}.bias", l + 1), &[rows], layer.bias(), element));
+        pieces.push(tensor(&format!("layer{}.bias", l + 1), &[rows], Numbers::List(layer.bias()), element));
     }
     let mut tail = Vec::new();
     bytes(&mut tail, 11, &value_info("input", network.input_width() as u64, element));
     bytes(&mut tail, 12, &value_info("output", network.output_width() as u64, element));
-    pieces.push(Piece { head: tail, numbers: &[] });
+    pieces.push(Piece { head: tail, numbers: Numbers::List(&[]) });
     pieces
 }
 
@@ -149,17 +172,17 @@ fn node(
     bytes(graph, 1, &node);
 }
 
-fn tensor<'n>(name: &str, dims: &[u64], numbers: &'n [f64], element: Element) -> Piece<'n> {
+fn tensor<'n>(name: &str, dims: &[u64], numbers: Numbers<'n>, element: Element) -> Piece<'n> {
     let mut tensor = Vec::new();
     dims.iter().for_each(|&dim| integer(&mut tensor, 1, dim));
     integer(&mut tensor, 2, element.data_type);
     text(&mut tensor, 8, name);
     key(&mut tensor, 9, 2);
-    let data = numbers.len() as u64 * element.width;
+    let data = numbers.count().saturating_mul(element.width);
     varint(&mut tensor, data);
     let mut head = Vec::new();
     key(&mut head, 5, 2);
-    varint(&mut head, tensor.len() as u64 + data);
+    varint(&mut head, data.saturating_add(tensor.len() as u64));
     head.append(&mut tensor);
     Piece { head, numbers }
 }

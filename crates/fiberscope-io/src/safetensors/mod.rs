@@ -15,7 +15,7 @@ use fiberscope_core::{Activation, Network};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::element::{ByteOrder, Element, check_writable, encode};
+use crate::element::{ByteOrder, Element, check_dense_size, check_writable, encode, encode_weights};
 use crate::state_dict::{self, quoted};
 use crate::{FormatError, Model, Precision, ReadOptions, memory};
 use header::Header;
@@ -37,6 +37,7 @@ pub fn read_file(file: &File) -> Result<Model, FormatError> {
 /// metadata.
 pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
     check_writable(network, precision)?;
+    check_dense_size(network)?;
     let mut json = Value::Object(describe(network, precision)).to_string();
     while !json.len().is_multiple_of(8) {
         json.push(' ');
@@ -44,7 +45,7 @@ pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io
     out.write_all(&(json.len() as u64).to_le_bytes())?;
     out.write_all(json.as_bytes())?;
     for layer in network.layers() {
-        encode(layer.weight().entries(), precision, out)?;
+        encode_weights(layer.weights(), precision, out)?;
         encode(layer.bias(), precision, out)?;
     }
     Ok(())

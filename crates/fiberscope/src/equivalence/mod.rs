@@ -53,9 +53,15 @@ pub fn decide(
     options: &EquivalenceOptions,
 ) -> Result<Decision, EquivalenceError> {
     let mut question = Question::new((a, b), domain, options)?;
+    let large = [a, b].iter().any(|network| network.require_dense(LARGEST_DENSE).is_err());
+    let mut left_out = false;
     for procedure in METHODS.iter().filter(|procedure| options.methods.contains(&procedure.method)) {
         if options.deadline.is_past() {
             break;
+        }
+        if large && procedure.needs_dense {
+            left_out = true;
+            continue;
         }
         match (procedure.run)(&question)? {
             Step::Decided(decision) => return Ok(*decision),
@@ -73,5 +79,10 @@ pub fn decide(
     }
     let state = options.resume.clone().map(Box::new);
     let cells = state.as_ref().map_or(0, |state| state.leaves());
-    Ok(question.undecided((0.0, cells), state, Method::None))
+    let method = if left_out { Method::TooLarge } else { Method::None };
+    Ok(question.undecided((0.0, cells), state, method))
 }
+
+/// The most numbers of a network's layers, zeros included, for methods that write them out. Networks with more of
+/// them that are stored by their entries are asked the other methods only.
+const LARGEST_DENSE: usize = 1 << 23;

@@ -8,7 +8,7 @@
 
 use fiberscope_algebra::dense::fast_dot;
 use fiberscope_core::residue::reduce;
-use fiberscope_core::{Activation, Layer, Network, Rational};
+use fiberscope_core::{Activation, Layer, Network, Rational, Weights};
 use rayon::prelude::*;
 
 /// Products below `2^122` that can be added before the sum is reduced.
@@ -25,7 +25,7 @@ pub fn first_suspect(a: &Residues, b: &Residues, points: &[Vec<Rational>]) -> Op
 /// A network with the residues of its parameters.
 pub struct Residues<'a> {
     network: &'a Network,
-    /// Weights row by row, and biases.
+    /// The stored weights row by row, and biases.
     layers: Vec<(Vec<u64>, Vec<u64>)>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Residues<'a> {
         let residue =
             |&x: &f64| Rational::from_f64(x).and_then(|x| x.residue()).expect("doubles have residues");
         let layer = |layer: &Layer| {
-            let weights = layer.weight().entries().par_iter().with_min_len(1 << 12).map(residue).collect();
+            let weights = layer.weights().stored().par_iter().with_min_len(1 << 12).map(residue).collect();
             (weights, layer.bias().iter().map(residue).collect())
         };
         Residues { network, layers: network.layers().iter().map(layer).collect() }
@@ -48,12 +48,24 @@ impl<'a> Residues<'a> {
         for (layer, (weights, biases)) in self.network.layers().iter().zip(&self.layers) {
             let relu = layer.activation() == Activation::Relu;
             let inputs = layer.input_width();
-            let neuron = |unit: usize| {
-                let z = layer.bias()[unit] + fast_dot(layer.weight().row(unit), &doubles);
-                if relu && z <= 0.0 {
-                    return (0.0, 0);
+            let neuron = |unit: usize| match layer.weights() {
+                Weights::Dense(matrix) => {
+                    let z = layer.bias()[unit] + fast_dot(matrix.row(unit), &doubles);
+                    if relu && z <= 0.0 {
+                        return (0.0, 0);
+                    }
+                    (z, combine(&weights[unit * inputs..][..inputs], &residues, biases[unit]))
                 }
-                (z, combine(&weights[unit * inputs..][..inputs], &residues, biases[unit]))
+                Weights::Sparse(matrix) => {
+                    let ((columns, entries), range) = (matrix.row(unit), matrix.range(unit));
+                    let terms = columns.iter().zip(entries).map(|(&j, w)| w * doubles[j as usize]);
+                    let z = layer.bias()[unit] + terms.sum::<f64>();
+                    if relu && z <= 0.0 {
+                        return (0.0, 0);
+                    }
+                    let inputs: Vec<u64> = columns.iter().map(|&j| residues[j as usize]).collect();
+                    (z, combine(&weights[range], &inputs, biases[unit]))
+                }
             };
             (doubles, residues) = (0..layer.width()).map(neuron).unzip();
         }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use fiberscope_core::{Layer, Matrix, Network, Rational};
+use fiberscope_core::{Layer, Network, Rational};
 use rayon::prelude::*;
 
 use super::{LayerRelabelling, Relabelling};
@@ -19,6 +19,8 @@ struct Labels {
     relabelling: LayerRelabelling,
     /// The reciprocals of the factors, rounded.
     shrink: Vec<f64>,
+    /// The new place of every neuron of `B`.
+    place: Vec<usize>,
 }
 
 /// The relabelling that may turn `B` into `A`.
@@ -53,15 +55,12 @@ pub fn propose(a: &Network, b: &Network) -> Option<Relabelling> {
 fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
     let projection = Projection::new(a.input_width() + 1);
     let cell_of = |layer: &Layer, unit: usize, relabelled: Option<&Labels>| {
-        let row = layer.weight().row(unit);
-        let bias = layer.bias()[unit];
-        match relabelled {
-            None => cell(projection.of(row.iter().copied().chain([bias]))),
-            Some(Labels { relabelling: LayerRelabelling { order, .. }, shrink }) => {
-                let column = |(&unit, shrink): (&usize, &f64)| row[unit] * shrink;
-                cell(projection.of(order.iter().zip(shrink).map(column).chain([bias])))
-            }
-        }
+        let bias = (layer.input_width(), layer.bias()[unit]);
+        let row = layer.weights().row(unit).map(|(column, &w)| match relabelled {
+            None => (column, w),
+            Some(Labels { shrink, place, .. }) => (place[column], w * shrink[place[column]]),
+        });
+        cell(projection.of(row.chain([bias])))
     };
     let cells = |layer: &Layer, relabelled: Option<&Labels>| -> Vec<(i64, i64)> {
         (0..layer.width()).into_par_iter().map(|unit| cell_of(layer, unit, relabelled)).collect()
@@ -79,20 +78,23 @@ fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
         labels.shrink.push(factor.to_f64().recip());
         labels.relabelling.push(partner, factor);
     }
+    labels.place = vec![0; b.width()];
+    let order = labels.relabelling.order.iter().enumerate();
+    order.for_each(|(new, &old)| labels.place[old] = new);
     Some(labels)
 }
 
 /// The exact quotient of the entries at the place of the largest one of row `i` of `A`; 1 for rows of zeros.
 fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: Option<&Labels>) -> Option<Rational> {
-    let largest = |row: &[f64]| (0..row.len()).max_by(|&k, &l| row[k].abs().total_cmp(&row[l].abs()));
-    let entry = |weight: &Matrix, unit: usize, column: usize| Rational::from_f64(weight[(unit, column)]);
+    let entry = |layer: &Layer, unit: usize, column: usize| Rational::from_f64(layer.weights().get(unit, column));
     let (mut x, mut y) = (Rational::from_f64(a.bias()[i])?, Rational::from_f64(b.bias()[j])?);
-    if let Some(at) = largest(a.weight().row(i)).filter(|&at| a.weight()[(i, at)] != 0.0) {
-        x = entry(a.weight(), i, at)?;
+    let largest = a.weights().row(i).max_by(|(_, v), (_, w)| v.abs().total_cmp(&w.abs()));
+    if let Some((at, _)) = largest {
+        x = entry(a, i, at)?;
         y = match before {
-            None => entry(b.weight(), j, at)?,
+            None => entry(b, j, at)?,
             Some(Labels { relabelling: LayerRelabelling { order, factors }, .. }) => {
-                &entry(b.weight(), j, order[at])? / &factors[at]
+                &entry(b, j, order[at])? / &factors[at]
             }
         };
     }
@@ -118,9 +120,10 @@ impl Projection {
     }
 
     /// The coordinates of a row; zero for rows that have no direction.
-    fn of(&self, row: impl Iterator<Item = f64>) -> (f64, f64) {
+    fn of(&self, row: impl Iterator<Item = (usize, f64)>) -> (f64, f64) {
         let (mut largest, mut sums) = (0.0f64, (0.0, 0.0));
-        for (x, weight) in row.zip(&self.weights) {
+        for (place, x) in row {
+            let weight = self.weights[place];
             largest = largest.max(x.abs());
             sums = (sums.0 + weight.0 * x, sums.1 + weight.1 * x);
         }

@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
-use fiberscope_core::{ExactNetwork, Layer, MoveChain, Network, Rational, ratio_of};
+use fiberscope_core::{ExactNetwork, Layer, MoveChain, Network, Rational};
 
-use super::lines::{Line, entries, line};
+use super::lines::{Line, line, nonzero, row_ratio};
 use super::{LayerRelabelling, Relabelling};
 use crate::limit::Deadline;
 
@@ -149,8 +149,8 @@ pub fn partners(
 
 /// The `c > 0` with row `i` of `A` = `c` times row `j` of `B` (1 if both rows are zero).
 pub fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Option<Rational> {
-    let zeros = || entries(a, i).chain(entries(b, j)).all(Rational::is_zero);
-    match ratio_of(entries(b, j), entries(a, i)) {
+    let zeros = || nonzero(a, i).chain(nonzero(b, j)).next().is_none();
+    match row_ratio((b, j), (a, i)) {
         Some(factor) => Some(factor).filter(Rational::is_positive),
         None => zeros().then_some(Rational::ONE),
     }

@@ -62,23 +62,48 @@ pub struct Line {
 
 /// The line of a row; `None` for a row of zeros.
 pub fn line<S: Scalar>(layer: &Layer<S>, unit: usize) -> Option<Line> {
-    const BASE: u64 = 0x0123_4567_89ab_cdef % PRIME;
-    let lead = entries(layer, unit).position(|x| x.sign() != 0)?;
+    let (lead, _) = nonzero(layer, unit).next()?;
     let mut sum = 0;
     let mut leading = None;
-    for x in entries(layer, unit).skip(lead) {
+    for (place, x) in nonzero(layer, unit) {
         let Some(residue) = x.residue() else { return Some(Line { lead, residue: None }) };
         leading.get_or_insert(residue);
-        sum = reduce(u128::from(sum) * u128::from(BASE) + u128::from(residue));
+        sum = reduce(u128::from(sum) + u128::from(coefficient(place)) * u128::from(residue));
     }
     let residue = leading.filter(|&leading| leading != 0).map(|leading| multiply(sum, inverse(leading)));
     Some(Line { lead, residue })
 }
 
+/// The coefficients of the linear form: fixed numbers without simple relations.
+fn coefficient(place: usize) -> u64 {
+    let mut x = (place as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)) % PRIME
+}
+
 /// The `c` with `(w_other, b_other) = c (w_base, b_base)`, if there is one and row `base` is not zero.
 pub fn neuron_ratio<S: Scalar>(layer: &Layer<S>, base: usize, other: usize) -> Option<Rational> {
-    let row = |unit: usize| entries(layer, unit).map(Scalar::to_rational).collect::<Vec<_>>();
+    row_ratio((layer, base), (layer, other))
+}
+
+/// The same for rows of two layers.
+pub fn row_ratio<S: Scalar>(base: (&Layer<S>, usize), other: (&Layer<S>, usize)) -> Option<Rational> {
+    let places = |(layer, unit): (&Layer<S>, usize)| nonzero(layer, unit).map(|(place, _)| place).collect::<Vec<_>>();
+    let row = |(layer, unit): (&Layer<S>, usize)| nonzero(layer, unit).map(|(_, x)| x.to_rational()).collect::<Vec<_>>();
+    if nonzero(other.0, other.1).next().is_none() {
+        return nonzero(base.0, base.1).next().map(|_| Rational::ZERO);
+    }
+    if places(base) != places(other) {
+        return None;
+    }
     ratio_of(row(base).iter(), row(other).iter())
+}
+
+/// The entries of a row that are not zero, with their places; the bias stands behind the weights.
+pub fn nonzero<S: Scalar>(layer: &Layer<S>, unit: usize) -> impl Iterator<Item = (usize, &S)> {
+    let bias = [(layer.input_width(), &layer.bias()[unit])].into_iter().filter(|(_, b)| !b.is_zero());
+    layer.weights().row(unit).chain(bias)
 }
 
 /// The row of a neuron followed by its bias.

@@ -8,9 +8,12 @@
 //! (3, 1/3, 37/100) where rounding has not moved every entry away from it. Floats choose partners; factors
 //! and differences are exact.
 
-use dashu_int::{IBig, UBig};
-use fiberscope_core::{Domain, ExactNetwork, Layer, Network, Rational};
+use std::collections::HashMap;
 
+use dashu_int::{IBig, UBig};
+use fiberscope_core::{Domain, ExactNetwork, Layer, Network, Rational, side_by_side};
+
+use super::lines::nonzero;
 use super::{LayerRelabelling, Relabelling};
 use crate::limit::Deadline;
 
@@ -75,19 +78,21 @@ pub fn find_near(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRe
 /// assert_eq!(relative_difference(&network(4.0), &network(3.0)), "1/4".parse().unwrap());
 /// ```
 pub fn relative_difference(a: &ExactNetwork, b: &ExactNetwork) -> Rational {
-    let parameters = |network: &ExactNetwork| {
-        let of = |layer: &Layer<Rational>| -> Vec<Rational> {
-            layer.weight().entries().iter().chain(layer.bias()).cloned().collect()
-        };
-        network.layers().iter().flat_map(of).collect::<Vec<_>>()
-    };
-    let (of_a, of_b) = (parameters(a), parameters(b));
-    let relative = |(x, y): (&Rational, &Rational)| {
-        let size = x.abs().max(y.abs());
-        if size.is_zero() { Rational::ZERO } else { &(x - y).abs() / &size }
-    };
-    let differing = of_a.iter().zip(&of_b).filter(|(x, y)| x != y);
-    differing.map(relative).max().unwrap_or(Rational::ZERO)
+    let relative = |x: &Rational, y: &Rational| &(x - y).abs() / &x.abs().max(y.abs());
+    let mut most = Rational::ZERO;
+    for (a, b) in a.layers().iter().zip(b.layers()) {
+        for unit in 0..a.width() {
+            // A weight that only one of the two has differs by all of itself.
+            for (_, x, y) in side_by_side(nonzero(a, unit), nonzero(b, unit)) {
+                match (x, y) {
+                    (Some(x), Some(y)) if x != y => most = most.max(relative(x, y)),
+                    (Some(_), Some(_)) => {}
+                    _ => return Rational::from(1).max(most),
+                }
+            }
+        }
+    }
+    most
 }
 
 /// Partners for all rows of `A`, the best one first.
@@ -98,37 +103,51 @@ fn match_rows(
     deadline: &Deadline,
 ) -> Option<LayerRelabelling> {
     let shrink: Vec<f64> = before.factors.iter().map(|c| c.to_f64().recip()).collect();
-    let row_of_a =
-        |i: usize| -> Vec<f64> { a.weight().row(i).iter().chain([&a.bias()[i]]).copied().collect() };
-    let row_of_b = |j: usize| -> Vec<f64> {
-        let columns = before.order.iter().zip(&shrink).map(|(&k, shrink)| b.weight()[(j, k)] * shrink);
-        columns.chain([b.bias()[j]]).collect()
+    let places = places(before);
+    let row_of_a = |i: usize| nonzero(a, i).map(|(k, &x)| (k, x)).collect::<Row>();
+    let row_of_b = |j: usize| {
+        let bias = [(b.input_width(), b.bias()[j])].into_iter().filter(|(_, b)| *b != 0.0);
+        let weights = b.weights().row(j).map(|(k, &w)| (places[k], w * shrink[places[k]]));
+        let mut row: Row = weights.chain(bias).collect();
+        row.sort_unstable_by_key(|(k, _)| *k);
+        row
     };
-    let rows_b: Vec<Vec<f64>> = (0..b.width()).map(row_of_b).collect();
-    let mut taken = vec![false; b.width()];
+    // Only rows with entries in the same places can be partners.
+    let mut free: HashMap<Vec<usize>, Vec<(usize, Row)>> = HashMap::new();
+    for j in 0..b.width() {
+        let row = row_of_b(j);
+        free.entry(row.iter().map(|(k, _)| *k).collect()).or_default().push((j, row));
+    }
     let mut matched = LayerRelabelling::default();
     for i in 0..a.width() {
         if deadline.is_past() {
             return None;
         }
         let row = row_of_a(i);
-        let free = (0..b.width()).filter(|&j| !taken[j]);
-        let spreads = free.filter_map(|j| Some((spread(&row, &rows_b[j])?, j)));
-        let (_, partner) = spreads.min_by(|x, y| x.0.total_cmp(&y.0))?;
-        taken[partner] = true;
-        matched.push(partner, factor(a, i, b, partner, before)?);
+        let candidates = free.get_mut(&row.iter().map(|(k, _)| *k).collect::<Vec<_>>())?;
+        let spreads = candidates.iter().enumerate().filter_map(|(at, (_, other))| Some((spread(&row, other)?, at)));
+        let (_, at) = spreads.min_by(|x, y| x.0.total_cmp(&y.0))?;
+        let (partner, _) = candidates.remove(at);
+        matched.push(partner, factor(a, i, b, partner, before, &places)?);
     }
     Some(matched)
 }
 
+/// The entries of a row that are not zero, with their places.
+type Row = Vec<(usize, f64)>;
+
+/// The new place of every neuron of `B`.
+fn places(relabelling: &LayerRelabelling) -> Vec<usize> {
+    let mut places = vec![0; relabelling.order.len()];
+    relabelling.order.iter().enumerate().for_each(|(new, &old)| places[old] = new);
+    places
+}
+
 /// By how much the quotients of corresponding entries differ, relatively; `None` if by more than [`CLOSE`],
 /// or if they are not positive.
-fn spread(x: &[f64], y: &[f64]) -> Option<f64> {
+fn spread(x: &[(usize, f64)], y: &[(usize, f64)]) -> Option<f64> {
     let (mut least, mut greatest) = (f64::INFINITY, 0.0f64);
-    for (x, y) in x.iter().zip(y) {
-        if *x == 0.0 && *y == 0.0 {
-            continue;
-        }
+    for ((_, x), (_, y)) in x.iter().zip(y) {
         let quotient = x / y;
         (least, greatest) = (least.min(quotient), greatest.max(quotient));
         // Also refuses what is no positive number.
@@ -140,15 +159,21 @@ fn spread(x: &[f64], y: &[f64]) -> Option<f64> {
 }
 
 /// The simplest fraction between the exact quotients of corresponding entries; 1 for rows of zeros.
-fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: &LayerRelabelling) -> Option<Rational> {
+fn factor(
+    a: &Layer,
+    i: usize,
+    b: &Layer,
+    j: usize,
+    before: &LayerRelabelling,
+    places: &[usize],
+) -> Option<Rational> {
     let exact = |x: f64| Rational::from_f64(x);
     let mut ends: Option<(Rational, Rational)> = None;
-    let columns = (0..a.input_width())
-        .map(|k| (a.weight()[(i, k)], b.weight()[(j, before.order[k])], Some(&before.factors[k])));
-    for (x, y, divided) in columns.chain([(a.bias()[i], b.bias()[j], None)]) {
-        if x == 0.0 && y == 0.0 {
-            continue;
-        }
+    let mut row: Row = b.weights().row(j).map(|(k, &w)| (places[k], w)).collect();
+    row.sort_unstable_by_key(|(k, _)| *k);
+    let columns = a.weights().row(i).zip(row).map(|((k, &x), (_, y))| (x, y, Some(&before.factors[k])));
+    let bias = [(a.bias()[i], b.bias()[j], None)].into_iter().filter(|(x, y, _)| *x != 0.0 || *y != 0.0);
+    for (x, y, divided) in columns.chain(bias) {
         let mut quotient = &exact(x)? * &exact(y)?.recip()?;
         if let Some(divided) = divided {
             quotient *= divided;

@@ -16,7 +16,7 @@
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::rational::{coordinates, product};
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Interval, LinearChange, Matrix, Move, PlacedNeuron, Rational, Role,
+    Activation, Domain, ExactNetwork, Interval, Layer, LinearChange, Matrix, Move, PlacedNeuron, Rational, Role,
     ratio_of,
 };
 
@@ -41,6 +41,9 @@ pub fn settle(
     deadline: &Deadline,
     fits: Option<Fits>,
 ) -> Option<Vec<Move>> {
+    if [layer, layer + 1].iter().any(|&l| is_too_large(&network.layers()[l])) {
+        return None;
+    }
     let roles = roles::of_layer(network, domain, layer);
     let linear: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Linear).collect();
     let pairs = opposite_pairs(network, layer, &roles);
@@ -81,6 +84,11 @@ pub fn vanishing_pairs(network: &ExactNetwork, layer: usize, roles: &[Role]) -> 
     pairs.filter(|pair| pair.vanishes).map(|pair| (pair.partner, pair.turned)).collect()
 }
 
+/// Whether a layer that is stored by its entries is too large to be written out: its affine part is left as it is.
+pub fn is_too_large(layer: &Layer<Rational>) -> bool {
+    layer.weights().is_sparse() && layer.width().saturating_mul(layer.input_width()) > WORK / 4
+}
+
 /// Whether the linear neurons have independent rows and independent columns, so that none can be saved.
 fn all_needed(network: &ExactNetwork, layer: usize, linear: &[usize]) -> bool {
     let rows = network.layers()[layer].weight().select_rows(linear);
@@ -111,7 +119,7 @@ fn opposite_pairs(network: &ExactNetwork, layer: usize, roles: &[Role]) -> Vec<P
     if network.layers()[layer].activation() == Activation::Identity {
         return Vec::new();
     }
-    let columns = network.layers()[layer + 1].weight();
+    let columns = network.layers()[layer + 1].weights().columns();
     let mut pairs = Vec::new();
     for group in lines::groups(&network.layers()[layer]) {
         let of_sign = |sign: i8| {
@@ -119,7 +127,9 @@ fn opposite_pairs(network: &ExactNetwork, layer: usize, roles: &[Role]) -> Vec<P
         };
         let (Some(plus), Some(minus)) = (of_sign(1), of_sign(-1)) else { continue };
         let (f, g) = (&plus.factor, &minus.factor);
-        let vanishes = columns.column(plus.unit).zip(columns.column(minus.unit)).all(|(v, u)| v * f == u * g);
+        let (v, u) = (&columns[plus.unit], &columns[minus.unit]);
+        let vanishes = v.len() == u.len()
+            && v.iter().zip(u).all(|((i, v), (j, u))| i == j && *v * f == *u * g);
         pairs.push(Pair { turned: minus.unit, partner: plus.unit, vanishes });
         if !vanishes {
             pairs.push(Pair { turned: plus.unit, partner: minus.unit, vanishes });

@@ -4,7 +4,7 @@
 //! is measured beforehand: a few rows of the product tell how long all of them take, whatever the size of the
 //! numbers.
 
-use fiberscope_core::{Layer, Rational, Scalar};
+use fiberscope_core::{Layer, Rational, Weights};
 
 use crate::clock::Instant;
 use crate::limit::Deadline;
@@ -23,8 +23,8 @@ pub fn ends_in_time(first: &Layer<Rational>, second: &Layer<Rational>, deadline:
     }
     let tried = (1 + rows / 64).min(rows);
     let start = Instant::now();
-    let sample = second.weight().select_rows(&(0..tried).collect::<Vec<_>>());
-    if Rational::product(&sample, first.weight()).is_none() {
+    let sample = second.weights().select_rows(&(0..tried).collect::<Vec<_>>());
+    if Weights::product(&sample, first.weights()).is_none() {
         return true;
     }
     // The move is applied once here and once by whoever checks it.

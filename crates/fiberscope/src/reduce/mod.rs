@@ -201,10 +201,7 @@ impl<'a> State<'a> {
     }
 
     fn drop_unused(&mut self, layer: usize) -> bool {
-        let mut connected = vec![false; self.network.layers()[layer].width()];
-        for row in self.network.layers()[layer + 1].weight().iter_rows() {
-            connected.iter_mut().zip(row).for_each(|(connected, v)| *connected |= !v.is_zero());
-        }
+        let connected = self.network.layers()[layer + 1].weights().used_columns();
         let roles = roles::of_layer(&self.network, self.domain, layer);
         let unused = |&unit: &usize| !connected[unit] || roles[unit] == Role::Dead;
         let mut units: Vec<_> = (0..roles.len()).filter(unused).collect();
@@ -214,7 +211,7 @@ impl<'a> State<'a> {
         // The whole layer is constant: a neuron of zeros stays, and the layer is folded.
         let only_zeros = roles.len() == 1
             && !connected[0]
-            && lines::entries(&self.network.layers()[layer], 0).all(Rational::is_zero);
+            && lines::nonzero(&self.network.layers()[layer], 0).next().is_none();
         let mut moves = Vec::new();
         if !only_zeros {
             units.iter_mut().for_each(|unit| *unit += 1);

@@ -8,20 +8,20 @@ use fiberscope_core::{
     Activation, Domain, ExactNetwork, Interval, Layer, Rational, Role, preactivation_range,
 };
 
-use crate::orbit::lines::entries;
+use crate::orbit::lines::nonzero;
 
 /// The roles of the neurons of hidden layer `layer`, as the rules of moves know them.
 pub fn of_layer(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Role> {
     let rows = &network.layers()[layer];
     if rows.activation() == Activation::Identity {
-        let role = |unit| if entries(rows, unit).all(Rational::is_zero) { Role::Dead } else { Role::Linear };
+        let role = |unit| if nonzero(rows, unit).next().is_none() { Role::Dead } else { Role::Linear };
         return (0..rows.width()).map(role).collect();
     }
     let nonnegative = layer > 0 && network.layers()[layer - 1].activation() == Activation::Relu;
     let mut inputs = Inputs { network, domain, layer, floats: None, exact: None };
     (0..rows.width())
         .map(|unit| {
-            let signs = |sign: i8| nonnegative && entries(rows, unit).all(|x| x.signum() != -sign);
+            let signs = |sign: i8| nonnegative && nonzero(rows, unit).all(|(_, x)| x.signum() != -sign);
             if signs(-1) { Role::Dead } else { inputs.role(unit, signs(1)) }
         })
         .collect()
@@ -117,7 +117,8 @@ fn float_ranges(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Fl
 fn float_range(layer: &Layer<Rational>, unit: usize, ranges: &[FloatInterval]) -> FloatInterval {
     let mut lower = Some(Sum::new(&layer.bias()[unit]));
     let mut upper = lower;
-    for (w, range) in layer.weight().row(unit).iter().zip(ranges) {
+    for (j, w) in layer.weights().row(unit) {
+        let range = &ranges[j];
         let (low_end, high_end) = match w.signum() {
             0 => continue,
             1 => (range.lower, range.upper),

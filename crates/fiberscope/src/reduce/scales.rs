@@ -22,7 +22,7 @@ use dashu_int::ops::{BitTest, Gcd, UnsignedAbs};
 use dashu_int::{IBig, UBig};
 use fiberscope_core::{Domain, ExactNetwork, Layer, Move, MoveChain, Rational};
 
-use crate::orbit::lines::entries;
+use crate::orbit::lines::nonzero;
 
 /// How often the layers are gone through to shorten numbers.
 const SWEEPS: usize = 3;
@@ -73,7 +73,7 @@ fn shortened(mut network: ExactNetwork, mut moves: MoveChain) -> Option<MoveChai
 
 fn is_dyadic(network: &ExactNetwork) -> bool {
     let dyadic = |layer: &Layer<Rational>| {
-        layer.weight().entries().iter().chain(layer.bias()).all(Rational::is_dyadic)
+        layer.weights().stored().iter().chain(layer.bias()).all(Rational::is_dyadic)
     };
     network.layers().iter().all(dyadic)
 }
@@ -87,7 +87,7 @@ pub fn is_dyadic_up_to_scales(network: &ExactNetwork) -> bool {
 /// The number of parameters that are no doubles.
 fn count_longer(network: &ExactNetwork) -> usize {
     let of = |layer: &Layer<Rational>| {
-        layer.weight().entries().iter().chain(layer.bias()).filter(|x| !x.is_f64()).count()
+        layer.weights().stored().iter().chain(layer.bias()).filter(|x| !x.is_f64()).count()
     };
     network.layers().iter().map(of).sum()
 }
@@ -121,10 +121,11 @@ impl Bounds {
         let mut greatest: Vec<Vec<Option<Odd>>> = Vec::new();
         let mut after: Vec<Option<Odd>> = vec![Some(Odd::one()); output.width()];
         for layer in network.layers()[1..].iter().rev() {
+            let columns = layer.weights().columns();
             let of = |column: usize| {
                 let mut found: Option<Odd> = None;
-                for (x, bound) in layer.weight().column(column).zip(&after).filter(|(x, _)| !x.is_zero()) {
-                    let Some(bound) = bound else { continue };
+                for &(row, x) in &columns[column] {
+                    let Some(bound) = &after[row] else { continue };
                     let here = Odd::of(x).times(bound);
                     found = Some(found.map_or_else(|| here.clone(), |found| found.common_divisor(&here)));
                 }
@@ -167,8 +168,8 @@ impl Bounds {
 fn least_scale(layer: &Layer<Rational>, unit: usize, columns: &[Odd]) -> Odd {
     let one = Odd::one();
     let mut common: Option<Odd> = None;
-    for (x, column) in entries(layer, unit).zip(columns.iter().chain([&one])).filter(|(x, _)| !x.is_zero()) {
-        let here = Odd::of(x).over(column);
+    for (place, x) in nonzero(layer, unit) {
+        let here = Odd::of(x).over(columns.get(place).unwrap_or(&one));
         common = Some(common.map_or_else(|| here.clone(), |common| common.common_divisor(&here)));
     }
     common.map_or(one, |common| Odd::one().over(&common))
@@ -180,18 +181,19 @@ fn shorten(network: &mut ExactNetwork) -> MoveChain {
     let mut moves = MoveChain::default();
     for layer in 0..network.hidden_depth() {
         let [rows, next] = [layer, layer + 1].map(|l| &network.layers()[l]);
+        let columns = next.weights().columns();
         let factor = |unit: usize| -> Rational {
             let longer = |c: &Rational| {
                 let Some(inverse) = c.recip() else { return usize::MAX };
-                let row = entries(rows, unit).filter(|&x| !(x * c).is_f64()).count();
-                row + next.weight().column(unit).filter(|&x| !(x * &inverse).is_f64()).count()
+                let row = nonzero(rows, unit).filter(|(_, x)| !(*x * c).is_f64()).count();
+                row + columns[unit].iter().filter(|(_, x)| !(*x * &inverse).is_f64()).count()
             };
             let given = longer(&Rational::ONE);
             if given == 0 {
                 return Rational::ONE;
             }
             let ones = vec![Odd::one(); rows.input_width()];
-            let column = next.weight().column(unit).filter(|x| !x.is_zero()).map(Odd::of);
+            let column = columns[unit].iter().map(|(_, x)| Odd::of(x));
             let of_row = least_scale(rows, unit, &ones).near_one();
             let of_column = column.reduce(|x, y| x.common_divisor(&y)).map(|odd| odd.near_one());
             let best = [Some(of_row), of_column].into_iter().flatten().min_by_key(|c| longer(c));

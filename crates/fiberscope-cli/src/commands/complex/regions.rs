@@ -17,7 +17,7 @@ use super::endings;
 use super::slice::slice;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::{read_domain, read_model};
+use crate::commands::{read_domain, read_dense_model};
 use crate::output::Output;
 
 pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -56,7 +56,7 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
 
 /// What the flags ask for.
 fn question(args: &RegionsArgs, global: &Global, output: &Output) -> anyhow::Result<RegionsQuestion> {
-    let model = read_model(&args.model, &args.read.options(), output)?;
+    let model = read_dense_model(&args.model, &args.read.options(), output)?;
     let sliced = slice(args, &model.network)?;
     let inputs = sliced.as_ref().map_or(&model.network, |(slice, _)| &slice.network).input_width();
     let domain = match &sliced {

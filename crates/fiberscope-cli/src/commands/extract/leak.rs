@@ -9,7 +9,7 @@ use super::open::is_endpoint;
 use super::options;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::read_model;
+use crate::commands::read_dense_model;
 use crate::output::Output;
 
 pub fn run(
@@ -22,7 +22,7 @@ pub fn run(
         Some(name) if !is_endpoint(name) => name,
         _ => bail!("--leak-report: expected a model, whose parameters the results are compared with"),
     };
-    let network = read_model(name, &args.read.options(), output)?.network;
+    let network = read_dense_model(name, &args.read.options(), output)?.network;
     let options = options(args, global, deadline, (network.input_width(), network.output_width()));
     let report = extraction::leak(name, &network, &options, &|text| output.progress(text));
     output.end_progress();

@@ -18,7 +18,7 @@ use fiberscope_io::queries::{Log, Run};
 use fiberscope_io::{Precision, check_writable, save};
 use fiberscope_report::extraction::{self, ExtractionSummary, Recorder};
 
-use super::read_model;
+use super::read_dense_model;
 use crate::Answer;
 use crate::args::Global;
 use crate::output::{Output, check_picture, write_picture};
@@ -36,7 +36,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     let out = args.output.as_deref().expect("the command line requires it without --leak-report");
     check_writable(out)?;
     args.plot.as_deref().map_or(Ok(()), check_picture)?;
-    let truth = args.truth.as_ref().map(|name| read_model(name, &args.read.options(), output)).transpose()?;
+    let truth = args.truth.as_ref().map(|name| read_dense_model(name, &args.read.options(), output)).transpose()?;
     let opened = open::open(args, &deadline, output)?;
     let sizes = (opened.oracle.inputs(), opened.oracle.outputs());
     let truth = truth.map(|truth| truth.network);

@@ -8,7 +8,7 @@ use fiberscope::extract::{NetworkOracle, Oracle};
 use fiberscope::limit::Deadline;
 
 use super::args::ExtractArgs;
-use crate::commands::read_model;
+use crate::commands::read_dense_model;
 use crate::oracle::{HttpOptions, HttpOracle, Patience, ProcessOracle};
 use crate::output::Output;
 
@@ -44,7 +44,7 @@ pub fn open(args: &ExtractArgs, deadline: &Deadline, output: &Output) -> anyhow:
         return Ok(Opened { oracle: Box::new(oracle), name, batch });
     }
     only_endpoints(args, "a model")?;
-    let network = read_model(&name, &args.read.options(), output)?.network;
+    let network = read_dense_model(&name, &args.read.options(), output)?.network;
     Ok(Opened { oracle: Box::new(NetworkOracle::new(network)), name, batch: OWN_BATCH })
 }
 

@@ -8,13 +8,13 @@ use fiberscope_io::load_data;
 use fiberscope_report::conserve::{draw, text, value};
 
 use super::args::{ConserveArgs, FlowLoss};
-use super::read_model;
+use super::read_dense_model;
 use crate::Answer;
 use crate::args::Global;
 use crate::output::{Output, write_picture};
 
 pub fn run(args: &ConserveArgs, global: &Global, output: &Output) -> anyhow::Result<Answer> {
-    let network = read_model(&args.model, &args.read.options(), output)?.network;
+    let network = read_dense_model(&args.model, &args.read.options(), output)?.network;
     let data = load_data(&args.data)?.points;
     let loss = match args.loss {
         FlowLoss::Mse => Loss::Mse,

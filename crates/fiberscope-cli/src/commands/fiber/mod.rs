@@ -13,7 +13,7 @@ use fiberscope_io::write_atomically;
 use fiberscope_report::fiber::{FiberPictures, Listing, Subject, draw, membership, membership_text, summary};
 use serde_json::json;
 
-use super::read_model;
+use super::read_dense_model;
 use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
@@ -22,7 +22,7 @@ use args::FiberArgs;
 pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let first_end = args.path.as_ref().map(|ends| ends[0].clone());
     let name = args.model.clone().or(first_end).context("expected a network")?;
-    let network = read_model(&name, &args.read.options(), output)?.network;
+    let network = read_dense_model(&name, &args.read.options(), output)?.network;
     let ground = if args.orthant { Ground::Orthant } else { Ground::Space };
     let deadline = global.deadline();
     let subject = Subject::new(name, network, ground, deadline, global.seed);
@@ -60,7 +60,7 @@ fn not_covered(subject: &Subject, output: &Output) -> anyhow::Result<Answer> {
 }
 
 fn member(subject: &Subject, other: &str, args: &FiberArgs, output: &Output) -> anyhow::Result<Answer> {
-    let found = read_model(other, &args.read.options(), output)?.network;
+    let found = read_dense_model(other, &args.read.options(), output)?.network;
     let Ok(fiber) = &subject.fiber else { return not_covered(subject, output) };
     let found = fiber.contains(&found.to_exact());
     output.result(&membership_text(other, subject, &found), &membership(&found))?;

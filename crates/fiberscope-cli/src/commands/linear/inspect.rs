@@ -7,11 +7,11 @@ use fiberscope_report::linear::inspect::{InspectQuestion, flow_picture, inspect,
 
 use super::args::InspectArgs;
 use crate::Answer;
-use crate::commands::{read_domain, read_model};
+use crate::commands::{read_domain, read_dense_model};
 use crate::output::Output;
 
 pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
-    let model = read_model(&args.model, &ReadOptions::default(), output)?;
+    let model = read_dense_model(&args.model, &ReadOptions::default(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
     let question = InspectQuestion {
         name: args.model.clone(),

@@ -35,7 +35,7 @@ pub fn run(args: &LinearArgs, global: &Global, output: &mut Output) -> anyhow::R
 
 /// Reads a linear network.
 fn read_linear(argument: &str, output: &Output) -> anyhow::Result<LinearNetwork> {
-    let model = super::read_model(argument, &ReadOptions::default(), output)?;
+    let model = super::read_dense_model(argument, &ReadOptions::default(), output)?;
     LinearNetwork::from_network(&model.network).with_context(|| argument.to_owned())
 }
 

@@ -5,7 +5,7 @@
 //! (orthogonal to their gradients), by a few Newton steps, since the gradient changes on the way.
 
 use fiberscope_algebra::dense::{dot, reject};
-use fiberscope_core::{Activation, Network, Neuron};
+use fiberscope_core::{Activation, Network, Neuron, Weights};
 
 /// Newton steps per walk.
 const STEPS: usize = 6;
@@ -55,6 +55,22 @@ impl Boundaries {
     }
 }
 
+/// The product of a row with a vector.
+fn weighted_sum(weights: &Weights, i: usize, x: &[f64]) -> f64 {
+    match weights {
+        Weights::Dense(matrix) => dot(matrix.row(i), x),
+        sparse => sparse.row(i).map(|(j, w)| w * x[j]).sum(),
+    }
+}
+
+/// Adds a multiple of a row to a vector.
+fn add_multiple(sum: &mut [f64], factor: f64, weights: &Weights, i: usize) {
+    match weights {
+        Weights::Dense(matrix) => sum.iter_mut().zip(matrix.row(i)).for_each(|(sum, w)| *sum += factor * w),
+        sparse => sparse.row(i).for_each(|(j, w)| sum[j] += factor * w),
+    }
+}
+
 /// The pre-activation of a neuron (an output, in the last layer) at a point and its gradient there.
 pub fn local(network: &Network, x: &[f64], neuron: Neuron) -> (f64, Vec<f64>) {
     let layers = &network.layers()[..=neuron.layer];
@@ -62,18 +78,18 @@ pub fn local(network: &Network, x: &[f64], neuron: Neuron) -> (f64, Vec<f64>) {
     let mut masks: Vec<Vec<bool>> = Vec::new();
     for layer in &layers[..neuron.layer] {
         let relu = layer.activation() == Activation::Relu;
-        let row = |i: usize| dot(layer.weight().row(i), &activations) + layer.bias()[i];
+        let row = |i: usize| weighted_sum(layer.weights(), i, &activations) + layer.bias()[i];
         let z: Vec<f64> = (0..layer.width()).map(row).collect();
         masks.push(z.iter().map(|z| !relu || *z > 0.0).collect());
         activations = z.iter().map(|&z| if relu { z.max(0.0) } else { z }).collect();
     }
     let last = &layers[neuron.layer];
-    let mut gradient = last.weight().row(neuron.unit).to_vec();
+    let mut gradient = last.weights().dense_row(neuron.unit);
     let value = dot(&gradient, &activations) + last.bias()[neuron.unit];
     for (layer, mask) in layers[..neuron.layer].iter().zip(&masks).rev() {
         let mut before = vec![0.0; layer.input_width()];
         for (i, g) in gradient.iter().enumerate().filter(|(i, g)| mask[*i] && **g != 0.0) {
-            before.iter_mut().zip(layer.weight().row(i)).for_each(|(sum, w)| *sum += g * w);
+            add_multiple(&mut before, *g, layer.weights(), i);
         }
         gradient = before;
     }

@@ -28,6 +28,8 @@ pub struct Procedure {
     pub method: Method,
     /// What it does, in a line.
     pub about: &'static str,
+    /// Whether it writes out the zeros of layers that are stored by their entries.
+    pub needs_dense: bool,
     pub(super) run: fn(&Question) -> Result<Step, EquivalenceError>,
 }
 
@@ -90,5 +92,9 @@ const fn procedure(
     about: &'static str,
     run: fn(&Question) -> Result<Step, EquivalenceError>,
 ) -> Procedure {
-    Procedure { method, about, run }
+    let by_entries = matches!(
+        method,
+        Method::Identical | Method::Moves | Method::Evaluation | Method::AffineMaps | Method::Falsification
+    );
+    Procedure { method, about, needs_dense: !by_entries, run }
 }

@@ -1,0 +1,268 @@
+//! Matrices with few entries, as compressed rows.
+//!
+//! A convolution written out as a matrix has as many entries in a row as its kernel has taps: 27 for `3 x 3` on
+//! three channels, whatever the size of the image. Only these are stored, row by row, with their columns.
+//!
+//! Two matrices with the same numbers are the same matrix however they are stored, so a number that is zero is
+//! never stored and the columns of a row increase: there is one way to store a matrix.
+
+use crate::{Matrix, Scalar};
+
+/// A matrix of which the entries that are not zero are stored, row by row.
+///
+/// ```
+/// use fiberscope_core::SparseMatrix;
+///
+/// let mut matrix = SparseMatrix::new(4);
+/// matrix.push_row([(1, 2.0), (3, -1.0)]);
+/// matrix.push_row([]);
+/// assert_eq!((matrix.rows(), matrix.cols(), matrix.entries().len()), (2, 4, 2));
+/// assert_eq!(matrix.to_dense().row(0), [0.0, 2.0, 0.0, -1.0]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SparseMatrix<S = f64> {
+    cols: usize,
+    /// Row `i` has the entries from `ends[i - 1]` to `ends[i]`.
+    ends: Vec<usize>,
+    columns: Vec<u32>,
+    entries: Vec<S>,
+}
+
+impl<S> SparseMatrix<S> {
+    /// The matrix with this many columns and no rows yet.
+    pub fn new(cols: usize) -> Self {
+        SparseMatrix { cols, ends: Vec::new(), columns: Vec::new(), entries: Vec::new() }
+    }
+
+    /// The same, with room for so many rows and entries.
+    pub fn with_capacity(cols: usize, rows: usize, entries: usize) -> Self {
+        let (ends, columns) = (Vec::with_capacity(rows), Vec::with_capacity(entries));
+        SparseMatrix { cols, ends, columns, entries: Vec::with_capacity(entries) }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The stored entries, row by row.
+    pub fn entries(&self) -> &[S] {
+        &self.entries
+    }
+
+    /// The columns of the stored entries, row by row.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The places of row `i` in [`SparseMatrix::entries`] and [`SparseMatrix::columns`].
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        start..self.ends[i]
+    }
+
+    /// Row `i`: its columns, increasing, and their entries.
+    pub fn row(&self, i: usize) -> (&[u32], &[S]) {
+        let range = self.range(i);
+        (&self.columns[range.clone()], &self.entries[range])
+    }
+
+    /// The entry in row `i`, column `j`, unless it is zero.
+    pub fn get(&self, i: usize, j: usize) -> Option<&S> {
+        let (columns, entries) = self.row(i);
+        let at = columns.binary_search(&u32::try_from(j).ok()?).ok()?;
+        Some(&entries[at])
+    }
+
+    /// The matrix with `f` applied to every stored entry; none may become zero.
+    pub(crate) fn map_entries<T>(&self, f: impl FnMut(&S) -> T) -> SparseMatrix<T> {
+        self.with_entries(self.entries.iter().map(f).collect())
+    }
+
+    /// The matrix with other entries in the same places.
+    pub(crate) fn with_entries<T>(&self, entries: Vec<T>) -> SparseMatrix<T> {
+        SparseMatrix { cols: self.cols, ends: self.ends.clone(), columns: self.columns.clone(), entries }
+    }
+
+    /// Ends the row that entries were put into.
+    fn end_row(&mut self) {
+        self.ends.push(self.columns.len());
+    }
+
+    fn push(&mut self, column: usize, entry: S) {
+        self.columns.push(u32::try_from(column).expect("a matrix has fewer than 2^32 columns"));
+        self.entries.push(entry);
+    }
+}
+
+impl<S: Scalar> SparseMatrix<S> {
+    /// Adds a row with these entries, whose columns increase and exist; zeros are left out.
+    ///
+    /// # Panics
+    /// If a column does not exist or does not come after the one before.
+    pub fn push_row(&mut self, row: impl IntoIterator<Item = (usize, S)>) {
+        let mut least = 0;
+        for (column, entry) in row {
+            assert!(column >= least && column < self.cols, "column {column} of {} comes after {least}", self.cols);
+            least = column + 1;
+            if !entry.is_zero() {
+                self.push(column, entry);
+            }
+        }
+        self.end_row();
+    }
+
+    /// The same for columns in any order, where the entries of a column that comes twice are added up.
+    pub fn push_sum(&mut self, mut row: Vec<(usize, S)>) {
+        row.sort_by_key(|(column, _)| *column);
+        let mut sums: Vec<(usize, S)> = Vec::with_capacity(row.len());
+        for (column, entry) in row {
+            match sums.last_mut() {
+                Some((last, sum)) if *last == column => *sum = sum.plus(&entry),
+                _ => sums.push((column, entry)),
+            }
+        }
+        self.push_row(sums);
+    }
+
+    /// The entries of a dense matrix that are not zero.
+    pub fn from_dense(matrix: &Matrix<S>) -> Self {
+        let mut sparse = SparseMatrix::new(matrix.cols());
+        matrix.iter_rows().for_each(|row| sparse.push_row(row.iter().cloned().enumerate()));
+        sparse
+    }
+
+    /// The same matrix with its zeros written out.
+    pub fn to_dense(&self) -> Matrix<S> {
+        let mut dense = Matrix::from_fn(self.rows(), self.cols, |_, _| S::zero());
+        for i in 0..self.rows() {
+            let (columns, entries) = self.row(i);
+            let row = dense.row_mut(i);
+            columns.iter().zip(entries).for_each(|(&j, entry)| row[j as usize] = entry.clone());
+        }
+        dense
+    }
+
+    /// The matrix with `f` applied to every stored entry.
+    pub fn map<T: Scalar>(&self, f: impl FnMut(&S) -> T) -> SparseMatrix<T> {
+        let mapped = self.map_entries(f);
+        if mapped.entries.iter().any(Scalar::is_zero) { mapped.without_zeros() } else { mapped }
+    }
+
+    /// Changes every stored entry in place, given its row and column; none may become zero.
+    pub(crate) fn change(&mut self, mut f: impl FnMut(usize, usize, &mut S)) {
+        for i in 0..self.rows() {
+            for at in self.range(i) {
+                f(i, self.columns[at] as usize, &mut self.entries[at]);
+            }
+        }
+    }
+
+    fn without_zeros(self) -> Self {
+        let mut clean = SparseMatrix::with_capacity(self.cols, self.rows(), self.entries.len());
+        let mut pairs = self.columns.into_iter().zip(self.entries);
+        let mut start = 0;
+        for end in self.ends {
+            clean.push_row(pairs.by_ref().take(end - start).map(|(column, entry)| (column as usize, entry)));
+            start = end;
+        }
+        clean
+    }
+
+    /// The transposed matrix.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let mut rows = vec![Vec::new(); self.cols];
+        for i in 0..self.rows() {
+            let (columns, entries) = self.row(i);
+            columns.iter().zip(entries).for_each(|(&j, entry)| rows[j as usize].push((i, entry.clone())));
+        }
+        let mut transposed = SparseMatrix::with_capacity(self.rows(), self.cols, self.entries.len());
+        rows.into_iter().for_each(|row| transposed.push_row(row));
+        transposed
+    }
+
+    /// The matrix made of the given rows, in the given order.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        let mut selected = SparseMatrix::new(self.cols);
+        for &i in rows {
+            let (columns, entries) = self.row(i);
+            selected.columns.extend_from_slice(columns);
+            selected.entries.extend_from_slice(entries);
+            selected.end_row();
+        }
+        selected
+    }
+
+    /// The matrix made of the given columns, in the given order.
+    #[must_use]
+    pub fn select_columns(&self, columns: &[usize]) -> Self {
+        // The places of each column among the new ones, one list after the other.
+        let mut ends = vec![0usize; self.cols + 1];
+        columns.iter().for_each(|&j| ends[j + 1] += 1);
+        (0..self.cols).for_each(|j| ends[j + 1] += ends[j]);
+        let (mut places, mut next) = (vec![0usize; columns.len()], ends.clone());
+        for (new, &old) in columns.iter().enumerate() {
+            places[next[old]] = new;
+            next[old] += 1;
+        }
+        let mut selected = SparseMatrix::with_capacity(columns.len(), self.rows(), self.entries.len());
+        let mut row: Vec<(usize, usize)> = Vec::new();
+        for i in 0..self.rows() {
+            let range = self.range(i);
+            row.clear();
+            for at in range {
+                let j = self.columns[at] as usize;
+                row.extend(places[ends[j]..ends[j + 1]].iter().map(|&new| (new, at)));
+            }
+            row.sort_unstable();
+            row.iter().for_each(|&(new, at)| selected.push(new, self.entries[at].clone()));
+            selected.end_row();
+        }
+        selected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Matrix {
+        Matrix::from_rows(&[[0.0, 2.0, 0.0, -0.0], [1.0, 0.0, 0.5, 3.0], [0.0; 4]]).unwrap()
+    }
+
+    #[test]
+    fn what_is_done_to_the_entries_is_done_to_the_matrix() {
+        let dense = example();
+        let sparse = SparseMatrix::from_dense(&dense);
+        assert_eq!(sparse.entries(), [2.0, 1.0, 0.5, 3.0]);
+        assert_eq!(sparse.to_dense(), dense);
+        assert_eq!(sparse.transpose().to_dense(), dense.transpose());
+        let (rows, columns) = ([2, 1, 1], [3, 0, 3, 1]);
+        assert_eq!(sparse.select_rows(&rows).to_dense(), dense.select_rows(&rows));
+        assert_eq!(sparse.select_columns(&columns).to_dense(), dense.select_columns(&columns));
+        assert_eq!((sparse.get(1, 2), sparse.get(1, 1)), (Some(&0.5), None));
+    }
+
+    #[test]
+    fn zeros_are_never_stored() {
+        let sparse = SparseMatrix::from_dense(&example());
+        let halved = sparse.map(|x| if *x < 1.0 { 0.0 } else { *x });
+        assert_eq!((halved.entries().len(), halved.row(1).0), (3, &[0, 3][..]));
+        let mut sums = SparseMatrix::new(3);
+        sums.push_sum(vec![(2, 1.0), (0, 1.0), (2, -1.0), (0, 2.0)]);
+        assert_eq!(sums.row(0), (&[0][..], &[3.0][..]));
+    }
+
+    #[test]
+    #[should_panic(expected = "column 1 of 2 comes after 2")]
+    fn columns_increase() {
+        SparseMatrix::new(2).push_row([(1, 1.0), (1, 1.0)]);
+    }
+}
