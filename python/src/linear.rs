@@ -84,8 +84,16 @@ pub fn linear_inspect(
         ensure!(block != Some(0), "block: layers count from 1");
         ensure!(layers.is_none_or(|(first, _)| first > 0), "layers: layers count from 1");
         let domain = read_domain(place, network.input_width())?;
-        let question =
-            InspectQuestion { name, layers, block, tolerance: tolerance(zero), exact, bases, spaces };
+        let question = InspectQuestion {
+            name,
+            layers,
+            block,
+            tolerance: tolerance(zero),
+            exact,
+            bases,
+            spaces,
+            subspaces: false,
+        };
         let found = inspect(&question, &network, &domain)?;
         Ok(value(&question, &found)?.to_string())
     })

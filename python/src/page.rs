@@ -82,7 +82,7 @@ pub fn reproduce(
 ) -> PyResult<Reproduction> {
     work(py, &terms, move |watch| {
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
-        let question = ReproduceQuestion { name, seeds, epochs, quick, seed, folder, deadline };
+        let question = ReproduceQuestion { name, seeds, epochs, widths: None, quick, seed, folder, deadline };
         let found = run_again(&question, &|text| watch.say(text))?;
         let json = found.to_json().to_string();
         Ok(Reproduction { json, text: found.text, page: found.page, complete: found.complete })

@@ -183,3 +183,23 @@ fn experiments_are_rerun_in_small() {
     let ran = fiberscope(at, "reproduce ntk-nothing");
     assert!(ran.code == 2 && ran.err.contains("expected all or one of ntk-init"), "{}", ran.err);
 }
+
+#[test]
+fn a_linear_network_is_trained_and_its_strata_are_recorded() {
+    let folder = folder();
+    let at = folder.path();
+    let rows = ["1,1,3,1", "1,-1,3,-1", "-1,1,-3,1", "-1,-1,-3,-1"];
+    fs::write(at.join("data.csv"), format!("a,b,u,v\n{}\n", rows.join("\n"))).unwrap();
+    let line = "train --data data.csv --targets 2 --widths 2,3,2 --linear --no-bias --init-scale 0.001 --optimizer sgd \
+        --momentum 0 --rate 0.02 --weight-decay 0 --precision f64 --epochs 600 --every 20 --stratum-threshold 0.3 -o run";
+    let value = json(at, line);
+    assert_eq!(value["runs"][0]["last"]["stratum"]["ranks"], serde_json::json!([[2], [2, 2]]));
+    let table = fs::read_to_string(at.join("run/trajectory.csv")).unwrap();
+    assert!(table.starts_with("seed,epoch,") && table.lines().next().unwrap().contains(",r_2_0,"));
+    for file in ["strata.svg", "distances.png"] {
+        assert!(at.join("run").join(file).exists(), "{file}");
+    }
+    let wrong = fiberscope(at, "train --task f1 --stratum-threshold 0.1 -o other");
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("--linear"), "{}", wrong.err);
+}

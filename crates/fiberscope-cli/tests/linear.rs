@@ -122,3 +122,34 @@ fn the_active_block_of_a_relu_network_is_inspected_and_compressed() {
         serde_json::from_str(&std::fs::read_to_string(at.join("small.json")).unwrap()).unwrap();
     assert_eq!(small["layers"][0]["bias"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn subspaces_are_listed_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // The first input is lost by the second matrix, the second one at once; the output is fed by nothing.
+    write(at, "net.json", json!([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0]]]), "identity");
+    let (code, seen) = run(at, "linear inspect net.json --subspaces --flow flow.tex --lattice lattice.svg");
+    assert_eq!(code, 0);
+    let find = |family: &str, k: u64, j: u64, i: u64| {
+        let all = seen["subspaces"][family].as_array().unwrap();
+        all.iter().find(|one| one["k"] == k && one["j"] == j && one["i"] == i).unwrap().clone()
+    };
+    // A_000 = null W_1 is the second axis, A_100 = R^2; A_110 = col W_1, A_111 = null W_2 is the first axis.
+    for (k, j, i, dim) in [(0, 0, 0, 1), (1, 0, 0, 2), (1, 1, 0, 1), (1, 1, 1, 1), (2, 1, 1, 2), (2, 2, 0, 0)]
+    {
+        assert_eq!(find("A", k, j, i)["dim"], dim, "A_{k}{j}{i}");
+    }
+    let basis = find("A", 0, 0, 0)["basis"].clone();
+    assert!(basis[0][0].as_f64().unwrap().abs() < 1e-12 && basis[1][0].as_f64().unwrap().abs() > 0.99);
+    // B_211 = row W_2 ∩ null W_1^T is the second axis of the middle layer.
+    let b = find("B", 2, 1, 1);
+    assert_eq!((&b["dim"], &b["prebasis_dim"]), (&json!(1), &json!(1)));
+    assert!(b["standard_prebasis"][0][0].as_f64().unwrap().abs() < 1e-12);
+    assert!(seen["subspaces"]["lemma_1"]["largest_sine"].as_f64().unwrap() < 1e-12);
+    let read = |name: &str| std::fs::read_to_string(at.join(name)).unwrap();
+    assert!(read("flow.tex").contains("\\begin{tikzpicture}") && read("lattice.svg").contains("<svg"));
+    assert_eq!(run(at, "linear strata --widths 2,2,2,2 --export dag.tex").0, 0);
+    assert_eq!(read("dag.tex").matches("->] (s").count(), 49);
+    assert_eq!(run(at, "linear inspect net.json --flow flow.doc").0, 2);
+}

@@ -15,6 +15,7 @@ mod open;
 mod text;
 mod write;
 
+pub mod boundaries;
 pub mod checkpoint;
 pub mod csv;
 pub mod domain;

@@ -31,3 +31,12 @@ pub fn write_picture(path: &Path, drawing: &Svg) -> anyhow::Result<()> {
     write_atomically(path, |file| file.write_all(&bytes))?;
     Ok(())
 }
+
+/// Writes a drawing as SVG, PNG or TikZ, as the file's name asks for.
+pub fn write_figure(path: &Path, drawing: &Svg, tikz: impl FnOnce() -> String) -> anyhow::Result<()> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("tex") => Ok(write_atomically(path, |file| file.write_all(tikz().as_bytes()))?),
+        Some("svg" | "png") => write_picture(path, drawing),
+        _ => anyhow::bail!("{}: expected a file name ending in .svg, .png or .tex", path.display()),
+    }
+}

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use fiberscope::train::{TrainRecord, TrainRun};
+use fiberscope::train::{StratumRecord, TrainRecord, TrainRun};
 use fiberscope_io::table::{Table, Values};
 use fiberscope_io::{Precision, save, write_atomically};
 use serde_json::{Value, json};
 
+use crate::Svg;
 use crate::draw::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
 use crate::files::write_picture;
+use crate::linear::StratumTimeline;
 
 /// Writes networks, records and charts into a folder; returns the names of the files.
 pub fn write_results(
@@ -31,11 +33,16 @@ pub fn write_results(
         charts.push(("dimension", chart(runs, title, "functional dimension", |r| r.rank as f64)));
         charts.push(("regions", chart(runs, "Regions sampled", "regions", |r| r.regions as f64)));
     }
-    for (name, drawing) in charts
-        .iter()
-        .map(|(name, chart)| (*name, chart.draw()))
-        .chain(dimension.then(|| ("correlation", scatter(&records).draw())))
-    {
+    let mut drawings: Vec<(&str, Svg)> = charts.iter().map(|(name, chart)| (*name, chart.draw())).collect();
+    if dimension {
+        drawings.push(("correlation", scatter(&records).draw()));
+    }
+    let by_run: Vec<Vec<TrainRecord>> = runs.iter().map(|run| run.state.records.clone()).collect();
+    if let Some(timeline) = StratumTimeline::of(&by_run) {
+        drawings.push(("strata", timeline.draw()));
+        drawings.push(("distances", distances(&by_run).draw()));
+    }
+    for (name, drawing) in drawings {
         for ending in ["svg", "png"] {
             let path = folder.join(format!("{name}.{ending}"));
             write_picture(&path, &drawing)?;
@@ -61,6 +68,27 @@ fn chart(
     }
 }
 
+/// The distances of the weights to the stratum that is named, and from there to the next ones below.
+fn distances(runs: &[Vec<TrainRecord>]) -> TrajectoryChart {
+    let lines = |value: fn(&StratumRecord) -> Option<f64>| -> Vec<Vec<(f64, f64)>> {
+        let at = |record: &TrainRecord| {
+            let size = record.stratum.as_ref().and_then(value).filter(|size| *size > 0.0);
+            (record.epoch as f64, size.map_or(f64::NAN, f64::log10))
+        };
+        runs.iter().map(|run| run.iter().map(at).collect()).collect()
+    };
+    TrajectoryChart {
+        title: "Distances to strata during training".into(),
+        x_label: "epoch".into(),
+        y_label: "log10 of the distance of weights".into(),
+        trajectories: vec![
+            Trajectory::of_runs("to the next stratum below, at most", lines(|record| record.below_upper)),
+            Trajectory::of_runs("at least", lines(|record| record.below_lower)),
+            Trajectory::of_runs("to the stratum named, at most", lines(|record| Some(record.offset))),
+        ],
+    }
+}
+
 fn scatter(records: &[TrainRecord]) -> ScatterChart {
     let points: Vec<(f64, f64)> = records.iter().map(|r| (r.regions as f64, r.rank as f64)).collect();
     ScatterChart {
@@ -73,12 +101,26 @@ fn scatter(records: &[TrainRecord]) -> ScatterChart {
 
 /// The last record of every run, for a terminal.
 pub fn text(runs: &[TrainRun], written: &[String], dimension: bool) -> String {
-    let mut text = "  seed  epochs        loss     score  dimension  float32  regions\n".to_owned();
+    let strata = runs.iter().any(|run| run.state.records.iter().any(|record| record.stratum.is_some()));
+    let mut text = "  seed  epochs        loss     score".to_owned();
+    text += if dimension { "  dimension  float32  regions" } else { "" };
+    text += if strata { "  stratum" } else { "" };
+    text.push('\n');
     for run in runs {
         let Some(last) = run.state.records.last() else { continue };
         text += &format!("{:6}  {:6}  {:10.3e}  {:8.4}", last.seed, last.epoch, last.loss, last.score);
         if dimension {
             text += &format!("  {:9}  {:7}  {:7}", last.rank, last.rank_float32, last.regions);
+        }
+        if let Some(stratum) = &last.stratum {
+            let below = stratum.below_upper.map_or(String::new(), |upper| {
+                let lower = stratum.below_lower.unwrap_or(0.0);
+                format!(", the next one below is {lower:.2e} to {upper:.2e} away")
+            });
+            text += &format!(
+                "  {} (rank {}, dim {}) within {:.1e}{below}",
+                stratum.name, stratum.product_rank, stratum.dimension, stratum.offset
+            );
         }
         if let Some(epoch) = run.state.diverged {
             text += &format!("  diverged in epoch {epoch}");
@@ -116,7 +158,28 @@ fn records_table(records: &[TrainRecord]) -> Table {
     let add = |table: Table, (name, values): (&str, Values)| {
         table.column(name, values).expect("one entry per record")
     };
-    columns.into_iter().fold(Table::new(), add)
+    let table = columns.into_iter().fold(Table::new(), add);
+    strata_columns(records).into_iter().fold(table, |table, (name, values)| add(table, (&name, values)))
+}
+
+/// The columns of linear networks: every rank, the dimension of the stratum and the distances. None if a record
+/// lacks its stratum.
+fn strata_columns(records: &[TrainRecord]) -> Vec<(String, Values)> {
+    let Some(strata) = records.iter().map(|r| r.stratum.as_ref()).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let integers =
+        |f: &dyn Fn(&StratumRecord) -> usize| Values::Integers(strata.iter().map(|s| f(s) as i64).collect());
+    let numbers = |f: &dyn Fn(&StratumRecord) -> f64| Values::Numbers(strata.iter().map(|s| f(s)).collect());
+    let depth = strata.first().map_or(0, |stratum| stratum.ranks.len());
+    let pairs = (1..=depth).flat_map(|k| (0..k).map(move |i| (k, i)));
+    let rank = |(k, i): (usize, usize)| (format!("r_{k}_{i}"), integers(&|s| s.ranks[k - 1][i]));
+    let mut columns: Vec<(String, Values)> = pairs.map(rank).collect();
+    columns.push(("stratum_dim".into(), integers(&|s| s.dimension as usize)));
+    columns.push(("stratum_offset".into(), numbers(&|s| s.offset)));
+    columns.push(("below_lower".into(), numbers(&|s| s.below_lower.unwrap_or(f64::NAN))));
+    columns.push(("below_upper".into(), numbers(&|s| s.below_upper.unwrap_or(f64::NAN))));
+    columns
 }
 
 /// Writes the records as CSV and Parquet: `stem.csv`, `stem.parquet`.

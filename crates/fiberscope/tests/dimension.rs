@@ -371,3 +371,166 @@ fn time_and_memory_limits_leave_a_certified_interval() {
     }
     assert!(dimension(&wide, &few, 0).rank.value().is_some_and(|rank| rank > 512));
 }
+
+mod stabilisers {
+    use fiberscope::dimension::{
+        DimensionOptions, HiddenGroup, LayerStates, NeuronState, functional_dimension, orbit_dimension,
+        roughly_monotonic,
+    };
+    use fiberscope::{Activation, Deadline, Layer, Matrix, Network};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn random(widths: &[usize], seed: u64) -> Network {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut number = || rng.random_range(-8i32..=8) as f64 / 4.0;
+        let layer = |(l, pair): (usize, &[usize])| {
+            let activation = if l + 2 == widths.len() { Activation::Identity } else { Activation::Relu };
+            Layer::new(
+                Matrix::from_fn(pair[1], pair[0], |_, _| number()),
+                (0..pair[1]).map(|_| number()).collect(),
+                activation,
+            )
+        };
+        Network::new(widths.windows(2).enumerate().map(layer).collect()).unwrap()
+    }
+
+    /// The dimension of the orbit by brute force: differences of parameters under group elements near the identity,
+    /// `g = 1 + eps X`, and the number of their singular values that are not rounding, by elimination with pivots.
+    fn brute_force(network: &Network, linear: &dyn Fn(usize, usize) -> bool, seed: u64) -> usize {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let widths = network.widths();
+        let d = widths.len() - 1;
+        let flat = |layers: &[(Vec<Vec<f64>>, Vec<f64>)]| -> Vec<f64> {
+            layers
+                .iter()
+                .flat_map(|(w, b)| w.iter().flatten().chain(b).copied().collect::<Vec<_>>())
+                .collect()
+        };
+        let layers: Vec<(Vec<Vec<f64>>, Vec<f64>)> = network
+            .layers()
+            .iter()
+            .map(|layer| (layer.weight().iter_rows().map(<[f64]>::to_vec).collect(), layer.bias().to_vec()))
+            .collect();
+        let total: usize = widths[1..d].iter().map(|n| n * n).sum();
+        let eps = 1e-7;
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        for _ in 0..total + 3 {
+            // g_l = 1 + eps X_l, whose inverse is 1 - eps X_l up to eps^2.
+            let x: Vec<Vec<Vec<f64>>> = (0..=d)
+                .map(|l| {
+                    let hidden = l > 0 && l < d;
+                    (0..widths[l])
+                        .map(|p| {
+                            (0..widths[l])
+                                .map(|q| {
+                                    let free = hidden && (p == q || linear(l - 1, p) && linear(l - 1, q));
+                                    if free { rng.random_range(-1.0..1.0) } else { 0.0 }
+                                })
+                                .collect()
+                        })
+                        .collect()
+                })
+                .collect();
+            let times = |a: &[Vec<f64>], b: &[Vec<f64>]| -> Vec<Vec<f64>> {
+                a.iter()
+                    .map(|row| {
+                        (0..b[0].len())
+                            .map(|c| row.iter().zip(b).map(|(r, line)| r * line[c]).sum())
+                            .collect()
+                    })
+                    .collect()
+            };
+            let moved: Vec<(Vec<Vec<f64>>, Vec<f64>)> = layers
+                .iter()
+                .enumerate()
+                .map(|(l, (w, b))| {
+                    let g = |l: usize, sign: f64| -> Vec<Vec<f64>> {
+                        x[l].iter()
+                            .enumerate()
+                            .map(|(p, row)| {
+                                row.iter()
+                                    .enumerate()
+                                    .map(|(q, v)| f64::from(u8::from(p == q)) + sign * eps * v)
+                                    .collect()
+                            })
+                            .collect()
+                    };
+                    let weight = times(&times(&g(l + 1, 1.0), w), &g(l, -1.0));
+                    let column: Vec<Vec<f64>> = b.iter().map(|v| vec![*v]).collect();
+                    (weight, times(&g(l + 1, 1.0), &column).into_iter().map(|row| row[0]).collect())
+                })
+                .collect();
+            rows.push(flat(&moved).iter().zip(flat(&layers)).map(|(a, b)| (a - b) / eps).collect());
+        }
+        let mut rank = 0;
+        while rank < rows.len() {
+            let best = (rank..rows.len()).flat_map(|r| (0..rows[0].len()).map(move |c| (r, c)));
+            let Some((r, c)) = best.max_by(|a, b| rows[a.0][a.1].abs().total_cmp(&rows[b.0][b.1].abs()))
+            else {
+                break;
+            };
+            if rows[r][c].abs() < 1e-4 {
+                break;
+            }
+            rows.swap(rank, r);
+            for other in rank + 1..rows.len() {
+                let factor = rows[other][c] / rows[rank][c];
+                for k in 0..rows[0].len() {
+                    rows[other][k] -= factor * rows[rank][k];
+                }
+            }
+            rank += 1;
+        }
+        rank
+    }
+
+    #[test]
+    fn orbits_have_the_dimension_that_brute_force_finds() {
+        for (widths, expected) in [
+            (vec![1, 4, 3], 2),
+            (vec![3, 3, 2], 0),
+            (vec![2, 3, 2], 0),
+            (vec![1, 3, 1], 2),
+            (vec![2, 2, 2, 1], 0),
+            (vec![1, 2, 3, 2], 0),
+            (vec![1, 4, 4, 3], 1),
+            (vec![1, 5, 1], 12),
+        ] {
+            let network = random(&widths, 3);
+            let found = orbit_dimension(&network, HiddenGroup::Hidden, &[], &Deadline::NEVER).unwrap();
+            assert_eq!(found.orbit.lower, found.orbit.upper);
+            assert_eq!(found.orbit.lower, brute_force(&network, &|_, _| true, 1), "{widths:?}");
+            let group: usize = widths[1..widths.len() - 1].iter().map(|n| n * n).sum();
+            assert_eq!((found.dimension, found.stabiliser().lower), (group, expected), "{widths:?}");
+            if roughly_monotonic(&widths).0 {
+                assert_eq!(expected, 0, "Proposition A.8 (i)");
+            }
+            let scalings = orbit_dimension(&network, HiddenGroup::Scalings, &[], &Deadline::NEVER).unwrap();
+            assert_eq!(scalings.orbit.upper, brute_force(&network, &|_, _| false, 1));
+        }
+        // The other half of Proposition A.8 covers widths 1, 4, 3, whose stabiliser is not trivial.
+        assert_eq!(roughly_monotonic(&[1, 4, 3]), (false, true));
+    }
+
+    /// Proposition A.10: the group of a mixed network, and the functional dimension it leaves.
+    #[test]
+    fn mixed_groups_bound_the_functional_dimension() {
+        let mut network = random(&[2, 3, 3, 1], 8);
+        // Two neurons of the first layer are active on the data.
+        let first = network.layers()[0].clone();
+        let bias = [first.bias()[0] + 30.0, first.bias()[1] + 40.0, first.bias()[2]].to_vec();
+        let mut layers = network.layers().to_vec();
+        layers[0] = Layer::new(first.weight().clone(), bias, Activation::Relu);
+        network = Network::new(layers).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let points = Matrix::from_fn(60, 2, |_, _| rng.random_range(-3.0..3.0));
+        let found = functional_dimension(&network, &points, &DimensionOptions::new()).unwrap();
+        let states: &[LayerStates] = &found.states;
+        assert!(states[0].count(NeuronState::Active) >= 2);
+        let linear = |l: usize, unit: usize| states[l].neurons[unit] == NeuronState::Active;
+        let mixed = orbit_dimension(&network, HiddenGroup::Mixed, states, &Deadline::NEVER).unwrap();
+        assert_eq!(mixed.orbit.lower, brute_force(&network, &linear, 2));
+        assert!(found.rank.upper + mixed.orbit.lower <= network.parameter_count());
+    }
+}

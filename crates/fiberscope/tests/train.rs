@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use fiberscope::core::Matrix;
+use fiberscope::core::{Activation, Matrix};
 use fiberscope::train::TrainStart::{self, Seed};
 use fiberscope::train::{
     Decay, Estimate, Initialization, Loss, Optimizer, Real, Samples, Task, TrackOptions, TrainError,
@@ -199,4 +199,42 @@ fn initial_dimensions_are_those_of_the_reference() {
     check(Task::Univariate(1), 200, [16.99, 17.45, 9.26]);
     check(Task::Bivariate(1), 50, [59.98, 68.16, 43.0]);
     check(Task::from_name("heating").unwrap(), 20, [302.6, 324.6, 510.0]);
+}
+
+/// From small weights and a target of singular values 3 and 1, gradient descent passes the strata of product rank
+/// 0, 1 and 2 in this order.
+#[test]
+fn a_linear_network_visits_strata_of_growing_rank() {
+    let corners = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
+    let inputs = Matrix::from_rows(&corners).unwrap();
+    let targets = Matrix::from_fn(4, 2, |k, o| corners[k][o] * [3.0, 1.0][o]);
+    let options = TrainOptions::paper(&[2, 3, 2], 600)
+        .optimizer(Optimizer::Sgd { momentum: 0.0 })
+        .rate(0.02)
+        .weight_decay(0.0, Decay::Coupled)
+        .linear(true)
+        .no_bias(true)
+        .init_scale(1e-3);
+    let track = TrackOptions::new().every(10).strata(0.3);
+    let runs = train::<f64, TrainError>(&options, &track, &inputs, &targets, &[Seed(0), Seed(1)]).unwrap();
+    for run in runs {
+        let run = run.unwrap();
+        assert!(run.network.layers().iter().all(|layer| layer.bias().iter().all(|&b| b == 0.0)));
+        assert!(run.network.hidden_layers().iter().all(|layer| layer.activation() == Activation::Identity));
+        let strata: Vec<_> = run.state.records.iter().map(|record| record.stratum.clone().unwrap()).collect();
+        let mut ranks: Vec<usize> = strata.iter().map(|stratum| stratum.product_rank).collect();
+        ranks.dedup();
+        assert_eq!(ranks, [0, 1, 2]);
+        assert!(strata[0].below_lower.is_none() && strata[0].offset < 0.05);
+        let last = strata.last().unwrap();
+        assert_eq!(last.ranks, [vec![2], vec![2, 2]]);
+        // The network has learned diag(3, 1) with balanced factors: W_1 has the singular values sqrt 3 and 1, and
+        // taking the 1 out of either factor is the nearest way down.
+        assert!((last.below_upper.unwrap() - 1.0).abs() < 0.02, "{last:?}");
+        assert!(last.below_lower.unwrap() <= last.below_upper.unwrap() && last.offset < 1e-12);
+        assert!(run.state.records.last().unwrap().loss < 1e-3);
+    }
+    let relu = options.clone().linear(false);
+    let error = train::<f64, TrainError>(&relu, &track, &inputs, &targets, &[Seed(0)]).unwrap_err();
+    assert_eq!(error.to_string(), "strata are those of linear networks; this one has ReLUs");
 }

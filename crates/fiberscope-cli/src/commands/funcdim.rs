@@ -29,7 +29,7 @@ const BLOCK: usize = 64 << 20;
 /// and a decomposition explain it. Exit code 3: the limits ended the computation.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope funcdim model.safetensors inputs.csv\n  fiberscope funcdim model.onnx data.csv --inputs 8 --spectrum --ntk kernel.npy\n  fiberscope funcdim zoo:deep --box -1,1 --json"
+    after_help = "Examples:\n  fiberscope funcdim model.safetensors inputs.csv\n  fiberscope funcdim model.onnx data.csv --inputs 8 --spectrum --ntk kernel.npy\n  fiberscope funcdim zoo:deep --box -1,1 --json\n  fiberscope funcdim zoo:deep --box -1,1 --stabiliser"
 )]
 pub struct FuncdimArgs {
     /// The network
@@ -63,6 +63,9 @@ pub struct FuncdimArgs {
     /// The kernel summed over the outputs, one row per point
     #[arg(long, requires = "data")]
     pub trace: bool,
+    /// Also the orbits of the network under its hidden symmetry groups and their stabilisers, exactly
+    #[arg(long, visible_alias = "stabilizer")]
+    pub stabiliser: bool,
     /// Draw the decomposition (.svg or .png)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
@@ -82,10 +85,14 @@ pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::
         .generic(args.generic)
         .memory(deadline.room().unwrap_or(usize::MAX))
         .deadline(deadline);
-    let (summary, written) = match &args.data {
+    let deadline = options.deadline.clone();
+    let (mut summary, written) = match &args.data {
         Some(path) => on_batch(args, &model.network, path, &options, output)?,
         None => (on_regions(args, &model.network, &options, output)?, true),
     };
+    if args.stabiliser {
+        dimension::add_orbits(&mut summary, &model.network, &deadline)?;
+    }
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
     }
@@ -94,6 +101,7 @@ pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::
         && (!args.generic || summary.rank_generic.is_some())
         && (!args.spectrum || summary.singular_values.is_some())
         && (!args.float32 || summary.rank_float32.is_some())
+        && (!args.stabiliser || summary.orbits.len() == 3)
         && written;
     output.result(&summary.to_text(), &summary.to_json())?;
     Ok(if complete { Answer::Yes } else { Answer::Undecided })

@@ -1,13 +1,16 @@
 //! The functional dimension and what explains it: text, JSON, and the deficit as a bar.
 
+mod orbits;
 mod question;
 mod section;
 
+pub use orbits::add_orbits;
 pub use question::{BatchQuestion, RegionQuestion, on_batch, on_regions};
 #[cfg(test)]
 pub(crate) use section::STATEMENT;
 pub use section::section;
 
+use fiberscope::dimension::OrbitDimension;
 use serde_json::{Value, json};
 
 use crate::draw::svg::{Svg, label, rectangle, text_width};
@@ -55,6 +58,10 @@ pub struct DimensionSummary {
     pub layers: Vec<[usize; 3]>,
     /// The neurons that do not switch: layer and unit, from 1, and their state.
     pub neurons: Vec<(usize, usize, String)>,
+    /// The orbits of the hidden symmetry groups, if they were asked for.
+    pub orbits: Vec<OrbitDimension>,
+    /// The widths, inputs and outputs included.
+    pub widths: Vec<usize>,
     /// What the reader should know.
     pub warnings: Vec<String>,
 }
@@ -126,6 +133,7 @@ impl DimensionSummary {
             let name = format!("layer {}", l + 1);
             out.fact(&name, &format!("{switching} switching, {active} always active, {inactive} inactive"));
         }
+        self.add_orbits_to(&mut out);
         let mut text = out.finish();
         text += &self.bounds_text(lower);
         if self.rank.is_some() && !self.deficit.is_empty() {
@@ -175,7 +183,7 @@ impl DimensionSummary {
             .neurons
             .iter()
             .map(|(layer, unit, state)| json!({"layer": layer, "neuron": unit, "state": state}));
-        json!({
+        let mut value = json!({
             "model": self.name,
             "on": self.on,
             "rank": self.rank,
@@ -200,7 +208,11 @@ impl DimensionSummary {
             "effective_rank": self.effective_rank,
             "singular_values": self.singular_values,
             "warnings": self.warnings,
-        })
+        });
+        if !self.orbits.is_empty() {
+            value["orbits"] = self.orbits_json();
+        }
+        value
     }
 
     /// The deficit as a bar: the rank, then the parts.

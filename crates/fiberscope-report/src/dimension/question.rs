@@ -236,6 +236,7 @@ fn common(
         interval: (rank.lower, upper),
         failure_probability: rank.failure_probability,
         parameters: network.parameter_count(),
+        widths: network.widths(),
         bounds: named,
         layers: states.iter().map(count).collect(),
         neurons: fixed.collect(),

@@ -1,16 +1,20 @@
 //! What an extraction found and what it cost: text, JSON and a picture; its log; the comparison with the
 //! truth; and what a model leaks.
 
+mod boundaries;
 mod leak;
 mod picture;
 mod recorder;
 mod text;
 mod truth;
 
-use fiberscope::extract::{Disagreement, ExtractOutcome, ExtractStep, Extraction, Fidelity};
+use fiberscope::extract::{Disagreement, ExtractOutcome, ExtractStep, Extraction, Fidelity, KnownLayer};
 use fiberscope_core::Network;
 use serde_json::{Value, json};
 
+pub use boundaries::{
+    boundary_text, boundary_value, known_layers_value, orientation_text, orientation_value,
+};
 pub use leak::{LeakReport, LeakRow, leak};
 pub use recorder::Recorder;
 pub use truth::{Truth, compare};
@@ -36,6 +40,8 @@ pub struct ExtractionSummary {
     pub output: Option<String>,
     /// The file of queries and answers, if it was kept.
     pub log: Option<String>,
+    /// The file of the layers that are known, if there is no network.
+    pub known: Option<String>,
 }
 
 /// The verdict in a word.
@@ -87,6 +93,7 @@ impl ExtractionSummary {
             truth: None,
             output: None,
             log: None,
+            known: None,
         }
     }
 
@@ -110,6 +117,12 @@ impl ExtractionSummary {
             }
         }
         steps
+    }
+
+    /// What is known without a network, layer by layer.
+    fn known_json(&self) -> Value {
+        let layer = |(at, layer): (usize, &KnownLayer)| json!({"layer": at + 1, "neurons": layer.bias.len(), "oriented": layer.oriented});
+        self.found.known.iter().enumerate().map(layer).collect()
     }
 
     /// The facts with the keys of `fiberscope extract --json`.
@@ -140,6 +153,8 @@ impl ExtractionSummary {
             "disagreements": disagreements.collect::<Vec<_>>(),
             "output": self.output,
             "log": self.log,
+            "known": self.known_json(),
+            "known_file": self.known,
         });
         if let Some(truth) = &self.truth {
             let aligned = truth.aligned.as_ref().ok();
@@ -193,6 +208,7 @@ pub(crate) mod tests {
             outcome: ExtractOutcome::Failed { reason: reason.into() },
             network: None,
             layers: Vec::new(),
+            known: Vec::new(),
             fidelity: None,
             stopped: false,
             queries: 0,

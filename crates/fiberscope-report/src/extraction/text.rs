@@ -20,7 +20,25 @@ impl ExtractionSummary {
         } else {
             out.fact("network", "none");
         }
-        for (at, layer) in self.found.layers.iter().enumerate() {
+        for (at, layer) in self.found.known.iter().enumerate() {
+            let state = if layer.oriented {
+                "weights, biases and orientation"
+            } else {
+                "weights and biases up to sign; some neurons may be missing"
+            };
+            out.fact(
+                &format!("known {}", at + 1),
+                &format!("{} neurons of hidden layer {}: {state}", grouped(layer.bias.len()), at + 1),
+            );
+        }
+        if let Some(file) = &self.known {
+            out.fact(
+                "known layers",
+                &format!("written to {file}; extract --signs and --boundaries go on from there"),
+            );
+        }
+        let counted = if self.found.known.is_empty() { self.found.layers.as_slice() } else { &[] };
+        for (at, layer) in counted.iter().enumerate() {
             let linear = match layer.always_active {
                 0 => String::new(),
                 n => format!(", {n} of them never seen to switch"),

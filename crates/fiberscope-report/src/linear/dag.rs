@@ -119,6 +119,11 @@ impl DagPicture {
         Svg::new((right, below), &self.title, description, content)
     }
 
+    /// The centres of the nodes in the drawing.
+    pub(super) fn node_places(&self) -> Vec<(f64, f64)> {
+        self.places(self.node_width())
+    }
+
     fn node_width(&self) -> f64 {
         let texts = self.nodes.iter().flat_map(|node| [&node.name, &node.numbers]);
         texts.map(|text| text_width(text)).fold(40.0, f64::max) + 14.0

@@ -1,4 +1,4 @@
-//! The stratum dag as a file: JSON, DOT or SVG.
+//! The stratum dag as a file: JSON, DOT, SVG or TikZ.
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => write_atomically(path, |out| write_json(dag, out))?,
         Some("dot") => write_atomically(path, |out| out.write_all(picture(dag).to_dot().as_bytes()))?,
-        Some("svg") if dag.len() > DRAWABLE => {
+        Some("svg" | "tex") if dag.len() > DRAWABLE => {
             bail!(
                 "{name}: a drawing of {} strata cannot be read (at most {DRAWABLE}); write .dot or .json",
                 dag.len()
@@ -28,7 +28,8 @@ pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
         Some("svg") => {
             write_atomically(path, |out| out.write_all(picture(dag).draw().to_document().as_bytes()))?
         }
-        _ => bail!("{name}: expected a file name ending in .svg, .dot or .json"),
+        Some("tex") => write_atomically(path, |out| out.write_all(picture(dag).to_tikz().as_bytes()))?,
+        _ => bail!("{name}: expected a file name ending in .svg, .tex, .dot or .json"),
     }
     Ok(())
 }

@@ -32,9 +32,35 @@ const LEFT: f64 = 60.0;
 const TOP: f64 = 74.0;
 const LANE_GAP: f64 = 8.0;
 
+/// A strip of the diagram.
+pub(super) struct Strip {
+    pub from: f64,
+    pub to: f64,
+    pub y: f64,
+    pub height: f64,
+    pub class: &'static str,
+    pub name: String,
+}
+
+/// Where everything stands.
+pub(super) struct Layout {
+    step: f64,
+    pub top: f64,
+    pub bottom: f64,
+    pub strips: Vec<Strip>,
+    pub legend: Vec<(&'static str, &'static str)>,
+}
+
+impl Layout {
+    /// The horizontal place of a layer.
+    pub fn at(&self, layer: usize) -> f64 {
+        LEFT + self.step * layer as f64
+    }
+}
+
 impl FlowPicture {
-    /// Draws the diagram.
-    pub fn draw(&self) -> Svg {
+    /// Places the strips.
+    pub(super) fn layout(&self) -> Layout {
         let depth = self.widths.len().saturating_sub(1);
         let step = (700.0 / depth.max(1) as f64).clamp(64.0, 150.0);
         let at = |layer: usize| LEFT + step * layer as f64;
@@ -46,23 +72,44 @@ impl FlowPicture {
         for lane in &lanes {
             let height = lane.iter().map(|bar| unit * bar.count as f64).fold(9.0, f64::max);
             for bar in lane {
-                strips.extend(self.strip(
-                    bar,
-                    (at(bar.start), at(bar.end)),
-                    (y, (unit * bar.count as f64).max(3.0)),
-                    depth,
-                ));
+                let name = format!("[{},{}]", bar.start, bar.end);
+                strips.push(Strip {
+                    from: at(bar.start),
+                    to: at(bar.end),
+                    y,
+                    height: (unit * bar.count as f64).max(3.0),
+                    class: meaning(bar, depth).0,
+                    name: if bar.count > 1 { format!("{name} ×{}", bar.count) } else { name },
+                });
             }
             y += height + LANE_GAP;
         }
-        let bottom = y;
+        Layout { step, top: TOP, bottom: y, strips, legend: self.legend(depth) }
+    }
+
+    /// Draws the diagram.
+    pub fn draw(&self) -> Svg {
+        let depth = self.widths.len().saturating_sub(1);
+        let layout = self.layout();
+        let (at, bottom) = (|layer: usize| layout.at(layer), layout.bottom);
         let mut content = vec![label("head", (16.0, 24.0), &self.title)];
         for (layer, width) in self.widths.iter().enumerate() {
             content.push(segment("grid", (at(layer), TOP - 10.0), (at(layer), bottom)));
             content.push(label("mid", (at(layer), TOP - 30.0), &format!("layer {layer}")));
             content.push(label("soft", (at(layer), TOP - 16.0), &format!("width {width}")));
         }
-        content.extend(strips);
+        for strip in &layout.strips {
+            content.push(rounded(
+                strip.class,
+                (strip.from - 7.0, strip.y),
+                (strip.to - strip.from + 14.0, strip.height),
+            ));
+            content.push(label(
+                "bar-name",
+                (strip.to + 11.0, strip.y + strip.height / 2.0 + 4.0),
+                &strip.name,
+            ));
+        }
         for (j, rank) in self.ranks.iter().enumerate() {
             content.push(label(
                 "soft",
@@ -71,7 +118,7 @@ impl FlowPicture {
             ));
         }
         let mut below = bottom + 38.0;
-        for (class, text) in self.legend(depth) {
+        for &(class, text) in &layout.legend {
             content.push(rounded(class, (16.0, below - 9.0), (24.0, 10.0)));
             content.push(label("tick", (48.0, below), text));
             below += 18.0;
@@ -102,20 +149,6 @@ impl FlowPicture {
         lanes
     }
 
-    fn strip(
-        &self,
-        bar: &FlowBar,
-        (from, to): (f64, f64),
-        (y, height): (f64, f64),
-        depth: usize,
-    ) -> [Element; 2] {
-        let class = meaning(bar, depth).0;
-        let strip = rounded(class, (from - 7.0, y), (to - from + 14.0, height));
-        let name = format!("[{},{}]", bar.start, bar.end);
-        let name = if bar.count > 1 { format!("{name} ×{}", bar.count) } else { name };
-        [strip, label("bar-name", (to + 11.0, y + height / 2.0 + 4.0), &name)]
-    }
-
     fn legend(&self, depth: usize) -> Vec<(&'static str, &'static str)> {
         let mut legend: Vec<_> = self.bars.iter().map(|bar| meaning(bar, depth)).collect();
         legend.sort_by_key(|(class, _)| ORDER.iter().position(|other| other == class));
@@ -126,7 +159,7 @@ impl FlowPicture {
 
 const ORDER: [&str; 4] = ["flow-used", "flow-lost", "flow-unfed", "flow-idle"];
 
-fn meaning(bar: &FlowBar, depth: usize) -> (&'static str, &'static str) {
+pub(super) fn meaning(bar: &FlowBar, depth: usize) -> (&'static str, &'static str) {
     match (bar.start == 0, bar.end == depth) {
         (true, true) => (ORDER[0], "from input to output: carries the product"),
         (true, false) => (ORDER[1], "from the input, discarded on the way"),

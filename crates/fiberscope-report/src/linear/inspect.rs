@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use anyhow::bail;
 use fiberscope::linear::{
-    ActiveBlock, Conserved, FlowBases, LinearError, LinearNetwork, NormalKind, RankList, Stratum,
+    ActiveBlock, Conserved, FlowBases, LinearError, LinearNetwork, NormalKind, RankList, Stratum, Subspaces,
     TangentSpace, Tolerance, canonical_weights, count_strata, exact_rank_list,
 };
 use fiberscope_core::{Domain, Network};
 use serde_json::{Value, json};
 
-use super::{FlowBar, FlowPicture, rows, stratum_json};
+use super::{FlowBar, FlowPicture, LatticePicture, rows, stratum_json};
 use crate::words::joined;
 
 /// Multiplications of rationals that exact ranks may take.
@@ -35,6 +35,8 @@ pub struct InspectQuestion {
     pub bases: bool,
     /// Also tangent and normal bases.
     pub spaces: bool,
+    /// Also the subspaces of the layers and their prebases.
+    pub subspaces: bool,
 }
 
 /// What is looked at, and what was found.
@@ -122,6 +124,9 @@ pub fn value(question: &InspectQuestion, found: &Inspection) -> anyhow::Result<V
     if question.spaces {
         spaces(&mut value, found)?;
     }
+    if question.subspaces {
+        value["subspaces"] = super::subspaces::value(found)?;
+    }
     Ok(value)
 }
 
@@ -153,6 +158,11 @@ pub fn flow_picture(model: &str, stratum: &Stratum) -> FlowPicture {
             .map(|(bar, count)| FlowBar { start: bar.start, end: bar.end, count })
             .collect(),
     }
+}
+
+/// The subspaces of the layers of the network `model`.
+pub fn lattice_picture(model: &str, found: &Inspection) -> LatticePicture {
+    LatticePicture::of(format!("Subspaces of {model}"), &Subspaces::new(&found.flow))
 }
 
 /// The facts for a terminal.
@@ -220,6 +230,9 @@ pub fn text(question: &InspectQuestion, found: &Inspection) -> anyhow::Result<St
             "gradient flow keeps rk W{next} >= {} and rk [W{layer} b{layer}] >= {}",
             inertia.positive, inertia.negative
         );
+    }
+    if question.subspaces {
+        text.push_str(&super::subspaces::text(found)?);
     }
     Ok(text)
 }

@@ -5,15 +5,21 @@ mod dag;
 mod export;
 mod flow;
 pub mod inspect;
+mod lattice;
 pub mod motion;
 pub mod moves;
 mod space;
 pub mod strata;
+mod subspaces;
+mod tikz;
+mod timeline;
 
 pub use dag::{DagEdge, DagNode, DagPicture};
 pub use export::export;
 pub use flow::{FlowBar, FlowPicture};
+pub use lattice::{LatticeCell, LatticeLayer, LatticePicture};
 pub use space::{SpaceFiber, draw_fiber};
+pub use timeline::StratumTimeline;
 
 use std::io::{self, Write};
 

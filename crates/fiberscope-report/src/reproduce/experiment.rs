@@ -20,7 +20,15 @@ pub struct Experiment {
     pub seeds: u64,
     pub epochs: u64,
     pub every: u64,
+    /// The width of the four hidden layers.
+    pub hidden: usize,
 }
+
+/// The width of the paper's hidden layers.
+pub const HIDDEN: usize = 10;
+
+/// The widths of hidden layers that the sweep compares.
+pub const SWEEP: [usize; 3] = [5, 10, 15];
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +64,15 @@ impl Group {
     }
 }
 
-pub const NAMES: [&str; 6] =
-    ["ntk-init", "ntk-univariate", "ntk-bivariate", "ntk-energy", "ntk-weight-decay", "ntk-regions"];
+pub const NAMES: [&str; 7] = [
+    "ntk-init",
+    "ntk-univariate",
+    "ntk-bivariate",
+    "ntk-energy",
+    "ntk-weight-decay",
+    "ntk-regions",
+    "ntk-sweep",
+];
 
 /// The experiment of that name.
 pub fn experiment(name: &str) -> Option<Experiment> {
@@ -76,6 +91,7 @@ pub fn experiment(name: &str) -> Option<Experiment> {
             seeds: 200,
             epochs: 0,
             every: 1,
+            hidden: HIDDEN,
         },
         "ntk-univariate" => Experiment {
             name: "ntk-univariate",
@@ -84,8 +100,9 @@ pub fn experiment(name: &str) -> Option<Experiment> {
             kind: Kind::Rising,
             groups: fs(),
             seeds: 15,
-            epochs: 2000,
+            epochs: 6000,
             every: 50,
+            hidden: HIDDEN,
         },
         "ntk-bivariate" => Experiment {
             name: "ntk-bivariate",
@@ -94,8 +111,9 @@ pub fn experiment(name: &str) -> Option<Experiment> {
             kind: Kind::Rising,
             groups: vec![Group::new("g1", "g1"), Group::new("g2", "g2"), Group::new("g3", "g3")],
             seeds: 20,
-            epochs: 1000,
-            every: 50,
+            epochs: 3000,
+            every: 100,
+            hidden: HIDDEN,
         },
         "ntk-energy" => Experiment {
             name: "ntk-energy",
@@ -111,6 +129,7 @@ pub fn experiment(name: &str) -> Option<Experiment> {
             seeds: 10,
             epochs: 1000,
             every: 25,
+            hidden: HIDDEN,
         },
         "ntk-weight-decay" => Experiment {
             name: "ntk-weight-decay",
@@ -125,6 +144,7 @@ pub fn experiment(name: &str) -> Option<Experiment> {
             seeds: 10,
             epochs: 2000,
             every: 50,
+            hidden: HIDDEN,
         },
         "ntk-regions" => Experiment {
             name: "ntk-regions",
@@ -138,6 +158,18 @@ pub fn experiment(name: &str) -> Option<Experiment> {
             seeds: 5,
             epochs: 1000,
             every: 50,
+            hidden: HIDDEN,
+        },
+        "ntk-sweep" => Experiment {
+            name: "ntk-sweep",
+            title: "Widths and epochs (the claim of the paper's Figure 2)",
+            claim: "the functional dimension after training grows with the complexity of the function: f1 < f2 < f3",
+            kind: Kind::Rising,
+            groups: fs(),
+            seeds: 10,
+            epochs: 4000,
+            every: 100,
+            hidden: HIDDEN,
         },
         _ => return None,
     })
@@ -181,7 +213,8 @@ impl Experiment {
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Vec<TrainRecord>>, TrainError> {
         let (inputs, targets) = group.task.samples();
-        let widths = [inputs.cols(), 10, 10, 10, 10, 1];
+        let hidden = self.hidden;
+        let widths = [inputs.cols(), hidden, hidden, hidden, hidden, 1];
         let options =
             TrainOptions::paper(&widths, self.epochs).weight_decay(group.weight_decay, Decay::Coupled);
         let seeds = group.seeds.unwrap_or(self.seeds);
@@ -199,6 +232,34 @@ impl Experiment {
             TrackOptions::new().every(self.every).dimension(true).deadline(deadline.clone()).listener(&on);
         let runs = train::<f32, TrainError>(&options, &track, &inputs, &targets, &starts)?;
         runs.into_iter().map(|run| Ok(run?.state.records)).collect()
+    }
+
+    /// The experiment with hidden layers of another width.
+    pub fn of_width(self, hidden: usize) -> Self {
+        Experiment { hidden, ..self }
+    }
+
+    /// The name of its files.
+    pub fn stem(&self) -> String {
+        if self.hidden == HIDDEN && self.name != "ntk-sweep" {
+            self.name.to_owned()
+        } else {
+            format!("{}-width-{}", self.name, self.hidden)
+        }
+    }
+
+    /// The steps of all trainings, and the records: what it costs.
+    pub fn work(&self) -> (u64, u64) {
+        let cost = |group: &Group| {
+            let seeds = group.seeds.unwrap_or(self.seeds);
+            let (inputs, _) = group.task.samples();
+            let records = 1 + self.epochs.checked_div(self.every).unwrap_or(0);
+            (
+                seeds * self.epochs * (inputs.rows() as u64).div_ceil(16),
+                seeds * records * inputs.rows() as u64,
+            )
+        };
+        self.groups.iter().map(cost).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// Whether a run counts: it reached the last epoch and fits the data.

@@ -1,33 +1,41 @@
 //! The experiments of the papers, run again.
 
+mod course;
 mod experiment;
+mod extraction;
+mod finding;
 mod outcome;
+mod pictures;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::page::Page;
+use crate::page::{Page, Section};
 use crate::training::write_tables;
 use anyhow::{Context, bail};
 use fiberscope::limit::Deadline;
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
-use crate::Say;
 use crate::draw::png;
 use crate::files::write_picture;
-use experiment::{NAMES, experiment};
+use crate::{Say, Svg};
+use experiment::{HIDDEN, NAMES, SWEEP, experiment};
+use extraction::ExtractionOutcome;
+use finding::Finding;
 use outcome::Outcome;
 
 /// Which experiments are run, and how.
 #[derive(Clone, Debug)]
 pub struct ReproduceQuestion {
-    /// The name of an experiment, or `all`.
+    /// The name of an experiment (see [`names`]), or `all`.
     pub name: String,
     /// Seeds per group, where not those of the experiment.
     pub seeds: Option<u64>,
     /// Epochs of training, where not those of the experiment.
     pub epochs: Option<u64>,
+    /// The widths of hidden layers, for trainings; every one is an experiment of its own.
+    pub widths: Option<Vec<usize>>,
     /// A tenth of the epochs and a third of the seeds.
     pub quick: bool,
     /// The first seed.
@@ -50,61 +58,186 @@ pub struct Reproduction {
     /// Whether nothing was cut short.
     pub complete: bool,
     results: Vec<Value>,
+    findings: Value,
 }
 
 impl Reproduction {
     /// The results with the keys of `fiberscope reproduce --json`.
     pub fn to_json(&self) -> Value {
-        json!({"experiments": self.results, "files": self.files})
+        json!({"experiments": self.results, "claims": self.findings, "files": self.files})
     }
 }
+
+/// Everything that can be run again.
+pub fn names() -> Vec<&'static str> {
+    NAMES.into_iter().chain([FUNCTIONS, EXTRACTION]).collect()
+}
+
+/// The figures of data and functions.
+const FUNCTIONS: &str = "ntk-functions";
+/// Networks from queries.
+const EXTRACTION: &str = "extraction";
 
 /// Runs experiments again, writes their figures, tables and a page, and compares with what the papers say.
 pub fn reproduce(question: &ReproduceQuestion, say: Say) -> anyhow::Result<Reproduction> {
-    let ReproduceQuestion { name, seeds, epochs, quick, seed, folder, deadline } = question;
-    let names: Vec<&str> = if name == "all" { NAMES.to_vec() } else { vec![name.as_str()] };
-    let Some(experiments) = names.iter().map(|name| experiment(name)).collect::<Option<Vec<_>>>() else {
-        bail!("no experiment {name:?}; expected all or one of {}", NAMES.join(", "));
-    };
+    let ReproduceQuestion { name, seeds, epochs, widths, quick, seed, folder, deadline } = question;
+    let names = if name == "all" { names() } else { vec![name.as_str()] };
+    if let Some(unknown) = names.iter().find(|name| !self::names().contains(name)) {
+        bail!("no experiment {unknown:?}; expected all or one of {}", self::names().join(", "));
+    }
     if *seeds == Some(0) || *epochs == Some(0) {
         bail!("expected at least one seed and one epoch");
     }
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let (mut text, mut files, mut results) = (String::new(), Vec::new(), Vec::new());
-    let mut page = Page::new("Empirical NTK tracks task complexity: the experiments again")
-        .introduce("Every network was trained anew, and every functional dimension computed exactly; the float32 rank is what the paper's software reports.")
-        .introduce("The claims are the paper's; the verdicts are about these runs. Where the paper does not say (epochs, scaling of the energy data), the choice is named.");
-    for experiment in experiments {
-        let experiment = experiment.sized(*seeds, *epochs, *quick);
-        let runs = experiment.run(*seed, deadline, say)?;
-        let outcome = Outcome::new(experiment, runs);
-        text += &format!("{}\n", outcome.text());
-        files.extend(write(&outcome, folder)?);
-        results.push(outcome.json());
-        page = page.section(outcome.section());
+    if widths
+        .as_ref()
+        .is_some_and(|widths| widths.is_empty() || widths.iter().any(|&width| width == 0 || width > 200))
+    {
+        bail!("--widths: expected widths of hidden layers from 1 to 200");
     }
-    let path = folder.join(format!("{name}.html"));
-    write_atomically(&path, |file| file.write_all(page.to_html().as_bytes()))?;
-    files.push(path.display().to_string());
-    text += &format!("wrote {} files; {} shows everything\n", files.len(), path.display());
-    Ok(Reproduction { text, page: path, files, complete: !deadline.is_past(), results })
-}
-
-fn write(outcome: &Outcome, folder: &Path) -> anyhow::Result<Vec<String>> {
-    let mut files = Vec::new();
-    let name = |text: &str| text.replace([' ', ','], "-").replace("--", "-");
-    for (stem, _, drawing) in outcome.figures() {
-        let endings: &[&str] = if png::AVAILABLE { &["svg", "png"] } else { &["svg"] };
-        for ending in endings {
-            let path = folder.join(format!("{}.{ending}", name(&stem)));
-            write_picture(&path, &drawing)?;
-            files.push(path.display().to_string());
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let mut work = Work {
+        folder,
+        text: String::new(),
+        files: Vec::new(),
+        results: Vec::new(),
+        findings: Vec::new(),
+        sections: Vec::new(),
+        complete: true,
+    };
+    for name in names {
+        if deadline.is_past() {
+            work.complete = false;
+            break;
+        }
+        match name {
+            FUNCTIONS => work.functions(*seed, deadline, say)?,
+            EXTRACTION => work.extraction(extraction::run(*seeds, *quick, *seed, deadline, say)?)?,
+            name => {
+                let Some(base) = experiment(name) else { continue };
+                let sweep = if name == "ntk-sweep" { SWEEP.to_vec() } else { vec![HIDDEN] };
+                for width in widths.clone().unwrap_or(sweep) {
+                    let experiment = base.clone().of_width(width).sized(*seeds, *epochs, *quick);
+                    say(&format!(
+                        "{}: about {} of training and ranks",
+                        experiment.stem(),
+                        duration(experiment.work())
+                    ));
+                    let runs = experiment.run(*seed, deadline, say)?;
+                    work.training(&Outcome::new(experiment, runs))?;
+                }
+            }
         }
     }
-    for (group, runs) in outcome.experiment.groups.iter().zip(&outcome.runs) {
-        let records: Vec<_> = runs.iter().flatten().cloned().collect();
-        let stem = folder.join(name(&format!("{}-{}", outcome.experiment.name, group.label)));
-        files.extend(write_tables(&stem, &records)?);
+    work.complete &= !deadline.is_past();
+    work.finish(name)
+}
+
+/// Seconds on one core as a person says them; training steps and points with ranks as measured on a laptop.
+fn duration((steps, points): (u64, u64)) -> String {
+    let seconds = steps as f64 * 4e-6 + points as f64 * 2e-5;
+    if seconds < 90.0 {
+        format!("{:.0} seconds of one core", seconds.max(1.0))
+    } else {
+        format!("{:.0} minutes of one core", seconds / 60.0)
     }
-    Ok(files)
+}
+
+/// What was done so far.
+struct Work<'a> {
+    folder: &'a Path,
+    text: String,
+    files: Vec<String>,
+    results: Vec<Value>,
+    findings: Vec<Finding>,
+    sections: Vec<Section>,
+    complete: bool,
+}
+
+impl Work<'_> {
+    fn training(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
+        self.text += &format!("{}\n", outcome.text());
+        self.pictures(&outcome.figures())?;
+        for (group, runs) in outcome.experiment.groups.iter().zip(&outcome.runs) {
+            let records: Vec<_> = runs.iter().flatten().cloned().collect();
+            let stem = self.folder.join(file_name(&format!("{}-{}", outcome.experiment.stem(), group.label)));
+            self.files.extend(write_tables(&stem, &records)?);
+        }
+        self.results.push(outcome.json());
+        self.findings.extend(outcome.findings());
+        self.sections.push(outcome.section());
+        Ok(())
+    }
+
+    fn extraction(&mut self, outcome: ExtractionOutcome) -> anyhow::Result<()> {
+        self.text += &format!("{}\n", outcome.text());
+        self.pictures(&outcome.figures())?;
+        self.files.push(outcome.write_table(self.folder)?);
+        self.complete &= outcome.complete;
+        self.results.push(outcome.json());
+        self.findings.extend(outcome.findings());
+        self.sections.push(outcome.section());
+        Ok(())
+    }
+
+    fn functions(&mut self, seed: u64, deadline: &Deadline, say: Say) -> anyhow::Result<()> {
+        let Some(figures) = pictures::figures(seed, deadline, say)? else {
+            self.complete = false;
+            return Ok(());
+        };
+        self.pictures(&figures)?;
+        self.text += &format!("{FUNCTIONS}: figures 1, 7 and 8 of the paper, {} drawings\n\n", figures.len());
+        self.results.push(
+            json!({"name": FUNCTIONS, "figures": figures.iter().map(|(stem, ..)| stem).collect::<Vec<_>>()}),
+        );
+        let mut section =
+            Section::new("Data, and a function during training (the paper's Figures 1, 7 and 8)");
+        for (_, caption, drawing) in figures {
+            section = section.figure(drawing, caption);
+        }
+        self.sections.push(section);
+        Ok(())
+    }
+
+    fn pictures(&mut self, figures: &[(String, String, Svg)]) -> anyhow::Result<()> {
+        let endings: &[&str] = if png::AVAILABLE { &["svg", "png"] } else { &["svg"] };
+        for (stem, _, drawing) in figures {
+            for ending in endings {
+                let path = self.folder.join(format!("{}.{ending}", file_name(stem)));
+                write_picture(&path, drawing)?;
+                self.files.push(path.display().to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the page.
+    fn finish(mut self, name: &str) -> anyhow::Result<Reproduction> {
+        let mut page = Page::new("The experiments of the papers again")
+            .introduce("Every network was trained or extracted anew, and every functional dimension computed exactly; the float32 rank is what the paper's software reports.")
+            .introduce("The claims are the papers'; the verdicts are about these runs. Where a paper does not say (epochs, scaling of the energy data), the choice is named.");
+        if !self.findings.is_empty() {
+            page = page.section(finding::section(&self.findings));
+            self.text += &format!("{}\n", finding::text(&self.findings));
+        }
+        for section in self.sections {
+            page = page.section(section);
+        }
+        let path = self.folder.join(format!("{name}.html"));
+        write_atomically(&path, |file| file.write_all(page.to_html().as_bytes()))?;
+        self.files.push(path.display().to_string());
+        self.text += &format!("wrote {} files; {} shows everything\n", self.files.len(), path.display());
+        let findings = finding::json(&self.findings);
+        Ok(Reproduction {
+            text: self.text,
+            page: path,
+            files: self.files,
+            complete: self.complete,
+            results: self.results,
+            findings,
+        })
+    }
+}
+
+fn file_name(text: &str) -> String {
+    text.replace([' ', ','], "-").replace("--", "-")
 }

@@ -6,7 +6,9 @@ use crate::page::{Badge, Cell, Section, Table};
 use fiberscope::train::{Estimate, TrainRecord, correlation};
 use serde_json::{Value, json};
 
+use super::course::{self, Moment, Shape};
 use super::experiment::{Experiment, Kind, SUCCESS};
+use super::finding::Finding;
 
 /// A difference of means that is so many standard errors large counts as seen.
 const SEEN: f64 = 2.0;
@@ -22,6 +24,8 @@ pub struct Outcome {
     rows: Vec<Row>,
     comparisons: Vec<Comparison>,
     pub standing: ClaimStanding,
+    moments: Vec<Moment>,
+    shapes: Vec<Shape>,
 }
 
 struct Row {
@@ -51,6 +55,26 @@ pub enum ClaimStanding {
 }
 
 impl ClaimStanding {
+    /// From what supports a claim to what refutes it.
+    pub fn rank(self) -> u8 {
+        match self {
+            ClaimStanding::Holds => 0,
+            ClaimStanding::NotSignificant => 1,
+            ClaimStanding::Open => 2,
+            ClaimStanding::Fails => 3,
+        }
+    }
+
+    /// Whether the averages are as claimed, whether clearly so, and whether clearly not.
+    pub fn decide(average: bool, clear: bool, contrary: bool) -> Self {
+        match (average, clear, contrary) {
+            (true, true, _) => ClaimStanding::Holds,
+            (true, false, _) => ClaimStanding::NotSignificant,
+            (false, _, false) => ClaimStanding::Open,
+            (false, _, true) => ClaimStanding::Fails,
+        }
+    }
+
     pub fn words(self) -> &'static str {
         match self {
             ClaimStanding::Holds => "the claim holds here",
@@ -63,6 +87,13 @@ impl ClaimStanding {
 
 impl Outcome {
     pub fn new(experiment: Experiment, runs: Vec<Vec<Vec<TrainRecord>>>) -> Self {
+        let moments = course::moments(&experiment, &runs);
+        let shapes = course::shapes(&experiment, &runs);
+        Outcome { moments, shapes, ..Outcome::at_end(experiment, runs) }
+    }
+
+    /// The outcome at the last epoch, without its course.
+    pub fn at_end(experiment: Experiment, runs: Vec<Vec<Vec<TrainRecord>>>) -> Self {
         let rows: Vec<Row> = experiment
             .groups
             .iter()
@@ -91,13 +122,96 @@ impl Outcome {
             .collect();
         let comparisons = compare(&experiment, &runs);
         let standing = judge(&experiment, &rows, &comparisons);
-        Outcome { experiment, runs, rows, comparisons, standing }
+        Outcome { experiment, runs, rows, comparisons, standing, moments: Vec::new(), shapes: Vec::new() }
+    }
+
+    /// The means of the exact ranks of the groups that are compared.
+    pub fn compared_means(&self) -> Vec<Estimate> {
+        let groups = self.experiment.groups.iter().zip(&self.rows);
+        groups.filter(|(group, _)| group.compared).map(|(_, row)| row.estimates[1]).collect()
+    }
+
+    /// The claims and what became of them.
+    pub fn findings(&self) -> Vec<Finding> {
+        let experiment = &self.experiment;
+        let finding = |claim: &str, paper: &str, ours: String, standing: ClaimStanding| Finding {
+            experiment: experiment.stem(),
+            claim: claim.into(),
+            paper: paper.into(),
+            ours,
+            standing,
+        };
+        let list = |index: usize| {
+            let shown = experiment.groups.iter().zip(&self.rows).filter(|(group, _)| group.compared);
+            let part = |(group, row): (&super::experiment::Group, &Row)| {
+                let value = interval(&row.estimates[index]);
+                row.paper.map_or_else(
+                    || format!("{} {value}", group.label),
+                    |bound| format!("{} {value} (paper: < {bound})", group.label),
+                )
+            };
+            shown.map(part).collect::<Vec<_>>().join(", ")
+        };
+        let mut findings = match experiment.kind {
+            Kind::Below => {
+                vec![finding(experiment.claim, "< 20, < 60, < 400 (float32 rank)", list(0), self.standing)]
+            }
+            Kind::Correlated => vec![finding(
+                experiment.claim,
+                "strong (no number)",
+                format!("r: {}", list(3)),
+                self.standing,
+            )],
+            Kind::Rising | Kind::Falling => {
+                let order = if experiment.kind == Kind::Rising {
+                    "increasing (no numbers)"
+                } else {
+                    "decreasing (no numbers)"
+                };
+                let turned = match course::turning(&self.moments) {
+                    Some(epoch) => format!("; so at every record from epoch {epoch} on"),
+                    None => String::new(),
+                };
+                let ours = format!(
+                    "{} after {} epochs, hidden width {}{turned}",
+                    list(1),
+                    experiment.epochs,
+                    experiment.hidden
+                );
+                let mut all = vec![finding(experiment.claim, order, ours, self.standing)];
+                // Where the verdict is another one earlier, the earlier one is told too.
+                let earlier = course::shown(&self.moments)
+                    .into_iter()
+                    .find(|moment| moment.epoch == 2000 && moment.epoch < experiment.epochs);
+                if let Some(moment) = earlier {
+                    let means: Vec<String> = moment.means.iter().map(interval).collect();
+                    let ours = format!("{} after {} epochs", means.join(", "), moment.epoch);
+                    all.push(finding("the same, earlier", order, ours, moment.standing));
+                }
+                all
+            }
+        };
+        if let Some(worst) = self.shapes.iter().map(Shape::standing).max_by_key(|standing| standing.rank()) {
+            let parts = self.shapes.iter().map(|s| {
+                format!(
+                    "{}: rise {}, then {} ({:+.0} %)",
+                    s.label,
+                    interval(&s.rise),
+                    interval(&s.late),
+                    100.0 * s.share()
+                )
+            });
+            let claim =
+                "the functional dimension rises early in training, then plateaus or gradually decreases";
+            findings.push(finding(claim, "figures only", parts.collect::<Vec<_>>().join("; "), worst));
+        }
+        findings
     }
 
     pub fn text(&self) -> String {
         let experiment = &self.experiment;
         let mut text =
-            format!("{}: {}\n  the paper: {}\n", experiment.name, experiment.title, experiment.claim);
+            format!("{}: {}\n  the paper: {}\n", experiment.stem(), experiment.title, experiment.claim);
         text += &format!(
             "  {:18} {:>9}  {:>15}  {:>15}  {:>15}  {:>13}  {:>6}\n",
             "", "paper", "float32 rank", "exact rank", "regions", "correlation", "runs"
@@ -122,6 +236,7 @@ impl Outcome {
                 t_value(&float)
             );
         }
+        text += &course::text(&self.moments, &self.shapes);
         text + &format!("  verdict: {}\n", self.standing.words())
     }
 
@@ -140,25 +255,23 @@ impl Outcome {
                 "rank_float32": estimate(&c.differences[1]), "t_float32": c.differences[1].t(),
             })
         };
-        json!({
-            "name": self.experiment.name, "claim": self.experiment.claim, "verdict": self.standing.words(),
+        let mut value = json!({
+            "name": self.experiment.name, "hidden_width": self.experiment.hidden, "claim": self.experiment.claim, "verdict": self.standing.words(),
             "holds": self.standing == ClaimStanding::Holds,
             "epochs": self.experiment.epochs,
             "groups": self.rows.iter().map(row).collect::<Vec<_>>(),
             "comparisons": self.comparisons.iter().map(comparison).collect::<Vec<_>>(),
-        })
+        });
+        value["course"] = course::json(&self.moments, &self.shapes);
+        value
     }
 
     /// The figures, with file names.
     pub fn figures(&self) -> Vec<(String, String, Svg)> {
-        let name = self.experiment.name;
+        let name = self.experiment.stem();
         let mut figures = Vec::new();
         if self.experiment.kind == Kind::Below {
-            return vec![(
-                name.to_owned(),
-                "One point per seed, at initialisation.".into(),
-                self.scatter().draw(),
-            )];
+            return vec![(name, "One point per seed, at initialisation.".into(), self.scatter().draw())];
         }
         if self.experiment.kind == Kind::Correlated {
             for (group, runs) in self.experiment.groups.iter().zip(&self.runs) {
@@ -235,7 +348,12 @@ impl Outcome {
                 [Cell::text(row.label), Cell::number(paper)].into_iter().chain(numbers).chain([counted]),
             );
         }
-        let mut section = Section::new(experiment.title)
+        let width = if experiment.stem() == experiment.name {
+            String::new()
+        } else {
+            format!(", hidden width {}", experiment.hidden)
+        };
+        let mut section = Section::new(format!("{}{width}", experiment.title))
             .badge(badge)
             .paragraph(format!("The paper: {}.", experiment.claim))
             .table(table);
@@ -254,18 +372,22 @@ impl Outcome {
             }
             section = section.table(table);
         }
+        section = course::add_to(section, experiment, &self.moments, &self.shapes);
         for (_, caption, drawing) in self.figures() {
             section = section.figure(drawing, caption);
         }
         let how = if experiment.epochs == 0 {
-            "Networks as initialised: weights and biases normal with variance 2 / inputs. Architecture (inputs, 10, 10, 10, 10, 1).".to_owned()
+            format!(
+                "Networks as initialised: weights and biases normal with variance 2 / inputs. Architecture (inputs, {0}, {0}, {0}, {0}, 1).",
+                experiment.hidden
+            )
         } else {
             format!(
-                "{} epochs; a run counts if r^2 > {SUCCESS} at the end. Architecture (inputs, 10, 10, 10, 10, 1); Adam, rate 0.01, weight decay 1e-4 unless named, batches of 16, float32. Energy data: columns of mean 0 and deviation 1 unless named.",
-                experiment.epochs
+                "{} epochs; a run counts if r^2 > {SUCCESS} at the end. Architecture (inputs, {1}, {1}, {1}, {1}, 1); Adam, rate 0.01, weight decay 1e-4 unless named, batches of 16, float32. Energy data: columns of mean 0 and deviation 1 unless named.",
+                experiment.epochs, experiment.hidden
             )
         };
-        section.paragraph(how).data(experiment.name, &self.json())
+        section.paragraph(how).data(experiment.stem(), &self.json())
     }
 }
 
@@ -286,6 +408,11 @@ fn single_run(label: &str, run: &[TrainRecord]) -> TrajectoryChart {
             line("regions sampled", |r| r.regions as f64),
         ],
     }
+}
+
+/// `12.3 ± 0.4`, the second number being half the interval of 95 % confidence.
+pub fn interval(estimate: &Estimate) -> String {
+    show(&Estimate { error: estimate.half_width(), ..*estimate })
 }
 
 /// `12.3 ± 0.4`.
@@ -336,12 +463,7 @@ fn compare(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Compa
 
 /// Holds if the claim is clearly seen, fails if its contrary is.
 fn judge(experiment: &Experiment, rows: &[Row], comparisons: &[Comparison]) -> ClaimStanding {
-    let decide = |average: bool, clear: bool, contrary: bool| match (average, clear, contrary) {
-        (true, true, _) => ClaimStanding::Holds,
-        (true, false, _) => ClaimStanding::NotSignificant,
-        (false, _, false) => ClaimStanding::Open,
-        (false, _, true) => ClaimStanding::Fails,
-    };
+    let decide = ClaimStanding::decide;
     match experiment.kind {
         Kind::Below => {
             // The paper's numbers are float32 ranks.

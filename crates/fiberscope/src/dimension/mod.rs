@@ -20,6 +20,7 @@
 //! 4. If all points are affinely independent, a change of basis of the inputs makes the first layer's part of
 //!    `J` block diagonal, and the ranks of the blocks add up to a lower bound without any elimination.
 //!
+//! [`orbit_dimension`] has the orbits and stabilisers of the symmetry groups.
 //! [`ntk`] has the kernel itself and the ranks that floating-point tools report.
 
 mod batch;
@@ -33,6 +34,7 @@ mod modular;
 pub mod ntk;
 mod options;
 mod pattern;
+mod stabiliser;
 mod symmetric;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -49,6 +51,7 @@ pub use decisive::{
 };
 pub use options::{DimensionOptions, DimensionProgress};
 pub use pattern::{LayerStates, NeuronState, Patterns};
+pub use stabiliser::{HiddenGroup, OrbitDimension, orbit_dimension, roughly_monotonic};
 
 /// Columns that are eliminated at a time.
 const PANEL: usize = 256;

@@ -28,6 +28,7 @@
 //! ```
 
 mod algebra;
+mod boundaries;
 mod carry;
 mod compare;
 mod deeper;
@@ -40,6 +41,7 @@ mod line;
 mod options;
 mod oracle;
 mod orient;
+mod orientation;
 mod polish;
 mod prefix;
 mod probe;
@@ -51,12 +53,18 @@ mod verify;
 
 use std::fmt;
 
+pub use boundaries::{
+    BOUNDARY_TOLERANCE, BoundaryError, BoundaryNeuron, BoundaryPoint, BoundaryRecovery, KnownLayer,
+    recover_from_boundaries,
+};
 pub use compare::{Comparison, compare};
 use fiberscope_core::Network;
 use inquiry::{Halt, Inquiry, measure_noise};
 pub use options::ExtractOptions;
 pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
+pub use orientation::{OrientError, Orientation, orient_layer};
 
+use orientation::outside;
 use recover::Recovery;
 
 /// What the extraction is at.
@@ -193,6 +201,9 @@ pub struct Extraction {
     pub network: Option<Network>,
     /// The hidden layers that were recovered, also without a network.
     pub layers: Vec<RecoveredLayer>,
+    /// Without a network: the parameters of the first layers as far as they are known, in the attempt that came
+    /// furthest. Only the last one may lack its orientation, and neurons of it may be missing.
+    pub known: Vec<KnownLayer>,
     /// The agreement on fresh queries.
     pub fidelity: Option<Fidelity>,
     /// Whether queries or time ran out before there was more to say.
@@ -313,7 +324,8 @@ pub fn extract(oracle: &mut dyn Oracle, options: &ExtractOptions) -> Result<Extr
 
 /// What the result is.
 fn conclude(inquiry: &Inquiry<'_>, options: &ExtractOptions, recovery: Recovery) -> Extraction {
-    let Recovery { layers, best, reason, mut remarks, .. } = recovery;
+    let Recovery { layers, best, reason, mut remarks, known, .. } = recovery;
+    let known = if best.is_none() { outside(inquiry, &known.layers, known.oriented) } else { Vec::new() };
     let (network, fidelity, outcome) = match best {
         Some((network, gate)) if gate.disagreements.is_empty() => {
             let found: Vec<usize> =
@@ -331,7 +343,7 @@ fn conclude(inquiry: &Inquiry<'_>, options: &ExtractOptions, recovery: Recovery)
             let outcome = ExtractOutcome::Partial { reason, disagreements: gate.disagreements };
             (Some(network), Some(gate.fidelity), outcome)
         }
-        None if layers.is_empty() => (None, None, ExtractOutcome::Failed { reason }),
+        None if layers.is_empty() && known.is_empty() => (None, None, ExtractOutcome::Failed { reason }),
         None => (None, None, ExtractOutcome::Partial { reason, disagreements: Vec::new() }),
     };
     if matches!(outcome, ExtractOutcome::Verified) {
@@ -341,5 +353,5 @@ fn conclude(inquiry: &Inquiry<'_>, options: &ExtractOptions, recovery: Recovery)
     }
     let (queries, noise) = (inquiry.count(), inquiry.eta);
     let (stopped, spent) = (false, inquiry.spent.clone());
-    Extraction { outcome, network, layers, fidelity, stopped, queries, spent, noise, remarks }
+    Extraction { outcome, network, layers, known, fidelity, stopped, queries, spent, noise, remarks }
 }

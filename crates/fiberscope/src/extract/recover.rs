@@ -40,9 +40,18 @@ const MOST_GUESSED: usize = 3;
 /// All layers, the output layer last, and what was noticed.
 type Candidate = (Vec<Rows>, Vec<String>);
 
+/// The first layers: rows, and how many of the layers are oriented.
+#[derive(Default)]
+pub(super) struct FirstLayers {
+    pub layers: Vec<Rows>,
+    pub oriented: usize,
+}
+
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct Recovery {
+    /// The first layers of the attempt that came furthest.
+    pub known: FirstLayers,
     /// Rows by layer, up to sign.
     pub rows: Vec<Vec<Row>>,
     /// Kinks that no row explains.
@@ -169,6 +178,11 @@ impl Recovery {
                 None => (None, None),
             };
             let Some(oriented) = oriented else {
+                if carries.iter().all(Option::is_none)
+                    && let Some(rows) = Rows::new(&self.rows[index])
+                {
+                    self.note(prefix.extended(rows).layers, index);
+                }
                 self.reason =
                     format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
                 self.forget_carried(&carries);
@@ -176,6 +190,9 @@ impl Recovery {
             };
             prefix = prefix.extended(oriented);
             carries.push(carry);
+            if carries.iter().all(Option::is_none) {
+                self.note(prefix.layers.clone(), prefix.layers.len());
+            }
             if last {
                 break;
             }
@@ -209,6 +226,13 @@ impl Recovery {
         }
         remarks.append(&mut self.guesses);
         Ok(Some((layers, remarks)))
+    }
+
+    /// Remembers the first layers if no attempt came further.
+    fn note(&mut self, layers: Vec<Rows>, oriented: usize) {
+        if (oriented, layers.len()) >= (self.known.oriented, self.known.layers.len()) {
+            self.known = FirstLayers { layers, oriented };
+        }
     }
 
     /// The rows of a layer with some that carry its inputs past it.

@@ -17,6 +17,8 @@
 //! |---|---|
 //! | which strata does a fiber have, of what dimension? | [`StratumDag::build`], [`count_strata`] |
 //! | where in its fiber is this network? | [`FlowBases::compute`], [`exact_rank_list`] |
+//! | which directions of a layer come from where, and are lost where? | [`Subspaces`] |
+//! | how far is it from strata of smaller ranks? | [`Neighbourhood`] |
 //! | in which directions can it move? | [`TangentSpace`] |
 //! | how does it get to another stratum? | [`Displacement`] |
 //! | how does it get to another point? | [`StratumPath`] |
@@ -48,12 +50,14 @@ mod general_linear;
 mod hidden_orbit;
 mod local;
 mod moves;
+mod neighbours;
 mod network;
 mod path;
 mod rank_list;
 mod sample;
 mod signs;
 mod stratum;
+mod subspaces;
 mod tangent;
 mod walk;
 mod widths;
@@ -72,10 +76,12 @@ pub use fiber::ProductFiber;
 pub use flow::{FlowBases, Tolerance};
 pub use hidden_orbit::same_hidden_orbit;
 pub use moves::{Displacement, cuts_to_minimum};
+pub use neighbours::{Neighbourhood, RankGap};
 pub use network::LinearNetwork;
 pub use path::{Connection, ProductFiberPath, StratumPath};
 pub use rank_list::RankList;
 pub use sample::{random_tangent, sample_integer, sample_over, sample_stratum};
 pub use stratum::{DownMove, Stratum, UpMove};
+pub use subspaces::{Family, SubspaceDefects, Subspaces};
 pub use tangent::{NormalKind, TangentSpace};
 pub use walk::Walk;

@@ -15,7 +15,7 @@ pub(crate) struct FlowField {
 impl FlowField {
     /// The field for the samples in the rows of `inputs` and `targets`, which must fit the network.
     pub fn new(network: &Network, inputs: &Matrix, targets: &Matrix, loss: Loss) -> Self {
-        let shape = Shape::new(&network.widths());
+        let shape = Shape::new(&network.widths(), false);
         let mut pass = Pass::new(&shape, inputs.rows(), targets.cols());
         let rows: Vec<u32> = (0..inputs.rows() as u32).collect();
         pass.load(inputs.entries(), targets.entries(), &rows);

@@ -1,4 +1,5 @@
-//! Training of dense ReLU networks, with the functional dimension tracked on the way.
+//! Training of dense networks, with the functional dimension tracked on the way, or, of linear networks, the
+//! stratum.
 //!
 //! Networks of the size at which the functional dimension is interesting have tens of neurons; frameworks
 //! spend their time on overhead there. The trainer has none: a step is a few loops over one vector of
@@ -12,6 +13,7 @@ mod optimizer;
 mod perceptron;
 mod real;
 mod statistics;
+mod strata;
 mod task;
 mod track;
 mod trainer;
@@ -24,6 +26,7 @@ pub use optimizer::{Decay, Optimizer};
 pub use perceptron::Loss;
 pub use real::Real;
 pub use statistics::{Estimate, correlation};
+pub use strata::StratumRecord;
 pub use task::{ColumnScaling, Task, energy};
 pub use track::{TrackOptions, TrainEvent, TrainListener, TrainRecord, TrainRun, TrainStart, train};
 pub use trainer::{Initialization, Samples, TrainOptions, Trainer};

@@ -1,4 +1,5 @@
-//! A dense ReLU network for training: one vector of parameters, and the gradient of a loss on a batch.
+//! A dense network for training, with ReLU or linear: one vector of parameters, and the gradient of a loss on a
+//! batch.
 //!
 //! Batches are stored with the samples innermost, in groups of 16: `activation[unit][group][lane]`. Every
 //! loop then runs over 16 neighbouring numbers that one weight multiplies, which is what vector instructions
@@ -28,12 +29,14 @@ pub enum Loss {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub widths: Vec<usize>,
+    /// Hidden layers have no ReLU.
+    pub linear: bool,
     /// Of every layer the places of `W` and `b`.
     places: Vec<(usize, usize)>,
 }
 
 impl Shape {
-    pub fn new(widths: &[usize]) -> Self {
+    pub fn new(widths: &[usize], linear: bool) -> Self {
         let mut at = 0;
         let place = |pair: &[usize]| {
             let weight = at;
@@ -41,7 +44,7 @@ impl Shape {
             at = bias + pair[1];
             (weight, bias)
         };
-        Shape { widths: widths.to_vec(), places: widths.windows(2).map(place).collect() }
+        Shape { widths: widths.to_vec(), linear, places: widths.windows(2).map(place).collect() }
     }
 
     pub fn parameters(&self) -> usize {
@@ -54,7 +57,7 @@ impl Shape {
         (&parameters[weight..bias], &parameters[bias..end])
     }
 
-    fn layer_mut<'p, T>(&self, parameters: &'p mut [T], l: usize) -> (&'p mut [T], &'p mut [T]) {
+    pub fn layer_mut<'p, T>(&self, parameters: &'p mut [T], l: usize) -> (&'p mut [T], &'p mut [T]) {
         let ((weight, bias), end) = (self.places[l], self.places[l].1 + self.widths[l + 1]);
         let (weight, bias) = parameters[weight..end].split_at_mut(bias - weight);
         (weight, bias)
@@ -72,7 +75,7 @@ impl Shape {
             let weight =
                 Matrix::from_entries(self.widths[l + 1], self.widths[l], entries).expect("its shape");
             let last = l + 1 == self.depth();
-            let activation = if last { Activation::Identity } else { Activation::Relu };
+            let activation = if last || self.linear { Activation::Identity } else { Activation::Relu };
             Layer::new(weight, bias.iter().map(|b| b.to_f64()).collect(), activation)
         };
         Network::new((0..self.depth()).map(layer).collect())
@@ -160,7 +163,7 @@ impl<T: Real> Pass<T> {
         for l in 0..shape.depth() {
             let (weight, bias) = shape.layer(parameters, l);
             let inputs = shape.widths[l];
-            let hidden = l + 1 < shape.depth();
+            let bent = !shape.linear && l + 1 < shape.depth();
             let (before, after) = self.activations.split_at_mut(l + 1);
             let (input, output) = (&before[l], &mut after[0]);
             for ((row, &b), out) in weight.chunks_exact(inputs).zip(bias).zip(output.chunks_exact_mut(groups))
@@ -173,7 +176,7 @@ impl<T: Real> Pass<T> {
                             sum[k] += w * input[k];
                         }
                     }
-                    if hidden {
+                    if bent {
                         for x in &mut sum {
                             // Written so that NaN stays NaN.
                             *x = if *x <= T::ZERO { T::ZERO } else { *x };
@@ -259,7 +262,7 @@ impl<T: Real> Pass<T> {
                         }
                     }
                     for k in 0..LANES {
-                        lower[g][k] = if input[g][k] > T::ZERO { sum[k] } else { T::ZERO };
+                        lower[g][k] = if shape.linear || input[g][k] > T::ZERO { sum[k] } else { T::ZERO };
                     }
                 }
             }
@@ -307,8 +310,8 @@ mod tests {
         (0..count).map(|i| factor * ((i * 37 % 101) as f64 / 50.0 - 1.0)).collect()
     }
 
-    fn check(loss: Loss, samples: usize, targets: &[f64], width: usize) {
-        let shape = Shape::new(&[3, 5, 4, width]);
+    fn check(loss: Loss, samples: usize, targets: &[f64], width: usize, linear: bool) {
+        let shape = Shape::new(&[3, 5, 4, width], linear);
         let parameters = numbers(shape.parameters(), 0.7);
         let inputs = numbers(3 * samples, 1.3);
         let rows: Vec<u32> = (0..samples as u32).collect();
@@ -329,14 +332,20 @@ mod tests {
 
     #[test]
     fn gradients_are_derivatives() {
-        check(Loss::Mse, 7, &numbers(14, 1.0), 2);
-        check(Loss::Mse, 33, &numbers(33, 1.0), 1);
-        check(Loss::CrossEntropy, 5, &[0.0, 2.0, 1.0, 2.0, 0.0], 3);
+        for linear in [false, true] {
+            check(Loss::Mse, 7, &numbers(14, 1.0), 2, linear);
+            check(Loss::Mse, 33, &numbers(33, 1.0), 1, linear);
+            check(Loss::CrossEntropy, 5, &[0.0, 2.0, 1.0, 2.0, 0.0], 3, linear);
+        }
     }
 
     #[test]
     fn the_network_computes_the_same() {
-        let shape = Shape::new(&[2, 6, 3]);
+        [false, true].into_iter().for_each(compare_with_the_network);
+    }
+
+    fn compare_with_the_network(linear: bool) {
+        let shape = Shape::new(&[2, 6, 3], linear);
         let parameters = numbers(shape.parameters(), 1.0);
         let network = shape.network(&parameters).unwrap();
         let mut pass = Pass::new(&shape, 4, 3);

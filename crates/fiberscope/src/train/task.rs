@@ -86,6 +86,15 @@ impl Task {
         }
     }
 
+    /// The function behind the samples, without noise; `None` for measured data.
+    pub fn exact(self, x: &[f64]) -> Option<f64> {
+        match (self, x) {
+            (Task::Univariate(k), &[x]) => Some(univariate(k, x)),
+            (Task::Bivariate(k), &[x, y]) => Some(bivariate(k, x, y)),
+            _ => None,
+        }
+    }
+
     /// The number of inputs.
     pub fn inputs(self) -> usize {
         match self {

@@ -5,12 +5,18 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::real::Real;
+use super::strata::StratumRecord;
 use super::trainer::{Samples, TrainOptions, Trainer};
 use super::{TrainError, TrainState};
 use crate::dimension::ntk::Kernel;
 use crate::dimension::{DimensionError, DimensionOptions, NeuronState, functional_dimension};
 use crate::limit::Deadline;
 use crate::linear::Conserved;
+
+/// Strata of larger networks are not recorded: each record takes a decomposition of every partial product.
+const STRATA_WIDTH: usize = 200;
+/// See [`STRATA_WIDTH`].
+const STRATA_DEPTH: usize = 12;
 
 /// What is recorded and when, and who is told. By default there is a record at the start and one at the end,
 /// without the functional dimension, and nobody is told.
@@ -34,6 +40,8 @@ pub struct TrackOptions<'a, E = TrainError> {
     pub every: u64,
     /// Records have the functional dimension on all inputs.
     pub dimension: bool,
+    /// Records have the stratum, singular values up to this counting as zero; for linear networks only.
+    pub strata: Option<f64>,
     /// A state is handed over every so many epochs, and at the end; 0 for none between.
     pub checkpoint: u64,
     /// When to stop, at the end of an epoch.
@@ -48,7 +56,14 @@ pub type TrainListener<'a, E> = &'a (dyn Fn(TrainEvent) -> Result<(), E> + Sync)
 
 impl Default for TrackOptions<'_> {
     fn default() -> Self {
-        TrackOptions { every: 0, dimension: false, checkpoint: 0, deadline: Deadline::NEVER, listener: None }
+        TrackOptions {
+            every: 0,
+            dimension: false,
+            strata: None,
+            checkpoint: 0,
+            deadline: Deadline::NEVER,
+            listener: None,
+        }
     }
 }
 
@@ -70,6 +85,11 @@ impl<E> TrackOptions<'_, E> {
         TrackOptions { dimension, ..self }
     }
 
+    /// Whether records have the stratum, and what counts as zero.
+    pub fn strata(self, threshold: impl Into<Option<f64>>) -> Self {
+        TrackOptions { strata: threshold.into(), ..self }
+    }
+
     /// A state every so many epochs.
     pub fn checkpoint(self, epochs: u64) -> Self {
         TrackOptions { checkpoint: epochs, ..self }
@@ -82,8 +102,8 @@ impl<E> TrackOptions<'_, E> {
 
     /// Who is told what happens.
     pub fn listener<F>(self, listener: TrainListener<'_, F>) -> TrackOptions<'_, F> {
-        let TrackOptions { every, dimension, checkpoint, deadline, listener: _ } = self;
-        TrackOptions { every, dimension, checkpoint, deadline, listener: Some(listener) }
+        let TrackOptions { every, dimension, strata, checkpoint, deadline, listener: _ } = self;
+        TrackOptions { every, dimension, strata, checkpoint, deadline, listener: Some(listener) }
     }
 
     /// Tells the listener, if there is one.
@@ -138,6 +158,9 @@ pub struct TrainRecord {
     /// The largest change, since the start, of what gradient flow conserves: `|w_out|^2 - |w_in|^2 - b^2` of
     /// a hidden neuron.
     pub drift: f64,
+    /// The stratum of a linear network, if it is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stratum: Option<StratumRecord>,
 }
 
 /// The training from one seed.
@@ -193,6 +216,18 @@ pub fn train<T: Real, E: Send + From<TrainError>>(
     starts: &[TrainStart],
 ) -> Result<Vec<Result<TrainRun, E>>, TrainError> {
     options.check(inputs, targets)?;
+    if track.strata.is_some() && !options.linear {
+        return Err(TrainError::Options("strata are those of linear networks; this one has ReLUs".into()));
+    }
+    let (widest, depth) = (options.widths.iter().max().copied().unwrap_or(0), options.widths.len() - 1);
+    if track.strata.is_some() && (widest > STRATA_WIDTH || depth > STRATA_DEPTH) {
+        return Err(TrainError::Options(format!(
+            "strata are recorded for up to {STRATA_DEPTH} matrices and widths up to {STRATA_WIDTH}, found {depth} and {widest}"
+        )));
+    }
+    if track.strata.is_some_and(|threshold| !(threshold > 0.0 && threshold.is_finite())) {
+        return Err(TrainError::Options("the threshold of strata must be a positive number".into()));
+    }
     let samples = Samples::<T>::new(inputs, targets);
     // The inputs as they are trained on: rounded to the precision.
     let seen = inputs.map(|&x| T::from_f64(x).to_f64());
@@ -223,7 +258,9 @@ fn train_one<T: Real, E: From<TrainError>>(
         trainer.network().ok_or_else(|| TrainError::State("a parameter is not finite".into()))?;
     let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<TrainRecord>| -> Result<(), E> {
         let dimension = track.dimension.then_some(&track.deadline);
-        if let Some(each) = observe(trainer, network, inputs, &conserved, dimension)? {
+        if let Some(mut each) = observe(trainer, network, inputs, &conserved, dimension)? {
+            let stratum = |threshold: f64| StratumRecord::of(network, threshold);
+            each.stratum = track.strata.map(stratum).transpose()?;
             track.tell(TrainEvent::Record(&each))?;
             records.push(each);
         }
@@ -296,6 +333,7 @@ fn observe<T: Real>(
         active: 0,
         inactive: 0,
         drift: drift(start, &Conserved::of(network)),
+        stratum: None,
     };
     if let Some(deadline) = dimension {
         let options =

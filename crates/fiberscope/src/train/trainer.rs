@@ -51,6 +51,19 @@ pub struct TrainOptions {
     pub epochs: u64,
     /// How parameters are drawn.
     pub init: Initialization,
+    /// They are multiplied by this after they were drawn.
+    #[serde(default = "one")]
+    pub init_scale: f64,
+    /// Hidden layers have no ReLU: a linear network.
+    #[serde(default)]
+    pub linear: bool,
+    /// Layers have no biases that change: they start at zero and stay there.
+    #[serde(default)]
+    pub no_bias: bool,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 impl TrainOptions {
@@ -67,6 +80,9 @@ impl TrainOptions {
             batch: 16,
             epochs,
             init: Initialization::He,
+            init_scale: 1.0,
+            linear: false,
+            no_bias: false,
         }
     }
 
@@ -110,6 +126,21 @@ impl TrainOptions {
         TrainOptions { init, ..self }
     }
 
+    /// Parameters are multiplied by this after they were drawn.
+    pub fn init_scale(self, init_scale: f64) -> Self {
+        TrainOptions { init_scale, ..self }
+    }
+
+    /// Whether the network is linear: without ReLU.
+    pub fn linear(self, linear: bool) -> Self {
+        TrainOptions { linear, ..self }
+    }
+
+    /// Whether biases are zero and stay so.
+    pub fn no_bias(self, no_bias: bool) -> Self {
+        TrainOptions { no_bias, ..self }
+    }
+
     /// Whether the numbers make sense and fit the data.
     pub fn check(&self, inputs: &Matrix, targets: &Matrix) -> Result<(), TrainError> {
         let wrong = |what: String| Err(TrainError::Options(what));
@@ -125,6 +156,7 @@ impl TrainOptions {
         };
         finite("learning rate", self.rate)?;
         finite("weight decay", self.weight_decay)?;
+        finite("scale of the initial parameters", self.init_scale)?;
         if inputs.rows() == 0 {
             return Err(TrainError::Data("the data have no rows; expected at least one sample".into()));
         }
@@ -192,7 +224,7 @@ pub struct Trainer<'a, T> {
 impl<'a, T: Real> Trainer<'a, T> {
     /// The network as it is initialised by a seed. The options have been checked against the samples.
     pub fn new(options: &'a TrainOptions, samples: &'a Samples<T>, seed: u64) -> Self {
-        let shape = Shape::new(&options.widths);
+        let shape = Shape::new(&options.widths, options.linear);
         let count = shape.parameters();
         let parameters = initialize(options, seed);
         Trainer {
@@ -299,6 +331,9 @@ impl<'a, T: Real> Trainer<'a, T> {
         self.pass.load(&self.samples.inputs, &self.samples.targets, rows);
         let options = self.options;
         let loss = self.pass.gradient(&self.shape, &self.parameters, options.loss, &mut self.gradient);
+        if options.no_bias {
+            (0..self.shape.depth()).for_each(|l| self.shape.layer_mut(&mut self.gradient, l).1.fill(T::ZERO));
+        }
         let rates = (options.rate, options.weight_decay, options.decay);
         self.moments.step(options.optimizer, rates, &mut self.parameters, &mut self.gradient);
         loss
@@ -352,12 +387,13 @@ fn initialize<T: Real>(options: &TrainOptions, seed: u64) -> Vec<T> {
     let mut parameters = Vec::new();
     for pair in options.widths.windows(2) {
         let inputs = pair[0] as f64;
-        for _ in 0..pair[1] * (pair[0] + 1) {
+        for at in 0..pair[1] * (pair[0] + 1) {
             let x = match options.init {
                 Initialization::He => normal(&mut rng) * (2.0 / inputs).sqrt(),
                 Initialization::Torch => rng.random_range(-1.0..1.0) / inputs.sqrt(),
             };
-            parameters.push(T::from_f64(x));
+            let none = options.no_bias && at >= pair[0] * pair[1];
+            parameters.push(T::from_f64(if none { 0.0 } else { options.init_scale * x }));
         }
     }
     parameters

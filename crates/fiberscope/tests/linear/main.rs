@@ -5,6 +5,7 @@ mod conserved;
 mod gf2;
 mod golden;
 mod laws;
+mod subspaces;
 mod tangent;
 
 use fiberscope::core::Matrix;

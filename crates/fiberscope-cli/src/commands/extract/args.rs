@@ -15,18 +15,18 @@ use crate::args::{ReadArgs, positive, seconds};
 /// or a limit was reached. 2: the oracle or the flags are wrong. Ask only systems that you may ask.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>",
-    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --leak-report"
+    override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>\n       fiberscope extract --boundaries <FILE> [--tolerance <X>] [-o <LAYERS>]\n       fiberscope extract [OPTIONS] --signs <FILE> [-o <LAYERS>] <ORACLE>",
+    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --leak-report\n  fiberscope extract --boundaries points.json -o layers.json\n  fiberscope extract model.onnx --signs layers.json -o oriented.json"
 )]
 pub struct ExtractArgs {
     /// A model, or an endpoint http(s)://...
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    #[arg(required_unless_present_any = ["command", "boundaries"], conflicts_with = "command")]
     pub oracle: Option<String>,
     /// A command that answers queries, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
     /// Where to write the network
-    #[arg(long = "out", short, value_name = "OUT", required_unless_present = "leak_report")]
+    #[arg(long = "out", short, value_name = "OUT", required_unless_present_any = ["leak_report", "boundaries", "signs"])]
     pub output: Option<PathBuf>,
     /// The widths, which saves queries: of all layers (10,8,1), or of the hidden layers (8)
     #[arg(long, value_name = "N,N,..", value_delimiter = ',')]
@@ -49,6 +49,16 @@ pub struct ExtractArgs {
     /// For the owner of a model: how many digits of its parameters answers of lower precision leak
     #[arg(long)]
     pub leak_report: bool,
+    /// No oracle: the rows of the next layer from points of the boundaries of its neurons, and the signs of the layer
+    /// before (Rolnick and Kording, Theorem 4); FILE has the known layers and the points, see the guide
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["oracle", "command", "leak_report", "signs", "truth", "resume", "plot"])]
+    pub boundaries: Option<PathBuf>,
+    /// Only the signs of the last layer in FILE, whose rows are known up to sign, by asking the oracle
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["leak_report", "truth", "resume", "plot", "widths"])]
+    pub signs: Option<PathBuf>,
+    /// With --boundaries: singular values up to this share of the largest count as zero
+    #[arg(long, value_name = "X", default_value_t = 1e-8)]
+    pub tolerance: f64,
     /// Draw the queries of every step, and with --truth the error of every layer (.svg or .png)
     #[arg(long, value_name = "FILE", conflicts_with = "leak_report")]
     pub plot: Option<PathBuf>,

@@ -3,6 +3,7 @@
 pub mod args;
 mod leak;
 mod open;
+mod steps;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -32,6 +33,12 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     check_domain(args.domain)?;
     if args.leak_report {
         return leak::run(args, global, &deadline, output);
+    }
+    if let Some(path) = &args.boundaries {
+        return steps::boundaries(path, args, output);
+    }
+    if let Some(path) = &args.signs {
+        return steps::signs(path, args, global, &deadline, output);
     }
     let out = args.output.as_deref().expect("the command line requires it without --leak-report");
     check_writable(out)?;
@@ -63,6 +70,11 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         save(network, out, Precision::F64)?;
         summary.truth = truth.map(|truth| extraction::compare(&truth, network, found, &options));
         summary.output = Some(out.display().to_string());
+    }
+    if !summary.found.known.is_empty() {
+        let path = with_ending(out, ".known.json");
+        steps::write_layers(&path, sizes.0, &summary.found.known)?;
+        summary.known = Some(path.display().to_string());
     }
     // Only now: where the network could not be written, its queries are not lost.
     let kept = log.keep_if(summary.found.outcome != ExtractOutcome::Verified);
@@ -172,6 +184,13 @@ fn progress(output: &Output) -> impl Fn(ExtractProgress) + Sync {
     }
 }
 
+/// The name of a file beside the output.
+fn with_ending(out: &Path, ending: &str) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 /// Where queries are logged, and whether the user named the file.
 struct LogFile {
     path: PathBuf,
@@ -184,12 +203,7 @@ impl LogFile {
         if let Some(path) = &args.resume {
             return LogFile { path: path.clone(), named: true };
         }
-        let with = |ending: String| {
-            let mut name = out.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let mut path = with(".queries".into());
+        let mut path = with_ending(out, ".queries");
         let mut count = 1;
         while path.exists() {
             if count == 1 {
@@ -199,7 +213,7 @@ impl LogFile {
                 ));
             }
             count += 1;
-            path = with(format!(".{count}.queries"));
+            path = with_ending(out, &format!(".{count}.queries"));
         }
         LogFile { path, named: false }
     }

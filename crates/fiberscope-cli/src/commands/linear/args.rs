@@ -72,7 +72,7 @@ pub struct StrataArgs {
     /// Only count the strata
     #[arg(long)]
     pub count_only: bool,
-    /// Write the dag to a file: .svg, .dot or .json (can be given several times)
+    /// Write the dag to a file: .svg, .tex (TikZ), .dot or .json (can be given several times)
     #[arg(long, value_name = "FILE")]
     pub export: Vec<PathBuf>,
     /// Draw the fiber itself, for networks with three weights
@@ -87,7 +87,8 @@ pub struct StrataArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope linear inspect zoo:linear-network\n  fiberscope linear inspect model.onnx --block 1 \
-    --box -1,1\n  fiberscope linear inspect model.npz --exact --flow flow.svg"
+    --box -1,1\n  fiberscope linear inspect model.npz --exact --flow flow.svg\n  fiberscope linear inspect \
+    zoo:linear-network --subspaces --lattice lattice.tex"
 )]
 pub struct InspectArgs {
     /// The network
@@ -112,9 +113,16 @@ pub struct InspectArgs {
     /// With --json: add orthonormal tangent and normal bases
     #[arg(long)]
     pub spaces: bool,
-    /// Write the basis-flow diagram
-    #[arg(long, value_name = "FILE.svg")]
+    /// Add the subspaces A_kji and B_kji of the layers: dimensions, prebases, and what Lemma 1 says of them;
+    /// with --json also bases
+    #[arg(long)]
+    pub subspaces: bool,
+    /// Write the basis-flow diagram: .svg, .png or .tex (TikZ)
+    #[arg(long, value_name = "FILE")]
     pub flow: Option<PathBuf>,
+    /// Write the tables of subspaces as a picture: .svg, .png or .tex (TikZ)
+    #[arg(long, value_name = "FILE")]
+    pub lattice: Option<PathBuf>,
     /// Write the network with the block replaced by as few neurons as possible
     #[arg(long, value_name = "FILE", requires = "block", requires = "domain")]
     pub compress: Option<PathBuf>,

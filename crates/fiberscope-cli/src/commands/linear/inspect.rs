@@ -2,8 +2,11 @@
 
 use anyhow::{Context, anyhow};
 use fiberscope::linear::{LinearError, compress_block};
-use fiberscope_io::{Precision, ReadOptions, save, write_atomically};
-use fiberscope_report::linear::inspect::{InspectQuestion, flow_picture, inspect, text, value};
+use fiberscope_io::{Precision, ReadOptions, save};
+use fiberscope_report::files::write_figure;
+use fiberscope_report::linear::inspect::{
+    InspectQuestion, flow_picture, inspect, lattice_picture, text, value,
+};
 
 use super::args::InspectArgs;
 use crate::Answer;
@@ -21,6 +24,7 @@ pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
         exact: args.exact,
         bases: args.bases,
         spaces: args.spaces,
+        subspaces: args.subspaces,
     };
     let found = inspect(&question, &model.network, &domain)
         .map_err(|error| match error {
@@ -29,8 +33,12 @@ pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
         })
         .with_context(|| args.model.clone())?;
     if let Some(path) = &args.flow {
-        let svg = flow_picture(&args.model, &found.stratum).draw().to_document();
-        write_atomically(path, |out| std::io::Write::write_all(out, svg.as_bytes()))?;
+        let picture = flow_picture(&args.model, &found.stratum);
+        write_figure(path, &picture.draw(), || picture.to_tikz())?;
+    }
+    if let Some(path) = &args.lattice {
+        let picture = lattice_picture(&args.model, &found);
+        write_figure(path, &picture.draw(), || picture.to_tikz())?;
     }
     if let (Some(path), Some(block)) = (&args.compress, &found.block) {
         let small = compress_block(&model.network, block, &domain, args.tolerance.tolerance)?;

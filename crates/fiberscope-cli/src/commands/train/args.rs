@@ -9,7 +9,7 @@ use fiberscope_core::Matrix;
 use fiberscope_io::load_data;
 use serde::{Deserialize, Serialize};
 
-/// Train dense ReLU networks and track their functional dimension
+/// Train dense networks and track their functional dimension, or the strata of linear ones
 ///
 /// Settings come from flags, from CONFIG (a JSON object whose keys are the names of the flags, such as
 /// "weight-decay"), and from the defaults, which are those of the paper: Adam, rate 0.01, weight decay 1e-4,
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// network and a checkpoint per seed, and plots.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope train --task f1 --epochs 500 --seeds 5 -o run\n  fiberscope train --data table.csv --targets 1 --widths 8,32,32,1 --optimizer adamw -o run\n  fiberscope train run/config.json --epochs 2000 -o run --resume"
+    after_help = "Examples:\n  fiberscope train --task f1 --epochs 500 --seeds 5 -o run\n  fiberscope train --data table.csv --targets 1 --widths 8,32,32,1 --optimizer adamw -o run\n  fiberscope train run/config.json --epochs 2000 -o run --resume\n  fiberscope train --data table.csv --targets 3 --widths 4,5,5,3 --linear --no-bias --init-scale 0.01 --optimizer sgd --every 5 -o strata"
 )]
 pub struct TrainArgs {
     /// A JSON file with settings
@@ -86,6 +86,19 @@ pub struct Settings {
     /// Do not compute functional dimensions
     #[arg(long)]
     pub no_dimension: bool,
+    /// Multiply the initial parameters by this [default: 1]
+    #[arg(long, value_name = "X")]
+    pub init_scale: Option<f64>,
+    /// Train a linear network (no ReLU), and record its rank list, its stratum and the distances to neighbouring
+    /// strata
+    #[arg(long)]
+    pub linear: bool,
+    /// Biases are zero and stay so
+    #[arg(long)]
+    pub no_bias: bool,
+    /// With --linear: singular values up to this count as zero when a stratum is named [default: 0.1]
+    #[arg(long, value_name = "X")]
+    pub stratum_threshold: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum, Deserialize, Serialize, PartialEq, Eq)]
@@ -148,6 +161,10 @@ impl Settings {
             every: self.every.or(file.every),
             checkpoint: self.checkpoint.or(file.checkpoint),
             no_dimension: self.no_dimension || file.no_dimension,
+            init_scale: self.init_scale.or(file.init_scale),
+            linear: self.linear || file.linear,
+            no_bias: self.no_bias || file.no_bias,
+            stratum_threshold: self.stratum_threshold.or(file.stratum_threshold),
         }
     }
 
@@ -209,6 +226,17 @@ impl Settings {
         idle.chain(flat).collect()
     }
 
+    /// What counts as zero when a stratum is named; `None` if no strata are wanted.
+    pub fn strata(&self) -> anyhow::Result<Option<f64>> {
+        match (self.linear, self.stratum_threshold) {
+            (false, Some(_)) => {
+                bail!("--stratum-threshold is for --linear: only linear networks have strata")
+            }
+            (false, None) => Ok(None),
+            (true, threshold) => Ok(Some(threshold.unwrap_or(0.1))),
+        }
+    }
+
     /// The options, the defaults filled in.
     pub fn options(&self, inputs: &Matrix, targets: &Matrix) -> anyhow::Result<TrainOptions> {
         let loss = match self.loss.unwrap_or(LossName::Mse) {
@@ -241,7 +269,10 @@ impl Settings {
             .rate(self.rate.unwrap_or(0.01))
             .weight_decay(self.weight_decay.unwrap_or(1e-4), decay)
             .batch(self.batch.unwrap_or(16))
-            .init(init);
+            .init(init)
+            .init_scale(self.init_scale.unwrap_or(1.0))
+            .linear(self.linear)
+            .no_bias(self.no_bias);
         options.check(inputs, targets).with_context(|| self.source())?;
         Ok(options)
     }

@@ -26,6 +26,7 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let track = TrackOptions::new()
         .every(settings.every.unwrap_or(50))
         .dimension(!settings.no_dimension)
+        .strata(settings.strata()?)
         .checkpoint(settings.checkpoint.unwrap_or(500))
         .deadline(global.deadline());
     let folder = files::Folder::open(&args.output, &settings, &options, args.resume)?;
@@ -44,10 +45,11 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
                 let step = if record.epoch == 0 { 0 } else { track.every };
                 let epochs = done.fetch_add(step, Ordering::Relaxed) + step;
                 let part = 100 * epochs.min(total) / total.max(1);
-                let (seed, rank) = (record.seed, record.rank);
+                let state = record.stratum.as_ref().map(|stratum| format!(", stratum {}", stratum.name));
+                let state = state.unwrap_or_else(|| format!(", dimension {}", record.rank));
                 shown.progress(&format!(
-                    "{part} % of {total} epochs; seed {seed}: loss {:.2e}, dimension {rank}",
-                    record.loss
+                    "{part} % of {total} epochs; seed {}: loss {:.2e}{state}",
+                    record.seed, record.loss
                 ));
                 Ok(())
             }
