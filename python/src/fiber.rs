@@ -172,10 +172,14 @@ pub fn construct(
             "hiding" => with_twin(construct_hiding(&widths, watch.seed)?),
             "nonlocal" => with_twin(construct_nonlocal(&widths, watch.seed)?),
             _ => {
-                let built = construct_identifiable(&widths, &ConstructOptions::new().seed(watch.seed))?;
+                let options = ConstructOptions::new().seed(watch.seed).deadline(watch.deadline.clone());
+                let built = construct_identifiable(&widths, &options)?;
                 let certificate = construct_answer::value(&built, watch.seed).to_string();
-                let claim = construct_answer::identifiable_claim(&built);
-                (built.network, None, certificate, vec![claim])
+                let [proved, open] = construct_answer::claims(&built);
+                let open = open.into_iter().map(|claim| format!("with probability one: {claim}"));
+                let claims =
+                    [construct_answer::identifiable_claim(&built)].into_iter().chain(proved).chain(open);
+                (built.network, None, certificate, claims.collect())
             }
         })
     })?;

@@ -1,11 +1,13 @@
 //! The description of a fiber as data for reports.
 
+use std::time::Duration;
+
 use super::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::fiber::Condition;
 use fiberscope::fiber::{
-    Class, Existence, Fiber, FiberComponent, FiberCount, GeneralFiber, Ground, LayerFiber, Membership,
-    Orientation, Rest, Symmetry, describe, local_dimension, symmetries,
+    Class, DeeperFacts, Existence, Fiber, FiberComponent, FiberCount, GeneralFiber, Ground, LayerFiber,
+    Membership, Orientation, Rest, Symmetry, describe, local_dimension, symmetries,
 };
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Domain, Network, Neuron};
@@ -15,6 +17,8 @@ use crate::Say;
 
 /// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
 const SMALL: usize = 8;
+/// Chains of folds are not looked for any longer.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The local dimension is computed for at most this many parameters.
 const LOCAL: usize = 6_000;
 
@@ -103,7 +107,14 @@ pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<
         summary.local = Some((local.dimension, local.complete));
     }
     match &subject.fiber {
-        Err(conditions) => summary.conditions.clone_from(conditions),
+        Err(conditions) => {
+            summary.conditions.clone_from(conditions);
+            if subject.ground == Ground::Space && network.hidden_depth() > 2 && !subject.deadline.is_past() {
+                say("chains of folds");
+                summary.deeper =
+                    Some(DeeperFacts::new(&network.to_exact(), &subject.deadline.at_most(PATIENCE)));
+            }
+        }
         Ok(fiber) => covered(subject, fiber, listing.components, say, &mut summary),
     }
     if let Some(count) = listing.classes {

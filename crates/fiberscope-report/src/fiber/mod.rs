@@ -1,5 +1,6 @@
 //! Fibers: text as a mathematician would write it, JSON, LaTeX, and pictures.
 
+mod deeper;
 mod describe;
 mod drawing;
 mod formula;
@@ -18,7 +19,7 @@ pub(crate) use section::STATEMENT;
 pub use section::section;
 pub use strip::{StripPanel, TranslationStrip};
 
-use fiberscope::fiber::Condition;
+use fiberscope::fiber::{Condition, DeeperFacts};
 use fiberscope_core::{Matrix, Neuron, Rational};
 use serde_json::{Value, json};
 
@@ -66,6 +67,8 @@ pub struct FiberSummary {
     pub conditions: Vec<Condition>,
     /// The symmetries, as sentences.
     pub symmetries: Vec<String>,
+    /// What is rigid in a network with more than three layers.
+    pub deeper: Option<DeeperFacts>,
     /// The equations of the one-hidden-layer part, with numbers, for small networks.
     pub equations: Option<Equations>,
     /// The classes of the general fiber, if they were asked for.
@@ -166,6 +169,7 @@ impl FiberSummary {
             "hidden": hidden,
             "conditions": self.conditions.iter().map(condition).collect::<Vec<_>>(),
             "symmetries": self.symmetries,
+            "deeper": self.deeper.as_ref().map(deeper::value),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "latex": self.to_latex(),
         })

@@ -1,7 +1,7 @@
 //! The description of a fiber as text.
 
-use super::FiberSummary;
 use super::formula::{affine_form, matrix_text, vector_text};
+use super::{FiberSummary, deeper};
 use crate::number::{grouped, short};
 use crate::text::Lines;
 use crate::words;
@@ -51,6 +51,14 @@ impl FiberSummary {
                 ),
             );
         }
+        if let (None, Some((upper, complete))) = (&self.case, self.local) {
+            out.fact("gap", &self.gap_text(upper, complete));
+        }
+        if let Some(facts) = &self.deeper {
+            let [hyperplanes, rigid] = deeper::sentences(facts);
+            out.fact("hyperplanes", &hyperplanes);
+            out.fact("rigid", &rigid);
+        }
         for symmetry in &self.symmetries {
             out.fact("symmetry", symmetry);
         }
@@ -66,6 +74,20 @@ impl FiberSummary {
         text += &self.components_text();
         text += &self.classes_text();
         text
+    }
+
+    /// Why the bounds of the dimension differ, if they do.
+    fn gap_text(&self, upper: usize, complete: bool) -> String {
+        let gap = upper.saturating_sub(self.lower_bound);
+        match (gap, complete) {
+            (0, _) => "none: near the parameter the symmetries below are all of the fiber".to_owned(),
+            (gap, false) => format!(
+                "{gap}: regions that were not sampled may raise the rank, or a symmetry below is missing"
+            ),
+            (gap, true) => format!(
+                "{gap}: the function is constant to first order in {gap} more directions than the symmetries below have; a symmetry is missing, or the fiber is not smooth here"
+            ),
+        }
     }
 
     /// What stands before the local dimension: it is an upper bound unless the fiber is smooth at the

@@ -10,8 +10,8 @@ pub use question::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds};
 use crate::json::upper;
 use anyhow::ensure;
 use fiberscope::complex::{
-    BreakpointComplex, ComplexOptions, DependencyGraph, FoldMatch, FoldPiece, FoldSet, Genericity,
-    IdentifiabilityCertificate, PolyhedralComplex, match_folds,
+    BreakpointComplex, ComplexOptions, DependencyGraph, FoldMatch, FoldPaths, FoldPiece, FoldPoint, FoldSet,
+    Genericity, IdentifiabilityCertificate, PolyhedralComplex, match_folds,
 };
 use fiberscope::limit::{Deadline, LimitReached};
 use fiberscope::orbit::{self, LayerRelabelling, NearRelabelling, Relabelling};
@@ -106,6 +106,25 @@ pub(crate) fn paths(certificate: &IdentifiabilityCertificate) -> Value {
     json!(certificate.layers.iter().map(layer).collect::<Vec<_>>())
 }
 
+/// For every hidden layer the paths that points prove: neurons, and the point of the first.
+pub(crate) fn points_json(paths: &FoldPaths) -> Value {
+    let depth = paths.points.len();
+    let layer = |(l, points): (usize, &Vec<Option<FoldPoint>>)| {
+        let path = |(unit, point): (usize, &Option<FoldPoint>)| {
+            let point = point.as_ref()?;
+            let neurons: Vec<[usize; 2]> =
+                paths.path(l, unit)?.iter().map(|n| [n.layer + 1, n.unit + 1]).collect();
+            let exact = point.point();
+            let near: Vec<f64> = exact.iter().map(Rational::to_f64).collect();
+            let exact: Vec<String> = exact.iter().map(ToString::to_string).collect();
+            Some(json!({"path": neurons, "x": near, "exact": exact}))
+        };
+        let found: Vec<Value> = points.iter().enumerate().filter_map(path).collect();
+        json!({"layer": l + 1, "wanted": points.len(), "length": depth - 1 - l, "paths": found})
+    };
+    paths.points.iter().enumerate().map(layer).collect()
+}
+
 /// Whether permutations and scalings of neurons turn one network into another.
 pub enum Matched {
     /// They do.
@@ -124,6 +143,8 @@ pub enum Matched {
         relative: Rational,
         /// Where the first function bends and the second is affine, so that the functions are not the same.
         bends_at: Option<Vec<f64>>,
+        /// Whether the relabelling was read off the folds, not off the parameters.
+        from_folds: bool,
     },
     /// The functions differ: near this point the first bends and the second is affine.
     Different(Vec<f64>),
@@ -144,21 +165,36 @@ fn relabelling(
     [a, b]: [&Network; 2],
     deadline: &Deadline,
 ) -> anyhow::Result<Matched> {
-    let (from, to) = (a.input_width(), b.input_width());
-    ensure!(from == to, "the networks have {from} and {to} inputs; expected the same number");
+    ensure_inputs(a, b)?;
+    let near = |x: Vec<Rational>| x.iter().map(Rational::to_f64).collect::<Vec<_>>();
     Ok(match match_folds(complex, breakpoints, a, b) {
         FoldMatch::Relabelled(found) => Matched::Relabelled { layers: found.layers, open: None },
+        FoldMatch::Nearly(NearRelabelling { relabelling, relative }, x) => {
+            Matched::Nearly { layers: relabelling.layers, relative, bends_at: x.map(near), from_folds: true }
+        }
         FoldMatch::Different(x) => {
-            let x: Vec<f64> = x.iter().map(Rational::to_f64).collect();
+            let x = near(x);
             nearly(a, b, Some(&x), deadline).unwrap_or(Matched::Different(x))
         }
-        FoldMatch::Open(reason) => match orbit::find(&a.to_exact(), &b.to_exact()) {
-            Some(found) => Matched::Relabelled { layers: found.layers, open: Some(reason) },
-            None => nearly(a, b, None, deadline).unwrap_or_else(|| Matched::Unmatched {
-                reason,
-                certain: a.widths() != b.widths() || orbit::rows_tell(a),
-            }),
-        },
+        FoldMatch::Open(reason) => by_parameters([a, b], reason, deadline)?,
+    })
+}
+
+fn ensure_inputs(a: &Network, b: &Network) -> anyhow::Result<()> {
+    let (from, to) = (a.input_width(), b.input_width());
+    ensure!(from == to, "the networks have {from} and {to} inputs; expected the same number");
+    Ok(())
+}
+
+/// Matches two networks by their parameters, where the folds leave something open.
+fn by_parameters([a, b]: [&Network; 2], reason: String, deadline: &Deadline) -> anyhow::Result<Matched> {
+    ensure_inputs(a, b)?;
+    Ok(match orbit::find(&a.to_exact(), &b.to_exact()) {
+        Some(found) => Matched::Relabelled { layers: found.layers, open: Some(reason) },
+        None => nearly(a, b, None, deadline).unwrap_or_else(|| Matched::Unmatched {
+            reason,
+            certain: a.widths() != b.widths() || (orbit::rows_tell(a) && !deadline.is_past()),
+        }),
     })
 }
 
@@ -169,7 +205,7 @@ fn nearly(a: &Network, b: &Network, bends_at: Option<&[f64]>, deadline: &Deadlin
     Some(if relative.is_zero() && bends_at.is_none() {
         Matched::Relabelled { layers, open: Some("the folds do not tell".into()) }
     } else {
-        Matched::Nearly { layers, relative, bends_at }
+        Matched::Nearly { layers, relative, bends_at, from_folds: false }
     })
 }
 
@@ -181,9 +217,10 @@ impl Matched {
                 let method = if open.is_none() { "folds" } else { "parameters" };
                 json!({"matched": true, "exact": true, "relative": 0.0, "method": method, "layers": layers_json(layers)})
             }
-            Matched::Nearly { layers, relative, bends_at } => {
+            Matched::Nearly { layers, relative, bends_at, from_folds } => {
+                let method = if *from_folds { "folds" } else { "parameters" };
                 json!({
-                    "matched": true, "exact": false, "relative": upper(relative), "method": "parameters",
+                    "matched": true, "exact": false, "relative": upper(relative), "method": method,
                     "bends_at": bends_at, "layers": layers_json(layers),
                 })
             }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use fiberscope::complex::exact_region_bound;
+use fiberscope::complex::{Genericity, exact_region_bound};
 use fiberscope::orbit::LayerRelabelling;
-use fiberscope_core::{Rational, decimal};
+use fiberscope_core::{Neuron, Rational, decimal};
 
 use super::{FoldAnswer, Matched, StoppedFolds};
 
@@ -24,10 +24,33 @@ impl StoppedFolds {
             }
             (Some((layer, x)), _) => off(layer, x),
         };
-        format!(
-            "stopped at a limit: more than {} regions or out of time; there may be up to {bound}\n  transparent            {transparent}\n",
-            self.most
-        )
+        let mut text = format!(
+            "the cells are not listed: {}; there may be up to {bound} regions\n  transparent            {transparent}\n",
+            self.reason
+        );
+        let Some(paths) = &self.paths else { return text };
+        let layers: Vec<String> = (0..paths.points.len())
+            .map(|l| format!("{} of {} in layer {}", paths.count(l), paths.points[l].len(), l + 1))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  paths of full length   {} ({} linear programs)",
+            layers.join(", "),
+            paths.programs
+        );
+        text.push_str(match (self.is_identifiable_if_general(), paths.is_stopped) {
+            (true, _) if self.is_general => {
+                "  certified identifiable yes: it is general (independent rows of W_1 are all it takes with one hidden layer), and the function determines the parameters among general networks, up to permutation and scaling\n"
+            }
+            (true, _) => {
+                "  identifiable           yes if it is general, as all networks but a set of measure zero are: then the function determines the parameters among general networks, up to permutation and scaling\n"
+            }
+            (false, true) => "  identifiable           unknown: the time was up before all paths were looked for\n",
+            (false, false) => {
+                "  identifiable           unknown: not all paths were found where all neurons before are positive\n"
+            }
+        });
+        text
     }
 }
 
@@ -37,8 +60,37 @@ fn off(layer: usize, x: &[Rational]) -> String {
     format!("no: layer {} is off at x = {near:?}", layer + 1)
 }
 
-fn yes(is: bool) -> &'static str {
-    if is { "yes" } else { "no" }
+/// Whether a network is general, and why if it is not.
+fn general(genericity: &Genericity) -> String {
+    let name = |n: &Neuron| format!("{} of layer {}", n.unit + 1, n.layer + 1);
+    let mut reasons = Vec::new();
+    if !genericity.zero_optima.is_empty() {
+        let names: Vec<String> = genericity.zero_optima.iter().map(name).collect();
+        reasons.push(format!("a local optimum of neuron {} is exactly 0", few(&names)));
+    }
+    if !genericity.proportional.is_empty() {
+        let names: Vec<String> =
+            genericity.proportional.iter().map(|(a, b)| format!("{} and {}", name(a), name(b))).collect();
+        reasons.push(format!("on some regions proportional functions have neurons {}", few(&names)));
+    }
+    if genericity.rank_violations > 0 {
+        reasons.push(format!("{} masked products have too small a rank", genericity.rank_violations));
+    }
+    match (reasons.is_empty(), genericity.masks_complete) {
+        (false, _) => format!("no: {}", reasons.join("; ")),
+        (true, true) => "yes".to_owned(),
+        (true, false) => "yes, as far as masks were tried".to_owned(),
+    }
+}
+
+/// The first ones of a list.
+fn few(names: &[String]) -> String {
+    const MOST: usize = 4;
+    let mut text = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST {
+        text += &format!(" and {} more", names.len() - MOST);
+    }
+    text
 }
 
 impl FoldAnswer {
@@ -77,7 +129,7 @@ impl FoldAnswer {
             },
             genericity.masks_checked
         );
-        let _ = writeln!(text, "  general                {}", yes(genericity.is_general()));
+        let _ = writeln!(text, "  general                {}", general(genericity));
         match &genericity.opaque {
             None => {
                 let _ =
@@ -137,9 +189,10 @@ impl Matched {
                 );
                 text + &relabellings(layers)
             }
-            Matched::Nearly { layers, relative, bends_at } => {
+            Matched::Nearly { layers, relative, bends_at, from_folds } => {
+                let read = if *from_folds { "read off the folds" } else { "read off the parameters" };
                 let mut text = format!(
-                    "the second network is the first with neurons permuted and scaled, up to a relative difference of {} of the parameters\n",
+                    "the second network is the first with neurons permuted and scaled, up to a relative difference of {} of the parameters ({read})\n",
                     decimal::upper(relative)
                 );
                 if let Some(x) = bends_at {

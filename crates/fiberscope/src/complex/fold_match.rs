@@ -5,12 +5,17 @@
 //! there are multiples of each other, and the factor is the scale. What is found is checked exactly
 //! ([`Relabelling::turns`]). Where the second network is smooth, the functions differ.
 //!
+//! A network that was scaled by real numbers and stored in doubles bends beside the first, not where it does.
+//! Then the neuron of the second network is wanted whose function there has nearly the same quotients, entry
+//! by entry, and the factor is the simplest number between them; how far the parameters are apart after the
+//! relabelling is computed exactly.
+//!
 //! Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are
 //! all with the same function.
 
 use fiberscope_core::{Network, Rational, Sign, ratio_of};
 
-use crate::orbit::{LayerRelabelling, Relabelling};
+use crate::orbit::{LayerRelabelling, NearRelabelling, Relabelling, near_ratio};
 
 use super::arbiter::{Arbiter, apply};
 use super::breakpoints::BreakpointComplex;
@@ -24,6 +29,9 @@ use super::weights::WeightedFacet;
 pub enum FoldMatch {
     /// The second network is the first, relabelled: proved. The relabelling turns the second into the first.
     Relabelled(Relabelling),
+    /// The second network is the first, relabelled, up to rounding, which is said; where it makes the
+    /// functions differ, a point where the first bends and the second is affine.
+    Nearly(NearRelabelling, Option<Vec<Rational>>),
     /// The functions differ: at this point the first bends and the second is affine.
     Different(Vec<Rational>),
     /// The folds do not tell: why.
@@ -42,22 +50,41 @@ pub fn match_folds(
         return FoldMatch::Open("the networks have different widths".into());
     }
     let other = Other { arbiter: Arbiter::new(b, &[]), flat: FlatNetwork::new(b) };
+    let exact = match exactly(&other, complex, breakpoints) {
+        Ok(found) if found.turns(&b.to_exact(), &a.to_exact()) => return FoldMatch::Relabelled(found),
+        Ok(_) => FoldMatch::Open("the folds match, the parameters are not permuted and scaled".into()),
+        Err(end) => end,
+    };
+    let found = nearly(&other, complex, breakpoints);
+    let near = found.and_then(|found| NearRelabelling::of(found, &a.to_exact(), b.to_exact()));
+    match (near, exact) {
+        (Some(near), FoldMatch::Different(x)) => FoldMatch::Nearly(near, Some(x)),
+        (Some(near), _) => FoldMatch::Nearly(near, None),
+        (None, exact) => exact,
+    }
+}
+
+/// The relabelling that the folds tell exactly, or why they do not.
+fn exactly(
+    other: &Other,
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+) -> Result<Relabelling, FoldMatch> {
     let mut found = Relabelling::default();
     for (l, layer) in other.flat.layers.iter().enumerate() {
         if !layer.relu {
-            return FoldMatch::Open(format!("layer {} has no ReLU and folds nothing", l + 1));
+            return Err(FoldMatch::Open(format!("layer {} has no ReLU and folds nothing", l + 1)));
         }
         let mut relabelling = LayerRelabelling::default();
         for unit in 0..layer.width {
             let own = layer.first + unit;
             let mut end =
                 format!("neuron {} of layer {} has no visible fold of its own there", unit + 1, l + 1);
-            let visible = |facet: &&WeightedFacet| facet.visible && facet.neurons == [own];
             let mut hit = None;
-            for facet in breakpoints.facets.iter().filter(visible) {
+            for facet in own_folds(breakpoints, own) {
                 match other.neuron_on(complex, facet) {
                     Hit::Neuron(neuron, factor) => hit = Some((neuron, factor)),
-                    Hit::Smooth(x) => return FoldMatch::Different(x),
+                    Hit::Smooth(x) => return Err(FoldMatch::Different(x)),
                     Hit::Unclear => {
                         end = format!(
                             "at the folds of neuron {} of layer {} the second network has no single neuron",
@@ -69,7 +96,7 @@ pub fn match_folds(
                 }
                 break;
             }
-            let Some((neuron, factor)) = hit else { return FoldMatch::Open(end) };
+            let Some((neuron, factor)) = hit else { return Err(FoldMatch::Open(end)) };
             if other.flat.layer_of[neuron] as usize != l {
                 let end = format!(
                     "neuron {} of layer {} folds as a neuron of layer {} of the second network does",
@@ -77,16 +104,39 @@ pub fn match_folds(
                     l + 1,
                     other.flat.layer_of[neuron] + 1
                 );
-                return FoldMatch::Open(end);
+                return Err(FoldMatch::Open(end));
             }
             relabelling.push(neuron - layer.first, factor);
         }
         found.layers.push(relabelling);
     }
-    match found.turns(&b.to_exact(), &a.to_exact()) {
-        true => FoldMatch::Relabelled(found),
-        false => FoldMatch::Open("the folds match, the parameters are not permuted and scaled".into()),
+    Ok(found)
+}
+
+/// The relabelling that the folds tell up to rounding, if they do.
+fn nearly(
+    other: &Other,
+    complex: &PolyhedralComplex,
+    breakpoints: &BreakpointComplex,
+) -> Option<Relabelling> {
+    let mut found = Relabelling::default();
+    for layer in &other.flat.layers {
+        let mut relabelling = LayerRelabelling::default();
+        for own in layer.first..layer.first + layer.width {
+            let free = |g: &usize| !relabelling.order.contains(&(g - layer.first));
+            let free: Vec<usize> = (layer.first..layer.first + layer.width).filter(free).collect();
+            let mut folds = own_folds(breakpoints, own);
+            let (neuron, factor) = folds.find_map(|facet| other.neuron_near(complex, facet, &free))?;
+            relabelling.push(neuron - layer.first, factor);
+        }
+        found.layers.push(relabelling);
     }
+    Some(found)
+}
+
+/// The visible facets on which a neuron alone is zero.
+fn own_folds(breakpoints: &BreakpointComplex, own: usize) -> impl Iterator<Item = &WeightedFacet> {
+    breakpoints.facets.iter().filter(move |facet| facet.visible && facet.neurons == [own])
 }
 
 /// The second network.
@@ -101,32 +151,64 @@ enum Hit {
     Unclear,
 }
 
+/// A point on a facet of the first network, and what is there.
+struct Place {
+    /// The point.
+    point: Vec<Rational>,
+    /// The function of the first network's neuron, its constant last.
+    function: Vec<Rational>,
+    /// The values of the second network's neurons.
+    values: Vec<Rational>,
+}
+
 impl Other {
+    fn place(&self, complex: &PolyhedralComplex, facet: &WeightedFacet) -> Option<Place> {
+        let d = complex.factor_dimension();
+        let signs = &complex.cells[d - 1][facet.facet].signs;
+        let active = |h: usize| signs[h] == Sign::Positive;
+        let function = complex.frame.arbiter.function(&complex.frame.flat, facet.neurons[0], active);
+        let x = point_on(complex, facet, &function)?;
+        let mut point = vec![Rational::ZERO; complex.dimension()];
+        complex.inputs().iter().zip(&x).for_each(|(&i, x)| point[i] = x.clone());
+        let values = self.arbiter.values(&self.flat, &point);
+        Some(Place { point, function: function.0.into_iter().chain([function.1]).collect(), values })
+    }
+
+    /// The function of a neuron of the second network at a place, in the inputs of the complex.
+    fn function(&self, complex: &PolyhedralComplex, neuron: usize, place: &Place) -> Vec<Rational> {
+        let (normal, offset) = self.arbiter.function(&self.flat, neuron, |h| place.values[h].is_positive());
+        complex.inputs().iter().map(|&i| normal[i].clone()).chain([offset]).collect()
+    }
+
     /// The neuron that is zero on a facet of the first network, and the factor that makes the first network's
     /// neuron of it.
     fn neuron_on(&self, complex: &PolyhedralComplex, facet: &WeightedFacet) -> Hit {
-        let d = complex.factor_dimension();
-        let signs = &complex.cells[d - 1][facet.facet].signs;
-        let own = &complex.frame.arbiter;
-        let active = |h: usize| signs[h] == Sign::Positive;
-        let function = own.function(&complex.frame.flat, facet.neurons[0], active);
-        let Some(x) = point_on(complex, facet, &function) else { return Hit::Unclear };
-        let mut space = vec![Rational::ZERO; complex.dimension()];
-        complex.inputs().iter().zip(&x).for_each(|(&i, x)| space[i] = x.clone());
-        let values = self.arbiter.values(&self.flat, &space);
-        let zeros: Vec<usize> = (0..values.len()).filter(|&g| values[g].is_zero()).collect();
+        let Some(place) = self.place(complex, facet) else { return Hit::Unclear };
+        let zeros: Vec<usize> = (0..place.values.len()).filter(|&g| place.values[g].is_zero()).collect();
         match zeros[..] {
-            [] => Hit::Smooth(space),
+            [] => Hit::Smooth(place.point),
             [g] => {
-                let (normal, offset) = self.arbiter.function(&self.flat, g, |h| values[h].is_positive());
-                let kept = complex.inputs().iter().map(|&i| normal[i].clone());
-                let to: Vec<Rational> = kept.chain([offset]).collect();
-                let from: Vec<Rational> = function.0.into_iter().chain([function.1]).collect();
-                let factor = ratio_of(to.iter(), from.iter()).filter(Rational::is_positive);
+                let to = self.function(complex, g, &place);
+                let factor = ratio_of(to.iter(), place.function.iter()).filter(Rational::is_positive);
                 factor.map_or(Hit::Unclear, |factor| Hit::Neuron(g, factor))
             }
             _ => Hit::Unclear,
         }
+    }
+
+    /// The one among some neurons whose function on a facet is nearly a multiple of the first network's, with
+    /// the factor.
+    fn neuron_near(
+        &self,
+        complex: &PolyhedralComplex,
+        facet: &WeightedFacet,
+        among: &[usize],
+    ) -> Option<(usize, Rational)> {
+        let place = self.place(complex, facet)?;
+        among.iter().find_map(|&g| {
+            let to = self.function(complex, g, &place);
+            near_ratio(&place.function, &to).map(|factor| (g, factor))
+        })
     }
 }
 

@@ -24,15 +24,19 @@ mod errors;
 mod faces;
 mod flat;
 mod fold_match;
+mod fold_paths;
+mod fold_points;
 mod folds;
 mod frame;
 mod genericity;
 mod identifiable;
 mod join;
 mod lattice;
+mod layerwise;
 mod listing;
 mod newton;
 mod options;
+mod point_search;
 mod polyhedral;
 mod relaxed;
 mod rows;
@@ -53,14 +57,16 @@ use thiserror::Error;
 
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
 pub use construct::{
-    ConstructOptions, ConstructProgress, IdentifiableError, IdentifiableNetwork, Rejection,
-    construct_identifiable,
+    ConstructOptions, ConstructProgress, Generality, IdentifiableError, IdentifiableNetwork, Rejection,
+    WidthCondition, construct_identifiable,
 };
 pub use count::CellCounts;
 pub use count_state::{CountProgress, CountState};
 pub use fold_match::{FoldMatch, match_folds};
+pub use fold_paths::FoldPaths;
+pub use fold_points::FoldPoint;
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
-pub use genericity::Genericity;
+pub use genericity::{Genericity, MaskedRanks};
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition};
 pub use options::{ComplexOptions, Keeper};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};

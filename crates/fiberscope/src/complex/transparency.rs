@@ -6,10 +6,14 @@
 //! of an earlier layer whose activation the program got wrong is decided, on and off, and both cases are
 //! programs of their own. When all neurons are decided the program is exact, so that the search ends. It does
 //! not need the complex, and large networks are settled where few decisions are enough.
+//!
+//! Before that, pairs are tried ([`covering_pair`]): if `z_i + c z_j >= 0` for some `c >= 0` wherever the
+//! activations before are nonnegative, one of the two neurons is not off. This is how the networks of
+//! [phuong2020functional, Lemma 4] are transparent, whatever their size.
 
 use fiberscope_algebra::program::Side;
 use fiberscope_algebra::rational::dot;
-use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Network, Rational};
+use fiberscope_core::{Activation, Domain, ExactNetwork, Interval, Layer, Network, Rational};
 
 use super::ComplexError;
 use super::relaxed::{Program, Proposal};
@@ -113,6 +117,11 @@ impl Transparency {
                 found.layers.push((layer, LayerTransparency::Unknown));
                 continue;
             }
+            let sides = inputs_of(&exact, domain, layer);
+            if covering_pair(rows, &sides, &options.deadline).is_some() {
+                found.layers.push((layer, LayerTransparency::Transparent));
+                continue;
+            }
             let (program, deadline) = (Program::new(&exact, domain, layer), &options.deadline);
             let search = Search { network: &exact, domain, layer, program, deadline };
             let known = search.run(options.programs, &mut found.programs);
@@ -146,6 +155,79 @@ impl Transparency {
         let open = self.layers.iter().filter(|(_, known)| *known == LayerTransparency::Unknown);
         open.map(|(layer, _)| *layer).collect()
     }
+}
+
+/// Where the inputs of a layer lie: in the domain, or above zero.
+pub(super) fn inputs_of(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Interval> {
+    let n = network.layers()[layer].input_width();
+    match layer.checked_sub(1).map(|before| network.layers()[before].activation()) {
+        None => domain.sides(n),
+        Some(Activation::Relu) => Domain::orthant(n).sides(n),
+        Some(Activation::Identity) => vec![Interval::ALL; n],
+    }
+}
+
+/// Neurons `i`, `j` of a layer with `z_i + c z_j >= 0` for some `c >= 0` on all inputs of these intervals:
+/// nowhere are both off. With bounded intervals only `c = 1` is tried.
+pub(super) fn covering_pair(
+    layer: &Layer<Rational>,
+    sides: &[Interval],
+    deadline: &Deadline,
+) -> Option<(usize, usize)> {
+    let is_above =
+        |side: &Interval| side.upper.is_none() && side.lower.as_ref().is_some_and(Rational::is_zero);
+    let is_orthant = sides.iter().all(is_above);
+    let rows: Vec<Vec<&Rational>> = layer
+        .weight()
+        .iter_rows()
+        .zip(layer.bias())
+        .map(|(row, b)| row.iter().chain([b]).collect())
+        .collect();
+    for i in 0..rows.len() {
+        for j in (0..rows.len()).filter(|&j| j != i) {
+            if deadline.is_past() {
+                return None;
+            }
+            let covers =
+                if is_orthant { share(&rows[i], &rows[j]) } else { sum_is_above(&rows[i], &rows[j], sides) };
+            if covers {
+                return Some((i, j));
+            }
+        }
+    }
+    None
+}
+
+/// Whether `x + c y >= 0` in every entry for some `c >= 0`.
+fn share(x: &[&Rational], y: &[&Rational]) -> bool {
+    let (mut least, mut most) = (Rational::ZERO, None::<Rational>);
+    for (x, y) in x.iter().zip(y) {
+        match y.signum() {
+            0 if x.is_negative() => return false,
+            1 => least = least.max(&-*x / *y),
+            -1 => {
+                let end = *x / &-*y;
+                most = Some(most.map_or(end.clone(), |most| most.min(end)));
+            }
+            _ => {}
+        }
+    }
+    most.is_none_or(|most| least <= most)
+}
+
+/// Whether `x + y >= 0` on the box, constants last.
+fn sum_is_above(x: &[&Rational], y: &[&Rational], sides: &[Interval]) -> bool {
+    let mut least = x[sides.len()] + y[sides.len()];
+    for ((x, y), side) in x.iter().zip(y).zip(sides) {
+        let slope = *x + *y;
+        let end = if slope.is_negative() { &side.upper } else { &side.lower };
+        match end {
+            _ if slope.is_zero() => {}
+            Some(end) => least += &(&slope * end),
+            None => return false,
+        }
+    }
+    !least.is_negative()
 }
 
 /// Decisions about the neurons that intervals leave open.

@@ -3,11 +3,13 @@
 //! *Hiding*: every row of `[W_2 | b_2]` is positive in one column `k` of `W_2` and negative elsewhere, so
 //! that the hyperplane of neuron `k` can be translated by `t >= t_min` [threelayer2026, Section 5].
 //!
-//! *Not local* [threelayer2026, Section 6]: widths `(n_0, ..., n_4)`, rows of `[W_2 | b_2]` with signs
-//! `(-, ..., -, +)`, so that the second hidden layer maps into the box `prod_j [0, b_2[j]]`; rows of `W_3`
-//! with a negative entry and biases `b_3` so large that the third hidden layer is positive on that box. The
-//! sub-networks of layers 1 to 3 and of layers 2 to 4 are identifiable, but in the whole network layer 3 acts
-//! linearly: `W_3 -> G W_3, b_3 -> G b_3, W_4 -> W_4 G^-1` keeps the function.
+//! *Not local* [threelayer2026, Section 7]: widths `(n_0, ..., n_L)` with `L >= 4`, rows of `[W_2 | b_2]` with
+//! signs `(-, ..., -, +)`, so that the second hidden layer maps into the box `prod_j [0, b_2[j]]`; rows of
+//! `W_3` with a negative entry and biases `b_3` so large that the third hidden layer is positive on that box;
+//! further hidden layers have a negative entry and a positive bias in every row. Every sub-network of three
+//! consecutive layers is identifiable by its signs, but in the whole network layer 3 acts linearly:
+//! `W_3 -> G W_3, b_3 -> G b_3, W_4 -> W_4 G^-1` keeps the function. The theorem decides about a sub-network of
+//! layers `l..l+2` if `n_{l-1} >= n_l >= 2`, so these are the widths for which this works.
 
 use super::facts::Identifiability;
 use fiberscope_check::{Outcome, check};
@@ -42,10 +44,31 @@ pub enum ConstructionError {
         "expected at least two hidden layers, n_0,n_1,n_2,...,n_L with L >= 3 and widths of at least 1, found {0:?}"
     )]
     HidingWidths(Vec<usize>),
-    #[error("expected five widths with n_0 >= n_1 >= n_2 >= 2 and n_3, n_4 >= 1, found {0:?}")]
-    NonlocalWidths(Vec<usize>),
+    #[error(
+        "widths {widths:?}: {condition}; expected n_0 >= n_1 >= ... >= n_(L-2) >= 2 and n_(L-1), n_L >= 1 with L >= 4"
+    )]
+    NonlocalWidths { widths: Vec<usize>, condition: LocalCondition },
     #[error("no generic network was found for the widths {0:?} and this seed")]
     NotFound(Vec<usize>),
+}
+
+/// What the construction of a fiber that is not local asks of widths and these do not have.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum LocalCondition {
+    #[error("two overlapping sub-networks of three layers need at least four layers, which are five widths")]
+    Few,
+    #[error("a layer is empty")]
+    Empty,
+    #[error(
+        "the sub-network of layers {0} to {last} is no bottleneck: its first layer is wider than its input", last = .0 + 2
+    )]
+    Wide(usize),
+    #[error(
+        "the sub-network of layers {0} to {last} has a first layer of one neuron, so that its function is one of a single linear form, about which signs do not decide",
+        last = .0 + 2
+    )]
+    Single(usize),
 }
 
 /// How many random networks are tried; almost all are generic.
@@ -95,30 +118,46 @@ fn hiding(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
     certified(&network, moves, claims)
 }
 
-/// A network whose sub-networks of layers 1 to 3 and 2 to 4 are identifiable, but which is not.
+/// A network that is not identifiable although all its sub-networks of three consecutive layers are.
 ///
 /// ```
 /// let built = fiberscope::fiber::construct_nonlocal(&[3, 3, 2, 2, 1], 0).unwrap();
 /// assert_ne!(built.network, built.twin);
+/// let error = fiberscope::fiber::construct_nonlocal(&[3, 3, 1, 2, 1], 0).unwrap_err();
+/// assert!(error.to_string().contains("layers 2 to 4 has a first layer of one neuron"));
 /// ```
 pub fn construct_nonlocal(widths: &[usize], seed: u64) -> Result<Construction, ConstructionError> {
-    let &[n0, n1, n2, n3, n4] = widths else {
-        return Err(ConstructionError::NonlocalWidths(widths.to_vec()));
-    };
-    if !(n0 >= n1 && n1 >= n2 && n2 >= 2 && n3 >= 1 && n4 >= 1) {
-        return Err(ConstructionError::NonlocalWidths(widths.to_vec()));
+    if let Some(condition) = local_condition(widths) {
+        return Err(ConstructionError::NonlocalWidths { widths: widths.to_vec(), condition });
     }
     (0..ATTEMPTS)
         .find_map(|attempt| nonlocal(widths, &mut rng(seed, attempt)))
         .ok_or_else(|| ConstructionError::NotFound(widths.to_vec()))
 }
 
+fn local_condition(widths: &[usize]) -> Option<LocalCondition> {
+    if widths.len() < 5 {
+        return Some(LocalCondition::Few);
+    }
+    if widths.contains(&0) {
+        return Some(LocalCondition::Empty);
+    }
+    (1..widths.len() - 2).find_map(|l| match (widths[l - 1], widths[l]) {
+        (before, own) if own > before => Some(LocalCondition::Wide(l)),
+        (_, 1) => Some(LocalCondition::Single(l)),
+        _ => None,
+    })
+}
+
 fn nonlocal(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
-    let (n1, n2, n3) = (widths[1], widths[2], widths[3]);
-    let network = random(widths, rng, |layer, _, j, x, _| match (layer, j) {
-        (1, j) if j == n1 => x.abs(),
+    let (n2, n3, depth) = (widths[2], widths[3], widths.len() - 1);
+    let network = random(widths, rng, |layer, i, j, x, _| match (layer, j) {
+        (0, _) => x,
+        // With the negative first column of layer L-1: turning its neurons round cannot cancel.
+        _ if layer + 1 == depth && i == 0 => x.abs(),
+        (_, j) if layer + 1 < depth && j == widths[layer] => x.abs(),
         (1, _) => -x.abs(),
-        (2, 0) => -x.abs(),
+        (_, 0) if layer + 1 < depth => -x.abs(),
         _ => x,
     });
     let mut layers = network.into_layers();
@@ -126,7 +165,8 @@ fn nonlocal(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
     let ends = layers[1].bias().to_vec();
     let bias = (0..n3).map(|i| {
         let lowest = (0..n2).map(|j| &rows[(i, j)] * &ends[j]).filter(Rational::is_negative);
-        &Rational::ONE - &lowest.sum::<Rational>()
+        // Short enough for a double, and for one half of it added to another.
+        (&Rational::ONE - &lowest.sum::<Rational>()).round_up(30)
     });
     layers[2] = Layer::new(rows.clone(), bias.collect(), activation);
     let network = Network::new(layers).ok()?;
@@ -146,7 +186,7 @@ fn nonlocal(widths: &[usize], rng: &mut ChaCha8Rng) -> Option<Construction> {
             )
         })
     };
-    let mut claims = vec![part(0)?, part(1)?];
+    let mut claims = (0..depth - 2).map(part).collect::<Option<Vec<String>>>()?;
     claims.push(
         "the whole network is not: layer 3 acts linearly, and the twin has other weights or biases there"
             .into(),
@@ -212,10 +252,12 @@ fn random(
     entry: impl Fn(usize, usize, usize, Rational, Rational) -> Rational,
 ) -> ExactNetwork {
     let mut layers = Vec::new();
+    // Among many neurons short numbers cancel by chance.
+    let most = widths.iter().copied().max().unwrap_or(0).saturating_sub(8).min(16) as u32;
     for layer in 0..widths.len() - 1 {
         let mut number = |i: usize, j: usize| {
-            let size = i128::from(rng.random_range(1..=64u32));
-            let number = Rational::dyadic(if rng.random() { size } else { -size }, -4);
+            let size = i128::from(rng.random_range(1..=64u32 << most));
+            let number = Rational::dyadic(if rng.random() { size } else { -size }, -4 - i64::from(most));
             entry(layer, i, j, number, Rational::dyadic(1, rng.random_range(-1..=1)))
         };
         let weight = Matrix::from_fn(widths[layer + 1], widths[layer], &mut number);
@@ -245,11 +287,27 @@ mod tests {
 
     #[test]
     fn nonlocal_networks_have_identifiable_parts() {
-        for widths in [vec![2, 2, 2, 1, 1], vec![3, 2, 2, 2, 1], vec![6, 5, 4, 3, 2], vec![4, 4, 2, 5, 3]] {
+        for widths in [
+            vec![2, 2, 2, 1, 1],
+            vec![3, 2, 2, 2, 1],
+            vec![6, 5, 4, 3, 2],
+            vec![4, 4, 2, 5, 3],
+            vec![2, 2, 2, 20, 1],
+            vec![3, 3, 2, 2, 2, 1],
+            vec![4, 4, 4, 3, 2, 6, 2],
+        ] {
             let built = construct_nonlocal(&widths, 2).unwrap();
-            assert_eq!(built.claims.len(), 3);
+            assert_eq!(built.claims.len(), widths.len() - 2);
             assert_ne!(built.network, built.twin);
         }
-        assert!(construct_nonlocal(&[2, 3, 2, 2, 1], 1).is_err());
+        let refused = |widths: &[usize]| match construct_nonlocal(widths, 1) {
+            Err(ConstructionError::NonlocalWidths { condition, .. }) => condition,
+            other => panic!("{widths:?}: {other:?}"),
+        };
+        assert_eq!(refused(&[2, 3, 2, 2, 1]), LocalCondition::Wide(1));
+        assert_eq!(refused(&[3, 3, 1, 2, 1]), LocalCondition::Single(2));
+        assert_eq!(refused(&[3, 3, 2, 1]), LocalCondition::Few);
+        assert_eq!(refused(&[3, 3, 2, 0, 1]), LocalCondition::Empty);
+        assert_eq!(refused(&[3, 3, 2, 2, 3, 1, 1]), LocalCondition::Wide(4));
     }
 }

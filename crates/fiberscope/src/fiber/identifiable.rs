@@ -214,10 +214,30 @@ fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
     if independent_rows(&Matrix::from_fn(s, wanted, entry)).len() == s {
         return Some(None);
     }
-    layer.survey()?;
     let own = layer.own().ok()?.orientation;
+    if turns_add_up(layer, &own) {
+        return Some(None);
+    }
+    layer.survey()?;
     let other = |component: &super::FiberComponent| !component.is_empty() && component.orientation != own;
     Some(layer.components().find(other).map(|component| component.orientation))
+}
+
+/// Whether turning neurons round changes some entry of `M_S` always in the same direction: turning neuron `i`
+/// adds `a_i u_i^T` if it is active at the base point and subtracts it if not, and if one entry of all these
+/// matrices has one sign, no turn brings back the `M_S = 0` of the given orientation.
+fn turns_add_up(layer: &LayerFiber, own: &super::Orientation) -> bool {
+    let hyperplanes = layer.hyperplanes();
+    let sign = |i: usize, r: usize, c: usize| {
+        let sign = hyperplanes[i].weight[r].signum() * hyperplanes[i].normal[c].signum();
+        if own.active()[i] { sign } else { -sign }
+    };
+    let entries = (0..layer.outputs()).flat_map(|r| (0..layer.inputs()).map(move |c| (r, c)));
+    entries.into_iter().any(|(r, c)| {
+        let mut signs = (0..hyperplanes.len()).map(|i| sign(i, r, c));
+        let first = signs.next().unwrap_or(0);
+        first != 0 && signs.all(|sign| sign == first)
+    })
 }
 
 impl BottleneckFiber {

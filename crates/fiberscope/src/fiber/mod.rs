@@ -13,6 +13,7 @@
 //! - [`FiberSampler`]: random points. [`FiberPath`]: paths. [`Fiber::contains`]: membership, with the
 //!   equation that fails.
 //! - [`GeneralFiber`]: the fiber of one hidden layer without any assumption, class by class.
+//! - [`DeeperFacts`]: what is rigid in networks with more than three layers.
 //! - [`Fiber::identifiability`] and [`volume()`]: is the fiber no more than permutation and scaling, and how
 //!   often?
 //! - [`construct_hiding`], [`construct_nonlocal`]: networks that hide a hyperplane, networks whose fiber is
@@ -24,6 +25,7 @@ mod component;
 pub mod conserve;
 mod construct;
 mod coordinates;
+mod deeper;
 mod exactly;
 mod factor;
 mod facts;
@@ -51,7 +53,8 @@ pub use fiberscope_algebra::program::{Pointedness, pointedness};
 
 pub use bottleneck::{BottleneckFiber, HiddenHyperplane, Rest};
 pub use component::{Existence, FiberComponent, Orientation, Piece};
-pub use construct::{Construction, ConstructionError, construct_hiding, construct_nonlocal};
+pub use construct::{Construction, ConstructionError, LocalCondition, construct_hiding, construct_nonlocal};
+pub use deeper::DeeperFacts;
 pub use factor::Factors;
 pub use facts::{Condition, FiberFacts, Identifiability};
 pub use general::{Class, GeneralFiber, TooMuchWork};

@@ -32,6 +32,7 @@ use fiberscope_core::{Domain, ExactNetwork, Move, MoveChain, Rational};
 
 pub use doubles::propose;
 pub use exact::{Matching, factor, find, match_layers, match_rows, partners, rows_tell};
+pub(crate) use near::near_ratio;
 pub use near::{NearRelabelling, find_near, relative_difference};
 pub use random::{Twin, relabel};
 

@@ -60,11 +60,17 @@ pub fn find_near(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRe
         before = match_rows(rows_a, rows_b, &before, deadline)?;
         relabelling.layers.push(before.clone());
     }
-    let mut moved = b.to_exact();
-    relabelling.moves().apply(&mut moved, &Domain::Space).ok()?;
-    let mut found = NearRelabelling { relabelling, relative: Rational::ZERO };
-    found.relative = relative_difference(&a.to_exact(), &moved);
-    (found.relative <= Rational::from_f64(CLOSE)?).then_some(found)
+    NearRelabelling::of(relabelling, &a.to_exact(), b.to_exact())
+}
+
+impl NearRelabelling {
+    /// What a relabelling of `B` leaves of the difference to `A`; `None` if that is more than 1/1024 of some
+    /// parameter.
+    pub(crate) fn of(relabelling: Relabelling, a: &ExactNetwork, mut b: ExactNetwork) -> Option<Self> {
+        relabelling.moves().apply(&mut b, &Domain::Space).ok()?;
+        let relative = relative_difference(a, &b);
+        (relative <= Rational::from_f64(CLOSE)?).then_some(NearRelabelling { relabelling, relative })
+    }
 }
 
 /// The largest difference of corresponding parameters of two networks of the same widths, relative to the
@@ -156,6 +162,25 @@ fn spread(x: &[(usize, f64)], y: &[(usize, f64)]) -> Option<f64> {
         }
     }
     Some(if greatest == 0.0 { 0.0 } else { (greatest - least) / greatest })
+}
+
+/// The simplest fraction between the exact quotients `x / y` of corresponding entries, if these are positive
+/// and agree to [`CLOSE`]; `None` for vectors of zeros.
+pub(crate) fn near_ratio<'a>(
+    x: impl IntoIterator<Item = &'a Rational>,
+    y: impl IntoIterator<Item = &'a Rational>,
+) -> Option<Rational> {
+    let mut ends: Option<(Rational, Rational)> = None;
+    for (x, y) in x.into_iter().zip(y).filter(|(x, y)| !x.is_zero() || !y.is_zero()) {
+        let quotient = Some(x * &y.recip()?).filter(Rational::is_positive)?;
+        ends = Some(match ends {
+            None => (quotient.clone(), quotient),
+            Some((least, greatest)) => (least.min(quotient.clone()), greatest.max(quotient)),
+        });
+    }
+    let (least, greatest) = ends?;
+    let is_close = &greatest - &least <= &greatest * &Rational::from_f64(2.0 * CLOSE)?;
+    is_close.then(|| simplest(&least, &greatest))
 }
 
 /// The simplest fraction between the exact quotients of corresponding entries; 1 for rows of zeros.

@@ -146,18 +146,23 @@ pub struct BuildArgs {
     pub certificate: Option<PathBuf>,
 }
 
-/// Build a network that its function on [-1, 1]^n identifies among general networks of its widths
+/// Build a network that its function on a box identifies among general networks of its widths
 ///
-/// Widths do not increase, are at least 2, and end with 1. The certificate lists, for every hidden layer, the
-/// paths in the dependency graph of the fold-set.
+/// Widths do not increase, are at least 2, and end with 1; any depth, any bounded box. Transparency and the
+/// paths in the dependency graph of the fold-set are proved by exact points, without the complex; that the
+/// network is general is checked where the regions are few, and holds with probability one elsewhere. The
+/// certificate lists what was proved, and the points.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  fiberscope construct identifiable --widths 4,3,3,2,1 -o net.json --certificate paths.json"
+    after_help = "Examples:\n  fiberscope construct identifiable --widths 4,3,3,2,1 -o net.json --certificate paths.json\n  fiberscope construct identifiable --widths 50,40,30,20,10,1 --box 0,1 -o net.json"
 )]
 pub struct IdentifiableArgs {
     /// The widths n0,n1,...,1
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', required = true)]
     pub widths: Vec<usize>,
+    /// The box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB) [default: -1,1]
+    #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
+    pub domain: Option<String>,
     /// Where to write the network
     #[arg(long = "out", short, value_name = "OUT")]
     pub output: PathBuf,

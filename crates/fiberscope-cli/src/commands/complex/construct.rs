@@ -13,6 +13,7 @@ use serde_json::json;
 use super::args::{BuildArgs, ConstructArgs, ConstructCommand, IdentifiableArgs};
 use crate::Answer;
 use crate::args::Global;
+use crate::commands::read_domain;
 use crate::output::Output;
 
 pub fn run(args: &ConstructArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -49,8 +50,13 @@ fn identifiable(args: &IdentifiableArgs, global: &Global, output: &Output) -> an
         None => output.progress(&format!("attempt {attempt}")),
         Some(last) => output.progress(&format!("attempt {attempt}; one before failed: {last}")),
     };
-    let options =
-        ConstructOptions::new().seed(global.seed).deadline(global.deadline()).progress(Progress::to(&say));
+    let inputs = args.widths.first().copied().unwrap_or(0);
+    let domain = args.domain.as_deref().map(|given| read_domain(Some(given), inputs)).transpose()?;
+    let options = ConstructOptions::new()
+        .domain(domain)
+        .seed(global.seed)
+        .deadline(global.deadline())
+        .progress(Progress::to(&say));
     let built = construct_identifiable(&args.widths, &options);
     output.end_progress();
     let built = built?;

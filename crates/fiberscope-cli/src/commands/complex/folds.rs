@@ -46,7 +46,7 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
         FoldsAnswer::Stopped => {
             let known = StoppedFolds::new(&question)?;
             output.result(&known.to_text(), &known.to_json())?;
-            Ok(Answer::Undecided)
+            Ok(if known.is_certified() { Answer::Yes } else { Answer::Undecided })
         }
     }
 }
