@@ -73,6 +73,7 @@ def diff(
     return make(
         Difference,
         found,
+        of=(one, other),
         witness=witness,
         output=None if at is None else at["output"] - 1,
         rows=found.get("data"),
@@ -93,11 +94,13 @@ def bounds(net: NetworkLike, *, box: BoxLike, gap: float = 0.1, **options: Unpac
     """
     if not (gap >= 0 and np.isfinite(gap)):
         raise ArgumentError(f"gap: expected a number that is not negative, found {gap!r}")
+    subject = native(net, "net")
     with terms(**options) as given:
-        found = _native.bounds(native(net, "net"), as_box(box), float(gap), given)
+        found = _native.bounds(subject, as_box(box), float(gap), given)
     return make(
         Bounds,
         found.json,
+        of=(subject,),
         certificate=None if found.certificate is None else Certificate(found.certificate),
         constant=Network._of(found.constant),
         text=found.text,

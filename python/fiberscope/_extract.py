@@ -97,7 +97,7 @@ def leak_report(
     net = native(network, "network")
     with terms(**options) as given:
         found = _native.leak_report(net, hidden, (low, high), max_queries, noise, given)
-    return make(LeakReport, found.json, text=found.text)
+    return make(LeakReport, found.json, of=(net,), text=found.text)
 
 
 def _ends(domain: Any) -> tuple[float, float]:

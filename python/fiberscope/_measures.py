@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def info(net: _native.Net, box: BoxLike, **options: Unpack[Options]) -> Info:
     with terms(**options) as given:
         found = _native.info(net, as_box(box), given)
-    return make(Info, found.json, text=found.text)
+    return make(Info, found.json, of=(net,), text=found.text)
 
 
 def regions(
@@ -38,13 +38,13 @@ def regions(
 ) -> Regions:
     with terms(**options) as given:
         found = _native.regions(net, as_box(box), max_regions, count_only, method, given)
-    return make(Regions, found.json, _picture=found.picture)
+    return make(Regions, found.json, of=(net,), _picture=found.picture)
 
 
 def folds(net: _native.Net, box: BoxLike, max_regions: int, **options: Unpack[Options]) -> Folds:
     with terms(**options) as given:
         found = _native.folds(net, as_box(box), max_regions, given)
-    return make(Folds, found.json, _picture=found.picture)
+    return make(Folds, found.json, of=(net,), _picture=found.picture)
 
 
 def dimension_on_batch(
@@ -61,7 +61,7 @@ def dimension_on_batch(
     batch = as_points(X, "X", net.widths[0])
     with terms(**options) as given:
         found = _native.dimension_on_batch(net, batch, spectrum, float32, generic, primes, memory, given)
-    return make(Dimension, found.json, text=found.text, _picture=found.picture)
+    return make(Dimension, found.json, of=(net,), text=found.text, _picture=found.picture)
 
 
 def dimension_on_regions(
@@ -76,7 +76,7 @@ def dimension_on_regions(
 ) -> Dimension:
     with terms(**options) as given:
         found = _native.dimension_on_regions(net, as_box(box), samples, max_regions, primes, memory, given)
-    return make(Dimension, found.json, text=found.text, _picture=found.picture)
+    return make(Dimension, found.json, of=(net,), text=found.text, _picture=found.picture)
 
 
 def kernel(net: _native.Net, X: ArrayLike, trace: bool, memory: int, **options: Unpack[Options]) -> np.ndarray:
@@ -101,9 +101,9 @@ def conserve(
     data = np.ascontiguousarray(np.hstack([inputs, targets(y, "y", len(inputs))]))
     with terms(**options) as given:
         found = _native.conserve(net, data, loss == "cross-entropy", float(time), steps, halvings, given)
-    return make(Conservation, found)
+    return make(Conservation, found, of=(net,))
 
 
 def contains(net: _native.Net, other: _native.Net, orthant: bool, **options: Unpack[Options]) -> Membership:
     with terms(**options) as given:
-        return make(Membership, _native.fiber_contains(net, other, orthant, given))
+        return make(Membership, _native.fiber_contains(net, other, orthant, given), of=(net, other))

@@ -57,7 +57,7 @@ def report(
     given_points = None if data is None else as_points(data, "data", first.widths[0])
     with terms(**options) as given:
         found = _native.report(first, second, names, as_box(box), given_points, path, given)
-    return make(ReportPage, found.json, text=found.text, report=Path(path))
+    return make(ReportPage, found.json, of=(first, second), text=found.text, report=Path(path))
 
 
 def tour(path: FileName = "report.html", **options: Unpack[Options]) -> TourPage:

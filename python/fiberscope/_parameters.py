@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from . import _native, _torch
+from . import _keras, _native, _torch
 from ._arrays import PRECISIONS, array, doubles
 from ._arrays import points as as_points
-from .errors import ArgumentError, DtypeError, ShapeError
+from ._reading import Reading
+from .errors import ArgumentError, DtypeError, ModelFileError, ShapeError, UnsupportedLayerError
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -66,7 +67,8 @@ class Parameters:
         """The network of network JSON (text or the object)."""
         if isinstance(text, dict):
             text = json.dumps(text)
-        return cls._of(_native.Net.from_bytes(text.encode() if isinstance(text, str) else text, "json", name))
+        encoded = text.encode() if isinstance(text, str) else text
+        return cls._of(_native.Net.from_bytes(encoded, "json", name, Reading()))
 
     def to_json(self) -> str:
         """The network as network JSON; doubles survive bit for bit."""
@@ -128,8 +130,24 @@ class Parameters:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader of a file did beyond copying numbers."""
+        """What the reader of a file did beyond copying numbers, and what it assumed."""
         return self._net.notes
+
+    @property
+    def assumed_activation(self) -> str | None:
+        """What hidden layers were taken to do if the file does not say it (.pt, .safetensors and .npz hold weights only)."""
+        return None if self._net.assumed is None else self._net.assumed[0]
+
+    @property
+    def layer_names(self) -> list[list[tuple[str | None, list[int]]]] | None:
+        """What the file or module calls the neurons of every layer: names and shapes of those that belong together."""
+        return self._net.layer_names
+
+    def neuron_name(self, layer: int, neuron: int) -> str | None:
+        """What the file or module calls a neuron, layer and neuron counted from 1: `layer2.0.conv1[3, 0, 0]`, indexed as PyTorch does."""
+        if layer < 1 or neuron < 1:
+            raise ArgumentError(f"layer {layer}, neuron {neuron}: expected numbers from 1 on")
+        return self._net.neuron_name(layer - 1, neuron - 1)
 
     @property
     def sha256(self) -> str:
@@ -158,14 +176,13 @@ class Parameters:
     def __hash__(self) -> int:
         return hash(self.sha256)
 
-    def __reduce__(self) -> tuple[Callable[..., Parameters], tuple[bytes, str, str]]:
-        return type(self)._unpickle, (self._net.to_json(), self.precision, self.name)
+    def __reduce__(self) -> tuple[Callable[..., Parameters], tuple[bytes, str, str, tuple[str, bool] | None]]:
+        return type(self)._unpickle, (self._net.to_json(), self.precision, self.name, self._net.assumed)
 
     @classmethod
-    def _unpickle(cls: type[P], text: bytes, precision: str, name: str) -> P:
-        net = _native.Net.from_bytes(text, "json", name)
-        layers = [(layer.weight, layer.bias, layer.activation) for layer in net.layers()]
-        return cls._of(_native.Net(layers, precision, name))
+    def _unpickle(cls: type[P], text: bytes, precision: str, name: str, assumed: tuple[str, bool] | None = None) -> P:
+        net = _native.Net.from_bytes(text, "json", name, Reading())
+        return cls._of(net.described(precision, [], assumed))
 
     def __repr__(self) -> str:
         kinds = "-".join(dict.fromkeys(self.activations[:-1])) or "affine"
@@ -198,15 +215,27 @@ def assemble(
     return _native.Net(layers, precision, name)
 
 
-def of_module(module: torch.nn.Module) -> _native.Net:
+def of_module(module: torch.nn.Module, example: Any = None, output: str | None = None) -> _native.Net:
     """The network of a PyTorch module."""
-    layers = _torch.layers(module)
-    return assemble(
-        [layer.weight for layer in layers],
-        [layer.bias for layer in layers],
-        [layer.activation for layer in layers],
-        type(module).__name__,
-    )
+    model, value, notes = _torch.onnx_model(module, example, output)
+    return of_graph(model, type(module).__name__, value, notes)
+
+
+def of_graph(model: bytes, name: str, output: str, notes: list[str]) -> _native.Net:
+    """The network of a graph that was made of something else, whose parts errors and notes name."""
+    try:
+        net = _native.Net.from_bytes(model, "onnx", name, Reading(output=output))
+    except ModelFileError as error:
+        reason = str(error).replace("node `", "layer `").replace(" (--output NAME)", " (output=)")
+        raise UnsupportedLayerError(f"{name}: {reason}") from None
+    return net.described(net.precision, notes, None)
+
+
+def of_file(path: str, reading: Reading) -> _native.Net:
+    """The network of a file."""
+    if path.lower().endswith((".keras", ".h5", ".hdf5")):
+        return of_graph(*_keras.onnx_model(path))
+    return _native.Net.load(path, reading)
 
 
 def native(value: NetworkLike, what: str = "network") -> _native.Net:
@@ -214,7 +243,7 @@ def native(value: NetworkLike, what: str = "network") -> _native.Net:
     if isinstance(value, Parameters):
         return value._net
     if isinstance(value, (str, os.PathLike)):
-        return _native.Net.load(os.fspath(value), True)
+        return of_file(os.fspath(value), Reading())
     if _torch.is_module(value):
         return of_module(value)
     raise DtypeError(f"{what}: expected a Network, the name of a file, or a torch module, found {type(value).__name__}")

@@ -69,7 +69,11 @@ def equiv(
     found = json.loads(decision.json)
     at = found["witness"]
     return make(
-        Equivalence, found, witness=None if at is None else _witness(at), certificate=_certificate(decision.certificate)
+        Equivalence,
+        found,
+        of=(one, other),
+        witness=None if at is None else _witness(at),
+        certificate=_certificate(decision.certificate),
     )
 
 
@@ -122,7 +126,7 @@ def check(
     found = json.loads(answer.json)
     if found["valid"] is None:
         raise UndecidedError("the certificate was not checked within the time limit")
-    return make(Checked, found, text=answer.text)
+    return make(Checked, found, of=(first, second), text=answer.text)
 
 
 def align(
@@ -149,7 +153,7 @@ def align(
     with terms(**options) as given:
         found = _native.align(first, second, given_points, scaling, given)
     proof = _certificate(found.certificate)
-    return make(Aligned, found.json, network=Network._of(found.network), certificate=proof)
+    return make(Aligned, found.json, of=(first, second), network=Network._of(found.network), certificate=proof)
 
 
 def match_folds(
@@ -167,11 +171,12 @@ def match_folds(
     >>> near.matched, near.exact, near.relative < 1e-15
     (True, False, True)
     """
+    first, second = native(a, "a"), native(b, "b")
     with terms(**options) as given:
-        data = _native.match_folds(native(a, "a"), native(b, "b"), as_box(box), max_regions, given)
+        data = _native.match_folds(first, second, as_box(box), max_regions, given)
     if data is None:
         raise UndecidedError(f"a limit was reached: more than {max_regions} regions, or out of time")
-    return make(FoldMatch, data)
+    return make(FoldMatch, data, of=(first, second))
 
 
 def volume(widths: Iterable[int], *, samples: int | None = None, **options: Unpack[Options]) -> Volume:

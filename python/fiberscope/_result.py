@@ -6,6 +6,7 @@ import base64
 import copy
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -75,9 +76,14 @@ class Drawable(Result):
         )
 
 
-def make(cls: type[R], data: str | dict[str, Any], **extra: Any) -> R:
-    """The result of a JSON object; what the object does not have is `None`."""
+def make(cls: type[R], data: str | dict[str, Any], of: Sequence[_native.Net | None] = (), **extra: Any) -> R:
+    """The result of a JSON object; what the object does not have is `None`. It says what was assumed `of` networks."""
     found: dict[str, Any] = json.loads(data) if isinstance(data, str) else data
+    assumed = _native.assumption([net for net in of if net is not None])
+    if assumed is not None:
+        found["assumed_activation"] = json.loads(assumed[1])
+        if isinstance(extra.get("text"), str):
+            extra["text"] += assumed[0]
     given = {each.name: found.get(each.name) for each in fields(cls) if each.name != "data"}
     return cls(data=found, **(given | extra))
 

@@ -1,17 +1,21 @@
-"""PyTorch modules to layers and back.
+"""PyTorch modules to networks and back.
 
-A module is traced with `torch.fx`, so that `Sequential`, modules with a `forward` of their own, and functional ReLUs all
-work. What is not a chain of linear maps and ReLUs is refused with its name.
+A module is exported with `torch.export`, or traced with `torch.fx` where that fails, and its ATen operators are written as an
+ONNX graph (`_aten`), which the reader of ONNX files reads: what a convolution or a residual block means is said in one place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import ShapeError, UnsupportedLayerError
+from ._aten import Translation, UnknownOperator, Value, as_array
+from ._onnx import Graph
+from .errors import ArgumentError, ShapeError, UnsupportedLayerError
 
 if TYPE_CHECKING:
     import torch
@@ -19,32 +23,33 @@ if TYPE_CHECKING:
     from ._native import Net
 
 
-@dataclass(slots=True)
-class Layer:
-    """A layer, in the precision of its module."""
-
-    weight: np.ndarray
-    bias: np.ndarray
-    activation: str
-
-
 def is_module(value: Any) -> bool:
     """Whether a value is a PyTorch module or looks like one; PyTorch itself is not imported."""
     return type(value).__module__.partition(".")[0] == "torch" or hasattr(value, "named_parameters")
 
 
-def layers(module: torch.nn.Module) -> list[Layer]:
-    """The layers of a PyTorch module made of Linear, ReLU, Flatten, Identity, Dropout and BatchNorm1d, in its lowest precision.
+def onnx_model(module: Any, example: Any = None, output: str | None = None) -> tuple[bytes, str, list[str]]:
+    """A module as the bytes of an ONNX model, the name of the value that is asked for, and notes."""
+    import torch
 
-    Dropout and batch norm are taken as in evaluation; batch norm is folded into the linear layer before it, which rounds.
-    """
-    made = _Chain(module).layers()
-    bits = [layer.weight for layer in made] + [layer.bias for layer in made]
-    lowest = min((each.dtype for each in bits), key=lambda dtype: dtype.itemsize)
-    for layer in made:
-        layer.weight = layer.weight.astype(lowest, copy=False)
-        layer.bias = layer.bias.astype(lowest, copy=False)
-    return made
+    module = _unwrapped(module)
+    notes: list[str] = []
+    with _evaluating(module):
+        inputs = _examples(module, example, notes)
+        plain = _chain(module) if example is None and output is None else None
+        if plain is not None:
+            return _plain_model(plain), "output", notes
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            program = _exported(module, inputs)
+            try:
+                made = _translated(program, output)
+            except UnknownOperator as unknown:
+                try:
+                    made = _translated(program.decomposed(), output)
+                except UnsupportedLayerError:
+                    raise unknown from None
+    return *made, notes
 
 
 def sequential(net: Net, dtype: torch.dtype | None) -> torch.nn.Sequential:
@@ -66,119 +71,261 @@ def sequential(net: Net, dtype: torch.dtype | None) -> torch.nn.Sequential:
     return torch.nn.Sequential(*modules)
 
 
-class _Chain:
-    """The steps of a module, one after the other."""
-
-    def __init__(self, module: torch.nn.Module) -> None:
-        import torch
-
-        if not isinstance(module, torch.nn.Module):
-            raise UnsupportedLayerError(f"expected a torch.nn.Module, found {type(module).__name__}")
-        self.module = module
-        self.made: list[Layer] = []
-
-    def layers(self) -> list[Layer]:
-        import torch.fx
-
-        if isinstance(self.module, torch.nn.Linear):
-            self.linear(self.module)
-            return self.finish()
-        try:
-            graph = torch.fx.Tracer().trace(self.module)
-        except Exception as error:
-            raise UnsupportedLayerError(
-                f"{type(self.module).__name__}: its forward cannot be traced ({error}); "
-                "export the module to ONNX and use fs.load, or build it from Sequential, Linear and ReLU"
-            ) from error
-        at = None
-        for node in graph.nodes:
-            if node.op == "placeholder":
-                if at is not None:
-                    raise UnsupportedLayerError(f"input {node.target}: expected a module with one input")
-                at = node
-            elif node.op == "output":
-                if node.args[0] is not at:
-                    raise UnsupportedLayerError("output: expected the result of the last layer")
-            else:
-                if node.all_input_nodes != [at]:
-                    raise UnsupportedLayerError(
-                        f"{_name(node)}: expected a chain of layers, found one with {len(node.all_input_nodes)} inputs "
-                        "or a branch"
-                    )
-                self.step(node)
-                at = node
-        return self.finish()
-
-    def step(self, node: Any) -> None:
-        import torch
-        from torch import nn
-        from torch.nn import functional
-
-        if node.op == "call_module":
-            layer = self.module.get_submodule(node.target)
-            if isinstance(layer, nn.Linear):
-                return self.linear(layer)
-            if isinstance(layer, nn.ReLU):
-                return self.relu(_name(node))
-            if isinstance(layer, nn.BatchNorm1d):
-                return self.batch_norm(layer, _name(node))
-            if isinstance(layer, (nn.Identity, nn.Flatten, nn.Dropout)):
-                return None
-            raise UnsupportedLayerError(
-                f"{_name(node)}: {type(layer).__name__} is no linear map and no ReLU; "
-                "for convolutions export the module to ONNX and use fs.load"
-            )
-        relus = (torch.relu, torch.relu_, functional.relu, functional.relu_, "relu", "relu_")
-        if node.target in relus:
-            return self.relu(_name(node))
-        if node.target in (torch.flatten, functional.dropout, "flatten", "view", "reshape"):
-            return None
-        raise UnsupportedLayerError(f"{_name(node)}: {node.target} is no linear map and no ReLU")
-
-    def linear(self, layer: Any) -> None:
-        weight, bias = _numpy(layer.weight), layer.bias
-        bias = np.zeros(len(weight), weight.dtype) if bias is None else _numpy(bias)
-        self.made.append(Layer(weight, bias, "identity"))
-
-    def relu(self, name: str) -> None:
-        if not self.made:
-            raise UnsupportedLayerError(f"{name}: a ReLU before the first linear layer")
-        self.made[-1].activation = "relu"
-
-    def batch_norm(self, layer: Any, name: str) -> None:
-        if not self.made or self.made[-1].activation == "relu":
-            raise UnsupportedLayerError(
-                f"{name}: batch norm is folded into a linear layer right before it; there is none"
-            )
-        if layer.running_mean is None:
-            raise UnsupportedLayerError(f"{name}: batch norm without running statistics is no linear map")
-        mean, variance = (_numpy(each).astype(np.float64) for each in (layer.running_mean, layer.running_var))
-        scale = 1 / np.sqrt(variance + layer.eps)
-        shift = -mean * scale
-        if layer.weight is not None:
-            gain, offset = (_numpy(each).astype(np.float64) for each in (layer.weight, layer.bias))
-            scale, shift = scale * gain, shift * gain + offset
-        last = self.made[-1]
-        self.made[-1] = Layer(last.weight * scale[:, None], last.bias * scale + shift, "identity")
-
-    def finish(self) -> list[Layer]:
-        if not self.made:
-            raise ShapeError(f"{type(self.module).__name__}: no linear layer found")
-        last = self.made[-1]
-        if last.activation == "relu":
-            # The last layer of a network has no activation: the identity behind the ReLU.
-            width, dtype = last.weight.shape[0], last.weight.dtype
-            self.made.append(Layer(np.eye(width, dtype=dtype), np.zeros(width, dtype), "identity"))
-        return self.made
-
-
-def _name(node: Any) -> str:
-    return f"layer {node.target}" if node.op == "call_module" else f"step {node.name}"
-
-
-def _numpy(tensor: Any) -> np.ndarray:
+def _unwrapped(module: Any) -> Any:
+    """The module inside `torch.compile` and DataParallel."""
     import torch
 
-    tensor = tensor.detach().cpu()
-    found: np.ndarray = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    if not isinstance(module, torch.nn.Module):
+        raise UnsupportedLayerError(f"expected a torch.nn.Module, found {type(module).__name__}")
+    while True:
+        if isinstance(getattr(module, "_orig_mod", None), torch.nn.Module):
+            module = module._orig_mod
+        elif isinstance(module, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
+            module = module.module
+        else:
+            break
+    if isinstance(module, torch.jit.ScriptModule):
+        raise UnsupportedLayerError(
+            f"{type(module).__name__}: a TorchScript module is not read; give the module that it was made from, "
+            "or export it with torch.onnx.export and use fs.load"
+        )
+    return module
+
+
+@contextlib.contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """Dropout and batch norm as in evaluation, for a while."""
+    training = [each for each in module.modules() if each.training]
+    module.eval()
+    try:
+        yield
+    finally:
+        for each in training:
+            each.training = True
+
+
+# Example inputs.
+
+
+def _examples(module: Any, example: Any, notes: list[str]) -> tuple[Any, ...]:
+    """The inputs with which a module is traced: those that were given, on its device, or a row of zeros that fits."""
+    import torch
+
+    own = next((each for each in module.parameters() if each.is_floating_point()), None)
+    if example is None:
+        return (_zeros(module, own),)
+    given = example if isinstance(example, (tuple, list)) else (example,)
+    made: list[Any] = []
+    for each in given:
+        if isinstance(each, np.ndarray):
+            each = torch.from_numpy(each)
+        if not isinstance(each, torch.Tensor):
+            raise ArgumentError(f"example_input: expected a tensor or a tuple of tensors, found {type(each).__name__}")
+        if each.numel() == 0:
+            raise ShapeError(f"example_input: it is empty (shape {tuple(each.shape)})")
+        each = each.detach()
+        if own is not None and each.is_floating_point():
+            each = each.to(device=own.device, dtype=own.dtype)
+        elif own is not None:
+            each = each.to(device=own.device)
+        made.append(each)
+    if not made:
+        raise ArgumentError("example_input: expected a tensor, found an empty tuple")
+    return _one_sample(module, tuple(made), notes)
+
+
+def _one_sample(module: Any, inputs: tuple[Any, ...], notes: list[str]) -> tuple[Any, ...]:
+    """The first sample of a batch, if the module treats it as one: at the example, one sample gives what it gives among others."""
+    import torch
+
+    sizes = {each.shape[0] for each in inputs if each.dim() > 1}
+    if len(sizes) != 1 or sizes == {1} or any(each.dim() < 2 for each in inputs):
+        return inputs
+    size, first = sizes.pop(), tuple(each[:1] for each in inputs)
+    try:
+        with torch.no_grad():
+            whole, one = module(*inputs), module(*first)
+        same = whole.shape[0] == size and one.shape[0] == 1 and torch.allclose(whole[:1], one, rtol=1e-3, atol=1e-5)
+    except Exception:
+        return inputs
+    if not same:
+        return inputs
+    notes.append(f"the example has {size} samples; the network is that of one")
+    return first
+
+
+def _zeros(module: Any, own: Any) -> Any:
+    """A row of zeros for a module whose first parameters are those of a linear layer."""
+    import torch
+    from torch import nn
+
+    for name, each in module.named_modules():
+        if isinstance(each, nn.Linear):
+            return torch.zeros(1, each.in_features, dtype=own.dtype, device=own.device)
+        if any(True for _ in each.parameters(recurse=False)) and not isinstance(each, (nn.BatchNorm1d, nn.PReLU)):
+            where = f"layer {name} ({type(each).__name__})" if name else type(each).__name__
+            raise UnsupportedLayerError(
+                f"{where}: the shape of the input is not known; give an example, fs.from_torch(module, torch.zeros(1, ...))"
+            )
+    raise ShapeError(
+        f"{type(module).__name__}: no linear layer found that would tell the number of inputs; "
+        "give an example, fs.from_torch(module, torch.zeros(1, ...))"
+    )
+
+
+# Plain chains, which need no tracing.
+
+
+def _chain(module: Any) -> list[tuple[str, Any]] | None:
+    """The linear layers and ReLUs of plain `Sequential`s, with their names; `None` for anything else."""
+    from torch import nn
+
+    if _has_hooks(module):
+        return None
+    if type(module) is nn.Linear:
+        return [("", module)]
+    if type(module) is not nn.Sequential:
+        return None
+    found: list[tuple[str, Any]] = []
+    for name, each in module.named_children():
+        if type(each) in (nn.Identity, nn.Dropout) or type(each) is nn.Flatten and each.start_dim == 1:
+            continue
+        if type(each) is nn.ReLU:
+            found.append((name, each))
+            continue
+        inner = _chain(each)
+        if inner is None:
+            return None
+        found += [(f"{name}.{path}" if path else name, layer) for path, layer in inner]
     return found
+
+
+def _has_hooks(module: Any) -> bool:
+    names = ("_forward_hooks", "_forward_pre_hooks", "parametrizations")
+    return any(getattr(each, name, None) for each in module.modules() for name in names)
+
+
+def _plain_model(chain: Sequence[tuple[str, Any]]) -> bytes:
+    graph = Graph()
+    first = next((layer for _, layer in chain if hasattr(layer, "in_features")), None)
+    if first is None:
+        raise ShapeError("no linear layer found")
+    value = graph.input("input", [1, first.in_features], as_array(first.weight)[1])
+    for at, (path, layer) in enumerate(chain):
+        name, made = path or "linear", f"%{at}"
+        if hasattr(layer, "in_features"):
+            given = [(f"{name}.weight", layer.weight)] + ([] if layer.bias is None else [(f"{name}.bias", layer.bias)])
+            inputs = [value] + [graph.constant(each, *as_array(tensor)) for each, tensor in given]
+            value = graph.node("Gemm", name, inputs, made, transB=1)
+        else:
+            value = graph.node("Relu", name, [value], made)
+    graph.node("Identity", "output", [value], "output")
+    return graph.model(["output"])
+
+
+# Export.
+
+
+class _Program:
+    """A graph of ATen operators, the tensors of its first inputs with their names, and its results."""
+
+    def __init__(self, graph: Any, tensors: dict[str, tuple[str, Any]], exported: Any = None) -> None:
+        self.graph, self.tensors, self.exported = graph, tensors, exported
+
+    def decomposed(self) -> _Program:
+        if self.exported is None:
+            raise UnsupportedLayerError("there is nothing to decompose")
+        return _of_exported(self.exported.run_decompositions())
+
+
+def _exported(module: Any, inputs: tuple[Any, ...]) -> _Program:
+    import torch
+
+    errors: list[Exception] = []
+    for strict in (False, True):
+        try:
+            return _of_exported(torch.export.export(module, inputs, strict=strict))
+        except Exception as error:
+            errors.append(error)
+    try:
+        return _traced(module, inputs)
+    except Exception as error:
+        errors.append(error)
+    lines = (line.strip() for error in (errors[0], errors[-1]) for line in str(error).splitlines() if line.strip())
+    first = next(lines, type(errors[0]).__name__)
+    raise UnsupportedLayerError(
+        f"{type(module).__name__}: its forward cannot be traced with inputs of shapes "
+        f"{', '.join(str(tuple(each.shape)) for each in inputs)} ({first}); write it without choices that depend on the numbers, "
+        "or export the module with torch.onnx.export and use fs.load"
+    ) from errors[0]
+
+
+def _of_exported(program: Any) -> _Program:
+    tensors: dict[str, tuple[str, Any]] = {}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+            held = program.state_dict.get(spec.target)
+            tensors[spec.arg.name] = (spec.target, program.constants[spec.target] if held is None else held)
+    return _Program(program.graph, tensors, program)
+
+
+def _traced(module: Any, inputs: tuple[Any, ...]) -> _Program:
+    """By `torch.fx`, which refuses choices that depend on numbers; then the trace is run once to get at ATen operators."""
+    import torch
+    import torch.fx
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    traced = torch.fx.symbolic_trace(module)
+    held = dict(traced.named_parameters()) | dict(traced.named_buffers())
+    names = list(held)
+
+    def run(tensors: list[Any], *given: Any) -> Any:
+        return torch.func.functional_call(traced, dict(zip(names, tensors)), given)
+
+    graph = make_fx(run, tracing_mode="fake")(list(held.values()), *inputs).graph
+    places = [node for node in graph.nodes if node.op == "placeholder"]
+    return _Program(graph, {node.name: (name, held[name]) for node, name in zip(places, names)})
+
+
+def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
+    t = Translation()
+    count = 0
+    results: list[Any] = []
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and node.name in program.tensors:
+            name, tensor = program.tensors[node.name]
+            t.values[node] = tensor
+            t.names[id(tensor)] = name
+        elif node.op == "placeholder":
+            t.input(node, count)
+            count += 1
+        elif node.op == "get_attr":
+            owner: Any = program.graph.owning_module
+            for step in str(node.target).split("."):
+                owner = getattr(owner, step)
+            t.values[node] = owner
+        elif node.op == "output":
+            results = _flat(t.resolve(node.args[0]))
+        else:
+            t.step(node)
+    values = [each for each in results if isinstance(each, Value)]
+    if output is not None:
+        if output not in t.paths:
+            known = ", ".join(list(t.paths)[:12])
+            raise ArgumentError(f"output {output!r}: expected a layer of the module, such as {known}")
+        values = [t.paths[output]]
+    if not values:
+        raise UnsupportedLayerError("output: the result does not depend on the input")
+    if len(set(values)) > 1:
+        known = ", ".join(list(t.paths)[-4:])
+        raise UnsupportedLayerError(
+            f"output: the module returns {len(values)} tensors; name the layer whose values are meant (output=), such as {known}"
+        )
+    t.graph.node("Identity", "output", [values[0]], "output")
+    return t.graph.model(["output"]), "output"
+
+
+def _flat(given: Any) -> list[Any]:
+    if isinstance(given, dict):
+        given = list(given.values())
+    return [each for part in given for each in _flat(part)] if isinstance(given, (list, tuple)) else [given]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["compress", "inspect", "move", "path", "sample", "strata", "walk"]
 
 
-def _points(found: _native.Networks) -> LinearPoints:
-    return make(LinearPoints, found.json, networks=[Network._of(net) for net in found.networks])
+def _points(found: _native.Networks, *of: _native.Net | None) -> LinearPoints:
+    return make(LinearPoints, found.json, of=of, networks=[Network._of(net) for net in found.networks])
 
 
 def _steps(steps: int) -> int:
@@ -74,11 +74,12 @@ def inspect(
     >>> found.data["exact_agrees"]
     True
     """
+    subject = native(net)
     with terms(**options) as given:
         data = _native.linear_inspect(
-            native(net), layers, block, as_box(box), (tolerance, scale), exact, bases, spaces, given
+            subject, layers, block, as_box(box), (tolerance, scale), exact, bases, spaces, given
         )
-    return make(Stratum, data)
+    return make(Stratum, data, of=(subject,))
 
 
 def compress(
@@ -106,11 +107,10 @@ def path(
     >>> len(found), found.max_difference < 1e-9
     (5, True)
     """
-    second = None if b is None else native(b, "b")
+    first, second = native(a, "a"), None if b is None else native(b, "b")
     with terms(**options) as given:
-        return _points(
-            _native.linear_path(native(a, "a"), second, _steps(steps), through_minimum, (tolerance, scale), given)
-        )
+        found = _native.linear_path(first, second, _steps(steps), through_minimum, (tolerance, scale), given)
+    return _points(found, first, second)
 
 
 def move(
@@ -137,9 +137,10 @@ def move(
         raise ArgumentError("expected one of up, down, cut and to_minimum")
     kind, value = chosen[0] if chosen else (None, ())
     numbers = [int(n) for each in value for n in (each if isinstance(each, (tuple, list)) else [each])]
+    subject = native(net)
     with terms(**options) as given:
-        found = _native.linear_move(native(net), kind, numbers, float(epsilon), (tolerance, scale), given)
-    return make(Moved, found.json, network=None if found.network is None else Network._of(found.network))
+        found = _native.linear_move(subject, kind, numbers, float(epsilon), (tolerance, scale), given)
+    return make(Moved, found.json, of=(subject,), network=None if found.network is None else Network._of(found.network))
 
 
 def sample(
@@ -165,11 +166,10 @@ def sample(
         raise ArgumentError("expected a product or integer=True, found both")
     over = None if product is None else native(product, "product")
     with terms(**options) as given:
-        return _points(
-            _native.linear_sample(
-                list(widths), rank, max_strata, stratum, over, integer, count, (tolerance, scale), given
-            )
+        found = _native.linear_sample(
+            list(widths), rank, max_strata, stratum, over, integer, count, (tolerance, scale), given
         )
+    return _points(found, over)
 
 
 def walk(
@@ -189,10 +189,7 @@ def walk(
     >>> fs.linear.walk("zoo:linear-network", length=2, steps=4).max_difference < 1e-9
     True
     """
-    given_velocity = None if velocity is None else native(velocity, "velocity")
+    subject, along = native(net), None if velocity is None else native(velocity, "velocity")
     with terms(**options) as given:
-        return _points(
-            _native.linear_walk(
-                native(net), given_velocity, project, float(length), _steps(steps), (tolerance, scale), given
-            )
-        )
+        found = _native.linear_walk(subject, along, project, float(length), _steps(steps), (tolerance, scale), given)
+    return _points(found, subject, along)

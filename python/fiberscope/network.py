@@ -74,7 +74,7 @@ class Network(Parameters):
         with terms(**options) as given:
             found = _native.reduce(self._net, as_box(box), bool(round), given)
         proof = None if found.certificate is None else Certificate(found.certificate)
-        return make(Reduced, found.json, network=Network._of(found.network), certificate=proof)
+        return make(Reduced, found.json, of=(self._net,), network=Network._of(found.network), certificate=proof)
 
     def canon(self, **options: Unpack[Options]) -> Canonical:
         """The canonical representative, and a fingerprint of the function.
@@ -91,7 +91,7 @@ class Network(Parameters):
             found = _native.canon(self._net, given)
         if found is None:
             raise UndecidedError("the time limit was reached before the canonical form was")
-        return make(Canonical, found.json, network=Network._of(found.network))
+        return make(Canonical, found.json, of=(self._net,), network=Network._of(found.network))
 
     def relabel(self, **options: Unpack[Options]) -> Network:
         """The network with neurons permuted and scaled at random: other parameters, the same function."""
@@ -115,7 +115,7 @@ class Network(Parameters):
         """
         with terms(**options) as given:
             found = _native.fiber(self._net, orthant, components, classes, given)
-        return make(Fiber, found.json, text=found.text, network=self, orthant=orthant)
+        return make(Fiber, found.json, of=(self._net,), text=found.text, network=self, orthant=orthant)
 
     def regions(
         self,
@@ -350,7 +350,7 @@ class Fiber(Result):
             raise ArgumentError(f"count: expected a number from 0 on, found {count}")
         with terms(**options) as given:
             found = _native.fiber_sample(self.network._net, self.orthant, count, exact, orientation, linear, given)
-        return _points(found)
+        return _points(found, self.network._net)
 
     def path(self, a: NetworkLike, b: NetworkLike, *, steps: int = 16, **options: Unpack[Options]) -> Points:
         """The points of a path from one parameter of the fiber to another, each compared with the network."""
@@ -359,7 +359,7 @@ class Fiber(Result):
         ends = native(a, "a"), native(b, "b")
         with terms(**options) as given:
             found = _native.fiber_path(self.network._net, *ends, self.orthant, steps, given)
-        return _points(found)
+        return _points(found, self.network._net, *ends)
 
     def contains(self, other: NetworkLike, **options: Unpack[Options]) -> Membership:
         """Whether a network lies in the fiber, and in which piece; if not, which equation or inequality fails.
@@ -375,12 +375,12 @@ class Fiber(Result):
         return bool(self.contains(other))
 
 
-def _points(found: _native.Networks) -> Points:
+def _points(found: _native.Networks, *of: _native.Net) -> Points:
     data = json.loads(found.json)
     if "undecided" in data:
         reasons = "; ".join(data["undecided"])
         raise UndecidedError(f"the theory of generic fibers does not cover the network: {reasons}")
-    return make(Points, data, networks=[Network._of(net) for net in found.networks])
+    return make(Points, data, of=of, networks=[Network._of(net) for net in found.networks])
 
 
 def _vectors(value: ArrayLike, what: str, count: int) -> list[list[float]]:

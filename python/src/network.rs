@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use fiberscope_core::{Activation, Digest, Domain, Layer, Matrix, Network};
-use fiberscope_io::{Model, Normalization, Precision, ReadOptions, domain, json, load, onnx, save};
+use fiberscope_io::{
+    Assumed, Model, Names, Normalization, Part, Precision, ReadOptions, domain, json, load, onnx, save_named,
+};
+use fiberscope_report::reading;
 use numpy::{
     IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
@@ -27,6 +30,10 @@ pub struct Net {
     /// Its name in results.
     #[pyo3(get)]
     pub name: String,
+    /// What was assumed of it, if its file does not say what its layers do.
+    pub assumed: Option<Assumed>,
+    /// What its file calls the neurons.
+    pub names: Option<Names>,
 }
 
 impl Net {
@@ -42,11 +49,22 @@ impl Net {
             precision: Precision::F64,
             notes: Vec::new(),
             name: name.to_owned(),
+            assumed: None,
+            names: None,
         }
     }
 
     fn read(model: Model, name: String) -> Self {
-        Net { network: Arc::new(model.network), precision: model.precision, notes: model.notes, name }
+        let Model { network, precision, notes, assumed, names } = model;
+        Net { network: Arc::new(network), precision, notes, name, assumed, names }
+    }
+
+    /// What there is to say about the reading of its file.
+    pub fn remarks(&self) -> Vec<String> {
+        let assumed = self
+            .assumed
+            .map(|assumed| reading::assumption(&[(self.name.clone(), assumed)]).trim_end().to_owned());
+        self.notes.iter().cloned().chain(assumed).collect()
     }
 }
 
@@ -77,20 +95,45 @@ impl Net {
 
     /// Reads a file, or `zoo:NAME`.
     #[staticmethod]
-    fn load(py: Python, argument: String, fold: bool) -> PyResult<Self> {
-        let normalization = if fold { Normalization::Fold } else { Normalization::Ignore };
-        let options = ReadOptions { normalization, ..ReadOptions::default() };
+    fn load(py: Python, argument: String, reading: Reading) -> PyResult<Self> {
+        let options = reading.options();
         let model = py.detach(|| load(&argument, &options)).map_err(|error| raise(py, &error.into()))?;
         Ok(Net::read(model, argument))
     }
 
     /// Reads the bytes of an ONNX file or of network JSON.
     #[staticmethod]
-    fn from_bytes(py: Python, bytes: &[u8], format: &str, name: String) -> PyResult<Self> {
+    fn from_bytes(py: Python, bytes: &[u8], format: &str, name: String, reading: Reading) -> PyResult<Self> {
         let read = if format == "onnx" { onnx::read } else { json::read };
-        let model =
-            py.detach(|| read(bytes, &ReadOptions::default())).map_err(|error| raise(py, &error.into()))?;
+        let options = reading.options();
+        let model = py.detach(|| read(bytes, &options)).map_err(|error| raise(py, &error.into()))?;
         Ok(Net::read(model, name))
+    }
+
+    /// The same network with another precision, further notes, and what was assumed of it (`None`: nothing).
+    fn described(
+        &self,
+        py: Python,
+        precision: &str,
+        notes: Vec<String>,
+        assumed: Option<(String, bool)>,
+    ) -> PyResult<Self> {
+        let assumed = assumed
+            .map(|(name, stated)| {
+                let activation =
+                    Activation::from_name(&name).with_context(|| format!("activation {name:?}"))?;
+                anyhow::Ok(Assumed { activation, stated })
+            })
+            .transpose()
+            .map_err(|error| raise(py, &error))?;
+        Ok(Net {
+            network: Arc::clone(&self.network),
+            precision: by_name(precision),
+            notes: self.notes.iter().cloned().chain(notes).collect(),
+            name: self.name.clone(),
+            assumed,
+            names: self.names.clone(),
+        })
     }
 
     /// The network as JSON.
@@ -103,8 +146,10 @@ impl Net {
     /// Writes a file.
     fn save(&self, py: Python, path: PathBuf, precision: Option<&str>) -> PyResult<Written> {
         let precision = precision.map_or(self.precision.max(Precision::F32), by_name);
-        let written =
-            py.detach(|| save(&self.network, &path, precision)).map_err(|error| raise(py, &error.into()))?;
+        let names = self.names.as_ref();
+        let written = py
+            .detach(|| save_named(&self.network, names, &path, precision))
+            .map_err(|error| raise(py, &error.into()))?;
         let (rounded, largest_change) =
             written.loss.map_or((0, 0.0), |loss| (loss.changed, loss.largest_change));
         Ok(Written { precision: written.precision.name(), rounded, largest_change })
@@ -155,10 +200,29 @@ impl Net {
         self.precision.name()
     }
 
-    /// What the reader did beyond copying numbers.
+    /// What the reader did beyond copying numbers, and what it assumed.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        self.remarks()
+    }
+
+    /// What the hidden layers were taken to do, and whether that was stated, if the file does not say it.
+    #[getter]
+    fn assumed(&self) -> Option<(&'static str, bool)> {
+        self.assumed.map(|assumed| (assumed.activation.name(), assumed.stated))
+    }
+
+    /// What the file calls the neurons of every layer: names, shapes.
+    #[getter]
+    fn layer_names(&self) -> Option<Vec<Vec<NamedPart>>> {
+        let part = |part: &Part| (part.name.as_deref().map(str::to_owned), part.shape.clone());
+        let layer = |parts: &Vec<Part>| parts.iter().map(part).collect();
+        self.names.as_ref().map(|names| names.layers().iter().map(layer).collect())
+    }
+
+    /// What the file calls a neuron, both counted from 0.
+    fn neuron_name(&self, layer: usize, unit: usize) -> Option<String> {
+        self.names.as_ref().and_then(|names| names.neuron(layer, unit))
     }
 
     /// The SHA-256 digest that certificates name the network by.
@@ -166,6 +230,38 @@ impl Net {
     fn sha256(&self) -> String {
         Digest::of(&self.network).to_string()
     }
+}
+
+/// The name of neurons that belong together, and their shape.
+type NamedPart = (Option<String>, Vec<usize>);
+
+/// How a file is read.
+#[derive(FromPyObject)]
+pub struct Reading {
+    fold: bool,
+    activation: Option<String>,
+    output: Option<String>,
+    shapes: Vec<(String, Vec<usize>)>,
+}
+
+impl Reading {
+    fn options(self) -> ReadOptions {
+        let normalization = if self.fold { Normalization::Fold } else { Normalization::Ignore };
+        let activation = self.activation.as_deref().and_then(Activation::from_name);
+        let Reading { output, shapes, .. } = self;
+        ReadOptions { normalization, activation, output, shapes, ..ReadOptions::default() }
+    }
+}
+
+/// What was assumed of networks: the line that stands behind every answer about them, and the value of
+/// `assumed_activation` as JSON, if there is one.
+#[pyfunction]
+pub fn assumption(nets: Vec<PyRef<Net>>) -> Option<(String, String)> {
+    let assumed = |net: &PyRef<Net>| net.assumed.map(|assumed| (net.name.clone(), assumed));
+    let files: Vec<_> = nets.iter().filter_map(assumed).collect();
+    let mut value = serde_json::json!({});
+    reading::add_assumption(&mut value, &files);
+    (!files.is_empty()).then(|| (reading::assumption(&files), value["assumed_activation"].to_string()))
 }
 
 /// The built-in networks.

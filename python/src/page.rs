@@ -35,13 +35,13 @@ pub fn report(
     path: PathBuf,
     terms: Terms,
 ) -> PyResult<Answer> {
-    let of = |net: &Net| (Arc::clone(&net.network), net.precision);
+    let of = |net: &Net| (Arc::clone(&net.network), net.precision, net.assumed);
     let (a, b, points) = (of(a), b.as_deref().map(of), data.as_ref().map(matrix));
     work(py, &terms, move |watch| {
         let domain = read_domain(place, a.0.input_width())?;
         let question = ReportQuestion {
-            a: Named { name: &names.0, network: &a.0, precision: a.1 },
-            b: b.as_ref().map(|b| Named { name: &names.1, network: &b.0, precision: b.1 }),
+            a: Named { name: &names.0, network: &a.0, precision: a.1, assumed: a.2 },
+            b: b.as_ref().map(|b| Named { name: &names.1, network: &b.0, precision: b.1, assumed: b.2 }),
             domain: &domain,
             batch: points.as_ref().map(|points| BatchQuestion::rank("an array".into(), points, None)),
             seed: watch.seed,
@@ -91,8 +91,8 @@ pub fn reproduce(
 
 /// The explorer page with a network in it, if one is given.
 fn explorer(net: Option<&Net>) -> anyhow::Result<String> {
-    let notes = net.map_or(&[][..], |net| &net.notes);
-    page(net.map(|net| (net.name.as_str(), &*net.network)), notes)
+    let notes = net.map_or_else(Vec::new, Net::remarks);
+    page(net.map(|net| (net.name.as_str(), &*net.network)), &notes)
 }
 
 /// Writes the explorer page to a file.

@@ -16,6 +16,7 @@ use fiberscope_core::{Certificate, Domain, Network};
 use fiberscope_report::anatomy;
 use fiberscope_report::certificate::{answer, parse_claim};
 use fiberscope_report::equivalence;
+use fiberscope_report::reading::{add_names, name_neurons, names_text};
 use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -29,12 +30,15 @@ use crate::work::{Terms, work};
 #[pyfunction]
 pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<Answer> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    let precision = net.precision;
+    let (precision, names) = (net.precision, net.names.clone());
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let found = examine(&network, &domain, &watch.deadline);
-        let value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
-        Ok(Answer { json: value.to_string(), text: anatomy::text(&name, &found) })
+        let mut value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
+        add_names(&mut value, names.as_ref());
+        name_neurons(&mut value, "hides", names.as_ref());
+        let text = anatomy::text(&name, &found) + &names_text(names.as_ref());
+        Ok(Answer { json: value.to_string(), text })
     })
 }
 

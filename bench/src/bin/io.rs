@@ -18,7 +18,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use fiberscope_core::{Activation, Layer, Matrix, Network};
-use fiberscope_io::{Precision, safetensors};
+use fiberscope_io::{Precision, ReadOptions, safetensors};
 
 const WIDTH: usize = 5774;
 const REPETITIONS: usize = 9;
@@ -39,7 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (mut plain, mut network) = (Vec::new(), Vec::new());
         for _ in 0..REPETITIONS {
             plain.push(seconds(|| std::fs::read(&path).map_err(Into::into))?);
-            network.push(seconds(|| Ok(safetensors::read_file(&File::open(&path)?)?))?);
+            network
+                .push(seconds(|| Ok(safetensors::read_file(&File::open(&path)?, &ReadOptions::default())?))?);
         }
         let plain = median(plain);
         print_row("std::fs::read", precision, bytes, plain, plain);

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use fiberscope::equivalence::{METHODS, Method};
 use fiberscope::limit::{Deadline, Stop, machine_memory};
+use fiberscope_core::Activation;
 use fiberscope_io::{Normalization, Precision, ReadOptions};
 
 use crate::watch::Limits;
@@ -93,6 +94,17 @@ pub struct ReadArgs {
     /// The shape of an input of an ONNX graph, batch included, such as image=1x3x32x32
     #[arg(long = "shape", value_name = "NAME=AxBxC", value_parser = shape)]
     pub shapes: Vec<(String, Vec<usize>)>,
+    /// What hidden layers do in files that do not say it (.pt, .safetensors, .npz) [default: relu is assumed]
+    #[arg(long, value_name = "NAME")]
+    pub activation: Option<HiddenActivation>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum HiddenActivation {
+    /// relu(x) = max(x, 0)
+    Relu,
+    /// None: the layers are affine maps
+    Identity,
 }
 
 fn shape(text: &str) -> Result<(String, Vec<usize>), String> {
@@ -118,7 +130,11 @@ impl ReadArgs {
             NnetNormalization::Ignore => Normalization::Ignore,
         };
         let (output, shapes) = (self.graph_output.clone(), self.shapes.clone());
-        ReadOptions { normalization, output, shapes, ..ReadOptions::default() }
+        let activation = self.activation.map(|activation| match activation {
+            HiddenActivation::Relu => Activation::Relu,
+            HiddenActivation::Identity => Activation::Identity,
+        });
+        ReadOptions { normalization, output, shapes, activation, ..ReadOptions::default() }
     }
 }
 

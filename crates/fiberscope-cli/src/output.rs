@@ -4,6 +4,8 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fiberscope::limit::{Limit, LimitReached};
+use fiberscope_io::Assumed;
+use fiberscope_report::reading::{add_assumption, assumption};
 use serde_json::{Value, json};
 
 pub use fiberscope_report::files::{check_picture, write_picture};
@@ -25,6 +27,8 @@ struct Board {
     known: Vec<String>,
     /// The last line of progress.
     progress: String,
+    /// Files that do not say what their layers do, and what was assumed.
+    assumed: Vec<(String, Assumed)>,
 }
 
 impl Output {
@@ -37,10 +41,25 @@ impl Output {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints a result: `value` with `--json`, else `text`. From here on no limit interrupts.
+    /// Prints a result: `value` with `--json`, else `text`; behind it what was assumed of the files that it is
+    /// about. From here on no limit interrupts.
     pub fn result(&self, text: &str, value: &Value) -> io::Result<()> {
-        self.board().answered = true;
-        if self.json { self.raw(format!("{value:#}\n").as_bytes()) } else { self.raw(text.as_bytes()) }
+        let assumed = {
+            let mut board = self.board();
+            board.answered = true;
+            board.assumed.clone()
+        };
+        if self.json {
+            let mut value = value.clone();
+            add_assumption(&mut value, &assumed);
+            return self.raw(format!("{value:#}\n").as_bytes());
+        }
+        self.raw(format!("{text}{}", assumption(&assumed)).as_bytes())
+    }
+
+    /// Remembers what was assumed of a file: every result from here on says it.
+    pub fn assume(&self, file: &str, assumed: Option<Assumed>) {
+        self.board().assumed.extend(assumed.map(|assumed| (file.to_owned(), assumed)));
     }
 
     /// Prints the bytes of a result. From here on no limit interrupts.
@@ -127,13 +146,14 @@ impl Board {
             known.push(format!("at the last look: {}", self.progress));
         }
         if json {
-            let value = json!({
+            let mut value = json!({
                 "verdict": "undecided", "undecided": sentence, "limit": limit.name(), "known": known,
             });
+            add_assumption(&mut value, &self.assumed);
             return format!("{value:#}\n").into_bytes();
         }
         let lines: String = known.iter().map(|line| format!("  known: {line}\n")).collect();
-        format!("undecided: {sentence}\n{lines}").into_bytes()
+        format!("undecided: {sentence}\n{lines}{}", assumption(&self.assumed)).into_bytes()
     }
 }
 

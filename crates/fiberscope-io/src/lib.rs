@@ -11,6 +11,7 @@ mod error;
 mod json_text;
 mod memory;
 mod model;
+mod names;
 mod open;
 mod text;
 mod write;
@@ -32,6 +33,7 @@ pub mod table;
 pub mod zoo;
 
 pub use error::{FormatError, IoError};
-pub use model::{Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
-pub use open::{Written, check_writable, load, load_bytes, load_data, save};
+pub use model::{Assumed, Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
+pub use names::{Names, Part};
+pub use open::{Written, check_writable, load, load_bytes, load_data, save, save_named};
 pub use write::{HeldWrites, hold_writes, write_atomically};

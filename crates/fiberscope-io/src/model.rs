@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use fiberscope_core::{Matrix, Network};
+use fiberscope_core::{Activation, Matrix, Network};
 
 use crate::FormatError;
+use crate::names::Names;
 
 /// The number format in which parameters were stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +58,46 @@ pub struct Model {
     pub precision: Precision,
     /// What the reader did beyond copying numbers, in sentences: folded constants, ignored headers.
     pub notes: Vec<String>,
+    /// What hidden layers were taken to do, if the file does not say it.
+    pub assumed: Option<Assumed>,
+    /// What the file calls the neurons, if it has names for them.
+    pub names: Option<Names>,
+}
+
+impl Model {
+    /// A network of a file that says what its layers do and has no names for its neurons.
+    pub fn new(network: Network, precision: Precision, notes: Vec<String>) -> Self {
+        Model { network, precision, notes, assumed: None, names: None }
+    }
+
+    /// The notes, and behind them what was assumed.
+    pub fn remarks(&self) -> Vec<String> {
+        let assumed = self.assumed.map(|assumed| format!("{assumed} (the file holds none)"));
+        self.notes.iter().cloned().chain(assumed).collect()
+    }
+}
+
+/// The activation of the hidden layers of a file that holds weights and biases only.
+///
+/// Weights do not say what stands between them: a network with `tanh` has the same file as one with ReLUs.
+/// Whatever is said of such a network rests on this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assumed {
+    /// What the hidden layers were taken to do.
+    pub activation: Activation,
+    /// Whether the caller stated it.
+    pub stated: bool,
+}
+
+impl fmt::Display for Assumed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let how = if self.stated { "as stated" } else { "assumed" };
+        let what = match self.activation {
+            Activation::Relu => "ReLU",
+            Activation::Identity => "identity",
+        };
+        write!(f, "activations {how}: {what}")
+    }
 }
 
 /// What to do with the normalisation header of an NNet file.
@@ -79,8 +120,10 @@ pub struct ReadOptions {
     pub max_dense_entries: usize,
     /// For ONNX files: the value that the questions are about, if it is not the only output.
     pub output: Option<String>,
-    /// For ONNX files: shapes of inputs, batch included, that the file leaves open or that are to be others.
+    /// For ONNX files, and convolutions of a state dict: shapes of inputs, batch included, that the file leaves open or that are to be others.
     pub shapes: Vec<(String, Vec<usize>)>,
+    /// For files that hold weights and biases only: what the hidden layers do. Without it ReLU is assumed.
+    pub activation: Option<Activation>,
     /// For ONNX files: the folder of the model, in which its numbers may stand in other files.
     pub folder: Option<PathBuf>,
 }
@@ -92,6 +135,7 @@ impl Default for ReadOptions {
             max_dense_entries: 1 << 26,
             output: None,
             shapes: Vec::new(),
+            activation: None,
             folder: None,
         }
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use fiberscope_core::Network;
 
 use crate::{
-    Data, FormatError, IoError, Model, Precision, ReadOptions, RoundingLoss, csv, json, nnet, npz, onnx, pt,
-    round_to_f32, safetensors, write, write_atomically, zoo,
+    Data, FormatError, IoError, Model, Names, Precision, ReadOptions, RoundingLoss, csv, json, nnet, npz,
+    onnx, pt, round_to_f32, safetensors, write, write_atomically, zoo,
 };
 
 const FORMATS: &str = ".onnx, .safetensors, .npz, .nnet, .json, .pt or .pth";
@@ -36,7 +36,7 @@ pub fn load(argument: &str, options: &ReadOptions) -> Result<Model, IoError> {
 fn load_file(path: &Path, options: &ReadOptions) -> Result<Model, IoError> {
     if extension(path) == "safetensors" {
         let file = File::open(path).map_err(|source| file_error(path, source))?;
-        return safetensors::read_file(&file).map_err(|source| format_error(path, source));
+        return safetensors::read_file(&file, options).map_err(|source| format_error(path, source));
     }
     let read = reader(path, READABLE)?;
     let bytes = std::fs::read(path).map_err(|source| file_error(path, source))?;
@@ -61,6 +61,16 @@ fn reader(path: &Path, expected: &'static str) -> Result<Reader, IoError> {
         "json" => json::read,
         "npz" => npz::read,
         "pt" | "pth" => pt::read,
+        "keras" | "h5" | "hdf5" => {
+            let advice = "Keras files are read by the Python package: fiberscope.load(path).save(\"model.onnx\"); or export the model \
+                          with model.export(\"model.onnx\", format=\"onnx\")";
+            return Err(format_error(path, FormatError::unsupported(advice)));
+        }
+        "pkl" | "pickle" | "joblib" => {
+            let advice = "a pickle is code, which is not run here; in Python, fiberscope.from_sklearn(model).save(\"model.onnx\") and \
+                          fiberscope.from_torch(model, example_input).save(\"model.onnx\") write what can be read";
+            return Err(format_error(path, FormatError::unsupported(advice)));
+        }
         _ => return Err(IoError::UnknownExtension { path: path.to_owned(), expected }),
     })
 }
@@ -91,6 +101,16 @@ pub struct Written {
 /// Writes a network in the format that the file's name asks for, in single or double precision. JSON
 /// always has double precision.
 pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Written, IoError> {
+    save_named(network, None, path, precision)
+}
+
+/// The same with names, which ONNX files keep for layers whose neurons share one.
+pub fn save_named(
+    network: &Network,
+    names: Option<&Names>,
+    path: &Path,
+    precision: Precision,
+) -> Result<Written, IoError> {
     check_writable(path)?;
     let extension = extension(path);
     let single = precision != Precision::F64 && extension != "json";
@@ -104,7 +124,7 @@ pub fn save(network: &Network, path: &Path, precision: Precision) -> Result<Writ
         "json" => json::write(&network, out),
         "npz" => npz::write(&network, precision, out),
         "safetensors" => safetensors::write(&network, precision, out),
-        _ => onnx::write(&network, precision, out),
+        _ => onnx::write_named(&network, names, precision, out),
     })?;
     Ok(Written { network, precision, loss })
 }

@@ -39,7 +39,11 @@ fn files_of_the_reference_implementation() {
     for (name, expected) in &expected("safetensors") {
         let path = data_file("safetensors").join(name);
         check_model(name, &read(&std::fs::read(&path).unwrap()).unwrap(), expected);
-        check_model(name, &safetensors::read_file(&File::open(&path).unwrap()).unwrap(), expected);
+        check_model(
+            name,
+            &safetensors::read_file(&File::open(&path).unwrap(), &ReadOptions::default()).unwrap(),
+            expected,
+        );
     }
 }
 
@@ -65,7 +69,7 @@ fn a_file_larger_than_one_chunk_arrives_whole() {
     for precision in [Precision::F32, Precision::F64] {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&written(&network, precision)).unwrap();
-        assert_eq!(safetensors::read_file(&file).unwrap().network, network);
+        assert_eq!(safetensors::read_file(&file, &ReadOptions::default()).unwrap().network, network);
     }
 }
 

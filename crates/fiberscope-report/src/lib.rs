@@ -37,6 +37,7 @@ pub mod json;
 pub mod linear;
 pub mod number;
 pub mod page;
+pub mod reading;
 pub mod regions;
 pub mod report;
 pub mod reproduce;

@@ -31,9 +31,7 @@ pub fn example(name: &str) -> Result<Model, String> {
         (_, Some(name)) => zoo::network(name).map_err(|error| error.to_string()),
         ("hiding-plane", _) => read(HIDING),
         ("folded-map", _) => read(FOLDED),
-        ("random-16", _) => {
-            Ok(Model { network: random(&[2, 16, 16, 1]), precision: Precision::F32, notes: Vec::new() })
-        }
+        ("random-16", _) => Ok(Model::new(random(&[2, 16, 16, 1]), Precision::F32, Vec::new())),
         _ => Err(format!("there is no example {name:?}")),
     }
 }

@@ -66,7 +66,7 @@ fn described(model: &Model) -> Value {
     json!({
         "network": text(&model.network),
         "precision": model.precision.name(),
-        "notes": model.notes,
+        "notes": model.remarks(),
     })
 }
 

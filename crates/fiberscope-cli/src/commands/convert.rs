@@ -1,6 +1,6 @@
 //! `fiberscope convert`
 
-use fiberscope_io::{Precision, save};
+use fiberscope_io::{Precision, save_named};
 use fiberscope_report::convert::Conversion;
 
 use super::read_model;
@@ -11,7 +11,7 @@ use crate::output::Output;
 pub fn run(args: &ConvertArgs, output: &mut Output) -> anyhow::Result<Answer> {
     let model = read_model(&args.input, &args.read.options(), output)?;
     let precision = args.precision.map_or(model.precision.max(Precision::F32), Precision::from);
-    let written = save(&model.network, &args.output, precision)?;
+    let written = save_named(&model.network, model.names.as_ref(), &args.output, precision)?;
     let found = Conversion {
         input: &args.input,
         network: &model.network,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_io::write_atomically;
+use fiberscope_io::{Model, write_atomically};
 use fiberscope_report::explore::{Server, page};
 use serde_json::json;
 
@@ -43,7 +43,7 @@ pub fn run(args: &ExploreArgs, global: &Global, output: &mut Output) -> anyhow::
     let model =
         args.model.as_deref().map(|model| read_dense_model(model, &args.read.options(), output)).transpose()?;
     let network = args.model.as_deref().zip(model.as_ref().map(|model| &model.network));
-    let page = page(network, model.as_ref().map_or(&[], |model| &model.notes))?;
+    let page = page(network, &model.as_ref().map_or_else(Vec::new, Model::remarks))?;
     if let Some(path) = &args.output {
         write_atomically(path, |file| file.write_all(page.as_bytes()))?;
         let text = format!("wrote {}: open it in a browser\n", path.display());

@@ -2,6 +2,7 @@
 
 use fiberscope::anatomy::examine;
 use fiberscope_report::anatomy;
+use fiberscope_report::reading::{add_names, name_neurons, names_text, neurons_text};
 
 use super::{read_domain, read_model};
 use crate::Answer;
@@ -14,10 +15,15 @@ pub fn run(args: &InfoArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
     let found = examine(&model.network, &domain, &deadline);
     let stopped = deadline.limit();
-    let value = anatomy::model_value(&args.model, model.precision, stopped, &found);
+    let names = model.names.as_ref();
+    let mut value = anatomy::model_value(&args.model, model.precision, stopped, &found);
     if let Some(limit) = stopped {
         output.note(&format!("{limit}: ranks and the fiber are not told where they take longer"));
     }
-    output.result(&anatomy::text(&args.model, &found), &value)?;
+    add_names(&mut value, names);
+    name_neurons(&mut value, "hides", names);
+    let hidden: Vec<_> = found.hidden.iter().map(|neuron| (neuron.layer, neuron.unit)).collect();
+    let called = neurons_text("hidden", &hidden, names) + &names_text(names);
+    output.result(&(anatomy::text(&args.model, &found) + &called), &value)?;
     Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }

@@ -34,6 +34,7 @@ fn read_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow:
     for note in &model.notes {
         output.note(&format!("{argument}: {note}"));
     }
+    output.assume(argument, model.assumed);
     let widths: Vec<String> = model.network.widths().iter().map(ToString::to_string).collect();
     output.know(format!(
         "{argument} has widths {} and {} parameters",

@@ -77,5 +77,5 @@ pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::R
 }
 
 fn named<'a>(name: &'a str, model: &'a Model) -> Named<'a> {
-    Named { name, network: &model.network, precision: model.precision }
+    Named { name, network: &model.network, precision: model.precision, assumed: model.assumed }
 }

@@ -8,7 +8,8 @@ use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_core::{Certificate, Domain};
-use fiberscope_io::{Precision, load_data, save, write_atomically};
+use fiberscope_io::{Model, Precision, load_data, save, write_atomically};
+use fiberscope_report::reading::{add_names, names_text};
 use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use crate::output::Output;
 
 pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
-    let network = read_model(&args.model, &args.read.options(), output)?.network;
+    let Model { network, names, .. } = read_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
     // Half of the time is left to writing and checking.
     let half = deadline.left().map_or_else(|| deadline.clone(), |left| deadline.at_most(left / 2));
@@ -36,7 +37,9 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
     value["certificate"] = json!(proof);
     value["output"] = json!(args.output.display().to_string());
     value["limit"] = json!(stopped.map(|limit| limit.name()));
-    output.result(&format!("{}wrote {}\n", reduced.text(), args.output.display()), &value)?;
+    add_names(&mut value, names.as_ref());
+    let called = names_text(names.as_ref());
+    output.result(&format!("{}{called}wrote {}\n", reduced.text(), args.output.display()), &value)?;
     Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
 }
 

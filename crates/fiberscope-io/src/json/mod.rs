@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
     let layers = parse(bytes, |deserializer, place| File { place, most_columns }.deserialize(deserializer))?;
     let mut notes = Vec::new();
     let network = finish(layers, &mut notes, options)?;
-    Ok(Model { network, precision: Precision::F64, notes })
+    Ok(Model::new(network, Precision::F64, notes))
 }
 
 /// Writes a network, one line per row of a weight, so that line-wise comparison of two files shows

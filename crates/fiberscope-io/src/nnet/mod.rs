@@ -52,7 +52,7 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
         Layer::new(weight, bias, if l < last { Activation::Relu } else { Activation::Identity })
     };
     let network = Network::new(layers.into_iter().enumerate().map(layer).collect())?;
-    Ok(Model { network, precision: Precision::F64, notes })
+    Ok(Model::new(network, Precision::F64, notes))
 }
 
 const FOLDED: &str = "the normalisation in the header is part of the network: x -> (x - mean) / range of the first \

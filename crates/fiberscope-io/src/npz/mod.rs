@@ -8,7 +8,7 @@ mod npy;
 
 use std::io::{self, Write};
 
-use fiberscope_core::{Activation, Matrix, Network};
+use fiberscope_core::{Matrix, Network};
 use rawzip::ZipArchiveWriter;
 
 use crate::archive::Archive;
@@ -18,7 +18,7 @@ use crate::{Data, FormatError, Model, Precision, ReadOptions};
 use npy::{Contents, Header};
 
 /// Reads a network from the bytes of a npz file.
-pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> {
+pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
     let archive = Archive::open(bytes)?;
     let mut activations = None;
     let (mut tensors, mut arrays) = (Vec::new(), Vec::new());
@@ -38,14 +38,14 @@ pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> 
         tensors.push(TensorInfo { name, shape: header.shape, element });
         arrays.push(index);
     }
-    state_dict::network(&tensors, activations.as_deref(), |i| {
+    state_dict::network(&tensors, activations.as_deref(), options, |i| {
         let read = read_array(&archive, arrays[i]).map(|(_, numbers)| numbers);
         read.map_err(|e| in_array(&tensors[i].name, e))
     })
 }
 
 /// Writes a network with the keys `W1, b1, ...` in the given precision, F32 or F64, uncompressed as
-/// `numpy.savez` does; with the key `activations` if a hidden layer has no relu.
+/// `numpy.savez` does; the key `activations` says what the layers do.
 pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
     check_writable(network, precision)?;
     check_dense_size(network)?;
@@ -58,15 +58,13 @@ pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io
         })?;
         write_array(&mut zip, &format!("b{l}"), descr, &[rows], |out| encode(layer.bias(), precision, out))?;
     }
-    if network.hidden_layers().iter().any(|layer| layer.activation() != Activation::Relu) {
-        write_array(&mut zip, ACTIVATIONS_KEY, "<U8", &[network.depth()], |out| {
-            network.layers().iter().try_for_each(|layer| {
-                let name = layer.activation().name().chars().map(u32::from);
-                let codes = name.chain(std::iter::repeat(0)).take(8).flat_map(u32::to_le_bytes);
-                out.write_all(&codes.collect::<Vec<u8>>())
-            })
-        })?;
-    }
+    write_array(&mut zip, ACTIVATIONS_KEY, "<U8", &[network.depth()], |out| {
+        network.layers().iter().try_for_each(|layer| {
+            let name = layer.activation().name().chars().map(u32::from);
+            let codes = name.chain(std::iter::repeat(0)).take(8).flat_map(u32::to_le_bytes);
+            out.write_all(&codes.collect::<Vec<u8>>())
+        })
+    })?;
     zip.finish().map_err(io::Error::other)?;
     Ok(())
 }

@@ -5,6 +5,8 @@
 //! number that is known to be `>= 0` needs one neuron, `relu(h) = h`; another needs two,
 //! `x = relu(x) - relu(-x)`.
 
+use std::sync::Arc;
+
 use fiberscope_core::{Activation, Layer, SparseMatrix, Weights};
 
 use super::affine::Affine;
@@ -13,6 +15,7 @@ use super::map::Map;
 use super::proto::Node;
 use super::rows::Place;
 use crate::FormatError;
+use crate::names::Part;
 
 /// A tensor that depends on the input, as an affine map of the numbers of the last layer.
 #[derive(Clone)]
@@ -25,11 +28,13 @@ pub(super) struct Value<'a> {
     pub(super) folded: Vec<Node<'a>>,
     /// Whether such constants were rounded before they got there.
     pub(super) rounded: bool,
+    /// What the file calls its entries.
+    pub(super) label: Option<Arc<str>>,
 }
 
 impl<'a> Value<'a> {
     pub(super) fn new(dims: Vec<usize>, map: Map) -> Self {
-        Value { dims, map, folded: Vec::new(), rounded: false }
+        Value { dims, map, folded: Vec::new(), rounded: false, label: None }
     }
 
     /// No value: what stands where one was taken away.
@@ -62,6 +67,8 @@ impl<'a> Value<'a> {
 /// The layers so far.
 pub(super) struct Layers {
     layers: Vec<Layer>,
+    /// What the file calls the neurons of each.
+    names: Vec<Vec<Part>>,
     /// For every number of the last layer (or of the input), whether it is known to be `>= 0`.
     nonnegative: Vec<bool>,
     /// How many neurons were put in to carry values past a ReLU.
@@ -92,7 +99,13 @@ impl Rows {
 impl Layers {
     /// No layers yet.
     pub(super) fn new(inputs: usize) -> Self {
-        Layers { layers: Vec::new(), nonnegative: vec![false; inputs], carried: 0, notes: Vec::new() }
+        Layers {
+            layers: Vec::new(),
+            names: Vec::new(),
+            nonnegative: vec![false; inputs],
+            carried: 0,
+            notes: Vec::new(),
+        }
     }
 
     /// How many numbers the last layer has.
@@ -122,10 +135,11 @@ impl Layers {
         let mut rows = Rows { weight: SparseMatrix::new(self.width()), bias: Vec::new() };
         let (mut made, mut at) = (Vec::with_capacity(values.len()), 0);
         let alone = values.len() == 1 && live.is_empty();
-        let mut whole = None;
+        let (mut whole, mut parts) = (None, Vec::with_capacity(values.len() + 1));
         for value in values {
             let width = value.map.output();
-            made.push((value.dims.clone(), at..at + width));
+            made.push((value.dims.clone(), at..at + width, value.label.clone()));
+            parts.push(Part::new(value.label.clone(), &value.dims, width));
             let (weight, bias) = self.written_out(who, value, budget, !alone)?;
             at += width;
             if alone {
@@ -156,13 +170,18 @@ impl Layers {
                 Some(entries) => entries,
             };
         }
+        if width > at {
+            parts.push(Part::new(None, &[], width - at));
+        }
+        self.names.push(parts);
         self.layers.push(Layer::new(weight, bias, activation));
         self.nonnegative = nonnegative;
         let selected = |range: std::ops::Range<usize>| match range == (0..width) {
             true => Affine::identity(width),
             false => Affine::selection(width, range.collect()),
         };
-        Ok(made.into_iter().map(|(dims, range)| Value::new(dims, Map::Plain(selected(range)))).collect())
+        let value = |(dims, range, label)| Value { label, ..Value::new(dims, Map::Plain(selected(range))) };
+        Ok(made.into_iter().map(value).collect())
     }
 
     /// The weight and bias of a value.
@@ -250,15 +269,15 @@ impl Layers {
         Ok(Map::Plain(Affine::identity(count)).moved(&places, start + 2 * count))
     }
 
-    /// The layers and what there is to say about them.
-    pub(super) fn finish(mut self) -> (Vec<Layer>, Vec<String>) {
+    /// The layers, what there is to say about them, and the names of their neurons.
+    pub(super) fn finish(mut self) -> (Vec<Layer>, Vec<String>, Vec<Vec<Part>>) {
         if self.carried > 0 {
             self.notes.push(format!(
                 "{} neurons carry values past layers that other values pass through",
                 self.carried
             ));
         }
-        (self.layers, self.notes)
+        (self.layers, self.notes, self.names)
     }
 }
 

@@ -16,6 +16,7 @@ use super::budget::Budget;
 use super::constant;
 use super::graph::{Graph, Input};
 use super::heads::{self, Logits};
+use super::labels;
 use super::layers::Value;
 use super::lowering::{Lowering, Site, Slot};
 use super::piecewise;
@@ -23,7 +24,7 @@ use super::proto::Quoted;
 use super::schedule::Schedule;
 use super::shape;
 use super::tensor::{Values, float_type, type_name};
-use crate::{FormatError, Model, ReadOptions};
+use crate::{FormatError, Model, Names, ReadOptions};
 
 /// The network of a graph.
 pub(super) fn lower(graph: &Graph, options: &ReadOptions, budget: Budget) -> Result<Model, FormatError> {
@@ -121,8 +122,10 @@ impl<'a> Lowering<'_, 'a> {
         }
         self.close_hand("the output")?;
         let precision = self.precision.unwrap_or(self.input_precision);
-        let (layers, notes) = self.layers.finish();
-        Ok(Model { network: Network::new(layers)?, precision, notes })
+        let (layers, notes, names) = self.layers.finish();
+        let network = Network::new(layers)?;
+        let names = Names::new(names, &network.widths());
+        Ok(Model { names, ..Model::new(network, precision, notes) })
     }
 
     /// Works off a node that does not switch.
@@ -165,7 +168,8 @@ impl<'a> Lowering<'_, 'a> {
                     let both = format!("reads {first} and {second}, which both depend on the input");
                     return Err(node.unsupported(format!("{both}; the result is not piecewise linear")));
                 }
-                let made = self.join(&site)?;
+                let mut made = self.join(&site)?;
+                made.label = labels::of_node(&node);
                 self.release(&site);
                 self.store(&node, vec![Slot::Value(made)])
             }
@@ -194,6 +198,9 @@ impl<'a> Lowering<'_, 'a> {
             "Dropout" => self.dropout(site)?,
             "Scaler" if site.node.is_scaler() => self.scaler(site)?,
             _ => return Err(piecewise::unknown_operator(&site.node)),
+        }
+        if let Some(label) = labels::of_weights(site) {
+            self.hand.label = Some(label);
         }
         Ok(vec![self.put_down()])
     }

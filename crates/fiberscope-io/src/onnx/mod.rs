@@ -22,6 +22,7 @@ mod affine;
 mod arithmetic;
 mod batch;
 mod budget;
+pub(crate) mod build;
 mod constant;
 mod convolution;
 mod exact_sum;
@@ -29,6 +30,7 @@ mod external;
 mod graph;
 mod heads;
 mod join;
+mod labels;
 mod layers;
 mod linear;
 mod lower;
@@ -45,7 +47,7 @@ mod window;
 mod wire;
 mod write;
 
-pub use write::write;
+pub use write::{write, write_named};
 
 use crate::{FormatError, Model, ReadOptions};
 

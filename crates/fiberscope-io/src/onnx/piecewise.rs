@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use fiberscope_core::{Activation, Rational};
 
 use super::affine::exact;
+use super::labels;
 use super::layers::Value;
 use super::lowering::{Lowering, Site, Slot};
 use super::map::Map;
@@ -521,6 +522,7 @@ impl<'a> Lowering<'_, 'a> {
         let kept: Vec<usize> = pairs.iter().map(|pair| pair.1).chain(singles).collect();
         let mut relus = Value::new(vec![count], Map::Rows(differences));
         relus.inherit(&value);
+        relus.label = value.label.clone();
         let kept = value.select(vec![kept.len()], &kept);
         let rest = Rest::Maxima(Box::new(Maxima { groups, kept, pairs: count, negated }));
         Ok(again(site, dims, relus, rest))
@@ -569,6 +571,10 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-fn again<'a>(site: Site<'a>, dims: Vec<usize>, relus: Value<'a>, rest: Rest<'a>) -> Next<'a> {
+fn again<'a>(site: Site<'a>, dims: Vec<usize>, mut relus: Value<'a>, rest: Rest<'a>) -> Next<'a> {
+    if !matches!(rest, Rest::Nothing) {
+        // The ReLUs are parts of the operator, not the value that it acts on.
+        relus.label = labels::inside(relus.label.as_deref(), site.node.operator);
+    }
     Next::Again(Box::new(Task { site, dims, relus, rest }))
 }

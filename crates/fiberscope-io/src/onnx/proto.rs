@@ -86,6 +86,11 @@ impl<'a> Node<'a> {
         Ok(None)
     }
 
+    /// Its name, or that of its first output if it has none.
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
     /// The length of the message in bytes.
     pub(super) fn size(&self) -> usize {
         self.body.size()

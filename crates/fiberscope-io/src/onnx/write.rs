@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use fiberscope_core::{Activation, Network, Weights};
 
-use crate::Precision;
+use crate::{Names, Precision};
 
 /// Version 8 of the format and opset 17 are read by every ONNX Runtime since 1.12.
 const IR_VERSION: u64 = 8;
@@ -21,8 +21,18 @@ const LARGEST: u64 = i32::MAX as u64;
 /// Layer `l` becomes `Gemm` with the initializers `layer{l}.weight` (out x in) and `layer{l}.bias`,
 /// followed by `Relu` where the layer has one. The first dimension of `input` and `output` is the batch.
 pub fn write(network: &Network, precision: Precision, out: &mut dyn Write) -> io::Result<()> {
+    write_named(network, None, precision, out)
+}
+
+/// The same with the names of layers, where all neurons of a layer share one: `fc1.weight` and `fc1.bias`.
+pub fn write_named(
+    network: &Network,
+    names: Option<&Names>,
+    precision: Precision,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let element = Element::new(precision)?;
-    let pieces = graph(network, element);
+    let pieces = graph(network, &layer_names(network, names), element);
     let graph_size = pieces.iter().map(|piece| piece.size(element)).fold(0, u64::saturating_add);
     let mut head = Vec::new();
     integer(&mut head, 1, IR_VERSION);
@@ -115,19 +125,37 @@ impl Element {
     }
 }
 
-fn graph(network: &Network, element: Element) -> Vec<Piece<'_>> {
+/// A name for every layer, no two the same.
+fn layer_names(network: &Network, names: Option<&Names>) -> Vec<String> {
+    let numbered = |l: usize| format!("layer{}", l + 1);
+    let given: Vec<Option<&str>> =
+        (0..network.depth()).map(|l| names.and_then(|names| names.layer(l))).collect();
+    let taken = |name: &str| matches!(name, "input" | "output") || name.starts_with("layer");
+    let is_free = |name: &str| given.iter().flatten().filter(|other| **other == name).count() == 1;
+    let mut made = Vec::with_capacity(given.len());
+    for (l, name) in given.iter().enumerate() {
+        made.push(match name {
+            // `layer2` may be the number of another layer.
+            Some(name) if is_free(name) && (!taken(name) || name.contains('.')) => (*name).to_owned(),
+            _ => numbered(l),
+        });
+    }
+    made
+}
+
+fn graph<'n>(network: &'n Network, names: &[String], element: Element) -> Vec<Piece<'n>> {
     let mut head = Vec::new();
     let depth = network.depth();
     let mut value = "input".to_owned();
     for (l, layer) in network.layers().iter().enumerate() {
-        let name = format!("layer{}", l + 1);
+        let name = &names[l];
         let inputs = [value, format!("{name}.weight"), format!("{name}.bias")];
         value = if l + 1 == depth { "output".to_owned() } else { format!("{name}.affine") };
         let mut transposed = Vec::new();
         text(&mut transposed, 1, "transB");
         integer(&mut transposed, 3, 1);
         integer(&mut transposed, 20, 2);
-        node(&mut head, "Gemm", &name, &inputs, &value, Some(&transposed));
+        node(&mut head, "Gemm", name, &inputs, &value, Some(&transposed));
         if layer.activation() == Activation::Relu {
             let name = format!("{name}.relu");
             node(&mut head, "Relu", &name, &[value], &name, None);
@@ -138,13 +166,14 @@ fn graph(network: &Network, element: Element) -> Vec<Piece<'_>> {
     let mut pieces = vec![Piece { head, numbers: Numbers::List(&[]) }];
     for (l, layer) in network.layers().iter().enumerate() {
         let (rows, cols) = (layer.width() as u64, layer.input_width() as u64);
+        let name = &names[l];
         pieces.push(tensor(
-            &format!("layer{}.weight", l + 1),
+            &format!("{name}.weight"),
             &[rows, cols],
             Numbers::Rows(layer.weights()),
             element,
         ));
-        pieces.push(tensor(&format!("layer{}.bias", l + 1), &[rows], Numbers::List(layer.bias()), element));
+        pieces.push(tensor(&format!("{name}.bias"), &[rows], Numbers::List(layer.bias()), element));
     }
     let mut tail = Vec::new();
     bytes(&mut tail, 11, &value_info("input", network.input_width() as u64, element));
@@ -205,11 +234,11 @@ fn value_info(name: &str, width: u64, element: Element) -> Vec<u8> {
     info
 }
 
-fn key(out: &mut Vec<u8>, number: u64, wire_type: u64) {
+pub(super) fn key(out: &mut Vec<u8>, number: u64, wire_type: u64) {
     varint(out, number * 8 + wire_type);
 }
 
-fn varint(out: &mut Vec<u8>, mut value: u64) {
+pub(super) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -217,17 +246,17 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-fn integer(out: &mut Vec<u8>, number: u64, value: u64) {
+pub(super) fn integer(out: &mut Vec<u8>, number: u64, value: u64) {
     key(out, number, 0);
     varint(out, value);
 }
 
-fn bytes(out: &mut Vec<u8>, number: u64, value: &[u8]) {
+pub(super) fn bytes(out: &mut Vec<u8>, number: u64, value: &[u8]) {
     key(out, number, 2);
     varint(out, value.len() as u64);
     out.extend_from_slice(value);
 }
 
-fn text(out: &mut Vec<u8>, number: u64, value: &str) {
+pub(super) fn text(out: &mut Vec<u8>, number: u64, value: &str) {
     bytes(out, number, value.as_bytes());
 }

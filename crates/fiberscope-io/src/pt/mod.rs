@@ -20,7 +20,7 @@ use tensor::Storages;
 use value::{Id, Value, View};
 
 /// Reads a network from the bytes of a PyTorch file.
-pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> {
+pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
     check_container(bytes)?;
     let archive = Archive::open(bytes)?;
     let pickle = find_pickle(&archive)?;
@@ -38,7 +38,8 @@ pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> 
     let entries = state_dict_entries(&unpickled)?;
     let infos = entries.tensors.iter().map(|(name, view)| view.info(name)).collect::<Result<Vec<_>, _>>()?;
     let mut storages = Storages::new(archive, folder, order, bytes.len());
-    let mut model = state_dict::network(&infos, None, |i| storages.load(&infos[i], &entries.tensors[i].1))?;
+    let load = |i: usize| storages.load(&infos[i], &entries.tensors[i].1);
+    let mut model = state_dict::network(&infos, None, options, load)?;
     model.notes.extend(entries.note);
     Ok(model)
 }

@@ -120,7 +120,10 @@ pub(super) fn call(values: &[Value], function: Id, arguments: Id) -> Result<Call
             _,
         ) => Err(bad_arguments()),
         _ => Err(FormatError::unsupported(format!(
-            "the pickle calls {}, which is none of the functions that make tensors; nothing was run",
+            "the pickle calls {}, which is none of the functions that make tensors; nothing was run. If the file is a whole \
+             module, save what can be read, in Python where its classes are:\n  \
+             model = torch.load(path, weights_only=False).eval()\n  \
+             torch.onnx.export(model, example_input, \"model.onnx\")",
             quoted(name)
         ))),
     }

@@ -23,13 +23,13 @@ use source::Source;
 
 /// Reads a network from the bytes of a file whose tensors are named `W1, b1, ...` or as PyTorch names
 /// them.
-pub fn read(bytes: &[u8], _options: &ReadOptions) -> Result<Model, FormatError> {
-    read_from(&bytes)
+pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
+    read_from(&bytes, options)
 }
 
 /// Reads a network from a file without holding the file in memory.
-pub fn read_file(file: &File) -> Result<Model, FormatError> {
-    read_from(&file)
+pub fn read_file(file: &File, options: &ReadOptions) -> Result<Model, FormatError> {
+    read_from(&file, options)
 }
 
 /// Writes a network in the given precision, F32 or F64. The tensors have the names that
@@ -59,7 +59,7 @@ const MAX_HEADER: u64 = 100_000_000;
 /// Entries that one thread reads at a time: few enough for its buffer to stay in the cache.
 const CHUNK: usize = 1 << 14;
 
-fn read_from<S: Source>(source: &S) -> Result<Model, FormatError> {
+fn read_from<S: Source>(source: &S, options: &ReadOptions) -> Result<Model, FormatError> {
     let size = source.size()?;
     let Some(after_length) = size.checked_sub(8) else {
         let message = format!("expected 8 bytes with the length of the header, found a file of {size} bytes");
@@ -80,7 +80,7 @@ fn read_from<S: Source>(source: &S) -> Result<Model, FormatError> {
     drop(json);
     let activations: Option<Vec<String>> =
         header.activations.as_ref().map(|names| names.split(',').map(str::to_owned).collect());
-    state_dict::network(&header.tensors, activations.as_deref(), |i| {
+    state_dict::network(&header.tensors, activations.as_deref(), options, |i| {
         let tensor = &header.tensors[i];
         let entries = tensor.entries().expect("the header was checked");
         read_numbers(source, 8 + length + header.begins[i], tensor.element, entries).map_err(|e| match e {

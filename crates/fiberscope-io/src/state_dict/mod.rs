@@ -2,16 +2,23 @@
 //!
 //! The tensors are `W1, b1, W2, b2, ...`, or what PyTorch calls them: `0.weight, 0.bias, 2.weight,
 //! ...` with any prefix, layers in the natural order of their names (`2` before `10`). A weight is
-//! `out x in`, a bias has `out` entries and is zero if missing. Hidden activations are relu and the
-//! last is identity unless the file lists others. Everything is checked on names and shapes before
-//! a number is read.
+//! `out x in`, a bias has `out` entries and is zero if missing. Everything is checked on names and shapes
+//! before a number is read.
+//!
+//! Such a file does not say what stands between its layers. Unless it lists activations, hidden layers are
+//! taken to be what the caller states, or ReLU, and the model says so ([`Assumed`]). Names that speak of
+//! something else (`conv1`, `attn`, `running_mean`) are refused, but for plain `Sequential`s whose
+//! convolutions and batch normalisations their numbers and shapes determine (`sequential`).
 
+mod betrayal;
 mod names;
+mod sequential;
 
 use fiberscope_core::{Activation, Layer, Matrix, Network};
 
 use crate::element::Element;
-use crate::{FormatError, Model, Precision};
+use crate::names::{Names, Part, label};
+use crate::{Assumed, FormatError, Model, Precision, ReadOptions};
 use names::{Convention, Parsed, Role};
 pub(crate) use names::{clipped, quoted};
 
@@ -43,12 +50,24 @@ impl TensorInfo {
 pub(crate) fn network(
     tensors: &[TensorInfo],
     activations: Option<&[String]>,
+    options: &ReadOptions,
     mut load: impl FnMut(usize) -> Result<Vec<f64>, FormatError>,
 ) -> Result<Model, FormatError> {
+    if let Some(modules) = sequential::modules(tensors)? {
+        return sequential::network(tensors, &modules, options, load);
+    }
+    tensors.iter().try_for_each(|tensor| betrayal::check(&tensor.name))?;
     let plan = plan(tensors)?;
+    let assumed = Assumed {
+        activation: options.activation.unwrap_or(Activation::Relu),
+        stated: options.activation.is_some(),
+    };
+    let assumed = (activations.is_none() && plan.len() > 1).then_some(assumed);
     let activations = match activations {
         Some(names) => parse_activations(names, plan.len())?,
-        None => default_activations(plan.len()),
+        None => {
+            hidden_activations(plan.len(), assumed.map_or(Activation::Relu, |assumed| assumed.activation))
+        }
     };
     let mut layers = Vec::with_capacity(plan.len());
     for (slot, activation) in plan.iter().zip(activations) {
@@ -59,7 +78,15 @@ pub(crate) fn network(
         layers.push(Layer::new(weight, bias, activation));
     }
     let precision = tensors.iter().map(|tensor| tensor.element.precision()).min().unwrap_or(Precision::F64);
-    Ok(Model { network: Network::new(layers)?, precision, notes: notes(tensors, &plan) })
+    let network = Network::new(layers)?;
+    let names = Names::new(plan.iter().map(|slot| named(&tensors[slot.weight])).collect(), &network.widths());
+    Ok(Model { assumed, names, ..Model::new(network, precision, notes(tensors, &plan)) })
+}
+
+/// What the neurons of a layer are called: by the module that its weight belongs to.
+fn named(weight: &TensorInfo) -> Vec<Part> {
+    let stem = names::parse(&weight.name).filter(|parsed| parsed.convention == Convention::Torch);
+    vec![Part::new(stem.and_then(|parsed| label(parsed.stem)), &weight.shape[..1], weight.shape[0])]
 }
 
 /// The tensors of one layer.
@@ -103,15 +130,10 @@ fn parse_name(tensor: &TensorInfo) -> Result<Parsed<'_>, FormatError> {
         return Ok(parsed);
     }
     let name = quoted(&tensor.name);
-    let last = tensor.name.rsplit('.').next().unwrap_or_default();
-    Err(FormatError::unsupported(if ["running_mean", "running_var", "num_batches_tracked"].contains(&last) {
-        format!(
-            "tensor {name} belongs to a batch normalisation, which has no place in a list of weights and biases; \
-             export the model to ONNX, or fold the normalisation into the layer before it"
-        )
-    } else {
-        format!("tensor {name}: expected names like `W1`, `b1` or `0.weight`, `0.bias`")
-    }))
+    Err(FormatError::unsupported(format!(
+        "tensor {name}: expected names like `W1`, `b1` or `0.weight`, `0.bias`; {}",
+        betrayal::ADVICE
+    )))
 }
 
 fn check_pair(a: &TensorInfo, before: Parsed, b: &TensorInfo, name: Parsed) -> Result<(), FormatError> {
@@ -206,9 +228,9 @@ fn check_rank(tensor: &TensorInfo, rank: usize) -> Result<(), FormatError> {
         let found =
             if shape.len() <= 8 { format!("shape {shape:?}") } else { format!("{} dimensions", shape.len()) };
         let hint = match (rank, shape.len()) {
-            (2, 1) => "; normalisation layers are not supported",
-            (2, 3..=5) => "; convolutions are read from ONNX files only",
-            _ => "",
+            (2, 1) => format!("; a normalisation or a PReLU has such a weight: {}", betrayal::ADVICE),
+            (2, 3..=5) => format!("; a convolution has such a weight: {}", betrayal::ADVICE),
+            _ => String::new(),
         };
         return Err(FormatError::unsupported(format!(
             "tensor {name}: expected {expected}, found {found}{hint}"
@@ -221,8 +243,8 @@ fn check_rank(tensor: &TensorInfo, rank: usize) -> Result<(), FormatError> {
     Ok(())
 }
 
-fn default_activations(depth: usize) -> Vec<Activation> {
-    (1..=depth).map(|l| if l < depth { Activation::Relu } else { Activation::Identity }).collect()
+fn hidden_activations(depth: usize, hidden: Activation) -> Vec<Activation> {
+    (1..=depth).map(|l| if l < depth { hidden } else { Activation::Identity }).collect()
 }
 
 fn parse_activations(names: &[String], depth: usize) -> Result<Vec<Activation>, FormatError> {

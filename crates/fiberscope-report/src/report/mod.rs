@@ -13,12 +13,13 @@ use fiberscope::equivalence::{EquivalenceOptions, decide};
 use fiberscope::fiber::Ground;
 use fiberscope::limit::{Deadline, LimitReached, Progress};
 use fiberscope_core::{Domain, Network};
-use fiberscope_io::{Precision, json as network_json};
+use fiberscope_io::{Assumed, Precision, json as network_json};
 use serde_json::{Value, json};
 
 use crate::Say;
 use crate::dimension::{BatchQuestion, on_batch};
 use crate::fiber::{Listing, Subject};
+use crate::reading::assumption;
 use crate::web::CHECKER;
 use crate::{anatomy, dimension, equivalence, fiber, regions};
 use proofs::Proofs;
@@ -35,6 +36,8 @@ pub struct Named<'a> {
     pub network: &'a Network,
     /// The precision.
     pub precision: Precision,
+    /// What was assumed of it.
+    pub assumed: Option<Assumed>,
 }
 
 /// What a report is asked for.
@@ -127,9 +130,12 @@ impl Draft<'_> {
         self.notes += &format!("  {line}\n");
     }
 
-    fn describe(&mut self, Named { name, network, .. }: Named) {
+    fn describe(&mut self, Named { name, network, assumed, .. }: Named) {
         let facts = examine(network, self.question.domain, &self.question.deadline);
-        let section = anatomy::section(name, network, &facts).statement(anatomy::STATEMENT);
+        let mut section = anatomy::section(name, network, &facts).statement(anatomy::STATEMENT);
+        if let Some(assumed) = assumed {
+            section = section.paragraph(assumption(&[(name.to_owned(), assumed)]));
+        }
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "anatomy"}));
         self.note(&format!("what {name} is"));

@@ -9,8 +9,9 @@ use std::io::Write;
 
 use anyhow::Context;
 use fiberscope::fiber::{Ground, Membership};
-use fiberscope_io::write_atomically;
+use fiberscope_io::{Model, write_atomically};
 use fiberscope_report::fiber::{FiberPictures, Listing, Subject, draw, membership, membership_text, summary};
+use fiberscope_report::reading::{add_names, name_neurons, names_text};
 use serde_json::json;
 
 use super::read_dense_model;
@@ -22,7 +23,7 @@ use args::FiberArgs;
 pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let first_end = args.path.as_ref().map(|ends| ends[0].clone());
     let name = args.model.clone().or(first_end).context("expected a network")?;
-    let network = read_dense_model(&name, &args.read.options(), output)?.network;
+    let Model { network, names, .. } = read_dense_model(&name, &args.read.options(), output)?;
     let ground = if args.orthant { Ground::Orthant } else { Ground::Space };
     let deadline = global.deadline();
     let subject = Subject::new(name, network, ground, deadline, global.seed);
@@ -48,7 +49,10 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
         let latex = summary.to_latex();
         write_atomically(path, |file| file.write_all(latex.as_bytes()))?;
     }
-    output.result(&summary.to_text(), &summary.to_json())?;
+    let mut value = summary.to_json();
+    add_names(&mut value, names.as_ref());
+    name_neurons(&mut value, "hidden", names.as_ref());
+    output.result(&(summary.to_text() + &names_text(names.as_ref())), &value)?;
     Ok(if subject.fiber.is_ok() { Answer::Yes } else { Answer::Undecided })
 }
 

@@ -1,0 +1,131 @@
+//! What an answer owes to the reading of its files: what was assumed, and what the files call the neurons.
+//!
+//! Weights and biases do not say what stands between them. Whoever answers a question about a file without
+//! activations says so behind the answer, in text and JSON, whatever the question was.
+
+use fiberscope_io::{Assumed, Names, Part};
+use serde_json::{Value, json};
+
+use crate::text::Lines;
+use crate::words::{LAYERS, enumeration, joined};
+
+/// The line behind an answer about files without activations; empty if there is none.
+///
+/// ```
+/// use fiberscope_core::Activation;
+/// use fiberscope_io::Assumed;
+/// use fiberscope_report::reading::assumption;
+///
+/// let assumed = Assumed { activation: Activation::Relu, stated: false };
+/// let line = "activations assumed: ReLU (a.pt holds none; --activation states them, in Python activation=)\n";
+/// assert_eq!(assumption(&[("a.pt".into(), assumed)]), line);
+/// assert_eq!(assumption(&[]), "");
+/// ```
+pub fn assumption(files: &[(String, Assumed)]) -> String {
+    let mut lines = String::new();
+    for assumed in kinds(files) {
+        let mut names: Vec<String> =
+            files.iter().filter(|(_, other)| *other == assumed).map(|(name, _)| name.clone()).collect();
+        names.dedup();
+        let hold = if names.len() == 1 { "holds" } else { "hold" };
+        let advice = if assumed.stated { "" } else { "; --activation states them, in Python activation=" };
+        lines += &format!("{assumed} ({} {hold} none{advice})\n", enumeration(&names));
+    }
+    lines
+}
+
+/// Adds the same to a JSON object: the key `assumed_activation`, a list if files differ.
+pub fn add_assumption(value: &mut Value, files: &[(String, Assumed)]) {
+    let mut names: Vec<&str> = kinds(files).iter().map(|assumed| assumed.activation.name()).collect();
+    names.dedup();
+    if let Some(object) = value.as_object_mut() {
+        match names.as_slice() {
+            [] => {}
+            [only] => drop(object.insert("assumed_activation".into(), json!(only))),
+            several => drop(object.insert("assumed_activation".into(), json!(several))),
+        }
+    }
+}
+
+/// What was assumed, each once.
+fn kinds(files: &[(String, Assumed)]) -> Vec<Assumed> {
+    let mut kinds: Vec<Assumed> = Vec::new();
+    for (_, assumed) in files {
+        if !kinds.contains(assumed) {
+            kinds.push(*assumed);
+        }
+    }
+    kinds
+}
+
+/// A line that says what the layers are called; empty without names. Neurons are indexed as PyTorch does,
+/// from 0.
+pub fn names_text(names: Option<&Names>) -> String {
+    let Some(names) = names else { return String::new() };
+    let count = names.layers().len();
+    let mut lines = Lines::default();
+    for (at, parts) in names.layers().iter().enumerate() {
+        if count > LAYERS && at == LAYERS - 2 {
+            lines.fact("...", &format!("{} layers left out", count - (LAYERS - 1)));
+        }
+        if count <= LAYERS || at < LAYERS - 2 || at + 1 == count {
+            let called: Vec<String> = parts.iter().map(part_text).collect();
+            lines.fact(&format!("layer {}", at + 1), &format!("is {}", enumeration(&called)));
+        }
+    }
+    lines.finish()
+}
+
+fn part_text(part: &Part) -> String {
+    match &part.name {
+        Some(name) => format!("{name}[{}]", joined(&part.shape, " x ")),
+        None => format!("{} without a name", part.count()),
+    }
+}
+
+/// Adds the names to a JSON object: `layer_names` has a list for every layer, one entry for neurons that
+/// belong together, `from` and `to` counted from 1.
+pub fn add_names(value: &mut Value, names: Option<&Names>) {
+    let (Some(object), Some(names)) = (value.as_object_mut(), names) else { return };
+    let layer = |parts: &Vec<Part>| {
+        let mut before = 0;
+        let part = |part: &Part| {
+            let from = before + 1;
+            before += part.count();
+            json!({"name": part.name.as_deref(), "shape": part.shape, "from": from, "to": before})
+        };
+        parts.iter().map(part).collect::<Vec<Value>>()
+    };
+    object.insert("layer_names".into(), names.layers().iter().map(layer).collect::<Vec<_>>().into());
+}
+
+/// Adds to every `{"layer", "neuron"}` of a list in a JSON object what the file calls the neuron.
+pub fn name_neurons(value: &mut Value, key: &str, names: Option<&Names>) {
+    let Some(names) = names else { return };
+    let list = match value.get_mut(key) {
+        Some(Value::Array(list)) => list.as_mut_slice(),
+        Some(one @ Value::Object(_)) => std::slice::from_mut(one),
+        _ => return,
+    };
+    for neuron in list {
+        let place = |key: &str| {
+            neuron.get(key).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok()?.checked_sub(1))
+        };
+        if let (Some(layer), Some(unit)) = (place("layer"), place("neuron")) {
+            neuron["name"] = json!(names.neuron(layer, unit));
+        }
+    }
+}
+
+/// A line with the names of neurons, each a layer and a unit from 0; empty without names.
+pub fn neurons_text(what: &str, neurons: &[(usize, usize)], names: Option<&Names>) -> String {
+    let called =
+        neurons.iter().filter_map(|&(layer, unit)| names.and_then(|names| names.neuron(layer, unit)));
+    let called: Vec<String> = called.collect();
+    if called.is_empty() {
+        return String::new();
+    }
+    let mut lines = Lines::default();
+    lines.fact(what, &format!("in the file: {}", enumeration(&called)));
+    lines.finish()
+}

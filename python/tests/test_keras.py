@@ -1,0 +1,86 @@
+"""Keras files against Keras itself."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+import fiberscope as fs
+
+os.environ.setdefault("KERAS_BACKEND", "torch")
+pytest.importorskip("h5py", reason="h5py is not installed")
+keras = pytest.importorskip("keras", reason="keras is not installed")
+L = keras.layers
+
+
+def models():
+    keras.utils.set_random_seed(0)
+    yield "dense", keras.Sequential([L.Input((4,)), L.Dense(6, activation="relu"), L.Dropout(0.5), L.Dense(3)]), False
+    yield "cnn", keras.Sequential(
+        [L.Input((7, 8, 2)), L.Conv2D(4, 3, padding="same", strides=2), L.BatchNormalization(), L.ReLU(max_value=1.0),
+         L.DepthwiseConv2D(2, depth_multiplier=2, activation="leaky_relu"), L.MaxPooling2D(2, padding="same"), L.Flatten(),
+         L.Dense(5, activation="relu"), L.Dense(3, activation="softmax")]
+    ), True  # fmt: skip
+    yield "line", keras.Sequential(
+        [L.Input((9, 2)), L.Conv1D(3, 3, dilation_rate=2), L.LeakyReLU(negative_slope=0.1), L.AveragePooling1D(2), L.ZeroPadding1D(1),
+         L.UpSampling1D(2), L.GlobalMaxPooling1D(), L.Rescaling(2.0, offset=-1.0)]
+    ), False  # fmt: skip
+    inputs = L.Input((4,))
+    first = L.Dense(6, activation="relu")(inputs)
+    joined = L.Add()([first, L.Dense(6)(first)])
+    both = L.Concatenate()([L.ReLU()(joined), inputs])
+    yield "residual", keras.Model(inputs, L.Dense(2)(both)), False
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+@pytest.mark.parametrize("case", list(models()), ids=lambda case: case[0])
+def test_models_compute_the_same(case, ending, tmp_path):
+    _, model, is_classifier = case
+    for layer in model.layers:
+        if isinstance(layer, L.BatchNormalization):
+            layer.set_weights(
+                [np.random.default_rng(at).uniform(0.5, 2, w.shape) for at, w in enumerate(layer.get_weights())]
+            )
+    path = tmp_path / f"model.{ending}"
+    model.save(path)
+    net = fs.load(path)
+    x = np.random.default_rng(0).normal(size=(20, *model.input_shape[1:])).astype(np.float32)
+    theirs = np.asarray(model.predict(x, verbose=0))
+    ours = net(x.reshape(20, -1))
+    if is_classifier:
+        ours = np.exp(ours - ours.max(1, keepdims=True))
+        ours /= ours.sum(1, keepdims=True)
+    assert np.allclose(ours, theirs, atol=1e-5)
+    names = [name for layer in net.layer_names for name, _ in layer]
+    assert any(name and name.startswith(("dense", "conv")) for name in names)
+
+
+def test_others_are_refused(tmp_path):
+    model = keras.Sequential([L.Input((4,)), L.Dense(3, activation="gelu"), L.Dense(1)])
+    model.save(tmp_path / "gelu.keras")
+    with pytest.raises(
+        fs.UnsupportedLayerError, match=r"layer dense\w* \(Dense\): the activation 'gelu' is not piecewise linear"
+    ):
+        fs.load(tmp_path / "gelu.keras")
+    model = keras.Sequential([L.Input((4, 3)), L.LSTM(3)])
+    model.save(tmp_path / "lstm.keras")
+    with pytest.raises(fs.UnsupportedLayerError, match=r"\(LSTM\): this layer is not read"):
+        fs.load(tmp_path / "lstm.keras")
+    (tmp_path / "broken.keras").write_bytes(b"PK nothing")
+    (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    with zipfile.ZipFile(tmp_path / "empty.keras", "w") as archive:
+        archive.writestr("config.json", "[]")
+    with zipfile.ZipFile(tmp_path / "odd.keras", "w") as archive:
+        archive.writestr("config.json", '{"class_name": "Sequential"}')
+        archive.writestr("model.weights.h5", b"nothing")
+    for name in ("broken.keras", "broken.h5", "empty.keras", "odd.keras"):
+        with pytest.raises(fs.ModelFileError, match=name):
+            fs.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        fs.load(tmp_path / "missing.keras")
+    model.save_weights(tmp_path / "only.weights.h5")
+    with pytest.raises(fs.ModelFileError, match="weights without the layers"):
+        fs.load(tmp_path / "only.weights.h5")
