@@ -106,7 +106,7 @@ impl Other {
     /// neuron of it.
     fn neuron_on(&self, complex: &PolyhedralComplex, facet: &WeightedFacet) -> Hit {
         let d = complex.factor_dimension();
-        let signs = &complex.cells[d - 1][facet.facet].signs;
+        let signs = complex.cells[d - 1].signs(facet.facet);
         let own = &complex.frame.arbiter;
         let active = |h: usize| signs[h] == Sign::Positive;
         let function = own.function(&complex.frame.flat, facet.neurons[0], active);
