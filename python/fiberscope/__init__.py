@@ -18,6 +18,7 @@ from ._difference import bounds, diff
 from ._extract import extract, leak_report
 from ._load import as_network as _as_network
 from ._load import from_onnx, from_sklearn, from_torch, load
+from ._merge import merge
 from ._pages import Explorer, explore, report, reproduce, tour
 from ._questions import align, check, construct, equiv, match_folds, train, volume
 from .errors import (
@@ -72,5 +73,5 @@ __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
     "UnsupportedLayerError", "Witness", "align", "bounds", "check", "construct", "diff", "equiv", "errors", "explore", "extract", "from_onnx",
-    "from_sklearn", "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
+    "from_sklearn", "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

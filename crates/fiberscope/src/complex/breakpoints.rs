@@ -20,12 +20,14 @@
 use std::collections::BTreeMap;
 
 use fiberscope_algebra::dense::{minus, norm, reject};
-use fiberscope_core::Neuron;
+use fiberscope_core::{Neuron, Sign};
+use rayon::prelude::*;
 
 use super::collinear::are_collinear;
 use super::options::ComplexOptions;
-use super::polyhedral::PolyhedralComplex;
-use super::weights::{WHEN, WeightedFacet, weigh};
+use super::polyhedral::{Cell, PolyhedralComplex};
+use super::stream::CellMethod;
+use super::weights::{WHEN, WeightedFacet, reaches, weigh};
 use crate::limit::{Deadline, LimitReached};
 
 /// The facets of the complex with weights, and what holds at its ridges.
@@ -72,7 +74,7 @@ impl BreakpointComplex {
     /// ```
     pub fn new(complex: &PolyhedralComplex, options: &ComplexOptions) -> Result<Self, LimitReached> {
         let deadline = &options.deadline;
-        let facets = weigh(complex, deadline)?;
+        let (facets, constant) = weigh(complex, deadline)?;
         let around = Around::new(complex, &facets, deadline)?;
         let relative = |facet: &WeightedFacet| {
             let paths = facet.by_paths.as_ref()?;
@@ -81,11 +83,11 @@ impl BreakpointComplex {
             Some(apart / facet.size().max(f64::MIN_POSITIVE))
         };
         let disagreement = facets.iter().filter(|f| f.visible).filter_map(relative).fold(0.0, f64::max);
-        let recovered = around.recover(complex, &facets);
+        let recovered = around.recover(complex, &facets, &constant);
         let (bending_ridges, dishonest_ridges) = around.bends(&facets);
         Ok(BreakpointComplex {
-            ridges: around.ridges.len(),
-            imbalance: around.imbalance(&facets),
+            ridges: around.ends.len(),
+            imbalance: around.imbalance,
             disagreement,
             bending_ridges,
             dishonest_ridges,
@@ -127,16 +129,22 @@ pub fn unseen_neurons(complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> 
 struct Blade {
     /// Its place in the list of weighted facets.
     at: usize,
-    /// The unit vector normal to the ridge that points into the facet.
-    inward: Vec<f64>,
     /// The place in the list of weighted facets of the one that continues it in its hyperplane.
     opposite: Option<usize>,
 }
 
+/// Ridges that are looked at before the clock is.
+const CHUNK: usize = 1 << 10;
+
 /// The facets around every ridge inside the domain.
+#[derive(Default)]
 struct Around {
-    ridges: Vec<Vec<Blade>>,
-    constant: Vec<bool>,
+    /// The facets, ridge after ridge.
+    blades: Vec<Blade>,
+    /// Where the facets of each ridge end.
+    ends: Vec<usize>,
+    /// The largest error of the balance, relative to the weights around the ridge.
+    imbalance: f64,
 }
 
 impl Around {
@@ -145,57 +153,64 @@ impl Around {
         facets: &[WeightedFacet],
         deadline: &Deadline,
     ) -> Result<Self, LimitReached> {
-        let d = complex.factor_dimension();
-        let constant = complex
-            .regions()
-            .map(|region| region.affine_map().matrix().entries().iter().all(|&x| x == 0.0))
-            .collect();
-        if d < 2 {
-            return Ok(Around { ridges: Vec::new(), constant });
-        }
-        let place: BTreeMap<usize, usize> = facets.iter().enumerate().map(|(at, f)| (f.facet, at)).collect();
-        let inside = |ridge: &super::Cell| !ridge.is_on_boundary();
-        let ridges = complex.cells(d - 2).filter(inside).map(|ridge| {
+        let Some(ridges) = complex.factor_dimension().checked_sub(2) else { return Ok(Around::default()) };
+        let mut place = vec![None; complex.cells(ridges + 1).len()];
+        facets.iter().enumerate().for_each(|(at, facet)| place[facet.facet] = Some(at));
+        let count = complex.cells(ridges).len();
+        let chunk = |first: usize| {
             deadline.check(WHEN)?;
-            let frame = Span::new(complex, &ridge.vertices());
-            let around: Vec<usize> =
-                ridge.cofacets().iter().filter_map(|&f| place.get(&(f as usize)).copied()).collect();
-            let blade = |&at: &usize| {
-                let facet = complex.cell(d - 1, facets[at].facet);
-                let collinear =
-                    |&&other: &&usize| other != at && are_collinear(complex, &facets[at], &facets[other]);
-                Blade {
-                    at,
-                    inward: frame.inward(complex, &facet.vertices()),
-                    opposite: around.iter().find(collinear).copied(),
-                }
-            };
-            Ok(around.iter().map(blade).collect())
-        });
-        Ok(Around { ridges: ridges.collect::<Result<_, LimitReached>>()?, constant })
-    }
-
-    fn imbalance(&self, facets: &[WeightedFacet]) -> f64 {
-        let ridge = |blades: &Vec<Blade>| {
-            let Some(first) = blades.first() else { return 0.0 };
-            let (d, outputs) = (first.inward.len(), facets[first.at].weight.len());
-            let mut worst = 0.0f64;
-            let size = blades.iter().map(|b| facets[b.at].size()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-            for o in 0..outputs {
-                for i in 0..d {
-                    let sum: f64 = blades.iter().map(|b| facets[b.at].weight[o] * b.inward[i]).sum();
-                    worst = worst.max(sum.abs() / size);
+            let mut around = Around::default();
+            let mut inward = Vec::new();
+            for number in first..(first + CHUNK).min(count) {
+                let ridge = complex.cell(ridges, number);
+                if !ridge.is_on_boundary() {
+                    around.add(complex, facets, &place, &ridge, &mut inward);
                 }
             }
-            worst
+            Ok(around)
         };
-        self.ridges.iter().map(ridge).fold(0.0, f64::max)
+        let chunks = (0..count.div_ceil(CHUNK)).into_par_iter().map(|c| chunk(c * CHUNK));
+        let mut all = Around::default();
+        for chunk in chunks.collect::<Result<Vec<_>, LimitReached>>()? {
+            let first = all.blades.len();
+            all.ends.extend(chunk.ends.iter().map(|end| first + end));
+            all.blades.extend(chunk.blades);
+            all.imbalance = all.imbalance.max(chunk.imbalance);
+        }
+        Ok(all)
+    }
+
+    /// Adds a ridge; `inward` is room for the unit vectors normal to the ridge that point into the facets.
+    fn add(
+        &mut self,
+        complex: &PolyhedralComplex,
+        facets: &[WeightedFacet],
+        place: &[Option<usize>],
+        ridge: &Cell,
+        inward: &mut Vec<f64>,
+    ) {
+        let first = self.blades.len();
+        let around = ridge.cofacets().iter().filter_map(|&f| place[f as usize]);
+        self.blades.extend(around.map(|at| Blade { at, opposite: None }));
+        let blades = &mut self.blades[first..];
+        inward.clear();
+        match Crossing::new(complex, facets, blades) {
+            Some(crossing) => crossing.settle(blades, inward),
+            None => settle(complex, facets, ridge, blades, inward),
+        }
+        self.imbalance = self.imbalance.max(imbalance(facets, blades, inward));
+        self.ends.push(self.blades.len());
+    }
+
+    fn ridges(&self) -> impl Iterator<Item = &[Blade]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.blades[start..end])
     }
 
     /// The number of ridges where a visible facet bends, and of those where layers meet without bending.
     fn bends(&self, facets: &[WeightedFacet]) -> (usize, usize) {
         let (mut bending, mut dishonest) = (0, 0);
-        for blades in &self.ridges {
+        for blades in self.ridges() {
             let visible: Vec<&Blade> = blades.iter().filter(|b| facets[b.at].visible).collect();
             let bends = visible.iter().any(|b| opposite(b, &visible).is_none());
             bending += usize::from(bends && visible.len() > 2);
@@ -207,13 +222,18 @@ impl Around {
         (bending, dishonest)
     }
 
-    fn recover(&self, complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> Vec<Option<usize>> {
+    fn recover(
+        &self,
+        complex: &PolyhedralComplex,
+        facets: &[WeightedFacet],
+        constant: &[bool],
+    ) -> Vec<Option<usize>> {
         if complex.factor_dimension() < 2 {
             return vec![None; facets.len()];
         }
         let mut surfaces = Surfaces::new(facets.len());
         let mut below = Vec::new();
-        for blades in &self.ridges {
+        for blades in self.ridges() {
             let visible: Vec<&Blade> = blades.iter().filter(|b| facets[b.at].visible).collect();
             let bent: Vec<usize> =
                 visible.iter().filter(|b| opposite(b, &visible).is_none()).map(|b| b.at).collect();
@@ -229,8 +249,7 @@ impl Around {
                     below.extend(straight.map(|s| (s.at, bent[0])));
                 }
                 (3, 3) => {
-                    let lower =
-                        bent.iter().find(|&&at| !facets[at].regions.iter().any(|&r| self.constant[r]));
+                    let lower = bent.iter().find(|&&at| !facets[at].regions.iter().any(|&r| constant[r]));
                     if let Some(&lower) = lower {
                         let rest: Vec<usize> = bent.iter().copied().filter(|&at| at != lower).collect();
                         surfaces.join(rest[0], rest[1]);
@@ -242,6 +261,110 @@ impl Around {
             }
         }
         surfaces.levels(facets, &below)
+    }
+}
+
+/// The error of the balance at a ridge, relative to the weights around it.
+fn imbalance(facets: &[WeightedFacet], blades: &[Blade], inward: &[f64]) -> f64 {
+    let Some(first) = blades.first() else { return 0.0 };
+    let (d, outputs) = (inward.len() / blades.len(), facets[first.at].weight.len());
+    let size = blades.iter().map(|b| facets[b.at].size()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let mut worst = 0.0f64;
+    for o in 0..outputs {
+        for i in 0..d {
+            let terms = blades.iter().zip(inward.chunks_exact(d)).map(|(b, n)| facets[b.at].weight[o] * n[i]);
+            worst = worst.max(terms.sum::<f64>().abs() / size);
+        }
+    }
+    worst
+}
+
+/// A ridge of a simple complex: the bent hyperplanes of two neurons cross there, and four facets meet, two on
+/// each. The sign vectors of the two on one differ in the sign of the other neuron only.
+struct Crossing<'a> {
+    complex: &'a PolyhedralComplex,
+    facets: &'a [WeightedFacet],
+    neurons: [usize; 2],
+}
+
+impl<'a> Crossing<'a> {
+    fn new(complex: &'a PolyhedralComplex, facets: &'a [WeightedFacet], blades: &[Blade]) -> Option<Self> {
+        let neuron = |blade: &Blade| match facets[blade.at].neurons[..] {
+            [h] => Some(h),
+            _ => None,
+        };
+        let first = neuron(blades.first()?)?;
+        let second = blades.iter().map(neuron).find(|&h| h != Some(first))??;
+        let crosses = complex.method() == CellMethod::Edges && blades.len() == 4;
+        crosses.then_some(Crossing { complex, facets, neurons: [first, second] })
+    }
+
+    /// The neuron of a facet, and the other one.
+    fn pair(&self, facet: &WeightedFacet) -> [usize; 2] {
+        let [a, b] = self.neurons;
+        if facet.neurons == [a] { [a, b] } else { [b, a] }
+    }
+
+    fn settle(&self, blades: &mut [Blade], inward: &mut Vec<f64>) {
+        let straight = self.neurons.map(|h| self.is_straight(blades, h));
+        for i in 0..blades.len() {
+            let own = self.pair(&self.facets[blades[i].at]);
+            let on_same = |at: usize| self.pair(&self.facets[at]) == own;
+            let straight = straight[usize::from(own[0] != self.neurons[0])];
+            let others = || blades.iter().map(|b| b.at).filter(|&at| at != blades[i].at);
+            let across = others().find(|&at| !on_same(at));
+            let opposite = others().find(|&at| straight && on_same(at));
+            self.point_into(&self.facets[blades[i].at], across.map(|at| &self.facets[at]), inward);
+            blades[i].opposite = opposite;
+        }
+    }
+
+    /// Whether the facets of a neuron lie in one hyperplane: they do unless the other neuron is below it and
+    /// paths lead from there to this one.
+    fn is_straight(&self, blades: &[Blade], h: usize) -> bool {
+        let facet = blades.iter().map(|b| &self.facets[b.at]).find(|facet| facet.neurons == [h]);
+        let Some(facet) = facet else { return false };
+        let [_, g] = self.pair(facet);
+        let layer = |neuron: usize| self.complex.neuron(neuron).layer;
+        layer(g) >= layer(h) || !reaches(self.complex, g, h, self.signs(facet))
+    }
+
+    fn signs(&self, facet: &WeightedFacet) -> &'a [Sign] {
+        self.complex.cell(self.complex.factor_dimension() - 1, facet.facet).signs()
+    }
+
+    /// Adds the unit vector in the facet that is normal to the ridge and points inwards: along the gradient
+    /// of the neuron of a facet across, or against it.
+    fn point_into(&self, facet: &WeightedFacet, across: Option<&WeightedFacet>, inward: &mut Vec<f64>) {
+        let Some(across) = across else { return inward.extend(facet.normal.iter().map(|_| 0.0)) };
+        let [_, g] = self.pair(facet);
+        let d = self.complex.factor_dimension();
+        let [p, q] = across.regions.map(|r| self.complex.cell(d, r).signs()[g]);
+        let forwards = (q > p) == (self.signs(facet)[g] == Sign::Positive);
+        let along: f64 = facet.normal.iter().zip(&across.normal).map(|(a, b)| a * b).sum();
+        let first = inward.len();
+        inward.extend(across.normal.iter().zip(&facet.normal).map(|(b, a)| b - along * a));
+        let length = norm(&inward[first..]).max(f64::MIN_POSITIVE);
+        let towards = if forwards { length } else { -length };
+        inward[first..].iter_mut().for_each(|x| *x /= towards);
+    }
+}
+
+/// Any ridge: directions from the vertices, equations in rational numbers.
+fn settle(
+    complex: &PolyhedralComplex,
+    facets: &[WeightedFacet],
+    ridge: &Cell,
+    blades: &mut [Blade],
+    inward: &mut Vec<f64>,
+) {
+    let frame = Span::new(complex, &ridge.vertices());
+    for i in 0..blades.len() {
+        let own = &facets[blades[i].at];
+        let facet = complex.cell(complex.factor_dimension() - 1, own.facet);
+        inward.extend(frame.inward(complex, &facet.vertices()));
+        let mut others = blades.iter().map(|b| b.at).filter(|&at| at != blades[i].at);
+        blades[i].opposite = others.find(|&other| are_collinear(complex, own, &facets[other]));
     }
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn count([low, high]: [u64; 2], signs: u64) -> u64 {
 }
 
 /// A random-looking word for a number.
-fn scramble(number: u64) -> u64 {
+pub(crate) fn scramble(number: u64) -> u64 {
     let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

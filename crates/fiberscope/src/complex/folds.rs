@@ -130,7 +130,7 @@ impl FoldSet {
         for k in (0..d.saturating_sub(1)).rev() {
             let mut next = vec![BTreeSet::new(); complex.cells[k].len()];
             for (c, pieces) in next.iter_mut().enumerate() {
-                for &above in &complex.cofacets[k][c] {
+                for &above in complex.cells[k].cofacets(c) {
                     pieces.extend(through[above as usize].iter().copied());
                 }
                 let lowest = pieces.iter().map(|&p| self.pieces[p].level).min();
@@ -186,8 +186,8 @@ impl Inside {
 
     /// Whether a cell lies in the open part.
     fn holds(&self, complex: &PolyhedralComplex, dimension: usize, cell: usize) -> bool {
-        let cell = &complex.cells[dimension][cell];
-        cell.sides == 0 && cell.signs[..self.neurons].iter().all(|&sign| sign == Sign::Positive)
+        let cells = &complex.cells[dimension];
+        cells.sides(cell) == 0 && cells.signs(cell)[..self.neurons].iter().all(|&sign| sign == Sign::Positive)
     }
 
     /// The component of every region: regions are joined across facets without level.
@@ -264,13 +264,13 @@ fn is_full(
     }
     let mut shared: BTreeMap<u32, usize> = BTreeMap::new();
     for &at in group {
-        for &ridge in &complex.cells[d - 1][facets[at].facet].facets {
+        for &ridge in complex.cells[d - 1].facets(facets[at].facet) {
             *shared.entry(ridge).or_default() += 1;
         }
     }
     shared.iter().all(|(&ridge, &count)| {
         let boundary = !inside.holds(complex, d - 2, ridge as usize)
-            || complex.cofacets[d - 2][ridge as usize].iter().any(|&f| levelled[f as usize]);
+            || complex.cells[d - 2].cofacets(ridge as usize).iter().any(|&f| levelled[f as usize]);
         boundary || count == 2
     })
 }

@@ -23,7 +23,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::options::ComplexOptions;
-use super::polyhedral::{PolyhedralComplex, Region};
+use super::polyhedral::PolyhedralComplex;
 use super::transparency::{Transparency, TransparencyOptions};
 use crate::limit::{Deadline, LimitReached};
 
@@ -94,9 +94,11 @@ impl Genericity {
 fn transversality(complex: &PolyhedralComplex) -> usize {
     let d = complex.factor_dimension();
     (0..=d)
-        .flat_map(|k| complex.cells[k].iter().map(move |cell| (k, cell)))
-        .filter(|(_, cell)| cell.sides == 0)
-        .filter(|(k, cell)| cell.signs.iter().filter(|&&sign| sign == Sign::Zero).count() != d - k)
+        .flat_map(|k| complex.cells(k))
+        .filter(|cell| !cell.is_on_boundary())
+        .filter(|cell| {
+            cell.signs().iter().filter(|&&sign| sign == Sign::Zero).count() != d - cell.dimension()
+        })
         .count()
 }
 
@@ -132,15 +134,15 @@ fn opaque(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<(Option<Op
 /// A layer that is off on some region, with a point of doubles where it is, exactly, if the middle of one
 /// such region is that.
 fn off_region(complex: &PolyhedralComplex, layer: usize) -> Option<(usize, Vec<Rational>)> {
-    let (d, flat) = (complex.factor_dimension(), &complex.frame.flat);
+    let flat = &complex.frame.flat;
     let units = flat.layers[layer].first..flat.layers[layer].first + flat.layers[layer].width;
     let is_off = |x: &[Rational]| {
         complex.frame.arbiter.values(flat, x)[units.clone()].iter().all(Rational::is_negative)
     };
     let mut found = None;
-    for (number, cell) in complex.cells[d].iter().enumerate() {
-        if cell.signs[units.clone()].iter().all(|&sign| sign == Sign::Negative) {
-            let center = Region::of(complex.cell(d, number)).center();
+    for region in complex.regions() {
+        if region.cell().signs()[units.clone()].iter().all(|&sign| sign == Sign::Negative) {
+            let center = region.center();
             let center: Vec<Rational> = center.iter().filter_map(|&x| Rational::from_f64(x)).collect();
             if is_off(&center) {
                 return Some((layer, center));
@@ -156,16 +158,17 @@ fn zero_optima(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<Vec<N
     let d = complex.factor_dimension();
     let mut found = BTreeSet::new();
     // For every cell the neurons that are positive, and that are negative, on some region around it.
-    let mut around: Vec<[Vec<bool>; 2]> = complex.cells[d]
-        .iter()
-        .map(|cell| [Sign::Positive, Sign::Negative].map(|s| cell.signs.iter().map(|&x| x == s).collect()))
+    let mut around: Vec<[Vec<bool>; 2]> = complex
+        .cells(d)
+        .map(|cell| [Sign::Positive, Sign::Negative].map(|s| cell.signs().iter().map(|&x| x == s).collect()))
         .collect();
     for k in (0..=d).rev() {
         if k < d {
-            around = (0..complex.cells[k].len())
-                .map(|c| {
+            around = complex
+                .cells(k)
+                .map(|cell| {
                     deadline.check(WHEN)?;
-                    let above = &complex.cofacets[k][c];
+                    let above = cell.cofacets();
                     Ok([0, 1].map(|side| {
                         (0..complex.frame.flat.neurons)
                             .map(|h| above.iter().any(|&a| around[a as usize][side][h]))
@@ -174,8 +177,9 @@ fn zero_optima(complex: &PolyhedralComplex, deadline: &Deadline) -> Result<Vec<N
                 })
                 .collect::<Result<_, LimitReached>>()?;
         }
-        for (cell, around) in complex.cells[k].iter().zip(&around).filter(|(cell, _)| cell.sides == 0) {
-            for (h, &sign) in cell.signs.iter().enumerate() {
+        let inside = complex.cells(k).zip(&around).filter(|(cell, _)| !cell.is_on_boundary());
+        for (cell, around) in inside {
+            for (h, &sign) in cell.signs().iter().enumerate() {
                 if sign == Sign::Zero && !(around[0][h] && around[1][h]) {
                     found.insert(h);
                 }
@@ -194,14 +198,15 @@ fn proportional(
     let mut functions: BTreeMap<(Vec<Rational>, Rational), usize> = BTreeMap::new();
     let mut done: BTreeSet<(usize, Vec<Sign>)> = BTreeSet::new();
     let mut pairs = BTreeSet::new();
-    for cell in &complex.cells[d] {
+    for cell in complex.cells(d) {
+        let signs = cell.signs();
         for layer in flat.layers.iter().filter(|layer| layer.relu) {
-            if !done.insert((layer.first, cell.signs[..layer.first].to_vec())) {
+            if !done.insert((layer.first, signs[..layer.first].to_vec())) {
                 continue;
             }
             for h in layer.first..layer.first + layer.width {
                 deadline.check(WHEN)?;
-                let active = |i: usize| cell.signs[i] == Sign::Positive;
+                let active = |i: usize| signs[i] == Sign::Positive;
                 let (normal, offset) = complex.frame.arbiter.function(flat, h, active);
                 let Some(lead) = normal.iter().find(|x| !x.is_zero()) else { continue };
                 let inverse = lead.recip().expect("the leading entry is not zero");

@@ -1,32 +1,164 @@
 //! All cells of a simple complex, from its certified vertices and edges.
 //!
 //! Every cell is listed once, at its lowest vertex, as a choice of stay or go up for each hyperplane there
-//! ([`super::count`]). Its facets are found from the other side: a cell is a facet of those whose sign vector
-//! differs from its own in one zero.
-
-use std::collections::HashMap;
+//! ([`super::count`]). A cell is a facet of those whose sign vector differs from its own in one zero: they
+//! are looked up by sign vector. The hash of a sign vector is a sum (without carries) of random words, one
+//! for every zero and one for every positive sign, so that it follows each step; a match is compared sign by
+//! sign, so that nothing depends on the hash.
 
 use fiberscope_core::Sign;
+use rayon::prelude::*;
 
+use super::cells::{Cells, Lists};
+use super::faces::scramble;
+use super::flat::{FlatNetwork, bits_of};
 use super::frame::Frame;
-use super::lattice::LatticeCell;
 use super::skeleton::Skeleton;
 use crate::limit::Deadline;
 
+/// Cells that are joined before the clock is looked at again.
+const CHUNK: usize = 1 << 12;
+
 /// Lists the cells by dimension; the vertices in the order of the skeleton. `None` if the deadline comes
 /// first.
-pub(crate) fn list_cells(
-    frame: &Frame,
-    skeleton: &Skeleton,
-    deadline: &Deadline,
-) -> Option<Vec<Vec<LatticeCell>>> {
+pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton, deadline: &Deadline) -> Option<Vec<Cells>> {
     let d = skeleton.dimension;
-    let mut listing = Listing {
-        frame,
-        cells: vec![Vec::new(); d + 1],
-        keys: vec![Vec::new(); d + 1],
-        numbers: vec![HashMap::new(); d + 1],
-    };
+    let marks = Marks::new(&frame.flat, d);
+    let levels = list(frame, skeleton, &marks, deadline)?;
+    let mut cells: Vec<Cells> = levels.iter().map(|level| level.cells(&frame.flat)).collect();
+    let mut cofacets = Vec::with_capacity(d);
+    for pair in levels.windows(2) {
+        cofacets.push(join(frame, &marks, &pair[0], &pair[1].table(), deadline)?);
+    }
+    Cells::join(&mut cells, cofacets);
+    Some(cells)
+}
+
+/// The random words of hyperplanes: neurons first, then sides.
+struct Marks {
+    zero: Vec<u64>,
+    positive: Vec<u64>,
+}
+
+impl Marks {
+    fn new(flat: &FlatNetwork, d: usize) -> Self {
+        let hyperplanes = flat.neurons + 2 * d;
+        let words = |from: usize| (from..from + hyperplanes).map(|i| scramble(i as u64 + 1)).collect();
+        Marks { zero: words(0), positive: words(hyperplanes) }
+    }
+}
+
+/// The sign vector of a cell: positive neurons, zero neurons, sides; and its hash.
+struct Key<'a> {
+    flat: &'a FlatNetwork,
+    marks: &'a Marks,
+    words: Vec<u64>,
+    hash: u64,
+}
+
+impl Key<'_> {
+    fn toggle_zero(&mut self, h: usize) {
+        let flat = self.flat;
+        match h < flat.neurons {
+            true => {
+                let (word, bit) = flat.place(h);
+                self.words[flat.words + word] ^= bit;
+            }
+            false => self.words[2 * flat.words] ^= 1 << (h - flat.neurons),
+        }
+        self.hash ^= self.marks.zero[h];
+    }
+
+    fn toggle_positive(&mut self, h: usize) {
+        let (word, bit) = self.flat.place(h);
+        self.words[word] ^= bit;
+        self.hash ^= self.marks.positive[h];
+    }
+}
+
+/// The cells of one dimension by their sign vectors.
+struct Level {
+    /// The number of words of a key.
+    stride: usize,
+    keys: Vec<u64>,
+    hashes: Vec<u64>,
+}
+
+impl Level {
+    fn key(&self, cell: usize) -> &[u64] {
+        &self.keys[cell * self.stride..(cell + 1) * self.stride]
+    }
+
+    fn cells(&self, flat: &FlatNetwork) -> Cells {
+        let mut signs = Vec::with_capacity(self.hashes.len() * flat.neurons);
+        for key in self.keys.chunks_exact(self.stride) {
+            for layer in flat.layers.iter().filter(|layer| layer.relu) {
+                for unit in 0..layer.width {
+                    let (word, place) = (layer.word + unit / 64, unit % 64);
+                    let positive = key[word] >> place & 1 == 1;
+                    let zero = key[flat.words + word] >> place & 1 == 1;
+                    signs.push(match (positive, zero) {
+                        (true, _) => Sign::Positive,
+                        (false, true) => Sign::Zero,
+                        (false, false) => Sign::Negative,
+                    });
+                }
+            }
+        }
+        let sides = self.keys.chunks_exact(self.stride).map(|key| key[self.stride - 1]).collect();
+        Cells::new(flat.neurons, signs, sides)
+    }
+
+    fn table(&self) -> Table<'_> {
+        let bits = (2 * self.hashes.len()).next_power_of_two().trailing_zeros().max(1);
+        let mut table = Table { level: self, shift: 64 - bits, places: vec![(0, 0); 1 << bits] };
+        for (number, &hash) in self.hashes.iter().enumerate() {
+            let mut at = table.home(hash);
+            while table.places[at].1 != 0 {
+                at = table.next(at);
+            }
+            table.places[at] = (hash as u32, number as u32 + 1);
+        }
+        table
+    }
+}
+
+/// Where the cells of one dimension are found by their sign vectors.
+struct Table<'a> {
+    level: &'a Level,
+    shift: u32,
+    /// A part of the hash, and the number of the cell plus one.
+    places: Vec<(u32, u32)>,
+}
+
+impl Table<'_> {
+    fn home(&self, hash: u64) -> usize {
+        (hash >> self.shift) as usize
+    }
+
+    fn next(&self, at: usize) -> usize {
+        (at + 1) & (self.places.len() - 1)
+    }
+
+    fn find(&self, key: &Key) -> u32 {
+        let mut at = self.home(key.hash);
+        loop {
+            let (tag, entry) = self.places[at];
+            assert!(entry != 0, "the cells around a cell of a simple complex are listed");
+            if tag == key.hash as u32 && self.level.key(entry as usize - 1) == key.words {
+                return entry - 1;
+            }
+            at = self.next(at);
+        }
+    }
+}
+
+/// The sign vectors of all cells.
+fn list(frame: &Frame, skeleton: &Skeleton, marks: &Marks, deadline: &Deadline) -> Option<Vec<Level>> {
+    let (flat, d) = (&frame.flat, skeleton.dimension);
+    let stride = 2 * flat.words + 1;
+    let level = || Level { stride, keys: Vec::new(), hashes: Vec::new() };
+    let mut levels: Vec<Level> = (0..=d).map(|_| level()).collect();
     let mut up = vec![[None::<u8>; 2]; skeleton.zeros.len()];
     for edge in &skeleton.edges {
         let v = edge.ends[0] as usize;
@@ -35,114 +167,98 @@ pub(crate) fn list_cells(
         let side = (edge.left[0] & 1) as u8;
         sides[usize::from(sides[0].is_some())] = Some(side);
     }
+    let mut key = Key { flat, marks, words: vec![0; stride], hash: 0 };
     for v in 0..skeleton.len() {
+        if v % CHUNK == 0 && deadline.is_past() {
+            return None;
+        }
+        key.words.fill(0);
+        key.words[..flat.words].copy_from_slice(skeleton.signs_of(v));
+        key.hash = positive_hash(flat, marks, skeleton.signs_of(v));
+        for &h in skeleton.zeros_of(v) {
+            key.toggle_zero(h as usize);
+        }
+        choose(&mut levels, &mut key, skeleton.zeros_of(v), &up[v * d..(v + 1) * d], 0);
+    }
+    Some(levels)
+}
+
+fn positive_hash(flat: &FlatNetwork, marks: &Marks, signs: &[u64]) -> u64 {
+    let mut hash = 0;
+    for layer in flat.layers.iter().filter(|layer| layer.relu) {
+        for (block, &word) in signs[layer.word..layer.word + layer.words()].iter().enumerate() {
+            let first = layer.first + 64 * block;
+            hash = bits_of(word).fold(hash, |hash, bit| hash ^ marks.positive[first + bit as usize]);
+        }
+    }
+    hash
+}
+
+/// Goes through all choices for the hyperplanes that are left.
+fn choose(levels: &mut [Level], key: &mut Key, zeros: &[u32], up: &[[Option<u8>; 2]], dimension: usize) {
+    let Some((&h, zeros)) = zeros.split_first() else {
+        levels[dimension].keys.extend_from_slice(&key.words);
+        levels[dimension].hashes.push(key.hash);
+        return;
+    };
+    choose(levels, key, zeros, &up[1..], dimension);
+    for side in up[0].into_iter().flatten() {
+        key.toggle_zero(h as usize);
+        if side == 1 {
+            key.toggle_positive(h as usize);
+        }
+        choose(levels, key, zeros, &up[1..], dimension + 1);
+        if side == 1 {
+            key.toggle_positive(h as usize);
+        }
+        key.toggle_zero(h as usize);
+    }
+}
+
+/// The cells of the next dimension around every cell.
+fn join(frame: &Frame, marks: &Marks, level: &Level, above: &Table, deadline: &Deadline) -> Option<Lists> {
+    let flat = &frame.flat;
+    let chunk = |first: usize| {
         if deadline.is_past() {
             return None;
         }
-        let mut key: Vec<u64> = skeleton.signs_of(v).to_vec();
-        key.extend(std::iter::repeat_n(0, skeleton.words + 1));
-        for &h in skeleton.zeros_of(v) {
-            listing.toggle_zero(&mut key, h as usize);
-        }
-        listing.choose(&mut key, skeleton.zeros_of(v), &up[v * d..(v + 1) * d], 0);
-    }
-    listing.join();
-    Some(listing.cells)
-}
-
-struct Listing<'a> {
-    frame: &'a Frame,
-    cells: Vec<Vec<LatticeCell>>,
-    /// Positive neurons, zero neurons, sides.
-    keys: Vec<Vec<Box<[u64]>>>,
-    numbers: Vec<HashMap<Box<[u64]>, u32>>,
-}
-
-impl Listing<'_> {
-    fn toggle_zero(&self, key: &mut [u64], h: usize) {
-        let flat = &self.frame.flat;
-        if h < flat.neurons {
-            let (word, bit) = flat.place(h);
-            key[flat.words + word] ^= bit;
-        } else {
-            key[2 * flat.words] ^= 1 << (h - flat.neurons);
-        }
-    }
-
-    fn toggle_positive(&self, key: &mut [u64], h: usize) {
-        let (word, bit) = self.frame.flat.place(h);
-        key[word] ^= bit;
-    }
-
-    /// Goes through all choices for the hyperplanes that are left.
-    fn choose(&mut self, key: &mut [u64], zeros: &[u32], up: &[[Option<u8>; 2]], dimension: usize) {
-        let Some((&h, zeros)) = zeros.split_first() else {
-            let number = self.cells[dimension].len() as u32;
-            let signs = self.signs(key);
-            let sides = key[key.len() - 1];
-            self.cells[dimension].push(LatticeCell { facets: Vec::new(), signs, sides });
-            self.numbers[dimension].insert(key.into(), number);
-            self.keys[dimension].push(key.into());
-            return;
-        };
-        self.choose(key, zeros, &up[1..], dimension);
-        for side in up[0].into_iter().flatten() {
-            self.toggle_zero(key, h as usize);
-            if side == 1 {
-                self.toggle_positive(key, h as usize);
-            }
-            self.choose(key, zeros, &up[1..], dimension + 1);
-            if side == 1 {
-                self.toggle_positive(key, h as usize);
-            }
-            self.toggle_zero(key, h as usize);
-        }
-    }
-
-    fn signs(&self, key: &[u64]) -> Vec<Sign> {
-        let flat = &self.frame.flat;
-        let sign = |neuron: usize| {
-            let (word, bit) = flat.place(neuron);
-            if key[word] & bit != 0 {
-                Sign::Positive
-            } else if key[flat.words + word] & bit != 0 {
-                Sign::Zero
-            } else {
-                Sign::Negative
-            }
-        };
-        (0..flat.neurons).map(sign).collect()
-    }
-
-    /// Enters every cell into the lists of facets of the cells around it.
-    fn join(&mut self) {
-        let flat = &self.frame.flat;
-        for k in 0..self.cells.len() - 1 {
-            for c in 0..self.cells[k].len() {
-                let mut key = self.keys[k][c].clone();
-                let zeros: Vec<usize> =
-                    (0..flat.neurons).filter(|&h| self.cells[k][c].signs[h] == Sign::Zero).collect();
-                for h in zeros {
-                    self.toggle_zero(&mut key, h);
-                    self.enter(k, c, &key);
-                    self.toggle_positive(&mut key, h);
-                    self.enter(k, c, &key);
-                    self.toggle_positive(&mut key, h);
-                    self.toggle_zero(&mut key, h);
-                }
-                for side in
-                    (0..2 * self.frame.dimension()).filter(|side| key[2 * flat.words] >> side & 1 == 1)
-                {
-                    let mut key = key.clone();
-                    key[2 * flat.words] ^= 1 << side;
-                    self.enter(k, c, &key);
+        let mut lists = Lists::default();
+        let mut key = Key { flat, marks, words: Vec::new(), hash: 0 };
+        let mut around = Vec::new();
+        for cell in first..(first + CHUNK).min(level.hashes.len()) {
+            key.words.clear();
+            key.words.extend_from_slice(level.key(cell));
+            key.hash = level.hashes[cell];
+            around.clear();
+            for layer in flat.layers.iter().filter(|layer| layer.relu) {
+                for block in 0..layer.words() {
+                    for bit in bits_of(level.key(cell)[flat.words + layer.word + block]) {
+                        let h = layer.first + 64 * block + bit as usize;
+                        key.toggle_zero(h);
+                        around.push(above.find(&key));
+                        key.toggle_positive(h);
+                        around.push(above.find(&key));
+                        key.toggle_positive(h);
+                        key.toggle_zero(h);
+                    }
                 }
             }
+            for side in bits_of(level.key(cell)[2 * flat.words]) {
+                let h = flat.neurons + side as usize;
+                key.toggle_zero(h);
+                around.push(above.find(&key));
+                key.toggle_zero(h);
+            }
+            around.sort_unstable();
+            lists.push(around.iter().copied());
         }
-    }
-
-    fn enter(&mut self, k: usize, c: usize, key: &[u64]) {
-        let number = self.numbers[k + 1][key];
-        self.cells[k + 1][number as usize].facets.push(c as u32);
-    }
+        Some(lists)
+    };
+    let chunks: Vec<Lists> = (0..level.hashes.len().div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|c| chunk(c * CHUNK))
+        .collect::<Option<_>>()?;
+    let mut all = Lists::default();
+    chunks.iter().for_each(|lists| all.append(lists));
+    Some(all)
 }

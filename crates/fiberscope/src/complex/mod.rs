@@ -16,6 +16,7 @@
 mod affine;
 mod arbiter;
 mod breakpoints;
+mod cells;
 mod collinear;
 mod construct;
 mod count;

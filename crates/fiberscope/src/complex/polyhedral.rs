@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use fiberscope_core::{AffineMap, Domain, Matrix, Network, Neuron, Rational, Sign, SignVector};
 
+use super::cells::Cells;
 use super::count::CellCounts;
 use super::frame::Frame;
-use super::lattice::{Lattice, LatticeCell};
+use super::lattice::Lattice;
 use super::listing::list_cells;
 use super::options::ComplexOptions;
 use super::skeleton::Stop;
@@ -20,11 +21,11 @@ use super::{ComplexError, CountProgress};
 /// factor ([`PolyhedralComplex::factor_dimension`]), in the coordinates [`PolyhedralComplex::inputs`].
 pub struct PolyhedralComplex {
     pub(crate) frame: Frame,
-    pub(crate) cells: Vec<Vec<LatticeCell>>,
-    /// Cells of one dimension more that a cell is a facet of.
-    pub(crate) cofacets: Vec<Vec<Vec<u32>>>,
+    pub(crate) cells: Vec<Cells>,
+    /// For a box that stands for the space: which cells touch its sides.
     touching: Vec<Vec<bool>>,
-    points: Vec<Vec<f64>>,
+    /// The coordinates of the vertices, one after the other.
+    points: Vec<f64>,
     method: CellMethod,
 }
 
@@ -113,13 +114,8 @@ impl PolyhedralComplex {
                         let regions = (skeleton.len().saturating_sub(1 << d) / (d + 1)) as u64;
                         return Ok(Built::Stopped { regions });
                     };
-                    let points = skeleton.points.chunks_exact(d.max(1)).map(<[f64]>::to_vec).collect();
-                    return Ok(Built::Complete(Box::new(PolyhedralComplex::of(
-                        frame,
-                        cells,
-                        points,
-                        CellMethod::Edges,
-                    ))));
+                    let complex = PolyhedralComplex::of(frame, cells, skeleton.points, CellMethod::Edges);
+                    return Ok(Built::Complete(Box::new(complex)));
                 }
             }
         }
@@ -130,28 +126,24 @@ impl PolyhedralComplex {
                 frame.widen_beyond(reach);
                 continue;
             }
-            let points = lattice.points.iter().map(|x| x.iter().map(Rational::to_f64).collect()).collect();
-            let complex = PolyhedralComplex::of(frame, lattice.cells, points, CellMethod::Cells);
+            let points = lattice.points.iter().flatten().map(Rational::to_f64).collect();
+            let cells = Cells::of_lattice(frame.flat.neurons, &lattice.cells);
+            let complex = PolyhedralComplex::of(frame, cells, points, CellMethod::Cells);
             return Ok(Built::Complete(Box::new(complex)));
         }
     }
 
-    fn of(frame: Frame, cells: Vec<Vec<LatticeCell>>, points: Vec<Vec<f64>>, method: CellMethod) -> Self {
-        let mut cofacets: Vec<Vec<Vec<u32>>> =
-            cells.iter().map(|cells| vec![Vec::new(); cells.len()]).collect();
-        for (k, cells) in cells.iter().enumerate().skip(1) {
-            for (c, cell) in cells.iter().enumerate() {
-                for &f in &cell.facets {
-                    cofacets[k - 1][f as usize].push(c as u32);
-                }
-            }
+    fn of(frame: Frame, cells: Vec<Cells>, points: Vec<f64>, method: CellMethod) -> Self {
+        let mut touching: Vec<Vec<bool>> = Vec::new();
+        for (k, cells) in cells.iter().enumerate().filter(|_| frame.whole) {
+            let touches = |c: usize| match k.checked_sub(1) {
+                None => cells.sides(c) != 0,
+                Some(below) => cells.facets(c).iter().any(|&f| touching[below][f as usize]),
+            };
+            let found = (0..cells.len()).map(touches).collect();
+            touching.push(found);
         }
-        let mut touching: Vec<Vec<bool>> = vec![cells[0].iter().map(|cell| cell.sides != 0).collect()];
-        for (k, cells) in cells.iter().enumerate().skip(1) {
-            let below = &touching[k - 1];
-            touching.push(cells.iter().map(|cell| cell.facets.iter().any(|&f| below[f as usize])).collect());
-        }
-        PolyhedralComplex { frame, cells, cofacets, touching, points, method }
+        PolyhedralComplex { frame, cells, touching, points, method }
     }
 
     /// The dimension of the input space.
@@ -179,7 +171,7 @@ impl PolyhedralComplex {
     /// for which
     /// [`Cell::is_artificial`] holds.
     pub fn cells(&self, dimension: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
-        let count = self.cells.get(dimension).map_or(0, Vec::len);
+        let count = self.cells.get(dimension).map_or(0, Cells::len);
         let range: Range<usize> = 0..count;
         range.map(move |number| Cell { complex: self, dimension, number })
     }
@@ -201,7 +193,8 @@ impl PolyhedralComplex {
 
     /// The coordinates of a vertex.
     pub fn point(&self, vertex: usize) -> &[f64] {
-        &self.points[vertex]
+        let d = self.factor_dimension();
+        &self.points[vertex * d..(vertex + 1) * d]
     }
 
     /// A point of the input space with these coordinates in the factor, the other inputs zero.
@@ -228,12 +221,14 @@ impl PolyhedralComplex {
 
     /// Pairs of regions with the facet between them: `(region, region, facet)`.
     pub fn adjacency(&self) -> Vec<(usize, usize, usize)> {
-        let facets = self.cofacets[self.factor_dimension().saturating_sub(1)].iter().enumerate();
-        let pair = |(f, regions): (usize, &Vec<u32>)| match regions[..] {
-            [a, b] if self.factor_dimension() > 0 => Some((a as usize, b as usize, f)),
+        let Some(facets) = self.factor_dimension().checked_sub(1).map(|k| &self.cells[k]) else {
+            return Vec::new();
+        };
+        let pair = |f: usize| match *facets.cofacets(f) {
+            [a, b] => Some((a as usize, b as usize, f)),
             _ => None,
         };
-        facets.filter_map(pair).collect()
+        (0..facets.len()).filter_map(pair).collect()
     }
 
     /// The bent hyperplane of every ReLU neuron.
@@ -244,10 +239,11 @@ impl PolyhedralComplex {
             .map(|h| BentHyperplane { neuron: self.neuron(h), facets: Vec::new() })
             .collect();
         for (a, b, facet) in self.adjacency() {
-            let [p, q, on] = [&self.cells[d][a], &self.cells[d][b], &self.cells[d - 1][facet]];
+            let [p, q] = [a, b].map(|region| self.cells[d].signs(region));
+            let on = self.cells[d - 1].signs(facet);
             for h in 0..self.frame.flat.neurons {
-                let constant = p.signs[h] == Sign::Zero && q.signs[h] == Sign::Zero;
-                if on.signs[h] == Sign::Zero && !constant {
+                let constant = p[h] == Sign::Zero && q[h] == Sign::Zero;
+                if on[h] == Sign::Zero && !constant {
                     bent[h].facets.push(facet);
                 }
             }
@@ -273,13 +269,13 @@ impl<'a> Cell<'a> {
         self.dimension
     }
 
-    fn data(&self) -> &'a LatticeCell {
-        &self.complex.cells[self.dimension][self.number]
+    fn all(&self) -> &'a Cells {
+        &self.complex.cells[self.dimension]
     }
 
     /// The signs of all ReLU neurons, in order.
     pub fn signs(&self) -> &'a [Sign] {
-        &self.data().signs
+        self.all().signs(self.number)
     }
 
     /// The sign vector.
@@ -296,19 +292,19 @@ impl<'a> Cell<'a> {
 
     /// The numbers of its facets.
     pub fn facets(&self) -> &'a [u32] {
-        &self.data().facets
+        self.all().facets(self.number)
     }
 
     /// The numbers of the cells that it is a facet of.
     pub fn cofacets(&self) -> &'a [u32] {
-        &self.complex.cofacets[self.dimension][self.number]
+        self.all().cofacets(self.number)
     }
 
     /// The numbers of its vertices, in increasing order.
     pub fn vertices(&self) -> Vec<u32> {
         let mut numbers = vec![self.number as u32];
         for k in (1..=self.dimension).rev() {
-            let facets = |&c: &u32| self.complex.cells[k][c as usize].facets.iter().copied();
+            let facets = |&c: &u32| self.complex.cells[k].facets(c as usize).iter().copied();
             numbers = numbers.iter().flat_map(facets).collect();
             numbers.sort_unstable();
             numbers.dedup();
@@ -319,7 +315,7 @@ impl<'a> Cell<'a> {
     /// The vertices of a two-dimensional cell in the order of its boundary.
     pub fn polygon(&self) -> Vec<u32> {
         let edge = |&e: &u32| {
-            let ends = &self.complex.cells[1][e as usize].facets;
+            let ends = self.complex.cells[1].facets(e as usize);
             (ends[0], ends[1])
         };
         let mut edges: Vec<(u32, u32)> =
@@ -344,12 +340,12 @@ impl<'a> Cell<'a> {
 
     /// Whether it lies on the large box that stands for the whole space, and is no cell of the complex.
     pub fn is_artificial(&self) -> bool {
-        self.complex.frame.whole && self.data().sides != 0
+        self.complex.frame.whole && self.all().sides(self.number) != 0
     }
 
     /// Whether it lies on a side of the box that is the domain.
     pub fn is_on_boundary(&self) -> bool {
-        self.data().sides != 0
+        self.all().sides(self.number) != 0
     }
 }
 
@@ -374,8 +370,7 @@ impl<'a> Region<'a> {
         let vertices = self.0.vertices();
         let d = self.0.complex.factor_dimension();
         let mean = |i: usize| {
-            vertices.iter().map(|&v| self.0.complex.points[v as usize][i]).sum::<f64>()
-                / vertices.len() as f64
+            vertices.iter().map(|&v| self.0.complex.point(v as usize)[i]).sum::<f64>() / vertices.len() as f64
         };
         (0..d).map(mean).collect()
     }

@@ -12,6 +12,7 @@
 //! numbers decide the rest.
 
 use fiberscope_core::{Activation, Matrix, Rational, Sign};
+use rayon::prelude::*;
 
 use super::polyhedral::{PolyhedralComplex, Region};
 use crate::limit::{Deadline, LimitReached};
@@ -48,17 +49,45 @@ impl WeightedFacet {
     }
 }
 
-/// The weights of all facets between regions, by the jump of the Jacobian.
+/// The weights of all facets between regions, by the jump of the Jacobian; and for every region whether the
+/// function is constant there, as far as doubles tell.
 pub(crate) fn weigh(
     complex: &PolyhedralComplex,
     deadline: &Deadline,
-) -> Result<Vec<WeightedFacet>, LimitReached> {
-    let jacobian = |region: Region| {
+) -> Result<(Vec<WeightedFacet>, Vec<bool>), LimitReached> {
+    let regions = complex.regions().len();
+    let jacobian = |number: usize| {
         deadline.check(WHEN)?;
-        Ok(region.affine_map().into_parts().0)
+        Ok(jacobian(complex, number))
     };
-    let jacobians = complex.regions().map(jacobian).collect::<Result<Vec<Matrix>, LimitReached>>()?;
-    weigh_each(complex, Some(&jacobians), deadline)
+    let jacobians = (0..regions).into_par_iter().map(jacobian).collect::<Result<Vec<_>, LimitReached>>()?;
+    let constant = jacobians.iter().map(|jacobian| jacobian.entries().iter().all(|&x| x == 0.0)).collect();
+    Ok((weigh_each(complex, Some(&jacobians), deadline)?, constant))
+}
+
+/// The Jacobian of a region, from the side of the network that has fewer ends.
+fn jacobian(complex: &PolyhedralComplex, number: usize) -> Matrix {
+    let (network, flat) = (&complex.frame.network, &complex.frame.flat);
+    let (d, outputs) = (network.input_width(), network.output_width());
+    let cell = complex.cell(complex.factor_dimension(), number);
+    if outputs > d {
+        return Region::of(cell).affine_map().into_parts().0;
+    }
+    let signs = cell.signs();
+    let mut rows = network.layers()[network.depth() - 1].weight().entries().to_vec();
+    for layer in flat.layers.iter().rev() {
+        let mut below = vec![0.0; outputs * layer.inputs];
+        for (row, sums) in rows.chunks_exact(layer.width).zip(below.chunks_exact_mut(layer.inputs)) {
+            for (i, w) in row.iter().enumerate() {
+                if *w != 0.0 && (!layer.relu || signs[layer.first + i] == Sign::Positive) {
+                    let from = &layer.weight[i * layer.inputs..(i + 1) * layer.inputs];
+                    sums.iter_mut().zip(from).for_each(|(sum, v)| *sum += w * v);
+                }
+            }
+        }
+        rows = below;
+    }
+    Matrix::from_entries(outputs, d, rows).expect("there is a row for every output")
 }
 
 /// When a limit ends the weighing.
@@ -79,7 +108,7 @@ fn weigh_each(
         deadline.check(WHEN)?;
         Ok(weigh_facet(complex, jacobians, [p, q], facet))
     };
-    complex.adjacency().into_iter().map(weigh).collect()
+    complex.adjacency().into_par_iter().map(weigh).collect()
 }
 
 fn weigh_facet(
@@ -89,8 +118,8 @@ fn weigh_facet(
     facet: usize,
 ) -> WeightedFacet {
     let d = complex.factor_dimension();
-    let signs = &complex.cells[d - 1][facet].signs;
-    let [p, q] = regions.map(|r| &complex.cells[d][r].signs);
+    let signs = complex.cells[d - 1].signs(facet);
+    let [p, q] = regions.map(|r| complex.cells[d].signs(r));
     let neurons: Vec<usize> = (0..signs.len())
         .filter(|&h| signs[h] == Sign::Zero && !(p[h] == Sign::Zero && q[h] == Sign::Zero))
         .collect();
@@ -196,21 +225,29 @@ fn path_sum(
     signs: &[Sign],
     to: Option<usize>,
 ) -> (Vec<f64>, Vec<f64>) {
+    let flat = &complex.frame.flat;
     let paths = Paths::new(complex, signs, to);
-    let mut sums: Vec<(usize, f64, f64)> = vec![(complex.neuron(neuron).unit, 1.0, 1.0)];
-    for l in paths.layers(neuron) {
-        let layer = &complex.frame.network.layers()[l];
-        let next = (0..layer.width()).filter(|&i| paths.lead_through(l, i)).map(|i| {
-            let row = layer.weight().row(i);
-            let sum = |(s, t): (f64, f64), &(j, value, size): &(usize, f64, f64)| {
-                (s + row[j] * value, t + row[j].abs() * size)
-            };
-            let (value, size) = sums.iter().fold((0.0, 0.0), sum);
-            (i, value, size)
-        });
-        sums = next.collect();
+    let (layers, unit) = (paths.layers(neuron), complex.neuron(neuron).unit);
+    // What arrives at the units of a layer; nothing is told of units that no path leads through.
+    let mut sums: Vec<(usize, f64, f64)> = vec![(unit, 1.0, 1.0)];
+    for l in layers.start..layers.end - 1 {
+        let layer = &flat.layers[l];
+        let (mut values, mut sizes) = (vec![0.0; layer.width], vec![0.0; layer.width]);
+        for &(j, value, size) in &sums {
+            let column = &layer.columns[j * layer.stride()..][..layer.width];
+            for ((v, s), w) in values.iter_mut().zip(&mut sizes).zip(column) {
+                *v += w * value;
+                *s += w.abs() * size;
+            }
+        }
+        let through = (0..layer.width).filter(|&i| paths.lead_through(l, i) && sizes[i] != 0.0);
+        sums = through.map(|i| (i, values[i], sizes[i])).collect();
     }
-    (sums.iter().map(|s| s.1).collect(), sums.iter().map(|s| s.2).collect())
+    let last = complex.frame.network.layers()[layers.end - 1].weight();
+    let add = |(v, s): (f64, f64), (w, value, size): (f64, f64, f64)| (v + w * value, s + w.abs() * size);
+    let arrive = |row: &[f64]| sums.iter().map(|&(j, v, s)| (row[j], v, s)).fold((0.0, 0.0), add);
+    let ends = (0..last.rows()).filter(|&i| paths.lead_through(layers.end - 1, i));
+    ends.map(|i| arrive(last.row(i))).unzip()
 }
 
 /// Whether the sum over paths is not zero.
