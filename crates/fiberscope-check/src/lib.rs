@@ -37,7 +37,8 @@ mod testing;
 use std::fmt;
 
 use fiberscope_core::{
-    Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational, side_by_side,
+    Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
+    side_by_side,
 };
 
 use difference::Arithmetic;
@@ -303,7 +304,8 @@ fn verify_layers_equal(l: usize, a: &ExactNetwork, b: &ExactNetwork) -> Result<(
         let mut pairs = side_by_side(of_a.weights().row(i), of_b.weights().row(i));
         if let Some((j, x, y)) = pairs.find(|(_, x, y)| x != y) {
             let place = format!("layer {}: weight[{}][{}]", l + 1, i + 1, j + 1);
-            let (x, y) = (short_number(x.unwrap_or(&Rational::ZERO)), short_number(y.unwrap_or(&Rational::ZERO)));
+            let (x, y) =
+                (short_number(x.unwrap_or(&Rational::ZERO)), short_number(y.unwrap_or(&Rational::ZERO)));
             return refuse(step, format!("{place} is {x} in A and {y} in B; they must be equal"));
         }
     }

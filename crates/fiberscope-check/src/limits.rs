@@ -74,7 +74,8 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
     let bits = match each {
         Move::Fold { .. } => product(0, product_terms(first, second)),
         Move::Cancel { linear, .. } | Move::Refactor { linear, .. } | Move::Reorient { linear, .. } => {
-            let inserted = linear.insert.iter().map(|neuron| filled(&neuron.weight) * filled(&neuron.out)).sum();
+            let inserted =
+                linear.insert.iter().map(|neuron| filled(&neuron.weight) * filled(&neuron.out)).sum();
             product(longest_of(linear), product_terms(first, second).saturating_add(inserted))
         }
         Move::Unfold { weight, bias, next_weight, next_bias, .. } => {
@@ -93,7 +94,8 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
         Move::Split { copies, .. } => {
             let row = longest(numbers(first)).max(LEAST_LENGTH);
             // A copy has at most the entries of the longest row, and its own outgoing weights.
-            let widest = (0..first.width()).map(|unit| first.weights().stored_in_row(unit)).max().unwrap_or(0) as u64;
+            let widest =
+                (0..first.width()).map(|unit| first.weights().stored_in_row(unit)).max().unwrap_or(0) as u64;
             let bits = |copy: &NeuronCopy| {
                 (copy.factor.length() + row).saturating_mul(widest + 1 + filled(&copy.out))
             };

@@ -28,7 +28,9 @@ impl Digest {
             hash.update([activation_byte(layer.activation())]);
             match layer.weights() {
                 Weights::Dense(matrix) => update_with(&mut hash, matrix.entries()),
-                Weights::Sparse(matrix) => (0..matrix.rows()).for_each(|i| update_with_row(&mut hash, matrix, i)),
+                Weights::Sparse(matrix) => {
+                    (0..matrix.rows()).for_each(|i| update_with_row(&mut hash, matrix, i))
+                }
             }
             update_with(&mut hash, layer.bias());
         }

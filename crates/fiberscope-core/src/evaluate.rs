@@ -75,16 +75,16 @@ impl Network {
         let mut values = vec![0.0; count * self.output_width()];
         // A single point is summed up as a single point is.
         let is_sparse = count > 1 && self.layers().iter().any(|layer| layer.weights().is_sparse());
-        let (block, evaluate_block): (usize, fn(&Network, &[f64], &mut [f64])) = match is_sparse {
-            true => (sparse_batch::POINTS, sparse_batch::evaluate_block),
-            false => (block_rows(self), evaluate_block),
-        };
+        let block = if is_sparse { sparse_batch::POINTS } else { block_rows(self) };
         let (inputs, outputs) = (block * self.input_width(), block * self.output_width());
         #[cfg(feature = "parallel")]
         let blocks = points.par_chunks(inputs).zip(values.par_chunks_mut(outputs));
         #[cfg(not(feature = "parallel"))]
         let blocks = points.chunks(inputs).zip(values.chunks_mut(outputs));
-        blocks.for_each(|(points, values)| evaluate_block(self, points, values));
+        blocks.for_each(|(points, values)| match is_sparse {
+            true => sparse_batch::evaluate_block(self, points, values),
+            false => evaluate_block(self, points, values),
+        });
         Ok(values)
     }
 }

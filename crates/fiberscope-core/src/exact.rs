@@ -18,8 +18,8 @@ use rayon::prelude::*;
 use crate::evaluate::check_width;
 use crate::product::{Integers, dot, nonzero};
 use crate::{
-    Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector, SparseMatrix,
-    Weights,
+    Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector,
+    SparseMatrix, Weights,
 };
 
 impl<S: Scalar> Network<S> {

@@ -108,7 +108,11 @@ impl<S: Scalar> SparseMatrix<S> {
     pub fn push_row(&mut self, row: impl IntoIterator<Item = (usize, S)>) {
         let mut least = 0;
         for (column, entry) in row {
-            assert!(column >= least && column < self.cols, "column {column} of {} comes after {least}", self.cols);
+            assert!(
+                column >= least && column < self.cols,
+                "column {column} of {} comes after {least}",
+                self.cols
+            );
             least = column + 1;
             if !entry.is_zero() {
                 self.push(column, entry);

@@ -44,7 +44,8 @@ fn forward(layer: &Layer, input: &[f64], output: &mut [f64]) {
         }
         Weights::Dense(matrix) => {
             let mut product = view_mut(width, POINTS, output);
-            let (weight, points) = (view(width, inputs, matrix.entries()), view(inputs, POINTS, &input[..inputs * POINTS]));
+            let (weight, points) =
+                (view(width, inputs, matrix.entries()), view(inputs, POINTS, &input[..inputs * POINTS]));
             general_mat_mul(1.0, &weight, &points, 0.0, &mut product);
             for (run, b) in output.chunks_exact_mut(POINTS).zip(layer.bias()) {
                 run.iter_mut().for_each(|z| *z += b);

@@ -12,7 +12,8 @@ use rand_chacha::ChaCha8Rng;
 /// A network about a fifth of whose weights are not zero, with short numbers.
 fn network(widths: &[usize], seed: u64) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut number = |most: f64| f64::from(rng.random_range(-8i32..=8)) / 4.0 * f64::from(rng.random_bool(most));
+    let mut number =
+        |most: f64| f64::from(rng.random_range(-8i32..=8)) / 4.0 * f64::from(rng.random_bool(most));
     let depth = widths.len() - 1;
     let layers = widths.windows(2).enumerate().map(|(l, pair)| {
         let weight = Matrix::from_fn(pair[1], pair[0], |_, _| number(0.2));
@@ -144,7 +145,11 @@ fn moves(network: &ExactNetwork, layer: usize, seed: u64) -> Vec<Move> {
     ];
     for unit in 0..width {
         list.push(Move::Translate { layer, unit, amount: "-1/5".parse().unwrap() });
-        list.push(Move::Flip { layer, unit, flips: (0..width).filter(|&other| other != unit).take(2).collect() });
+        list.push(Move::Flip {
+            layer,
+            unit,
+            flips: (0..width).filter(|&other| other != unit).take(2).collect(),
+        });
         list.push(Move::Refactor { layer, linear: LinearChange { remove: vec![unit], insert: vec![] } });
         list.push(Move::Reorient { layer, units: vec![unit], linear: LinearChange::default() });
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use fiberscope_core::{Activation, Layer, Matrix, Network};
+use fiberscope_core::{Activation, Digest, Layer, Matrix, Network, SparseMatrix, Weights};
 use fiberscope_io::{FormatError, Model, Precision, ReadOptions, json};
 
 fn layer(rows: &[&[f64]], bias: &[f64], activation: Activation) -> Layer {
@@ -137,8 +137,9 @@ fn wrong_files_are_named() {
     check("{}", "the key \"format\" is missing (line 1, column 2)");
     let format = "format: the format is \"x\"; expected \"fiberscope-network\" (line 1, column 14)";
     check("{\"format\": \"x\"}", format);
-    check("{\"version\": 2}", "version: the version is 2; expected 1 (line 1, column 13)");
-    let float = "version: invalid type: floating point `1.5`, expected the version 1 (line 1, column 15)";
+    check("{\"version\": 3}", "version: the version is 3; expected 1 or 2 (line 1, column 13)");
+    let float =
+        "version: invalid type: floating point `1.5`, expected the version 1 or 2 (line 1, column 15)";
     check("{\"version\": 1.5}", float);
     check(&file(""), "a network needs at least one layer");
     check(&(file("") + "x"), "trailing characters (line 1, column 61)");
@@ -155,5 +156,81 @@ fn messages_stay_short() {
     assert!(message.ends_with(end), "{message}");
     let message = read(&format!("{{\"version\": \"{long}\"}}")).unwrap_err().to_string();
     assert!(message.len() < 1000, "{} bytes", message.len());
-    assert!(message.ends_with("\u{e9}\", expected the version 1 (line 1, column 2097166)"), "{message}");
+    assert!(message.ends_with("\u{e9}\", expected the version 1 or 2 (line 1, column 2097166)"), "{message}");
+}
+
+/// A layer with three entries, stored by them.
+fn by_entries() -> Network {
+    let mut weight = SparseMatrix::new(5);
+    weight.push_row([(1, 0.5), (4, -1.0)]);
+    weight.push_row([]);
+    weight.push_row([(0, 1e-300)]);
+    let last = layer(&[&[1.0, 0.0, 2.0]], &[0.0], Activation::Identity);
+    Network::new(vec![Layer::new(Weights::Sparse(weight), vec![0.0, 0.25, -0.0], Activation::Relu), last])
+        .unwrap()
+}
+
+#[test]
+fn layers_stored_by_their_entries_are_written_so() {
+    let text = written(&by_entries());
+    assert_eq!(
+        text,
+        "{\"format\": \"fiberscope-network\", \"version\": 2,\n \"layers\": [\n  {\"weight\": {\"columns\": 5, \"rows\": [\n    \
+         [[2, 0.5], [5, -1.0]],\n    [],\n    [[1, 1e-300]]]},\n   \"bias\": [0.0, 0.25, -0.0],\n   \"activation\": \"relu\"},\n  \
+         {\"weight\": [\n    [1.0, 0.0, 2.0]],\n   \"bias\": [0.0],\n   \"activation\": \"identity\"}\n ]}\n"
+    );
+    let network = read(&text).unwrap().network;
+    assert_eq!(network, by_entries());
+    assert_eq!(bits(&network), bits(&by_entries()));
+    assert_eq!(Digest::of(&network), Digest::of(&by_entries()));
+    // A small layer is held densely, a large one by its entries, and large ones come back as they were.
+    assert!(!network.layers()[0].weights().is_sparse());
+    let mut band = SparseMatrix::new(300);
+    (0..300).for_each(|i| band.push_row((i..300.min(i + 3)).map(|j| (j, (i + j) as f64 + 0.1))));
+    let wide = Network::new(vec![Layer::new(band, vec![0.1; 300], Activation::Identity)]).unwrap();
+    let again = read(&written(&wide)).unwrap().network;
+    assert!(again.layers()[0].weights().is_sparse());
+    assert_eq!((written(&again), again), (written(&wide), wide));
+}
+
+#[test]
+fn bad_entries_are_refused() {
+    let file = |version: u32, weight: &str| {
+        let layer = format!(r#"{{"weight": {weight}, "bias": [0, 0], "activation": "identity"}}"#);
+        format!(r#"{{"format": "fiberscope-network", "version": {version}, "layers": [{layer}]}}"#)
+    };
+    let check = |version: u32, weight: &str, expected: &str| {
+        let message = read(&file(version, weight)).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    };
+    assert!(read(&file(2, r#"{"columns": 3, "rows": [[[1, 2]], [[2, 0], [3, 1]]]}"#)).is_ok());
+    assert!(read(&file(2, "[[1], [2]]")).is_ok());
+    let entries = r#"{"columns": 3, "rows": [[], []]}"#;
+    check(1, entries, "layer 1 gives its weight by entries; that needs version 2, found version 1");
+    check(
+        2,
+        r#"{"columns": 3, "rows": [[], [[4, 1]]]}"#,
+        "row 2 has an entry in column 4; expected at most 3",
+    );
+    check(
+        2,
+        r#"{"columns": 3, "rows": [[], [[2, 1], [2, 1]]]}"#,
+        "weight row 2: column 2 does not come after the one before",
+    );
+    check(2, r#"{"columns": 3, "rows": [[[0, 1]], []]}"#, "columns count from 1, found 0");
+    check(2, r#"{"columns": 3, "rows": [[[1, 1, 1]], []]}"#, "expected a pair [column, number]");
+    check(2, r#"{"columns": 3, "rows": [[[1]], []]}"#, "expected a pair [column, number]");
+    check(2, r#"{"columns": 3}"#, "the key \"rows\" is missing");
+    check(2, r#"{"rows": []}"#, "the key \"columns\" is missing");
+    check(
+        2,
+        r#"{"columns": 99999999999, "rows": [[], []]}"#,
+        "99999999999 columns; expected at most 67108864",
+    );
+    check(
+        2,
+        r#"{"columns": 3, "rows": [[]]}"#,
+        "expected a bias of length 1 (one per row of the weight), found 2",
+    );
+    check(2, r#"{"columns": 0, "rows": [[], []]}"#, "widths must be at least 1");
 }

@@ -443,3 +443,31 @@ fn damaged_files_never_panic() {
         }
     }
 }
+
+/// A convolution of a square image of this size with a 3 x 3 kernel of ones.
+fn square(size: i64, channels: i64) -> Vec<u8> {
+    let kernel = tensor("k", &[channels, 1, 3, 3], &vec![1.0; 9 * channels as usize]);
+    let conv = node("Conv", &["x", "k"], "y", &[ints("pads", &[1, 1, 1, 1])]);
+    model(&[conv], &[kernel], &[value("x", &[1, 1, size, size])], &[value("y", &[1, channels, size, size])])
+}
+
+/// A few numbers can describe a convolution of any size: its entries are counted before they are made.
+#[test]
+fn convolutions_cost_their_entries() {
+    let network = onnx::read(&square(200, 2), &ReadOptions::default()).unwrap().network;
+    assert_eq!(network.widths(), [40_000, 80_000]);
+    assert!(network.layers()[0].weights().is_sparse());
+    // 9 taps each, less those outside the image.
+    assert_eq!(network.layers()[0].weights().stored().len(), 2 * 598 * 598);
+    let point = vec![1.0; 40_000];
+    let values = network.evaluate(&point).unwrap();
+    assert_eq!((values[0], values[1], values[201], values[79_999]), (4.0, 6.0, 9.0, 4.0));
+    for size in [3_000, 100_000, i64::from(i32::MAX)] {
+        let message = error(&square(size, 500));
+        assert!(
+            message.starts_with("node `n_y` (Conv): it takes ") || message.starts_with("the input: "),
+            "{message}"
+        );
+        assert!(message.ends_with(" are allowed"), "{message}");
+    }
+}

@@ -7,6 +7,8 @@
 //! parameters of one hidden layer and of three layers with a bottleneck, whose fibers are known
 //! [threelayer2026, Section 6]; for others the answer is "unknown".
 
+use std::collections::HashSet;
+
 use fiberscope_algebra::rank;
 use fiberscope_core::{Activation, Digest, Domain, Layer, Network, Neuron, RankBounds, Role, Strictness};
 
@@ -63,7 +65,7 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
     let first = &network.layers()[0];
     let size = first.width().saturating_mul(first.input_width());
     let first_rank = match first.weights().is_sparse() && size > LARGEST_RANK {
-        true => RankBounds { lower: 0, upper: first.width().min(first.input_width()) },
+        true => cheap_rank(first),
         false => rank::rank(first.weight(), &|| deadline.is_past()),
     };
     let rows = first.width();
@@ -100,8 +102,23 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
     }
 }
 
-/// The rank of a larger weight that is stored by its entries is not computed.
-const LARGEST_RANK: usize = 1 << 23;
+/// The rank of a larger weight that is stored by its entries is not computed, only bounded.
+const LARGEST_RANK: usize = 1 << 22;
+
+/// Bounds for the rank of a weight from the places of its entries: rows whose first entries stand in different columns
+/// are independent, and so are rows whose last entries do.
+fn cheap_rank(layer: &Layer) -> RankBounds {
+    let ends = |i: usize| {
+        let mut row = layer.weights().row(i).map(|(column, _)| column);
+        let first = row.next()?;
+        Some((first, row.last().unwrap_or(first)))
+    };
+    let ends: Vec<(usize, usize)> = (0..layer.width()).filter_map(ends).collect();
+    let firsts: HashSet<usize> = ends.iter().map(|(first, _)| *first).collect();
+    let lasts: HashSet<usize> = ends.iter().map(|(_, last)| *last).collect();
+    let used = layer.weights().used_columns().iter().filter(|used| **used).count();
+    RankBounds { lower: firsts.len().max(lasts.len()), upper: ends.len().min(used) }
+}
 
 /// Networks with more parameters are not examined for their fiber.
 const LARGE: usize = 1 << 20;

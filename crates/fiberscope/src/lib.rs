@@ -84,7 +84,7 @@ pub use fiberscope_core as core;
 
 pub use fiberscope_core::{
     Activation, Certificate, Claim, Digest, Domain, Evidence, ExactNetwork, Interval, Layer, Matrix, Move,
-    MoveChain, Network, Neuron, Rational, Role,
+    MoveChain, Network, Neuron, Rational, Role, SparseMatrix, TooLargeDense, Weights,
 };
 pub use limit::Deadline;
 

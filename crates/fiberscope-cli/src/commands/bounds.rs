@@ -14,7 +14,7 @@ use fiberscope_report::difference::{range_progress, range_text, range_value};
 use serde_json::json;
 
 use super::diff::not_negative;
-use super::{read_domain, read_dense_model};
+use super::{read_dense_model, read_domain};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;

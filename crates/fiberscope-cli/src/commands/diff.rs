@@ -13,7 +13,7 @@ use fiberscope_report::certificate::parse_decimal;
 use fiberscope_report::difference::{Asked, around, certificate, on_data, rows, search, size, text, value};
 use serde_json::json;
 
-use super::{read_domain, read_dense_model};
+use super::{read_dense_model, read_domain};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;
@@ -90,7 +90,10 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
 pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let start = Instant::now();
     let read = args.read.options();
-    let (a, b) = (read_dense_model(&args.a, &read, output)?.network, read_dense_model(&args.b, &read, output)?.network);
+    let (a, b) = (
+        read_dense_model(&args.a, &read, output)?.network,
+        read_dense_model(&args.b, &read, output)?.network,
+    );
     ensure!(
         args.domain.is_some() || args.around.is_some(),
         "a box of inputs is needed: far away two networks are as far apart as they like; use --box LO,HI, --box FILE, or --around FILE --radius R"

@@ -40,8 +40,11 @@ pub struct ExploreArgs {
 }
 
 pub fn run(args: &ExploreArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let model =
-        args.model.as_deref().map(|model| read_dense_model(model, &args.read.options(), output)).transpose()?;
+    let model = args
+        .model
+        .as_deref()
+        .map(|model| read_dense_model(model, &args.read.options(), output))
+        .transpose()?;
     let network = args.model.as_deref().zip(model.as_ref().map(|model| &model.network));
     let page = page(network, &model.as_ref().map_or_else(Vec::new, Model::remarks))?;
     if let Some(path) = &args.output {

@@ -13,7 +13,7 @@ use fiberscope_io::{Data, IoError, load_data, npz, write_atomically};
 use fiberscope_report::dimension::DimensionSummary;
 use fiberscope_report::dimension::{self, BatchQuestion, RegionQuestion};
 
-use super::{read_domain, read_dense_model};
+use super::{read_dense_model, read_domain};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::{Output, write_picture};

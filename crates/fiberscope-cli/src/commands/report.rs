@@ -9,7 +9,7 @@ use fiberscope_report::dimension::BatchQuestion;
 use fiberscope_report::report::{Named, ReportQuestion, report};
 
 use super::funcdim::read_inputs;
-use super::{read_domain, read_dense_model};
+use super::{read_dense_model, read_domain};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;

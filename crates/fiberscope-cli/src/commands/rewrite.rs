@@ -74,7 +74,10 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
 
 pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let read = args.read.options();
-    let (a, b) = (read_dense_model(&args.a, &read, output)?.network, read_dense_model(&args.b, &read, output)?.network);
+    let (a, b) = (
+        read_dense_model(&args.a, &read, output)?.network,
+        read_dense_model(&args.b, &read, output)?.network,
+    );
     let scaling = match args.scaling {
         AlignScaling::Auto => Scaling::Auto,
         AlignScaling::PowersOfTwo => Scaling::PowersOfTwo,

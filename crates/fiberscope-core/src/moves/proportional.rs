@@ -11,7 +11,8 @@ pub fn merge(network: &mut ExactNetwork, layer: usize, pairs: &[(usize, usize)])
     let dropped: Vec<_> = pairs.iter().map(|&(_, drop)| drop).collect();
     let removed = check_units(network, layer, &dropped)?;
     let (columns, _) = network.layers_mut()[layer + 1].parts_mut();
-    let triples: Vec<_> = pairs.iter().zip(&factors).map(|(&(keep, drop), factor)| (keep, drop, factor)).collect();
+    let triples: Vec<_> =
+        pairs.iter().zip(&factors).map(|(&(keep, drop), factor)| (keep, drop, factor)).collect();
     columns.add_columns(&triples);
     rebuild(network, layer, &layout(&removed, &[])?);
     Ok(())
@@ -39,7 +40,8 @@ fn merge_factors(
 /// The `c` with `(w_drop, b_drop) = c (w_keep, b_keep)`, if there is one and row `keep` is not zero.
 fn neuron_ratio(layer: &Layer<Rational>, keep: usize, drop: usize) -> Option<Rational> {
     let places = |unit: usize| layer.weights().row(unit).map(|(j, _)| j);
-    let row = |unit: usize| layer.weights().row(unit).map(|(_, w)| w).chain(std::iter::once(&layer.bias()[unit]));
+    let row =
+        |unit: usize| layer.weights().row(unit).map(|(_, w)| w).chain(std::iter::once(&layer.bias()[unit]));
     if row(drop).all(Rational::is_zero) {
         return row(keep).any(|x| !x.is_zero()).then_some(Rational::ZERO);
     }
@@ -91,7 +93,8 @@ pub fn split(network: &mut ExactNetwork, layer: usize, copies: &[NeuronCopy]) ->
     }
     rebuild(network, layer, &layout(&vec![false; total - copies.len()], &neurons)?);
     let factors: Vec<_> = copies.iter().map(|copy| -&copy.factor).collect();
-    let triples: Vec<_> = copies.iter().zip(&factors).map(|(copy, factor)| (copy.of, copy.unit, factor)).collect();
+    let triples: Vec<_> =
+        copies.iter().zip(&factors).map(|(copy, factor)| (copy.of, copy.unit, factor)).collect();
     let (columns, _) = network.layers_mut()[layer + 1].parts_mut();
     columns.add_columns(&triples);
     Ok(())

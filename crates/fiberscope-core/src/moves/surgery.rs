@@ -112,7 +112,9 @@ fn with_columns(columns: &Weights<Rational>, sources: &[Source]) -> Weights<Rati
         let mut result = SparseMatrix::new(sources.len());
         for (i, row) in columns.iter_rows().enumerate() {
             let kept = row.filter_map(|(unit, v)| Some((places[unit]?, v.clone())));
-            result.push_sum(kept.chain(new.iter().map(|(place, neuron)| (*place, neuron.out[i].clone()))).collect());
+            result.push_sum(
+                kept.chain(new.iter().map(|(place, neuron)| (*place, neuron.out[i].clone()))).collect(),
+            );
         }
         return Weights::Sparse(result);
     };

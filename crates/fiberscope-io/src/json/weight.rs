@@ -114,7 +114,9 @@ impl<'de> Visitor<'de> for Rows<'_> {
                 Ok(Some(row)) => rows.push(row),
                 Ok(None) => return Ok(rows),
                 Err(error) => {
-                    return Err(self.place.inside_at_least(format_args!("weight row {}", rows.len() + 1), error));
+                    return Err(self
+                        .place
+                        .inside_at_least(format_args!("weight row {}", rows.len() + 1), error));
                 }
             }
         }
@@ -167,7 +169,8 @@ impl<'de> Visitor<'de> for Pair {
         if list.next_element::<IgnoredAny>()?.is_some() {
             return Err(short());
         }
-        let column = column.checked_sub(1).ok_or_else(|| A::Error::custom("columns count from 1, found 0"))?;
+        let column =
+            column.checked_sub(1).ok_or_else(|| A::Error::custom("columns count from 1, found 0"))?;
         Ok((column, number))
     }
 }

@@ -454,7 +454,7 @@ mod tests {
             unit[j] = Rational::ONE;
             let column = step_by_step(&unit);
             for i in 0..2 {
-                assert_eq!(weights[(i, j)], (&column[i] - &zero[i]).to_f64(), "weight {i} {j}");
+                assert_eq!(weights.get(i, j), (&column[i] - &zero[i]).to_f64(), "weight {i} {j}");
             }
         }
     }
@@ -488,6 +488,6 @@ mod tests {
         map.select(&[1, 0]);
         let (weight, bias, is_exact) = map.into_matrix();
         assert!(is_exact);
-        assert!(weight[(0, 0)].is_sign_negative() && bias[0].is_sign_negative());
+        assert!(weight.get(0, 0).is_sign_negative() && bias[0].is_sign_negative());
     }
 }

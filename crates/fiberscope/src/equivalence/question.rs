@@ -262,11 +262,14 @@ impl<'a> Question<'a> {
     }
 }
 
+/// Wider layers get no layer behind them: its square of numbers would stand in the certificate.
+const WIDEST_DEEPENED: usize = 1 << 12;
+
 /// Puts a layer of identity weights behind the only hidden layer; its inputs are nonnegative.
 fn deepen(reduction: &mut Reduction) {
     let layers = reduction.network.layers();
     let (hidden, output) = (&layers[0], &layers[1]);
-    if hidden.activation() != Activation::Relu {
+    if hidden.activation() != Activation::Relu || hidden.width() > WIDEST_DEEPENED {
         return;
     }
     let unit = |i: usize, j: usize| if i == j { Rational::ONE } else { Rational::ZERO };
@@ -276,7 +279,7 @@ fn deepen(reduction: &mut Reduction) {
         weight: (0..width).map(|i| (0..width).map(|j| unit(i, j)).collect()).collect(),
         bias: vec![Rational::ZERO; width],
         activation: Activation::Relu,
-        next_weight: output.weight().iter_rows().map(<[Rational]>::to_vec).collect(),
+        next_weight: (0..output.width()).map(|i| output.weights().dense_row(i)).collect(),
         next_bias: output.bias().to_vec(),
         pairs: Vec::new(),
     };

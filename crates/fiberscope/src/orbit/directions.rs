@@ -1,33 +1,40 @@
 //! Rows that are nearly multiples of each other, in floats.
 
-use fiberscope_core::{Layer, Rational};
+use fiberscope_core::{Layer, Rational, side_by_side};
 
-use super::lines::entries;
+use super::lines::nonzero;
+
+/// The entries of a row that are not zero, with their places.
+pub type FloatRow = Vec<(usize, f64)>;
 
 /// The rows `(w, b)` of a layer in doubles.
-pub fn rows(layer: &Layer<Rational>) -> Vec<Vec<f64>> {
-    (0..layer.width()).map(|unit| entries(layer, unit).map(Rational::to_f64).collect()).collect()
+pub fn rows(layer: &Layer<Rational>) -> Vec<FloatRow> {
+    let row = |unit| nonzero(layer, unit).map(|(place, x)| (place, x.to_f64())).collect();
+    (0..layer.width()).map(row).collect()
 }
 
 /// Rows sorted by one coordinate of their direction, so that only neighbours are compared.
 pub struct Directions {
-    rows: Vec<Vec<f64>>,
+    rows: Vec<FloatRow>,
+    /// The number of entries of a row, zeros included.
+    length: usize,
     sorted: Vec<(f64, usize)>,
 }
 
 impl Directions {
-    /// Sorts the rows.
-    pub fn new(rows: Vec<Vec<f64>>) -> Self {
+    /// Sorts rows of this length.
+    pub fn new(rows: Vec<FloatRow>, length: usize) -> Self {
         let mut sorted: Vec<(f64, usize)> = rows.iter().enumerate().map(|(j, row)| (key(row), j)).collect();
         sorted.sort_by(|x, y| x.0.total_cmp(&y.0));
-        Directions { rows, sorted }
+        Directions { rows, length, sorted }
     }
 
     /// The rows `r_j` with `abs(row - c r_j) <= closeness max abs(row)` in every entry for some `c != 0`, in
     /// order, with `c`.
-    pub fn near(&self, row: &[f64], closeness: f64) -> Vec<(usize, f64)> {
-        let at = (0..row.len()).max_by(|&i, &j| row[i].abs().total_cmp(&row[j].abs())).unwrap_or(0);
-        let slack = 4.0 * closeness * row.len() as f64;
+    pub fn near(&self, row: &[(usize, f64)], closeness: f64) -> Vec<(usize, f64)> {
+        let largest = row.iter().max_by(|x, y| x.1.abs().total_cmp(&y.1.abs()));
+        let Some(&(place, largest)) = largest else { return Vec::new() };
+        let slack = 4.0 * closeness * self.length as f64;
         let centre = key(row);
         let mut found: Vec<(usize, f64)> = [(1.0, centre), (-1.0, -centre)]
             .into_iter()
@@ -38,10 +45,11 @@ impl Directions {
             })
             .filter_map(|(sign, j)| {
                 let other = &self.rows[j];
-                let factor = row[at] / other[at];
-                let size = closeness * row[at].abs();
-                let close = || row.iter().zip(other).all(|(x, y)| (x - y * factor).abs() <= size);
-                (factor.is_finite() && factor * sign > 0.0 && close()).then_some((j, factor))
+                let at = other.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+                let factor = largest / other[at].1;
+                let size = closeness * largest.abs();
+                (factor.is_finite() && factor * sign > 0.0 && are_close(row, other, factor, size))
+                    .then_some((j, factor))
             })
             .collect();
         found.sort_by_key(|(j, _)| *j);
@@ -49,10 +57,17 @@ impl Directions {
     }
 }
 
+/// Whether the first row is the factor times the second, up to this much in every entry.
+fn are_close(row: &[(usize, f64)], other: &[(usize, f64)], factor: f64, size: f64) -> bool {
+    let value = |x: Option<&f64>| x.copied().unwrap_or(0.0);
+    side_by_side(row.iter().map(|(place, x)| (*place, x)), other.iter().map(|(place, x)| (*place, x)))
+        .all(|(_, x, y)| (value(x) - value(y) * factor).abs() <= size)
+}
+
 /// A linear form of the row over its size, the same for positive multiples up to rounding errors.
-fn key(row: &[f64]) -> f64 {
-    let sum: f64 = row.iter().enumerate().map(|(i, x)| x * ((i as f64 * 0.618).fract() + 0.5)).sum();
-    sum / row.iter().map(|x| x.abs()).sum::<f64>().max(f64::MIN_POSITIVE)
+fn key(row: &[(usize, f64)]) -> f64 {
+    let sum: f64 = row.iter().map(|&(i, x)| x * ((i as f64 * 0.618).fract() + 0.5)).sum();
+    sum / row.iter().map(|(_, x)| x.abs()).sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
@@ -61,14 +76,16 @@ mod tests {
 
     #[test]
     fn multiples_of_both_signs_are_near() {
-        let directions = Directions::new(vec![
-            vec![1.0, -2.0, 0.5],
-            vec![3.0, 1.0, 1.0],
-            vec![-0.5, 1.0, -0.25 + 1e-9],
-            vec![0.0, 0.0, 0.0],
-        ]);
-        assert_eq!(directions.near(&[2.0, -4.0, 1.0], 1e-6), [(0, 2.0), (2, -4.0)]);
-        assert_eq!(directions.near(&[2.0, -4.0, 1.0], 1e-10), [(0, 2.0)]);
-        assert_eq!(directions.near(&[2.0, -4.0, 1.1], 1e-6), []);
+        let row = |entries: &[f64]| -> FloatRow {
+            entries.iter().copied().enumerate().filter(|(_, x)| *x != 0.0).collect()
+        };
+        let rows = [[1.0, -2.0, 0.5], [3.0, 1.0, 1.0], [-0.5, 1.0, -0.25 + 1e-9], [0.0; 3], [1.0, -2.0, 0.0]];
+        let directions = Directions::new(rows.iter().map(|entries| row(entries)).collect(), 3);
+        assert_eq!(directions.near(&row(&[2.0, -4.0, 1.0]), 1e-6), [(0, 2.0), (2, -4.0)]);
+        assert_eq!(directions.near(&row(&[2.0, -4.0, 1.0]), 1e-10), [(0, 2.0)]);
+        assert_eq!(directions.near(&row(&[2.0, -4.0, 1.1]), 1e-6), []);
+        // An entry that only one of two rows has counts with its size.
+        assert_eq!(directions.near(&row(&[2.0, -4.0, 1e-9]), 1e-6), [(4, 2.0)]);
+        assert_eq!(directions.near(&row(&[0.0; 3]), 1e-6), []);
     }
 }

@@ -86,7 +86,8 @@ fn match_rows(a: &Layer, b: &Layer, before: Option<&Labels>) -> Option<Labels> {
 
 /// The exact quotient of the entries at the place of the largest one of row `i` of `A`; 1 for rows of zeros.
 fn factor(a: &Layer, i: usize, b: &Layer, j: usize, before: Option<&Labels>) -> Option<Rational> {
-    let entry = |layer: &Layer, unit: usize, column: usize| Rational::from_f64(layer.weights().get(unit, column));
+    let entry =
+        |layer: &Layer, unit: usize, column: usize| Rational::from_f64(layer.weights().get(unit, column));
     let (mut x, mut y) = (Rational::from_f64(a.bias()[i])?, Rational::from_f64(b.bias()[j])?);
     let largest = a.weights().row(i).max_by(|(_, v), (_, w)| v.abs().total_cmp(&w.abs()));
     if let Some((at, _)) = largest {

@@ -89,8 +89,11 @@ pub fn neuron_ratio<S: Scalar>(layer: &Layer<S>, base: usize, other: usize) -> O
 
 /// The same for rows of two layers.
 pub fn row_ratio<S: Scalar>(base: (&Layer<S>, usize), other: (&Layer<S>, usize)) -> Option<Rational> {
-    let places = |(layer, unit): (&Layer<S>, usize)| nonzero(layer, unit).map(|(place, _)| place).collect::<Vec<_>>();
-    let row = |(layer, unit): (&Layer<S>, usize)| nonzero(layer, unit).map(|(_, x)| x.to_rational()).collect::<Vec<_>>();
+    let places =
+        |(layer, unit): (&Layer<S>, usize)| nonzero(layer, unit).map(|(place, _)| place).collect::<Vec<_>>();
+    let row = |(layer, unit): (&Layer<S>, usize)| {
+        nonzero(layer, unit).map(|(_, x)| x.to_rational()).collect::<Vec<_>>()
+    };
     if nonzero(other.0, other.1).next().is_none() {
         return nonzero(base.0, base.1).next().map(|_| Rational::ZERO);
     }

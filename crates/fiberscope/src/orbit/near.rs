@@ -131,7 +131,8 @@ fn match_rows(
         }
         let row = row_of_a(i);
         let candidates = free.get_mut(&row.iter().map(|(k, _)| *k).collect::<Vec<_>>())?;
-        let spreads = candidates.iter().enumerate().filter_map(|(at, (_, other))| Some((spread(&row, other)?, at)));
+        let spreads =
+            candidates.iter().enumerate().filter_map(|(at, (_, other))| Some((spread(&row, other)?, at)));
         let (_, at) = spreads.min_by(|x, y| x.0.total_cmp(&y.0))?;
         let (partner, _) = candidates.remove(at);
         matched.push(partner, factor(a, i, b, partner, before, &places)?);

@@ -16,8 +16,8 @@
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::rational::{coordinates, product};
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Interval, Layer, LinearChange, Matrix, Move, PlacedNeuron, Rational, Role,
-    ratio_of,
+    Activation, Domain, ExactNetwork, Interval, Layer, LinearChange, Matrix, Move, PlacedNeuron, Rational,
+    Role, ratio_of,
 };
 
 use super::factor::{Allowed, allowed_factorization};
@@ -128,8 +128,8 @@ fn opposite_pairs(network: &ExactNetwork, layer: usize, roles: &[Role]) -> Vec<P
         let (Some(plus), Some(minus)) = (of_sign(1), of_sign(-1)) else { continue };
         let (f, g) = (&plus.factor, &minus.factor);
         let (v, u) = (&columns[plus.unit], &columns[minus.unit]);
-        let vanishes = v.len() == u.len()
-            && v.iter().zip(u).all(|((i, v), (j, u))| i == j && *v * f == *u * g);
+        let vanishes =
+            v.len() == u.len() && v.iter().zip(u).all(|((i, v), (j, u))| i == j && *v * f == *u * g);
         pairs.push(Pair { turned: minus.unit, partner: plus.unit, vanishes });
         if !vanishes {
             pairs.push(Pair { turned: plus.unit, partner: minus.unit, vanishes });

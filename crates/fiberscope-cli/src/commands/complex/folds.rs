@@ -13,7 +13,7 @@ use fiberscope_report::regions::ComplexView;
 use super::args::FoldsArgs;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::{read_domain, read_dense_model};
+use crate::commands::{read_dense_model, read_domain};
 use crate::output::{Output, write_picture};
 
 pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {

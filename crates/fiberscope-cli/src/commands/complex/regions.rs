@@ -17,7 +17,7 @@ use super::endings;
 use super::slice::slice;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::{read_domain, read_dense_model};
+use crate::commands::{read_dense_model, read_domain};
 use crate::output::Output;
 
 pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {

@@ -43,7 +43,8 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     let out = args.output.as_deref().expect("the command line requires it without --leak-report");
     check_writable(out)?;
     args.plot.as_deref().map_or(Ok(()), check_picture)?;
-    let truth = args.truth.as_ref().map(|name| read_dense_model(name, &args.read.options(), output)).transpose()?;
+    let truth =
+        args.truth.as_ref().map(|name| read_dense_model(name, &args.read.options(), output)).transpose()?;
     let opened = open::open(args, &deadline, output)?;
     let sizes = (opened.oracle.inputs(), opened.oracle.outputs());
     let truth = truth.map(|truth| truth.network);

@@ -39,7 +39,8 @@ pub fn sample(subject: &Subject, count: usize, args: &FiberArgs, output: &Output
 
 pub fn path(subject: &Subject, ends: &[String], args: &FiberArgs, output: &Output) -> anyhow::Result<Answer> {
     let Ok(fiber) = &subject.fiber else { return not_covered(subject, output) };
-    let read = |name: &String| anyhow::Ok(read_dense_model(name, &args.read.options(), output)?.network.to_exact());
+    let read =
+        |name: &String| anyhow::Ok(read_dense_model(name, &args.read.options(), output)?.network.to_exact());
     let (a, b) = (read(&ends[0])?, read(&ends[1])?);
     let path = match FiberPath::between(fiber, &a, &b) {
         Ok(path) => path,

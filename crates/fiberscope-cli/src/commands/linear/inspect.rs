@@ -10,7 +10,7 @@ use fiberscope_report::linear::inspect::{
 
 use super::args::InspectArgs;
 use crate::Answer;
-use crate::commands::{read_domain, read_dense_model};
+use crate::commands::{read_dense_model, read_domain};
 use crate::output::Output;
 
 pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {

@@ -94,7 +94,12 @@ const fn procedure(
 ) -> Procedure {
     let by_entries = matches!(
         method,
-        Method::Identical | Method::Moves | Method::Evaluation | Method::AffineMaps | Method::Falsification
+        Method::Identical
+            | Method::Moves
+            | Method::Evaluation
+            | Method::AffineMaps
+            | Method::Rounding
+            | Method::Falsification
     );
     Procedure { method, about, needs_dense: !by_entries, run }
 }

@@ -13,11 +13,12 @@
 //! agrees with the other to six. So parameters that are not equal count as close only after moves that
 //! reorder, scale, drop or merge neurons.
 
-use fiberscope_core::{Domain, Evidence, ExactNetwork, Move, MoveChain, Network, Rational};
+use fiberscope_core::{Domain, Evidence, ExactNetwork, Move, MoveChain, Network, Rational, side_by_side};
 
 use super::snap::settle;
 use super::{AFTER_REDUCTION, relabel_closely};
 use crate::limit::Deadline;
+use crate::orbit::lines::nonzero;
 
 /// Parameters may differ by so many units in the last place of the coarser precision, each relative to
 /// itself.
@@ -68,10 +69,12 @@ fn agree(
     let (moves, aligned) = relabel_closely(a, b, closeness, deadline)?;
     let mut largest = 0.0f64;
     for (of_a, of_b) in a.layers().iter().zip(aligned.layers()) {
-        let weights = of_a.weight().entries().iter().zip(of_b.weight().entries());
-        let biases = of_a.bias().iter().zip(of_b.bias());
-        let relative = weights.chain(biases).map(|(p, q)| relative(p, q)).fold(0.0, f64::max);
-        largest = largest.max(relative);
+        for i in 0..of_a.width() {
+            for (_, p, q) in side_by_side(nonzero(of_a, i), nonzero(of_b, i)) {
+                // A number that only one of the two has differs by all of itself.
+                largest = largest.max(p.zip(q).map_or(1.0, |(p, q)| relative(p, q)));
+            }
+        }
     }
     // A little more, for the rounding here; the checker compares exactly.
     let relative = Rational::from_f64(largest * (1.0 + 2f64.powi(-40)))?;

@@ -17,11 +17,13 @@ mod snap;
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
     Activation, Domain, Evidence, ExactNetwork, Layer, MoveChain, Network, Rational, RoundingStep,
+    side_by_side,
 };
 
 use crate::limit::Deadline;
 use crate::orbit::LayerRelabelling;
 use crate::orbit::directions::{Directions, rows};
+use crate::orbit::lines::nonzero;
 use snap::{Snapped, snap};
 
 pub use close::parameters_agree;
@@ -165,13 +167,17 @@ fn relabel_closely(
 
 /// Whether the last layers agree up to `closeness` times their largest entry.
 fn close_outputs(a: &ExactNetwork, b: &ExactNetwork, closeness: f64) -> bool {
-    let entries = |network: &ExactNetwork| -> Vec<Rational> {
-        let last = &network.layers()[network.depth() - 1];
-        last.weight().entries().iter().chain(last.bias()).cloned().collect()
-    };
-    let (of_a, of_b) = (entries(a), entries(b));
-    let size = of_a.iter().map(|w| w.to_f64().abs()).fold(0.0, f64::max);
-    of_a.iter().zip(&of_b).all(|(x, y)| (x - y).to_f64().abs() <= closeness * size)
+    let last = |network: &'_ ExactNetwork| network.depth() - 1;
+    let (of_a, of_b) = (&a.layers()[last(a)], &b.layers()[last(b)]);
+    let sizes = (0..of_a.width()).flat_map(|i| nonzero(of_a, i)).map(|(_, w)| w.to_f64().abs());
+    let size = sizes.fold(0.0, f64::max);
+    (0..of_a.width()).all(|i| {
+        let mut pairs = side_by_side(nonzero(of_a, i), nonzero(of_b, i));
+        pairs.all(|(_, x, y)| {
+            let zero = Rational::ZERO;
+            (x.unwrap_or(&zero) - y.unwrap_or(&zero)).to_f64().abs() <= closeness * size
+        })
+    })
 }
 
 /// For every row of `A` the row of `B` with nearly the same direction, and the factor between them.
@@ -179,7 +185,7 @@ fn close_rows(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> Optio
     if a.activation() != b.activation() || a.activation() != Activation::Relu {
         return None;
     }
-    let directions = Directions::new(rows(b));
+    let directions = Directions::new(rows(b), b.input_width() + 1);
     let mut taken = vec![false; b.width()];
     let mut close = LayerRelabelling::default();
     for (i, row) in rows(a).iter().enumerate() {
@@ -195,7 +201,11 @@ fn close_rows(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> Optio
 /// makes them equal, otherwise the middle of the quotients of their entries, as a double. (The quotient of
 /// one entry would hand the error of that entry on to all others, and from layer to layer.)
 fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Rational {
-    let entries = || crate::orbit::lines::entries(a, i).zip(crate::orbit::lines::entries(b, j));
+    let zero = Rational::ZERO;
+    let entries = || {
+        let pairs = side_by_side(nonzero(a, i), nonzero(b, j));
+        pairs.map(|(_, x, y)| (x.unwrap_or(&zero), y.unwrap_or(&zero)))
+    };
     let Some(largest) = entries().max_by_key(|(x, _)| x.abs()) else { return Rational::ONE };
     let Some(quotient) = largest.1.recip().map(|inverse| largest.0 * &inverse) else { return Rational::ONE };
     if entries().all(|(x, y)| *x == y * &quotient) {

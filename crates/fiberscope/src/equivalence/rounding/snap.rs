@@ -14,7 +14,7 @@
 use fiberscope_check::rounding_bound;
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Nudge, Rational, Role, RoundingStep, Sight,
-    preactivation_range,
+    preactivation_range, side_by_side,
 };
 
 use crate::canonical::hidden;
@@ -165,7 +165,7 @@ impl Snapped {
 
 /// Whether the neurons that are connected to this one hide it: `relu(c relu(z) - ...)` with `c > 0`.
 fn is_passed_on(next: &Layer<Rational>, unit: usize) -> bool {
-    let mut connected = (0..next.width()).filter(|&j| !next.weight()[(j, unit)].is_zero());
+    let mut connected = (0..next.width()).filter(|&j| !next.weights().get(j, unit).is_zero());
     connected.all(|j| Sight::of(next, j) == Sight::Hides(unit))
 }
 
@@ -176,10 +176,9 @@ fn near_multiples(network: &ExactNetwork, layer: usize, closeness: f64, precisio
     if of.activation() != Activation::Relu {
         return Vec::new();
     }
-    let columns: Vec<Vec<f64>> =
-        (0..of.width()).map(|j| next.weight().column(j).map(Rational::to_f64).collect()).collect();
+    let columns = next.weights().columns();
     let all = rows(of);
-    let directions = Directions::new(all.clone());
+    let directions = Directions::new(all.clone(), of.input_width() + 1);
     let mut taken = vec![false; of.width()];
     let mut rows_nudge = Nudge { layer, ..Nudge::default() };
     let mut columns_nudge = Nudge { layer: layer + 1, ..Nudge::default() };
@@ -196,16 +195,18 @@ fn near_multiples(network: &ExactNetwork, layer: usize, closeness: f64, precisio
             let Some(factor) = exact.clone().or_else(|| short(1.0 / inverse, precision)) else { continue };
             taken[j] = true;
             if exact.is_none() {
-                let (w, b): (Vec<_>, _) =
-                    (of.weight().row(i).iter().map(|w| w * &factor).collect(), &of.bias()[i] * &factor);
-                rows_nudge.weight.extend(w.into_iter().enumerate().map(|(column, w)| (j, column, w)));
-                rows_nudge.bias.push((j, b));
+                let entries = side_by_side(of.weights().row(i), of.weights().row(j));
+                let new =
+                    entries.map(|(column, w, _)| (j, column, w.map_or(Rational::ZERO, |w| w * &factor)));
+                rows_nudge.weight.extend(new);
+                rows_nudge.bias.push((j, &of.bias()[i] * &factor));
             }
             if cancels && let Some(scale) = factor.recip() {
                 // v_i relu(z) + v_j relu(factor z) = v_i z where factor v_j = v_i, factor < 0.
-                let wanted = next.weight().column(i).map(|v| v * &scale);
-                let changed = wanted.enumerate().filter(|(row, v)| next.weight()[(*row, j)] != *v);
-                columns_nudge.weight.extend(changed.map(|(row, v)| (row, j, v)));
+                let pairs = side_by_side(columns[i].iter().copied(), columns[j].iter().copied());
+                let wanted = pairs.map(|(row, v, u)| (row, v.map_or(Rational::ZERO, |v| v * &scale), u));
+                let changed = wanted.filter(|(_, v, u)| u.unwrap_or(&Rational::ZERO) != v);
+                columns_nudge.weight.extend(changed.map(|(row, v, _)| (row, j, v)));
                 taken[i] = true;
             }
         }
@@ -215,10 +216,15 @@ fn near_multiples(network: &ExactNetwork, layer: usize, closeness: f64, precisio
 }
 
 /// Whether `v_i + v_j / size` is zero up to rounding.
-fn cancelling(of_i: &[f64], of_j: &[f64], size: f64, closeness: f64) -> bool {
-    let largest = of_i.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    of_i.iter().zip(of_j).all(|(v, u)| (v + u / size).abs() <= closeness * largest)
+fn cancelling(of_i: &Column, of_j: &Column, size: f64, closeness: f64) -> bool {
+    let largest = of_i.iter().fold(0.0f64, |m, (_, v)| m.max(v.to_f64().abs()));
+    let value = |v: Option<&Rational>| v.map_or(0.0, Rational::to_f64);
+    side_by_side(of_i.iter().copied(), of_j.iter().copied())
+        .all(|(_, v, u)| (value(v) + value(u) / size).abs() <= closeness * largest)
 }
+
+/// The entries of a column that are not zero, with their rows.
+type Column<'a> = [(usize, &'a Rational)];
 
 /// The factor rounded to the precision of the parameters, which keeps the products short.
 fn short(factor: f64, precision: f64) -> Option<Rational> {

@@ -1,0 +1,195 @@
+//! Questions about convolutional networks, whose layers are stored by their entries: answers do not depend on the
+//! storage, and twins of networks that would not fit as dense matrices are found and proved.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use fiberscope::check::{Outcome, check};
+use fiberscope::equivalence::{EquivalenceOptions, Method, Verdict, decide};
+use fiberscope::orbit::{find, find_near, propose, relabel};
+use fiberscope::reduce::{ReduceOptions, reduce};
+use fiberscope::{
+    Activation, Claim, Deadline, Domain, Layer, Network, Rational, SparseMatrix, Weights, anatomy::examine,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Filters `[output][input][3 x 3]` on square images.
+#[derive(Clone)]
+struct Filters {
+    kernel: Vec<Vec<[f64; 9]>>,
+    bias: Vec<f64>,
+}
+
+impl Filters {
+    fn random(outputs: usize, inputs: usize, rng: &mut ChaCha8Rng) -> Self {
+        let mut number = || f64::from(rng.random_range(-1.0f32..1.0));
+        let kernel =
+            (0..outputs).map(|_| (0..inputs).map(|_| [(); 9].map(|()| number())).collect()).collect();
+        Filters { kernel, bias: (0..outputs).map(|_| number()).collect() }
+    }
+
+    /// The convolution with padding 1 as a layer, from images of `size` to images of `size / stride`.
+    fn layer(&self, size: usize, stride: usize) -> Layer {
+        let (inputs, out) = (self.kernel[0].len(), size / stride);
+        let mut weight = SparseMatrix::new(inputs * size * size);
+        let mut bias = Vec::new();
+        for (filter, &b) in self.kernel.iter().zip(&self.bias) {
+            for (y, x) in (0..out).flat_map(|y| (0..out).map(move |x| (y, x))) {
+                let mut row = Vec::new();
+                for (c, taps) in filter.iter().enumerate() {
+                    for (k, &w) in taps.iter().enumerate() {
+                        let (v, u) = (y * stride + k / 3, x * stride + k % 3);
+                        if (1..=size).contains(&v) && (1..=size).contains(&u) {
+                            row.push((c * size * size + (v - 1) * size + u - 1, w));
+                        }
+                    }
+                }
+                weight.push_row(row);
+                bias.push(b);
+            }
+        }
+        Layer::new(weight, bias, Activation::Relu)
+    }
+}
+
+/// Two convolutions and a dense layer.
+struct Image {
+    size: usize,
+    first: Filters,
+    second: Filters,
+    last: Vec<f64>,
+}
+
+impl Image {
+    fn random(size: usize, channels: [usize; 3], seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let first = Filters::random(channels[1], channels[0], &mut rng);
+        let second = Filters::random(channels[2], channels[1], &mut rng);
+        let count = 2 * channels[2] * (size / 4) * (size / 4);
+        let last = (0..count).map(|_| f64::from(rng.random_range(-1.0f32..1.0))).collect();
+        Image { size, first, second, last }
+    }
+
+    fn network(&self) -> Network {
+        let inputs = self.last.len() / 2;
+        let last = fiberscope::Matrix::from_entries(2, inputs, self.last.clone()).unwrap();
+        Network::new(vec![
+            self.first.layer(self.size, 2),
+            self.second.layer(self.size / 2, 2),
+            Layer::new(last, vec![0.5, -0.25], Activation::Identity),
+        ])
+        .unwrap()
+    }
+
+    /// The channels between the convolutions in another order, each filter times a factor.
+    fn relabelled(&self, factor: impl Fn(usize) -> f64) -> Network {
+        let channels = self.first.kernel.len();
+        let order: Vec<usize> = (0..channels).rev().collect();
+        let mut first = self.first.clone();
+        first.kernel = order
+            .iter()
+            .map(|&c| self.first.kernel[c].iter().map(|taps| taps.map(|w| w * factor(c))).collect())
+            .collect();
+        first.bias = order.iter().map(|&c| self.first.bias[c] * factor(c)).collect();
+        let mut second = self.second.clone();
+        for filter in &mut second.kernel {
+            *filter = order.iter().map(|&c| filter[c].map(|w| w / factor(c))).collect();
+        }
+        Image { size: self.size, first, second, last: self.last.clone() }.network()
+    }
+
+    /// The first filter twice, its outgoing weights shared out.
+    fn split(&self) -> Network {
+        let (mut first, mut second) = (self.first.clone(), self.second.clone());
+        first.kernel.push(first.kernel[0].iter().map(|taps| taps.map(|w| 2.0 * w)).collect());
+        first.bias.push(2.0 * first.bias[0]);
+        for filter in &mut second.kernel {
+            filter.push(filter[0].map(|w| w / 4.0));
+            filter[0] = filter[0].map(|w| w / 2.0);
+        }
+        Image { size: self.size, first, second, last: self.last.clone() }.network()
+    }
+}
+
+/// The same network with dense layers.
+fn dense(network: &Network) -> Network {
+    let layer = |layer: &Layer| Layer::new(layer.weight().clone(), layer.bias().to_vec(), layer.activation());
+    Network::new(network.layers().iter().map(layer).collect()).unwrap()
+}
+
+fn by_entries(network: &Network) -> Network {
+    let layer = |layer: &Layer| {
+        let weight = Weights::Sparse(SparseMatrix::from_dense(layer.weight()));
+        Layer::new(weight, layer.bias().to_vec(), layer.activation())
+    };
+    Network::new(network.layers().iter().map(layer).collect()).unwrap()
+}
+
+fn proved(a: &Network, b: &Network) -> (Method, Claim) {
+    let decision = decide(a, b, &Domain::Space, &EquivalenceOptions::new()).unwrap();
+    let (Verdict::Equivalent { certificate } | Verdict::Different { certificate, .. }) = &decision.verdict
+    else {
+        panic!("{:?}", decision.method)
+    };
+    // The certificate holds for either storage.
+    let Outcome::Proved(claim) = check(certificate, a, b) else { panic!("refused") };
+    (decision.method, claim)
+}
+
+#[test]
+fn verdicts_do_not_depend_on_the_storage() {
+    for seed in 0..4 {
+        let image = Image::random(8, [1, 4, 3], seed);
+        let a = image.network();
+        let mut other = Image::random(8, [1, 4, 3], seed);
+        other.second.bias[1] += 0.5;
+        let pairs = [
+            (image.relabelled(|c| 2f64.powi(c as i32 - 2)), Claim::Equivalent),
+            (image.split(), Claim::Equivalent),
+            (other.network(), Claim::Different),
+        ];
+        for (b, claim) in pairs {
+            let answers: Vec<_> =
+                [(dense(&a), dense(&b)), (by_entries(&a), by_entries(&b)), (by_entries(&a), dense(&b))]
+                    .iter()
+                    .map(|(a, b)| proved(a, b))
+                    .collect();
+            assert_eq!(answers[0].1, claim);
+            assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        }
+        let [reduced, sparse] = [dense(&image.split()), by_entries(&image.split())]
+            .map(|network| reduce(&network.to_exact(), &Domain::Space, &ReduceOptions::new()).unwrap());
+        assert_eq!(reduced, sparse);
+        assert_eq!(reduced.network.widths(), a.widths());
+    }
+}
+
+#[test]
+fn relabellings_are_found_by_entries() {
+    let image = Image::random(16, [2, 5, 4], 7);
+    let a = image.network();
+    assert!(a.layers()[0].weights().is_sparse() && a.layers()[1].weights().is_sparse());
+    let b = relabel(&a, 3).network;
+    assert!(b.layers()[0].weights().is_sparse());
+    assert!(propose(&a, &b).unwrap().turns(&b.to_exact(), &a.to_exact()));
+    assert!(find(&a.to_exact(), &b.to_exact()).unwrap().turns(&b.to_exact(), &a.to_exact()));
+    // Factors that round.
+    let c = image.relabelled(|c| 0.3 + c as f64 / 7.0);
+    let near = find_near(&a, &c, &Deadline::NEVER).unwrap();
+    assert!(near.relative.to_f64() < 1e-15 && near.relative > Rational::ZERO);
+    assert!(find_near(&a, &Image::random(16, [2, 5, 4], 8).network(), &Deadline::NEVER).is_none());
+}
+
+/// Networks with 300 million numbers as dense matrices.
+#[test]
+fn large_twins_are_decided() {
+    let image = Image::random(64, [3, 8, 8], 11);
+    let a = image.network();
+    assert!(a.parameter_count() > 100_000_000 && a.stored_count() < 1_000_000);
+    assert_eq!(proved(&a, &image.relabelled(|_| 0.5)), (Method::Moves, Claim::Equivalent));
+    assert_eq!(proved(&a, &image.split()), (Method::Moves, Claim::Equivalent));
+    let mut other = Image::random(64, [3, 8, 8], 11);
+    other.first.kernel[3][1][4] += 0.125;
+    assert_eq!(proved(&a, &other.network()).1, Claim::Different);
+    let anatomy = examine(&a, &Domain::Space, &Deadline::NEVER);
+    assert_eq!(anatomy.widths, [12_288, 8192, 2048, 2]);
+}
