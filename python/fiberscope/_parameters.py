@@ -226,6 +226,8 @@ def of_graph(model: bytes, name: str, output: str, notes: list[str]) -> _native.
     try:
         net = _native.Net.from_bytes(model, "onnx", name, Reading(output=output))
     except ModelFileError as error:
+        if "expected a finite number" in str(error):
+            raise ShapeError(f"{name}: {error}") from None
         reason = str(error).replace("node `", "layer `").replace(" (--output NAME)", " (output=)")
         raise UnsupportedLayerError(f"{name}: {reason}") from None
     return net.described(net.precision, notes, None)

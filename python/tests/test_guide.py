@@ -45,11 +45,18 @@ def test_the_guide_runs(block, names):
             pytest.skip("torch is not installed")
         block = "\n".join(line for line in block.split("\n") if "torch" not in line)
     else:
+        names["torch"] = torch
         names["module"] = names["model"] = model = torch.nn.Sequential(
             torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)
         )
         names["optimizer"] = torch.optim.SGD(model.parameters(), lr=0.01)
         names["loader"], names["loss"] = range(3), torch.tensor(0.0)
+    try:
+        from sklearn.linear_model import LinearRegression
+    except ImportError:
+        block = "\n".join(line for line in block.split("\n") if "sklearn" not in line)
+    else:
+        names["pipeline"] = LinearRegression().fit(names["X"], names["y"])
     if "plot" in block or "savefig" in block:
         pytest.importorskip("matplotlib").use("Agg")
     try:

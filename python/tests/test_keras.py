@@ -1,8 +1,10 @@
-"""Keras files against Keras itself."""
+"""Keras files against Keras itself: stored answers, and those of Keras where it is installed."""
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 import zipfile
 
 import numpy as np
@@ -11,12 +13,28 @@ import pytest
 import fiberscope as fs
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
-pytest.importorskip("h5py", reason="h5py is not installed")
-keras = pytest.importorskip("keras", reason="keras is not installed")
-L = keras.layers
+h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+try:
+    import keras
+except ImportError:
+    keras = None
+needs_keras = pytest.mark.skipif(keras is None, reason="keras is not installed")
+L = None if keras is None else keras.layers
+DATA = pathlib.Path(__file__).parent / "data" / "keras"
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+@pytest.mark.parametrize("name", ["cnn", "residual"])
+def test_stored_models_give_the_stored_answers(name, ending):
+    net = fs.load(DATA / f"{name}.{ending}")
+    answers = json.loads((DATA / "answers.json").read_text())[name]
+    assert np.allclose(net(answers["x"]), answers["y"], atol=1e-5)
+    assert any(part and part.startswith("dense") for layer in net.layer_names for part, _ in layer)
 
 
 def models():
+    if keras is None:
+        return
     keras.utils.set_random_seed(0)
     yield "dense", keras.Sequential([L.Input((4,)), L.Dense(6, activation="relu"), L.Dropout(0.5), L.Dense(3)]), False
     yield "cnn", keras.Sequential(
@@ -35,6 +53,7 @@ def models():
     yield "residual", keras.Model(inputs, L.Dense(2)(both)), False
 
 
+@needs_keras
 @pytest.mark.parametrize("ending", ["keras", "h5"])
 @pytest.mark.parametrize("case", list(models()), ids=lambda case: case[0])
 def test_models_compute_the_same(case, ending, tmp_path):
@@ -58,6 +77,7 @@ def test_models_compute_the_same(case, ending, tmp_path):
     assert any(name and name.startswith(("dense", "conv")) for name in names)
 
 
+@needs_keras
 def test_others_are_refused(tmp_path):
     model = keras.Sequential([L.Input((4,)), L.Dense(3, activation="gelu"), L.Dense(1)])
     model.save(tmp_path / "gelu.keras")
@@ -69,6 +89,12 @@ def test_others_are_refused(tmp_path):
     model.save(tmp_path / "lstm.keras")
     with pytest.raises(fs.UnsupportedLayerError, match=r"\(LSTM\): this layer is not read"):
         fs.load(tmp_path / "lstm.keras")
+    model.save_weights(tmp_path / "only.weights.h5")
+    with pytest.raises(fs.ModelFileError, match="weights without the layers"):
+        fs.load(tmp_path / "only.weights.h5")
+
+
+def test_broken_files_are_refused(tmp_path):
     (tmp_path / "broken.keras").write_bytes(b"PK nothing")
     (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     with zipfile.ZipFile(tmp_path / "empty.keras", "w") as archive:
@@ -81,6 +107,23 @@ def test_others_are_refused(tmp_path):
             fs.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         fs.load(tmp_path / "missing.keras")
-    model.save_weights(tmp_path / "only.weights.h5")
-    with pytest.raises(fs.ModelFileError, match="weights without the layers"):
-        fs.load(tmp_path / "only.weights.h5")
+
+
+def test_configurations_that_do_not_fit_are_refused(tmp_path):
+    whole = zipfile.ZipFile(DATA / "cnn.keras")
+    config, weights = json.loads(whole.read("config.json")), whole.read("model.weights.h5")
+
+    def changed(at, **values):
+        other = json.loads(json.dumps(config))
+        other["config"]["layers"][at]["config"].update(values)
+        with zipfile.ZipFile(tmp_path / "net.keras", "w") as archive:
+            archive.writestr("config.json", json.dumps(other))
+            archive.writestr("model.weights.h5", weights)
+        return tmp_path / "net.keras"
+
+    for at, values in [
+        (1, {"strides": [0, 0]}), (1, {"padding": "causal"}), (1, {"groups": 7}), (1, {"use_bias": False}), (1, {"name": "other"}),
+        (0, {"batch_shape": [None, None, 5, 2]}), (0, {"batch_shape": [None, 10**9, 10**9, 2]}), (2, {"epsilon": "x"}), (7, {"activation": 3}),
+    ]:  # fmt: skip
+        with pytest.raises((fs.UnsupportedLayerError, fs.ModelFileError), match="net.keras"):
+            fs.load(changed(at, **values))

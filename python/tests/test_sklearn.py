@@ -46,7 +46,7 @@ def regressors():
     yield TransformedTargetRegressor(make_pipeline(StandardScaler(), MLPRegressor(**mlp)), transformer=StandardScaler())
 
 
-@pytest.mark.parametrize("model", regressors(), ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", list(regressors()), ids=lambda model: type(model).__name__)
 def test_regressors_compute_the_same(model):
     model = fitted(model, Y)
     net = fs.from_sklearn(model)
@@ -72,7 +72,7 @@ def test_heads_are_set_aside(kind, labels):
 
 
 def test_coefficients_are_copied():
-    model = fitted(MLPRegressor((5,), max_iter=20, random_state=0), Y)
+    model = fitted(MLPRegressor(hidden_layer_sizes=(5,), max_iter=20, random_state=0), Y)
     net = fs.from_sklearn(model)
     assert all(np.array_equal(weight, theirs.T) for weight, theirs in zip(net.weights, model.coefs_))
     assert net.neuron_name(1, 3) == "coefs_.0[2]"
@@ -103,11 +103,11 @@ def test_what_is_no_model_is_refused():
 def test_skl2onnx_gives_the_same():
     skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
     for model, y in [
-        (make_pipeline(StandardScaler(), MLPRegressor((5,), max_iter=20, random_state=0)), Y),
-        (make_pipeline(MinMaxScaler(), MLPClassifier((5,), max_iter=20, random_state=0)), LABELS),
+        (make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(5,), max_iter=20, random_state=0)), Y),
+        (make_pipeline(MinMaxScaler(), MLPClassifier(hidden_layer_sizes=(5,), max_iter=20, random_state=0)), LABELS),
     ]:
         model = fitted(model, y)
-        proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False})
+        proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32))
         name = proto.graph.output[-1].name
         theirs, ours = fs.from_onnx(proto, output=name), fs.from_sklearn(model)
         assert np.allclose(theirs(X), ours(X), rtol=1e-3, atol=1e-3)

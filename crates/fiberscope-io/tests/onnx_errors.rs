@@ -471,3 +471,70 @@ fn convolutions_cost_their_entries() {
         assert!(message.ends_with(" are allowed"), "{message}");
     }
 }
+
+/// Reads a graph from `x` (1 x 2) to `y` and evaluates it.
+fn evaluated(nodes: &[Proto], initializers: &[Proto], x: &[f64]) -> Vec<f64> {
+    let file = model(nodes, initializers, &[value("x", &[1, 2])], &[value("y", &[1, 2])]);
+    let model = onnx::read(&file, &ReadOptions::default()).unwrap();
+    model.network.evaluate(x).unwrap()
+}
+
+#[test]
+fn choices_between_lines_that_meet_are_read() {
+    let numbers = [tensor("c", &[1], &[0.5]), tensor("a", &[2], &[2.0, -1.0]), tensor("d", &[1], &[0.25])];
+    // 2x or -x above 1/2; below it the line with slope 1/4 through the same point.
+    let lines = [
+        node("Sub", &["x", "c"], "s", &[]),
+        node("Mul", &["a", "s"], "up", &[]),
+        node("Mul", &["s", "d"], "down", &[]),
+    ];
+    for (operator, inputs, choice) in [
+        ("Greater", ["x", "c"], ["k", "up", "down"]),
+        ("GreaterOrEqual", ["x", "c"], ["k", "up", "down"]),
+        ("Less", ["c", "x"], ["k", "up", "down"]),
+        ("Less", ["x", "c"], ["k", "down", "up"]),
+        ("LessOrEqual", ["x", "c"], ["k", "down", "up"]),
+    ] {
+        let more = [node(operator, &inputs, "k", &[]), node("Where", &choice, "y", &[])];
+        let nodes = [&lines[..], &more[..]].concat();
+        assert_eq!(evaluated(&nodes, &numbers, &[1.5, 1.5]), [2.0, -1.0], "{operator}");
+        assert_eq!(evaluated(&nodes, &numbers, &[-1.5, 0.5]), [-0.5, 0.0], "{operator}");
+    }
+    let relu = [node("Greater", &["x", "z"], "k", &[]), node("Where", &["k", "x", "z"], "y", &[])];
+    let zero = [tensor("z", &[], &[0.0])];
+    assert_eq!(evaluated(&relu, &zero, &[-1.0, 3.0]), [0.0, 3.0]);
+}
+
+#[test]
+fn choices_that_jump_are_refused() {
+    let numbers = [tensor("c", &[1], &[0.5]), tensor("z", &[1], &[0.0])];
+    let compared = node("Greater", &["x", "c"], "k", &[]);
+    check(
+        &graph(&[compared.clone(), node("Where", &["k", "x", "z"], "y", &[])], &numbers),
+        "node `n_y` (Where): entry 1 of its result jumps: no ReLU network does",
+    );
+    check(
+        &graph(&[compared.clone(), node("Mul", &["k", "z"], "y", &[])], &numbers),
+        "node `n_y` (Mul): reads the condition `k`: its values jump",
+    );
+    check(
+        &graph(
+            &[compared.clone(), node("Relu", &["x"], "r", &[]), node("Where", &["k", "r", "z"], "y", &[])],
+            &numbers,
+        ),
+        "node `n_y` (Where): it chooses `r`, which is no multiple of `x` plus a constant; such choices are not read",
+    );
+}
+
+#[test]
+fn the_axis_of_old_arithmetic_is_heeded() {
+    let image = [value("x", &[1, 2, 2])];
+    let nodes = [node("Add", &["x", "b"], "y", &[int("axis", 1), int("broadcast", 1)])];
+    let file = model(&nodes, &[tensor("b", &[2], &[10.0, 20.0])], &image, &[value("y", &[1, 2, 2])]);
+    let read = onnx::read(&file, &ReadOptions::default()).unwrap();
+    assert_eq!(read.network.evaluate(&[1.0, 2.0, 3.0, 4.0]).unwrap(), [11.0, 12.0, 23.0, 24.0]);
+    check(
+        &graph(&[node("Add", &["x", "x2"], "y", &[int("axis", 5)])], &[tensor("x2", &[2], &[1.0, 2.0])]),
+        "node `n_y` (Add): its attribute axis 5 does not fit the value",
+    );
+}

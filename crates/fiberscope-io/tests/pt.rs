@@ -85,8 +85,9 @@ fn files_without_a_state_dict_say_how_to_make_one() {
     let check = |name: &str, expected: &str| refused(&real_file(name), expected);
     check(
         "whole_module.pt",
-        "the file holds a whole module of class `torch.nn.modules.container.Sequential`; save model.state_dict() \
-         instead",
+        "the file holds a whole module of class `torch.nn.modules.container.Sequential`; nothing in it was run; these lines save what can be \
+         read:\n  model = torch.load(path, weights_only=False).eval()\n  torch.onnx.export(model, example_input, \
+         \"model.onnx\")",
     );
     check(
         "module_inside.pt",
@@ -99,7 +100,8 @@ fn files_without_a_state_dict_say_how_to_make_one() {
     );
     check(
         "torchscript.pt",
-        "the file is a TorchScript archive; save torch.jit.load(path).state_dict() with torch.save instead",
+        "the file is a TorchScript archive; export it with torch.onnx.export(torch.jit.load(path), (example_input,), \"model.onnx\", \
+         dynamo=False)",
     );
     check("list.pt", "expected a dictionary of tensors, found a list");
     check("no_tensors.pt", "expected tensors by name, found `encoder` (a dictionary), `epoch` (an integer)");
@@ -107,13 +109,16 @@ fn files_without_a_state_dict_say_how_to_make_one() {
         "complex.pt",
         "the pickle holds a tensor of `torch.ComplexFloatStorage`; expected floats or integers",
     );
-    check(
-        "convolution.pt",
-        "tensor `0.weight`: expected 2 dimensions (out x in), found shape [1, 1, 2, 2]; convolutions are read from \
-         ONNX files only",
-    );
-    let message = read(&real_file("batchnorm.pt")).unwrap_err().to_string();
-    assert!(message.starts_with("tensor `1.running_mean` belongs to a batch normalisation"), "{message}");
+    for (name, beginning) in [
+        (
+            "convolution.pt",
+            "module `0` is a convolution: state the shape of the input (--shape input=1x3x32x32",
+        ),
+        ("batchnorm.pt", "modules `0` to `2` follow each other without room for activations"),
+    ] {
+        let message = read(&real_file(name)).unwrap_err().to_string();
+        assert!(message.starts_with(beginning), "{message}");
+    }
     let message = read(b"\x80\x04.").unwrap_err().to_string();
     assert!(message.starts_with("expected a zip archive as torch.save writes it"), "{message}");
     let other = zip(&[("x/other.pkl", b"")], Stored);
@@ -166,7 +171,9 @@ fn pickles_that_would_run_code() {
     check(b"P0\n.", &opcode("0x50 ('P')"));
     check(
         b"c__main__\nNet\n)\x81.",
-        "the file holds a whole module of class `__main__.Net`; save model.state_dict() instead",
+        "the file holds a whole module of class `__main__.Net`; nothing in it was run; these lines save what can be \
+         read:\n  model = torch.load(path, weights_only=False).eval()\n  torch.onnx.export(model, example_input, \
+         \"model.onnx\")",
     );
     check(b"cos\nsystem\n}b.", "the pickle sets the state of the global `os.system`");
     // A name that is never called is inert.

@@ -58,19 +58,20 @@ fn kinds(files: &[(String, Assumed)]) -> Vec<Assumed> {
     kinds
 }
 
-/// A line that says what the layers are called; empty without names. Neurons are indexed as PyTorch does,
-/// from 0.
+/// Lines that say what the layers are called, and in which shape; empty without names.
 pub fn names_text(names: Option<&Names>) -> String {
     let Some(names) = names else { return String::new() };
     let count = names.layers().len();
     let mut lines = Lines::default();
+    let mut heading = "names";
     for (at, parts) in names.layers().iter().enumerate() {
         if count > LAYERS && at == LAYERS - 2 {
-            lines.fact("...", &format!("{} layers left out", count - (LAYERS - 1)));
+            lines.fact("", &format!("... {} layers left out", count - (LAYERS - 1)));
         }
         if count <= LAYERS || at < LAYERS - 2 || at + 1 == count {
             let called: Vec<String> = parts.iter().map(part_text).collect();
-            lines.fact(&format!("layer {}", at + 1), &format!("is {}", enumeration(&called)));
+            lines.fact(heading, &format!("layer {} is {}", at + 1, enumeration(&called)));
+            heading = "";
         }
     }
     lines.finish()
@@ -79,7 +80,7 @@ pub fn names_text(names: Option<&Names>) -> String {
 fn part_text(part: &Part) -> String {
     match &part.name {
         Some(name) => format!("{name}[{}]", joined(&part.shape, " x ")),
-        None => format!("{} without a name", part.count()),
+        None => format!("{} neurons without a name", part.count()),
     }
 }
 

@@ -11,14 +11,19 @@ impl<'a> Lowering<'_, 'a> {
     /// Arithmetic with a constant, repeated as numpy does it.
     pub(super) fn arithmetic(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         let node = &site.node;
-        if node.attribute("axis")?.is_some() {
-            return Err(
-                node.unsupported("its attribute `axis` is from before ONNX opset 7; convert the model first")
-            );
-        }
         let data_is_left = site.data_is_left()?;
         let mut operand = self.floats(site, usize::from(data_is_left))?;
         self.unbatch(&mut operand);
+        if let Some(axis) = node.attribute("axis")? {
+            // Before opset 7 the second operand stood at an axis of the first.
+            let (rank, axis) = (self.hand.dims.len() as i64, axis.integer()?);
+            let start = if axis < 0 { axis.saturating_add(rank) } else { axis };
+            let trailing = rank.saturating_sub(start).saturating_sub(operand.0.len() as i64);
+            if !data_is_left || start < 0 || trailing < 0 {
+                return Err(node.malformed(format!("its attribute axis {axis} does not fit the value")));
+            }
+            operand.0.extend(vec![1; trailing as usize]);
+        }
         let dims = shape::broadcast(&self.hand.dims, &operand.0).map_err(|reason| node.malformed(reason))?;
         self.spread(node, &dims)?;
         let values = self.broadcast(node, operand, &dims)?;

@@ -344,7 +344,7 @@ fn cast(node: &Node, values: Values) -> Result<Values, FormatError> {
     }
 }
 
-fn constant_node(node: &Node, files: &External) -> Result<Tensor, FormatError> {
+pub(super) fn constant_node(node: &Node, files: &External) -> Result<Tensor, FormatError> {
     if let Some(attribute) = node.attribute("value")? {
         let tensor: Message = attribute.tensor()?.ok_or_else(|| node.malformed("its value is no tensor"))?;
         return Tensor::decode(tensor, node, files);

@@ -30,11 +30,13 @@ pub(super) struct Value<'a> {
     pub(super) rounded: bool,
     /// What the file calls its entries.
     pub(super) label: Option<Arc<str>>,
+    /// Whether it stands for the condition that it is positive, which only a choice may read.
+    pub(super) is_condition: bool,
 }
 
 impl<'a> Value<'a> {
     pub(super) fn new(dims: Vec<usize>, map: Map) -> Self {
-        Value { dims, map, folded: Vec::new(), rounded: false, label: None }
+        Value { dims, map, folded: Vec::new(), rounded: false, label: None, is_condition: false }
     }
 
     /// No value: what stands where one was taken away.

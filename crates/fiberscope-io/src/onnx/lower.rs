@@ -13,6 +13,7 @@ use fiberscope_core::{Network, Rational};
 
 use super::batch::{self, Block};
 use super::budget::Budget;
+use super::choice;
 use super::constant;
 use super::graph::{Graph, Input};
 use super::heads::{self, Logits};
@@ -196,6 +197,7 @@ impl<'a> Lowering<'_, 'a> {
             "Split" => return self.split(site),
             "Identity" | "Cast" | "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => self.reshape(site)?,
             "Dropout" => self.dropout(site)?,
+            operator if choice::compares(operator) => self.comparison(site)?,
             "Scaler" if site.node.is_scaler() => self.scaler(site)?,
             _ => return Err(piecewise::unknown_operator(&site.node)),
         }

@@ -163,6 +163,9 @@ impl<'g, 'a> Lowering<'g, 'a> {
     pub(super) fn take(&mut self, name: &'a str, node: &Node) -> Result<Value<'a>, FormatError> {
         let expected = || node.unsupported(format!("expected {} to depend on the input", Quoted(name)));
         let Some(Slot::Value(value)) = self.slots.get(name) else { return Err(expected()) };
+        if value.is_condition && node.operator != "Where" {
+            return Err(node.unsupported(format!("reads the condition {}: its values jump", Quoted(name))));
+        }
         if self.uses.get(name).is_some_and(|&uses| uses > 1) {
             self.budget.entries(node, value.map.output(), value.map.price())?;
             let copy = value.clone();

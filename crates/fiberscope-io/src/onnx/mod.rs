@@ -23,6 +23,7 @@ mod arithmetic;
 mod batch;
 mod budget;
 pub(crate) mod build;
+mod choice;
 mod constant;
 mod convolution;
 mod exact_sum;

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use fiberscope_core::{Activation, Rational};
 
 use super::affine::exact;
+use super::choice::Bend;
 use super::labels;
 use super::layers::Value;
 use super::lowering::{Lowering, Site, Slot};
@@ -83,6 +84,8 @@ enum Rest<'a> {
     Nothing,
     /// `first half - slope * second half`.
     Difference { slopes: Vec<Rational>, constants: Vec<Rational> },
+    /// `up * first half - down * second half + constant`.
+    Slopes(Bend),
     /// `constant + entry`, or `constant - entry`.
     Offset { negated: bool, constants: Vec<Rational> },
     /// Another round of a search for largest entries.
@@ -166,6 +169,10 @@ impl<'a> Lowering<'_, 'a> {
     fn begin(&mut self, mut site: Site<'a>, tasks: &mut [Task<'a>]) -> Result<Next<'a>, FormatError> {
         let node = site.node;
         let data: Vec<usize> = (0..site.inputs.len()).filter(|&at| self.is_value(site.inputs[at])).collect();
+        if node.operator == "Where" {
+            let (value, bend) = self.bend(&site)?;
+            return self.bent_both(site, value, bend);
+        }
         if matches!(node.operator, "Max" | "Min") {
             return self.largest_of_values(site, tasks);
         }
@@ -240,6 +247,22 @@ impl<'a> Lowering<'_, 'a> {
         if slopes.iter().all(Rational::is_zero) {
             return Ok(again(site, value.dims.clone(), value, Rest::Nothing));
         }
+        let constants = vec![Rational::ZERO; value.map.output()];
+        self.both_signs(site, value, Rest::Difference { slopes, constants })
+    }
+
+    /// The two lines of a choice.
+    fn bent_both(&mut self, site: Site<'a>, value: Value<'a>, bend: Bend) -> Result<Next<'a>, FormatError> {
+        self.both_signs(site, value, Rest::Slopes(bend))
+    }
+
+    /// `relu(x)`, and behind it `relu(-x)`.
+    fn both_signs(
+        &mut self,
+        site: Site<'a>,
+        value: Value<'a>,
+        rest: Rest<'a>,
+    ) -> Result<Next<'a>, FormatError> {
         let count = value.map.output();
         self.budget.operations(site.node, count.saturating_mul(4))?;
         let (dims, mut both) = (value.dims.clone(), value);
@@ -248,8 +271,7 @@ impl<'a> Lowering<'_, 'a> {
         let one = |at: usize| if at < count { Rational::ONE } else { Rational::from(-1) };
         both.map.scale(&(0..2 * count).map(one).collect::<Vec<_>>());
         both.dims = vec![2 * count];
-        let constants = vec![Rational::ZERO; count];
-        Ok(again(site, dims, both, Rest::Difference { slopes, constants }))
+        Ok(again(site, dims, both, rest))
     }
 
     /// One bound of `Clip`: an attribute in old files, an input in later ones.
@@ -551,6 +573,16 @@ impl<'a> Lowering<'_, 'a> {
                 rows.select(&(0..count).collect::<Vec<_>>());
                 rows.add(&second);
                 rows.shift(&constants);
+                Value { dims, map: Map::Rows(rows), ..relus }
+            }
+            Rest::Slopes(Bend { above, below, at }) => {
+                let mut second = rows.clone();
+                second.select(&(count..2 * count).collect::<Vec<_>>());
+                second.scale(&below.iter().map(|slope| -slope).collect::<Vec<_>>());
+                rows.select(&(0..count).collect::<Vec<_>>());
+                rows.scale(&above);
+                rows.add(&second);
+                rows.shift(&at);
                 Value { dims, map: Map::Rows(rows), ..relus }
             }
             Rest::Maxima(maxima) => {

@@ -1,5 +1,6 @@
 //! When the nodes of a graph are worked off.
 
+use super::choice;
 use super::graph::{Graph, Maker};
 use super::piecewise;
 use crate::FormatError;
@@ -17,12 +18,17 @@ impl Schedule {
     pub(super) fn new(graph: &Graph, order: &[usize]) -> Result<Self, FormatError> {
         let count = graph.nodes.len();
         let (mut switches, mut level, mut last) = (vec![false; count], vec![0; count], 0);
+        let mut compares = vec![false; count];
         for &at in order {
             let node = &graph.nodes[at];
             switches[at] = node.is_standard() && piecewise::switches(node.operator);
-            for name in node.inputs() {
+            compares[at] = choice::compares(node.operator);
+            for (place, name) in node.inputs().enumerate() {
                 if let Some(Maker::Node(maker)) = graph.maker(name?) {
                     level[at] = level[at].max(level[maker]);
+                    // Other choices are those of constants.
+                    switches[at] |=
+                        place == 0 && compares[maker] && node.operator == "Where" && node.is_standard();
                 }
             }
             level[at] += usize::from(switches[at]);

@@ -66,7 +66,8 @@ fn find_pickle(archive: &Archive) -> Result<usize, FormatError> {
     };
     if names().any(|name| of_folder(name, "constants.pkl")) {
         return Err(FormatError::unsupported(
-            "the file is a TorchScript archive; save torch.jit.load(path).state_dict() with torch.save instead",
+            "the file is a TorchScript archive; export it with torch.onnx.export(torch.jit.load(path), (example_input,), \"model.onnx\", \
+             dynamo=False)",
         ));
     }
     let mut pickles =

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::value::{self, Id, Value};
+use super::value::{self, Id, SAVE, Value};
 use crate::FormatError;
 use crate::state_dict::quoted;
 
@@ -321,10 +321,7 @@ impl<'a> Machine<'a> {
         let (Ok(class), outermost) = (class, self.stack.is_empty()) else { return underflow() };
         FormatError::unsupported(match self.value(class) {
             Value::Global(class) if outermost => {
-                format!(
-                    "the file holds a whole module of class {}; save model.state_dict() instead",
-                    quoted(class)
-                )
+                format!("the file holds a whole module of class {}; {SAVE}", quoted(class))
             }
             Value::Global(class) => {
                 let class = quoted(class);

@@ -83,6 +83,11 @@ impl Value {
     }
 }
 
+/// The two lines that make of a whole module, which is code, a file that can be read.
+pub(super) const SAVE: &str = "nothing in it was run; these lines save what can be read:\n  \
+    model = torch.load(path, weights_only=False).eval()\n  \
+    torch.onnx.export(model, example_input, \"model.onnx\")";
+
 /// What a call gives.
 pub(super) enum Called {
     /// A new value.
@@ -120,10 +125,7 @@ pub(super) fn call(values: &[Value], function: Id, arguments: Id) -> Result<Call
             _,
         ) => Err(bad_arguments()),
         _ => Err(FormatError::unsupported(format!(
-            "the pickle calls {}, which is none of the functions that make tensors; nothing was run. If the file is a whole \
-             module, save what can be read, in Python where its classes are:\n  \
-             model = torch.load(path, weights_only=False).eval()\n  \
-             torch.onnx.export(model, example_input, \"model.onnx\")",
+            "the pickle calls {}, which is none of the functions that make tensors; nothing was run",
             quoted(name)
         ))),
     }

@@ -246,8 +246,7 @@ fn between(steps: &[Step]) -> Result<Vec<bool>, FormatError> {
     let gap = |pair: &[Step]| pair[1].module.number - pair[0].module.number;
     if steps.len() > 2 && steps.windows(2).all(|pair| gap(pair) == 1) {
         return Err(FormatError::unsupported(format!(
-            "modules {} to {} follow each other without room for activations: they are the parts of a model that says elsewhere \
-             how they are used; {ADVICE}",
+            "modules {} to {} follow each other without room for activations, so that the file does not tell whether there are any; {ADVICE}",
             quoted(&steps[0].name),
             quoted(&steps[steps.len() - 1].name)
         )));
