@@ -190,8 +190,10 @@ def volume(widths: Iterable[int], *, samples: int | None = None, **options: Unpa
         return make(Volume, _native.volume(list(widths), samples, given))
 
 
-def construct(kind: str, widths: Iterable[int], **options: Unpack[Options]) -> Construction:
-    """Builds a network with a proved property: kind "identifiable", "hiding" or "nonlocal".
+def construct(
+    kind: str, widths: Iterable[int], *, box: BoxLike = None, **options: Unpack[Options]
+) -> Construction:
+    """Builds a network with a proved property: kind "identifiable" (on a box, [-1, 1]^n if none is given), "hiding" or "nonlocal".
 
     >>> import fiberscope as fs
     >>> built = fs.construct("hiding", [3, 3, 2, 1])
@@ -200,9 +202,11 @@ def construct(kind: str, widths: Iterable[int], **options: Unpack[Options]) -> C
     """
     if kind not in ("identifiable", "hiding", "nonlocal"):
         raise ArgumentError(f'construct {kind!r}: expected "identifiable", "hiding" or "nonlocal"')
+    if box is not None and kind != "identifiable":
+        raise ArgumentError(f"construct {kind!r}: a box is for identifiable networks")
     sizes = list(widths)
     with terms(**options) as given:
-        found = _native.construct(kind, sizes, given)
+        found = _native.construct(kind, sizes, as_box(box), given)
     return make(
         Construction,
         {"kind": kind, "widths": sizes, "claims": found.claims},

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Answer, Networks};
-use crate::network::{Net, matrix};
+use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, Watch, work};
 
 fn subject(name: String, network: &Network, orthant: bool, watch: &Watch) -> Subject {
@@ -161,6 +161,7 @@ pub fn construct(
     py: Python,
     kind: String,
     widths: Vec<usize>,
+    place: Option<Place>,
     terms: Terms,
 ) -> PyResult<answer::Construction> {
     let title = format!("{kind} network");
@@ -172,7 +173,10 @@ pub fn construct(
             "hiding" => with_twin(construct_hiding(&widths, watch.seed)?),
             "nonlocal" => with_twin(construct_nonlocal(&widths, watch.seed)?),
             _ => {
-                let options = ConstructOptions::new().seed(watch.seed).deadline(watch.deadline.clone());
+                let inputs = widths.first().copied().unwrap_or(0);
+                let domain = place.map(|place| read_domain(Some(place), inputs)).transpose()?;
+                let options =
+                    ConstructOptions::new().domain(domain).seed(watch.seed).deadline(watch.deadline.clone());
                 let built = construct_identifiable(&widths, &options)?;
                 let certificate = construct_answer::value(&built, watch.seed).to_string();
                 let [proved, open] = construct_answer::claims(&built);

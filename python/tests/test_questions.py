@@ -185,6 +185,12 @@ def test_fibers_that_the_theory_does_not_cover_say_so():
 def test_constructions_have_their_property():
     built = fs.construct("identifiable", [3, 2, 2, 1])
     assert built.network.folds(box=(-1, 1)).certified_identifiable
+    large = fs.construct("identifiable", [12, 10, 8, 1], box=(0, 1))
+    found = large.network.folds(box=(0, 1))
+    assert found.certified_identifiable is None and found.identifiable_if_general
+    assert any("probability one" in claim for claim in large.claims)
+    with pytest.raises(fs.ArgumentError):
+        fs.construct("hiding", [3, 3, 2, 1], box=(0, 1))
     for kind, widths in [("hiding", [3, 3, 2, 1]), ("nonlocal", [3, 3, 2, 2, 1])]:
         built = fs.construct(kind, widths, seed=3)
         assert fs.check(built.certificate, built.network, built.twin) and built.claims

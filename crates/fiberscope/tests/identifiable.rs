@@ -187,14 +187,23 @@ fn linear_programs_and_the_whole_complex_find_the_paths() {
     }
 }
 
-/// In random general and transparent networks the complex has at least the paths that points prove.
+/// In general and transparent networks, some with few paths, the complex has at least the paths that points
+/// prove.
 #[test]
 fn points_never_prove_paths_that_the_complex_lacks() {
-    let mut compared = 0;
-    for (widths, seeds) in [(&[2, 2, 2, 1][..], 0..60), (&[3, 3, 2, 1], 0..30), (&[2, 2, 2, 2, 1], 0..40)] {
+    let (mut compared, mut incomplete) = (0, 0);
+    for (widths, seeds) in [(&[2, 2, 2, 1][..], 0..30), (&[3, 3, 2, 1], 0..20), (&[2, 2, 2, 2, 1], 0..30)] {
         for seed in seeds {
-            let network = random(widths, seed);
-            let domain = Domain::from_bounds(&vec![(-2.0, 2.0); widths[0]]).unwrap();
+            // A network that has the paths, with noise that takes some of them away.
+            let built = construct_identifiable(widths, &ConstructOptions::new().seed(seed)).unwrap();
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let noise = 0.1 * (seed % 8) as f64;
+            let mut noisy = |w: &f64| {
+                let x = w * (1.0 + noise * rng.random_range(-1.0..1.0));
+                (x * 1024.0).round() / 1024.0
+            };
+            let network = built.network.map(&mut noisy).unwrap();
+            let domain = built.domain;
             let found = FoldPaths::find(&network.to_exact(), &domain, &Deadline::NEVER);
             assert!(found.hold(&network.to_exact(), &domain));
             let (complex, breakpoints) = whole(&network, &domain);
@@ -214,9 +223,10 @@ fn points_never_prove_paths_that_the_complex_lacks() {
                 assert!(layer.paths.len() >= found.count(l), "{widths:?} {seed}: layer {l}");
                 compared += found.count(l);
             }
+            incomplete += usize::from(!found.is_complete());
         }
     }
-    assert!(compared > 20, "{compared} paths were compared");
+    assert!(compared > 100 && incomplete > 0, "{compared} paths, {incomplete} networks without all");
 }
 
 /// Permutations and scalings by real numbers, stored in doubles, are read off the folds.

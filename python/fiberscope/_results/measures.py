@@ -65,6 +65,8 @@ class Folds(Drawable):
     general: bool | None
     certified_identifiable: bool | None
     """Whether the function determines the parameters among general networks."""
+    identifiable_if_general: bool | None
+    """Where the cells are too many to be listed: True if it does provided that the network is general."""
     reason: str | None
 
 

@@ -47,7 +47,7 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("regions", "deep.json --box -1,1 --method walk --max-regions 1000000000", AtTheLimit),
     ("folds", "plane.json --max-regions 1000000000", AtTheLimit),
     ("folds", "deep.json --max-regions 1000000000", AtTheLimit),
-    ("construct identifiable", "--widths 10,8,1 -o identifiable.json", AtTheLimit),
+    ("construct identifiable", "--widths 300,300,300,300,1 -o identifiable.json", AtTheLimit),
     ("construct hiding", "--widths 60,50,50,1 -o hiding.json", MaybeBefore),
     ("construct nonlocal", "--widths 20,20,20,2,1 -o nonlocal.json", MaybeBefore),
     ("fiber", "wide.json --sample 1000000 -o points", AtTheLimit),

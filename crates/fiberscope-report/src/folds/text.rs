@@ -176,7 +176,7 @@ impl Matched {
                 format!("the functions differ: near x = {x:?} the first bends and the second is affine\n")
             }
             Matched::Unmatched { reason, certain: true } => format!(
-                "no permutation and scaling of neurons turns the first network into the second: {reason}\n"
+                "no permutation and scaling of neurons turns the first network into the second, as the parameters show; from the folds: {reason}\n"
             ),
             Matched::Unmatched { reason, certain: false } => format!(
                 "undecided: no permutation and scaling of neurons that turns the first network into the second was found, and neurons that are \

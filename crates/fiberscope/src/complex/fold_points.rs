@@ -40,15 +40,19 @@ impl FoldPoint {
     ) -> Option<Self> {
         let first = form(network, neuron);
         let second = next.map(|unit| form(network, Neuron { layer: neuron.layer + 1, unit }));
-        let square = |side: &Interval| match (&side.lower, &side.upper) {
-            (Some(lower), Some(upper)) => (upper - lower).to_f64().powi(2),
+        // The gradients in coordinates in which the box is a cube.
+        let width = |side: &Interval| match (&side.lower, &side.upper) {
+            (Some(lower), Some(upper)) => (upper - lower).to_f64(),
             _ => 1.0,
         };
+        let widths: Vec<f64> = sides.iter().map(width).collect();
         let directions = [Some(&first), second.as_ref()].map(|form| {
             form.map(|form| {
-                let size = form.iter().fold(0.0f64, |most, w| most.max(w.to_f64().abs()));
-                let part = |(w, side): (&Rational, &Interval)| w.to_f64() / size * square(side);
-                form.iter().zip(sides).map(|pair| Rational::from_f64(part(pair))).collect::<Option<Vec<_>>>()
+                let slopes: Vec<f64> =
+                    form.iter().zip(&widths).map(|(w, width)| w.to_f64() * width).collect();
+                let size = slopes.iter().fold(0.0f64, |most, slope| most.max(slope.abs()));
+                let part = |(slope, width): (&f64, &f64)| Rational::from_f64(slope / size * width);
+                slopes.iter().zip(&widths).map(part).collect::<Option<Vec<_>>>()
             })
         });
         let value = |form: &[Rational]| dot(form, x) + form.last().unwrap_or(&Rational::ZERO);

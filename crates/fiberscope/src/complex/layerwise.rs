@@ -69,6 +69,8 @@ impl<'a> Builder<'a> {
         let depth = self.widths.len() - 2;
         for l in 0..depth {
             deadline.check(WHEN)?;
+            // Doubles, rationals and an inverse.
+            deadline.check_room("a layer of the network", 100 * self.widths[l] * self.widths[l + 1])?;
             let layer = if l == 0 { self.first() } else { self.next(l) };
             let Some(layer) = layer else { return Ok(None) };
             self.layers.push(layer);

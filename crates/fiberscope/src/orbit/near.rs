@@ -166,13 +166,15 @@ fn spread(x: &[(usize, f64)], y: &[(usize, f64)]) -> Option<f64> {
 }
 
 /// The simplest fraction between the exact quotients `x / y` of corresponding entries, if these are positive
-/// and agree to [`CLOSE`]; `None` for vectors of zeros.
-pub(crate) fn near_ratio<'a>(
-    x: impl IntoIterator<Item = &'a Rational>,
-    y: impl IntoIterator<Item = &'a Rational>,
-) -> Option<Rational> {
+/// and agree to [`CLOSE`]; `None` for vectors of zeros. Entries far below the others in both vectors are what
+/// rounding leaves of a sum that cancels, and do not count.
+pub(crate) fn near_ratio(x: &[Rational], y: &[Rational]) -> Option<Rational> {
+    let small = |vector: &[Rational]| {
+        vector.iter().map(Rational::abs).max().map(|peak| &peak * &Rational::dyadic(1, -40))
+    };
+    let (small_x, small_y) = (small(x)?, small(y)?);
     let mut ends: Option<(Rational, Rational)> = None;
-    for (x, y) in x.into_iter().zip(y).filter(|(x, y)| !x.is_zero() || !y.is_zero()) {
+    for (x, y) in x.iter().zip(y).filter(|(x, y)| x.abs() > small_x || y.abs() > small_y) {
         let quotient = Some(x * &y.recip()?).filter(Rational::is_positive)?;
         ends = Some(match ends {
             None => (quotient.clone(), quotient),

@@ -66,7 +66,8 @@ pub enum RegionsMethod {
 /// Analyse the fold-set: canonical representation, dependency graph, genericity, identifiability
 ///
 /// The fold-set is where the function is not differentiable. Without --box the domain is the whole input
-/// space. --match recovers the permutation and scaling matrices that turn the network into another from where
+/// space. Where the cells are too many, linear programs still tell whether the network is transparent and
+/// whether its function identifies it if it is general (exit code 3). --match recovers the permutation and scaling matrices that turn the network into another from where
 /// the two functions bend. Exit code 1: there are none.
 #[derive(Debug, Args)]
 #[command(
@@ -117,13 +118,15 @@ pub struct HidingArgs {
     pub build: BuildArgs,
 }
 
-/// Build a network that is not identifiable although both of its overlapping parts are
+/// Build a network that is not identifiable although all of its overlapping parts are
 ///
-/// Widths n0 >= n1 >= n2 >= 2, n3, n4. The sub-networks of layers 1 to 3 and of layers 2 to 4 are identified
-/// by their functions; the whole is not: a twin with other parameters and the certificate that both compute
-/// the same function are written beside it.
+/// At least four layers, widths n0 >= n1 >= ... >= n(L-2) >= 2, then any two. Every sub-network of three
+/// consecutive layers is identified by its function; the whole is not: a twin with other parameters and the
+/// certificate that both compute the same function are written beside it.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope construct nonlocal --widths 3,3,2,2,1 -o net.json")]
+#[command(
+    after_help = "Examples:\n  fiberscope construct nonlocal --widths 3,3,2,2,1 -o net.json\n  fiberscope construct nonlocal --widths 4,4,3,3,2,1 -o net.json"
+)]
 pub struct NonlocalArgs {
     #[command(flatten)]
     pub build: BuildArgs,

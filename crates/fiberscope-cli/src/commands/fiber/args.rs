@@ -11,10 +11,11 @@ use crate::args::ReadArgs;
 /// The list of pieces is made from the function: equal networks of equal widths have the same list. A piece
 /// is an orientation of the visible neurons and a number of linear ones; the others are dead. All generic
 /// parameters lie in the pieces marked generic; the others have the function, too. Covered: one hidden layer,
-/// and three layers with a bottleneck. Of other networks: the symmetries that can be checked and a lower
-/// bound for the dimension (exit code 3), with the conditions that fail. With --member: exit code 0 if the
-/// network lies in the fiber, with its piece; 1 with the equation that fails if it lies in no piece and does
-/// not have the function, as far as the description decides that.
+/// and three layers with a bottleneck. Of other networks: the symmetries that can be checked, bounds for the
+/// dimension with the reason for their gap, and of deeper networks how much of them is the same in every
+/// generic parameter with the function (exit code 3), with the conditions that fail. With --member: exit code
+/// 0 if the network lies in the fiber, with its piece; 1 with the equation that fails if it lies in no piece
+/// and does not have the function, as far as the description decides that.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 -o points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json -o path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex"
