@@ -23,6 +23,21 @@ fn random_network(widths: &[usize], seed: u64) -> Network {
     Network::new(layers.collect()).unwrap()
 }
 
+/// A random network whose neurons, up to a layer, have both signs on a tenth of the domain at least.
+fn switching_network(widths: &[usize], layer: usize, first_seed: u64) -> Network {
+    let mut rng = ChaCha8Rng::seed_from_u64(first_seed);
+    let points: Vec<Vec<f64>> =
+        (0..200).map(|_| (0..widths[0]).map(|_| rng.random_range(-4.0..4.0)).collect()).collect();
+    let switches = |network: &Network, l: usize, unit: usize| {
+        let positive = points.iter().filter(|x| neuron(network, l, unit, x).0 > 0.0).count();
+        (20..=180).contains(&positive)
+    };
+    (first_seed..first_seed + 500)
+        .map(|seed| random_network(widths, seed))
+        .find(|network| (0..=layer).all(|l| (0..widths[l + 1]).all(|unit| switches(network, l, unit))))
+        .expect("one in 500 networks switches everywhere")
+}
+
 /// The pre-activation of a neuron and its gradient, forward through the layers.
 fn neuron(network: &Network, layer: usize, unit: usize, x: &[f64]) -> (f64, Vec<f64>) {
     let mut h: Vec<(f64, Vec<f64>)> = x
@@ -121,12 +136,12 @@ fn check_rows(network: &Network, layer: usize, factors: &[f64], found: &[Boundar
 #[test]
 fn boundary_points_give_rows_and_signs() {
     for (widths, normals, count, seed) in [
-        ([4, 5, 3, 1], true, 12, 1),
-        ([4, 5, 3, 1], false, 60, 2),
-        ([3, 6, 4, 1], true, 30, 3),
-        ([2, 5, 4, 1], false, 80, 4),
+        ([4, 5, 3, 1], true, 80, 1),
+        ([4, 5, 3, 1], false, 120, 2),
+        ([3, 6, 4, 1], true, 120, 3),
+        ([2, 4, 4, 1], false, 160, 4),
     ] {
-        let network = random_network(&widths, seed);
+        let network = switching_network(&widths, 1, seed);
         let first: Vec<_> =
             (0..widths[1]).map(|unit| boundary(&network, 0, unit, widths[0] + 2, false, 7)).collect();
         let hyperplanes = recover_from_boundaries(widths[0], &[], &first, BOUNDARY_TOLERANCE).unwrap();
@@ -147,9 +162,10 @@ fn boundary_points_give_rows_and_signs() {
 
 #[test]
 fn deeper_layers_are_recovered_behind_known_ones() {
-    let network = random_network(&[4, 5, 5, 3, 1], 11);
+    let network = switching_network(&[4, 5, 5, 3, 1], 2, 11);
     let (known, factors) = scrambled(&network.layers()[1], 5);
-    let points: Vec<_> = (0..3).map(|unit| boundary(&network, 2, unit, 40, true, 20 + unit as u64)).collect();
+    let points: Vec<_> =
+        (0..3).map(|unit| boundary(&network, 2, unit, 120, true, 20 + unit as u64)).collect();
     let layers = [oriented(&network.layers()[0]), known];
     let found = recover_from_boundaries(4, &layers, &points, BOUNDARY_TOLERANCE).unwrap();
     check_rows(&network, 2, &factors, &found.neurons, 1e-6);
@@ -160,7 +176,7 @@ fn deeper_layers_are_recovered_behind_known_ones() {
 /// pairs of points that one neuron of the first layer separates.
 #[test]
 fn the_chain_of_precursors_gives_the_same_weights() {
-    let network = random_network(&[4, 4, 2, 1], 21);
+    let network = switching_network(&[4, 4, 2, 1], 1, 21);
     let points = boundary(&network, 1, 0, 200, true, 9);
     let (known, factors) = scrambled(&network.layers()[0], 2);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
@@ -203,17 +219,18 @@ fn the_chain_of_precursors_gives_the_same_weights() {
 
 #[test]
 fn too_few_points_and_foreign_points_are_told_apart() {
-    let network = random_network(&[3, 4, 2, 1], 31);
+    let network = switching_network(&[3, 4, 2, 1], 1, 31);
     let (known, _) = scrambled(&network.layers()[0], 1);
     let few = boundary(&network, 1, 0, 4, false, 1);
-    let found = recover_from_boundaries(3, &[known.clone()], &[few], BOUNDARY_TOLERANCE).unwrap();
+    let found = recover_from_boundaries(3, std::slice::from_ref(&known), &[few], BOUNDARY_TOLERANCE).unwrap();
     assert!(
         matches!(&found.neurons[0], BoundaryNeuron::Undetermined { freedom, .. } if *freedom >= 3),
         "{found:?}"
     );
     assert_eq!(found.signs, [None; 4]);
     let mixed = [boundary(&network, 1, 0, 30, false, 1), boundary(&network, 1, 1, 30, false, 2)].concat();
-    let found = recover_from_boundaries(3, &[known.clone()], &[mixed], BOUNDARY_TOLERANCE).unwrap();
+    let found =
+        recover_from_boundaries(3, std::slice::from_ref(&known), &[mixed], BOUNDARY_TOLERANCE).unwrap();
     assert!(matches!(found.neurons[0], BoundaryNeuron::Inconsistent { .. }), "{found:?}");
     // Points that one piece of the boundary has do not tell the weights of neurons that do not switch there.
     let all = boundary(&network, 1, 0, 400, true, 3);
@@ -227,7 +244,7 @@ fn too_few_points_and_foreign_points_are_told_apart() {
     };
     let one: Vec<BoundaryPoint> = all.iter().filter(|p| side(p) == side(&all[0])).cloned().collect();
     assert!(one.len() > 3);
-    let found = recover_from_boundaries(3, &[known.clone()], &[one], BOUNDARY_TOLERANCE).unwrap();
+    let found = recover_from_boundaries(3, std::slice::from_ref(&known), &[one], BOUNDARY_TOLERANCE).unwrap();
     assert!(
         matches!(&found.neurons[0], BoundaryNeuron::Undetermined { uncrossed, .. } if *uncrossed == [0, 1, 2, 3]),
         "{found:?}"

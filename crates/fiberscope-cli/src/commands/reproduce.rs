@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_report::reproduce::{ReproduceQuestion, reproduce};
+use fiberscope_report::reproduce::{ReproduceQuestion, estimate, reproduce};
 
 use crate::Answer;
 use crate::args::Global;
@@ -52,6 +52,9 @@ pub fn run(args: &ReproduceArgs, global: &Global, output: &mut Output) -> anyhow
         folder: args.output.clone(),
         deadline: global.deadline(),
     };
+    if let Some(text) = estimate(&question) {
+        output.note(&text);
+    }
     let shown: &Output = output;
     let found = reproduce(&question, &|text| shown.progress(text));
     output.end_progress();

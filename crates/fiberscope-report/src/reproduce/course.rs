@@ -104,7 +104,8 @@ pub fn shapes(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Sh
             late: of(&|run| mean(run, 0.75, 1.0) - mean(run, 0.25, 0.5)),
         }
     };
-    experiment.groups.iter().zip(runs).map(shape).collect()
+    // Two runs that count are the least for an interval.
+    experiment.groups.iter().zip(runs).map(shape).filter(|shape| shape.rise.count > 1).collect()
 }
 
 /// The course for a terminal.

@@ -371,10 +371,11 @@ impl Features {
         let bits = svd.solve(&right, tolerance.sqrt());
         let off = |bit: f64| bit.abs().min((bit - 1.0).abs());
         let sign = |bit: f64| Some(1.0 - 2.0 * bit.round());
-        if rank < count && count - rank <= ENUMERATED_BITS {
-            if let Some(bits) = enumerated(&equations, &right, &svd, rank) {
-                return (bits.iter().map(|&bit| sign(bit)).collect(), Some(0.0));
-            }
+        if rank < count
+            && count - rank <= ENUMERATED_BITS
+            && let Some(bits) = enumerated(&equations, &right, &svd, rank)
+        {
+            return (bits.iter().map(|&bit| sign(bit)).collect(), Some(0.0));
         }
         // A bit is determined if its axis lies in the row space.
         let determined = |i: usize| 1.0 - (0..rank).map(|k| svd.v[k][i].powi(2)).sum::<f64>() < 1e-8;

@@ -186,7 +186,7 @@ impl<'a> Subspaces<'a> {
     }
 
     /// The sine between the two sides of the instance of Lemma 1 that maps this space to a neighbouring layer;
-    /// `None` if there is no such instance.
+    /// `None` if there is no such instance, or its image is beyond doubles.
     fn step(
         &self,
         weights: &[Mat<f64>],
@@ -208,11 +208,14 @@ impl<'a> Subspaces<'a> {
         // Beyond the last layer of the bar the image is zero.
         let Some(next) = next else { return Some(relative(image.norm_l2(), norm)) };
         let expected = self.dense(family, k, next, i);
-        let found = orthonormal(&image);
-        if expected.ncols() != found.ncols() {
+        let rank = expected.ncols();
+        // The image may have fewer dimensions than the space: what dies on the way is mapped to zero.
+        let svd = dense::svd(&image, true)?;
+        if rank > svd.values.len() {
             return Some(1.0);
         }
-        Some(outside(expected.as_ref(), &found).max(outside(found.as_ref(), &expected)))
+        let found = svd.u.subcols(0, rank);
+        Some(relative(outside(expected.as_ref(), &image), norm).max(outside(found, &expected)))
     }
 
     fn dense(&self, family: Family, k: usize, j: usize, i: usize) -> Mat<f64> {
@@ -267,7 +270,7 @@ fn orthonormal(columns: &Mat<f64>) -> Mat<f64> {
     if columns.ncols() == 0 { columns.clone() } else { columns.qr().compute_thin_Q() }
 }
 
-/// The size of the part of orthonormal vectors outside the span of other orthonormal vectors.
+/// The size of the part of vectors outside the span of orthonormal ones.
 fn outside(span: MatRef<'_, f64>, vectors: &Mat<f64>) -> f64 {
     (vectors - span * (span.transpose() * vectors)).norm_l2()
 }
