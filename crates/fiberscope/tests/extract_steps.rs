@@ -1,6 +1,6 @@
-//! Single steps of an extraction: parameters from given boundary points, signs from queries, and what is known when
-//! a later layer fails. Boundary points, gradients and the formulas of the theorem's proof are computed here, from
-//! the true network.
+//! Single steps of an extraction: parameters from given boundary points, signs from queries, and what is
+//! known when a later layer fails. Boundary points, gradients and the formulas of the theorem's proof are
+//! computed here, from the true network.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::extract::{
@@ -172,8 +172,8 @@ fn deeper_layers_are_recovered_behind_known_ones() {
     assert_eq!(found.signs, factors.iter().map(|f| Some(f.signum())).collect::<Vec<_>>());
 }
 
-/// The proof of the theorem step by step, with the corrected formulas: gamma_s n_s - gamma_r n_r = omega v_h along
-/// pairs of points that one neuron of the first layer separates.
+/// The proof of the theorem step by step, with the corrected formulas: gamma_s n_s - gamma_r n_r = omega v_h
+/// along pairs of points that one neuron of the first layer separates.
 #[test]
 fn the_chain_of_precursors_gives_the_same_weights() {
     let network = switching_network(&[4, 4, 2, 1], 1, 21);

@@ -1,14 +1,15 @@
 //! How far a network is from strata of smaller ranks, and from the one that a tolerance names.
 //!
-//! The networks with rank list `r` have as boundary those whose ranks are `<= r` and somewhere smaller. So the
-//! distance of `theta` to the neighbouring strata below is the smallest distance to a set
-//! `{rk W_{k~i} <= r_{k~i} - 1}`, in the Frobenius norm of all weights together. For one matrix it is the
-//! smallest singular value that counts (Eckart and Young). For a product `M = W_{k~i}` there are bounds:
+//! The networks with rank list `r` have as boundary those whose ranks are `<= r` and somewhere smaller. So
+//! the distance of `theta` to the neighbouring strata below is the smallest distance to a set `{rk W_{k~i} <=
+//! r_{k~i} - 1}`, in the Frobenius norm of all weights together. For one matrix it is the smallest singular
+//! value that counts (Eckart and Young). For a product `M = W_{k~i}` there are bounds:
 //!
 //! - below: a displacement of size `delta` moves `M` by at most `prod (|W_j| + delta) - prod |W_j|` in the
 //!   spectral norm, and this has to reach the singular value of `M` that counts as the last one;
 //! - above: `W_j - x y^T / (y^T N x)` with `N = W_{j-1~i} M^+ W_{k~j}`, `a = W_{k~j} x` in `col M` and
-//!   `b = W_{j-1~i}^T y` in `row M`, takes a multiple of `a b^T` with `b^T M^+ a = 1` off `M`, which then has one
+//!   `b = W_{j-1~i}^T y` in `row M`, takes a multiple of `a b^T` with `b^T M^+ a = 1` off `M`, which then has
+//! one
 //!   rank less. The smallest such step has size `1 / |N|` on these spaces; the best `j` counts.
 
 use faer::{Mat, MatRef};
@@ -76,8 +77,8 @@ impl Neighbourhood {
         Ok(Neighbourhood { flow, offset, gaps })
     }
 
-    /// Between which two numbers the distance to the nearest stratum of smaller ranks lies, from the network with
-    /// what counts as zero taken away; `None` if all ranks are zero.
+    /// Between which two numbers the distance to the nearest stratum of smaller ranks lies, from the network
+    /// with what counts as zero taken away; `None` if all ranks are zero.
     pub fn below(&self) -> Option<(f64, f64)> {
         let least = |value: fn(&RankGap) -> f64| self.gaps.iter().map(value).reduce(f64::min);
         least(|gap| gap.lower).zip(least(|gap| gap.upper))

@@ -8,16 +8,16 @@
 //! ```
 //!
 //! `A_kji` holds the directions at layer `j` that come from layer `i` and are lost by layer `k + 1`. Lemma 1:
-//! `A_kji = W_{j~x} A_kxi` for `k + 1 >= j >= x >= i`, and `B_kji = W_{y~j}^T B_kyi` for `k >= y >= j >= i - 1`.
-//! Its instances with `x = j - 1` and `y = j + 1` imply the others, by composition.
+//! `A_kji = W_{j~x} A_kxi` for `k + 1 >= j >= x >= i`, and `B_kji = W_{y~j}^T B_kyi` for `k >= y >= j >= i -
+//! 1`. Its instances with `x = j - 1` and `y = j + 1` imply the others, by composition.
 //!
-//! A *prebasis subspace* `a_kji` is a complement of `A_{k-1,j,i} + A_{k,j,i-1}` in `A_kji`, and `b_kji` one of
-//! `B_{k+1,j,i} + B_{k,j,i+1}` in `B_kji`. Both have dimension `omega_ki`, and those of a layer add up to
-//! `R^{d_j}`: the Fundamental Theorem of Linear Neural Networks. Two choices: the *standard* one, the orthogonal
-//! complement, and the *flow* subspaces, chosen at the birth layer and pushed forward, `a_kji = W_{j~i} a_kii`.
-//! The flow subspaces are spanned by columns of the flow bases `J_j`, those of `b` by rows of `J_j^{-1}`, so
-//! that `A_kji` is spanned by the columns of the bars `[s, t]` with `s <= i`, `t <= k`, and `B_kji` by the rows
-//! of those with `s >= i`, `t >= k`.
+//! A *prebasis subspace* `a_kji` is a complement of `A_{k-1,j,i} + A_{k,j,i-1}` in `A_kji`, and `b_kji` one
+//! of `B_{k+1,j,i} + B_{k,j,i+1}` in `B_kji`. Both have dimension `omega_ki`, and those of a layer add up to
+//! `R^{d_j}`: the Fundamental Theorem of Linear Neural Networks. Two choices: the *standard* one, the
+//! orthogonal complement, and the *flow* subspaces, chosen at the birth layer and pushed forward, `a_kji =
+//! W_{j~i} a_kii`. The flow subspaces are spanned by columns of the flow bases `J_j`, those of `b` by rows of
+//! `J_j^{-1}`, so that `A_kji` is spanned by the columns of the bars `[s, t]` with `s <= i`, `t <= k`, and
+//! `B_kji` by the rows of those with `s >= i`, `t >= k`.
 
 use faer::{Mat, MatRef};
 use fiberscope_core::Matrix;
@@ -81,8 +81,8 @@ impl<'a> Subspaces<'a> {
         self.flow.depth()
     }
 
-    /// The indices `(k, j, i)`, `0 <= i <= j <= k <= L`, by `j`, then by `k`, then by `i`; all other subspaces
-    /// are zero.
+    /// The indices `(k, j, i)`, `0 <= i <= j <= k <= L`, by `j`, then by `k`, then by `i`; all other
+    /// subspaces are zero.
     pub fn indices(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let depth = self.depth();
         (0..=depth).flat_map(move |j| (j..=depth).flat_map(move |k| (0..=j).map(move |i| (k, j, i))))
@@ -118,8 +118,8 @@ impl<'a> Subspaces<'a> {
         dense::from_faer(all.subcols(smaller.ncols(), all.ncols() - smaller.ncols()))
     }
 
-    /// Holds the subspaces against their definition, Lemma 1 and the Fundamental Theorem, for the network that
-    /// the flow bases belong to.
+    /// Holds the subspaces against their definition, Lemma 1 and the Fundamental Theorem, for the network
+    /// that the flow bases belong to.
     pub fn defects(&self, network: &LinearNetwork) -> Result<SubspaceDefects, LinearError> {
         let weights = network.dense_weights();
         let (found, expected) = (network.widths(), self.flow.barcode().widths());
@@ -185,8 +185,8 @@ impl<'a> Subspaces<'a> {
         Ok(killed.max(outside(kept, space)))
     }
 
-    /// The sine between the two sides of the instance of Lemma 1 that maps this space to a neighbouring layer;
-    /// `None` if there is no such instance, or its image is beyond doubles.
+    /// The sine between the two sides of the instance of Lemma 1 that maps this space to a neighbouring
+    /// layer; `None` if there is no such instance, or its image is beyond doubles.
     fn step(
         &self,
         weights: &[Mat<f64>],

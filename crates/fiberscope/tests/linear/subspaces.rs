@@ -1,5 +1,5 @@
-//! The subspaces against their definition over a prime field: null spaces, intersections and images computed by
-//! elimination modulo a prime, for networks of small integers.
+//! The subspaces against their definition over a prime field: null spaces, intersections and images computed
+//! by elimination modulo a prime, for networks of small integers.
 
 use fiberscope::core::Matrix;
 use fiberscope::linear::{
