@@ -180,8 +180,40 @@ fn experiments_are_rerun_in_small() {
     }
     let value = json(at, "reproduce ntk-init --seeds 3 -o out");
     assert_eq!(value["experiments"][0]["groups"][2]["runs"], 3);
+    // One page of claims for several experiments, with a width as an axis.
+    let value = json(at, "reproduce ntk-sweep --widths 4,6 --seeds 3 --epochs 40 -o sweep");
+    assert_eq!(value["experiments"].as_array().unwrap().len(), 2);
+    assert_eq!(value["experiments"][1]["hidden_width"], 6);
+    let course = &value["experiments"][0]["course"]["by_epoch"];
+    assert!(course.as_array().unwrap().len() >= 4 && course[0]["rank"].as_array().unwrap().len() == 3);
+    assert!(value["claims"].as_array().unwrap().iter().all(|claim| claim["verdict"].is_string()));
+    let page = fs::read_to_string(at.join("sweep/ntk-sweep.html")).unwrap();
+    assert!(page.contains("Claims and verdicts") && page.contains("hidden width 6"));
+    assert_eq!(fiberscope(at, "reproduce ntk-sweep --widths 0 -o sweep").code, 2);
     let ran = fiberscope(at, "reproduce ntk-nothing");
     assert!(ran.code == 2 && ran.err.contains("expected all or one of ntk-init"), "{}", ran.err);
+}
+
+#[test]
+fn stabilisers_are_told_with_the_dimension() {
+    let folder = folder();
+    let at = folder.path();
+    let layers = r#"{"format": "fiberscope-network", "version": 1, "layers": [
+        {"weight": [[1], [-2], [0.5], [3]], "bias": [1, 0.25, -1, 2], "activation": "relu"},
+        {"weight": [[1, 2, 0.5, -1], [0, 1, -3, 2], [2, -1, 1, 0.75]], "bias": [0, 1, -1], "activation": "identity"}]}"#;
+    fs::write(at.join("grows.json"), layers).unwrap();
+    let value = json(at, "funcdim grows.json x.csv --stabiliser");
+    let groups = value["orbits"]["groups"].as_array().unwrap();
+    assert_eq!(groups.iter().map(|group| group["dimension"].as_u64().unwrap()).collect::<Vec<_>>()[2], 16);
+    assert_eq!(groups[2]["stabiliser"], serde_json::json!([2, 2]));
+    assert_eq!(groups[0]["stabiliser"], serde_json::json!([0, 0]));
+    assert_eq!(
+        (&value["orbits"]["roughly_monotonic_i"], &value["orbits"]["roughly_monotonic_ii"]),
+        (&false.into(), &true.into())
+    );
+    let text = fiberscope(at, "funcdim grows.json x.csv --stabilizer").out;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains("false for widths 1,4,3"), "{text}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Files with layers that are known and points of boundaries: what the steps of an extraction hand to each other,
-//! and what other ways of finding boundaries can write.
+//! Files with layers that are known and points of boundaries: what the steps of an extraction hand to each
+//! other, and what other ways of finding boundaries can write.
 //!
 //! ```json
 //! {"format": "fiberscope-boundaries", "version": 1, "inputs": 2,
@@ -7,8 +7,9 @@
 //!  "neurons": [{"points": [[0, 1], [1, 0]], "normals": [[1, 1], [1, 1]]}]}
 //! ```
 //!
-//! `layers` are the first hidden layers, in their order; `oriented` is whether the signs of their rows are right.
-//! `neurons` are those of the next layer, each with points of its boundary and, if they are known, the normals there.
+//! `layers` are the first hidden layers, in their order; `oriented` is whether the signs of their rows are
+//! right. `neurons` are those of the next layer, each with points of its boundary and, if they are known, the
+//! normals there.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

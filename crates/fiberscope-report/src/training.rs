@@ -162,8 +162,8 @@ fn records_table(records: &[TrainRecord]) -> Table {
     strata_columns(records).into_iter().fold(table, |table, (name, values)| add(table, (&name, values)))
 }
 
-/// The columns of linear networks: every rank, the dimension of the stratum and the distances. None if a record
-/// lacks its stratum.
+/// The columns of linear networks: every rank, the dimension of the stratum and the distances. None if a
+/// record lacks its stratum.
 fn strata_columns(records: &[TrainRecord]) -> Vec<(String, Values)> {
     let Some(strata) = records.iter().map(|r| r.stratum.as_ref()).collect::<Option<Vec<_>>>() else {
         return Vec::new();

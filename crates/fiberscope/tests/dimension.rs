@@ -395,8 +395,9 @@ mod stabilisers {
         Network::new(widths.windows(2).enumerate().map(layer).collect()).unwrap()
     }
 
-    /// The dimension of the orbit by brute force: differences of parameters under group elements near the identity,
-    /// `g = 1 + eps X`, and the number of their singular values that are not rounding, by elimination with pivots.
+    /// The dimension of the orbit by brute force: differences of parameters under group elements near the
+    /// identity, `g = 1 + eps X`, and the number of their singular values that are not rounding, by
+    /// elimination with pivots.
     fn brute_force(network: &Network, linear: &dyn Fn(usize, usize) -> bool, seed: u64) -> usize {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let widths = network.widths();

@@ -1,6 +1,6 @@
-//! Single steps of an extraction: parameters from given boundary points, signs from queries, and what is known when
-//! a later layer fails. Boundary points, gradients and the formulas of the theorem's proof are computed here, from
-//! the true network.
+//! Single steps of an extraction: parameters from given boundary points, signs from queries, and what is
+//! known when a later layer fails. Boundary points, gradients and the formulas of the theorem's proof are
+//! computed here, from the true network.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::extract::{
@@ -21,6 +21,34 @@ fn random_network(widths: &[usize], seed: u64) -> Network {
         Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
     });
     Network::new(layers.collect()).unwrap()
+}
+
+/// A random network with points of the boundaries of all neurons of a layer, each of which crosses those of all
+/// neurons of the layer before, with three points on either side.
+fn crossing_network(
+    widths: &[usize],
+    layer: usize,
+    count: usize,
+    normals: bool,
+    first_seed: u64,
+) -> (Network, Vec<Vec<BoundaryPoint>>) {
+    let crosses = |network: &Network, points: &[BoundaryPoint]| {
+        (0..widths[layer]).all(|unit| {
+            let active = points.iter().filter(|p| neuron(network, layer - 1, unit, &p.at).0 > 0.0).count();
+            (3..=count - 3).contains(&active)
+        })
+    };
+    let try_seed = |seed: u64| {
+        let network = random_network(widths, seed);
+        let all: Option<Vec<Vec<BoundaryPoint>>> = (0..widths[layer + 1])
+            .map(|unit| {
+                let points = boundary(&network, layer, unit, count, normals, seed + unit as u64)?;
+                crosses(&network, &points).then_some(points)
+            })
+            .collect();
+        all.map(|points| (network, points))
+    };
+    (first_seed..first_seed + 2000).find_map(try_seed).expect("one in 2000 networks has such boundaries")
 }
 
 /// The pre-activation of a neuron and its gradient, forward through the layers.
@@ -47,7 +75,7 @@ fn neuron(network: &Network, layer: usize, unit: usize, x: &[f64]) -> (f64, Vec<
     h.swap_remove(unit)
 }
 
-/// Points of the boundary of a neuron, by bisection on random segments.
+/// Points of the boundary of a neuron, by bisection on random segments; `None` if it hardly switches.
 fn boundary(
     network: &Network,
     layer: usize,
@@ -55,11 +83,12 @@ fn boundary(
     count: usize,
     normals: bool,
     seed: u64,
-) -> Vec<BoundaryPoint> {
+) -> Option<Vec<BoundaryPoint>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let inputs = network.input_width();
     let mut points = Vec::new();
-    for _ in 0..100_000 {
+    // A neuron that hardly switches is given up.
+    for _ in 0..10 * count {
         if points.len() == count {
             break;
         }
@@ -79,8 +108,7 @@ fn boundary(
         let normal = normals.then(|| gradient.iter().map(|g| factor * g).collect());
         points.push(BoundaryPoint { at: a, normal });
     }
-    assert_eq!(points.len(), count, "neuron {unit} of layer {layer} hardly switches");
-    points
+    (points.len() == count).then_some(points)
 }
 
 /// A hidden layer with its rows scaled, some of them negatively; and the signs that make it right.
@@ -121,22 +149,20 @@ fn check_rows(network: &Network, layer: usize, factors: &[f64], found: &[Boundar
 #[test]
 fn boundary_points_give_rows_and_signs() {
     for (widths, normals, count, seed) in [
-        ([4, 5, 3, 1], true, 12, 1),
-        ([4, 5, 3, 1], false, 60, 2),
-        ([3, 6, 4, 1], true, 30, 3),
-        ([2, 5, 4, 1], false, 80, 4),
+        ([4, 5, 3, 1], true, 80, 1),
+        ([4, 5, 3, 1], false, 120, 2),
+        ([3, 6, 4, 1], true, 120, 3),
+        ([2, 4, 4, 1], false, 160, 4),
     ] {
-        let network = random_network(&widths, seed);
+        let (network, points) = crossing_network(&widths, 1, count, normals, seed);
         let first: Vec<_> =
-            (0..widths[1]).map(|unit| boundary(&network, 0, unit, widths[0] + 2, false, 7)).collect();
+            (0..widths[1]).filter_map(|unit| boundary(&network, 0, unit, widths[0] + 2, false, 7)).collect();
+        assert_eq!(first.len(), widths[1]);
         let hyperplanes = recover_from_boundaries(widths[0], &[], &first, BOUNDARY_TOLERANCE).unwrap();
         check_rows(&network, 0, &vec![1.0; widths[0]], &hyperplanes.neurons, 1e-9);
         assert!(hyperplanes.layer().is_some_and(|layer| !layer.oriented));
 
         let (known, factors) = scrambled(&network.layers()[0], seed);
-        let points: Vec<_> = (0..widths[2])
-            .map(|unit| boundary(&network, 1, unit, count, normals, seed + unit as u64))
-            .collect();
         let found = recover_from_boundaries(widths[0], &[known], &points, BOUNDARY_TOLERANCE).unwrap();
         check_rows(&network, 1, &factors, &found.neurons, 1e-7);
         let expected: Vec<Option<f64>> = factors.iter().map(|f| Some(f.signum())).collect();
@@ -147,21 +173,20 @@ fn boundary_points_give_rows_and_signs() {
 
 #[test]
 fn deeper_layers_are_recovered_behind_known_ones() {
-    let network = random_network(&[4, 5, 5, 3, 1], 11);
+    let (network, points) = crossing_network(&[4, 4, 4, 3, 1], 2, 120, true, 11);
     let (known, factors) = scrambled(&network.layers()[1], 5);
-    let points: Vec<_> = (0..3).map(|unit| boundary(&network, 2, unit, 40, true, 20 + unit as u64)).collect();
     let layers = [oriented(&network.layers()[0]), known];
     let found = recover_from_boundaries(4, &layers, &points, BOUNDARY_TOLERANCE).unwrap();
     check_rows(&network, 2, &factors, &found.neurons, 1e-6);
     assert_eq!(found.signs, factors.iter().map(|f| Some(f.signum())).collect::<Vec<_>>());
 }
 
-/// The proof of the theorem step by step, with the corrected formulas: gamma_s n_s - gamma_r n_r = omega v_h along
-/// pairs of points that one neuron of the first layer separates.
+/// The proof of the theorem step by step, with the corrected formulas: gamma_s n_s - gamma_r n_r = omega v_h
+/// along pairs of points that one neuron of the first layer separates.
 #[test]
 fn the_chain_of_precursors_gives_the_same_weights() {
-    let network = random_network(&[4, 4, 2, 1], 21);
-    let points = boundary(&network, 1, 0, 200, true, 9);
+    let (network, mut points) = crossing_network(&[4, 4, 2, 1], 1, 200, true, 21);
+    let points = points.swap_remove(0);
     let (known, factors) = scrambled(&network.layers()[0], 2);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let sides: Vec<Vec<bool>> = points
@@ -203,20 +228,23 @@ fn the_chain_of_precursors_gives_the_same_weights() {
 
 #[test]
 fn too_few_points_and_foreign_points_are_told_apart() {
-    let network = random_network(&[3, 4, 2, 1], 31);
+    let (network, _) = crossing_network(&[3, 4, 2, 1], 1, 60, false, 31);
     let (known, _) = scrambled(&network.layers()[0], 1);
-    let few = boundary(&network, 1, 0, 4, false, 1);
-    let found = recover_from_boundaries(3, &[known.clone()], &[few], BOUNDARY_TOLERANCE).unwrap();
+    let few = boundary(&network, 1, 0, 4, false, 1).unwrap();
+    let found = recover_from_boundaries(3, std::slice::from_ref(&known), &[few], BOUNDARY_TOLERANCE).unwrap();
     assert!(
         matches!(&found.neurons[0], BoundaryNeuron::Undetermined { freedom, .. } if *freedom >= 3),
         "{found:?}"
     );
     assert_eq!(found.signs, [None; 4]);
-    let mixed = [boundary(&network, 1, 0, 30, false, 1), boundary(&network, 1, 1, 30, false, 2)].concat();
-    let found = recover_from_boundaries(3, &[known.clone()], &[mixed], BOUNDARY_TOLERANCE).unwrap();
+    let mixed =
+        [boundary(&network, 1, 0, 30, false, 1).unwrap(), boundary(&network, 1, 1, 30, false, 2).unwrap()]
+            .concat();
+    let found =
+        recover_from_boundaries(3, std::slice::from_ref(&known), &[mixed], BOUNDARY_TOLERANCE).unwrap();
     assert!(matches!(found.neurons[0], BoundaryNeuron::Inconsistent { .. }), "{found:?}");
     // Points that one piece of the boundary has do not tell the weights of neurons that do not switch there.
-    let all = boundary(&network, 1, 0, 400, true, 3);
+    let all = boundary(&network, 1, 0, 400, true, 3).unwrap();
     let side = |p: &BoundaryPoint| -> Vec<bool> {
         known
             .weight
@@ -227,7 +255,7 @@ fn too_few_points_and_foreign_points_are_told_apart() {
     };
     let one: Vec<BoundaryPoint> = all.iter().filter(|p| side(p) == side(&all[0])).cloned().collect();
     assert!(one.len() > 3);
-    let found = recover_from_boundaries(3, &[known.clone()], &[one], BOUNDARY_TOLERANCE).unwrap();
+    let found = recover_from_boundaries(3, std::slice::from_ref(&known), &[one], BOUNDARY_TOLERANCE).unwrap();
     assert!(
         matches!(&found.neurons[0], BoundaryNeuron::Undetermined { uncrossed, .. } if *uncrossed == [0, 1, 2, 3]),
         "{found:?}"

@@ -201,8 +201,8 @@ fn initial_dimensions_are_those_of_the_reference() {
     check(Task::from_name("heating").unwrap(), 20, [302.6, 324.6, 510.0]);
 }
 
-/// From small weights and a target of singular values 3 and 1, gradient descent passes the strata of product rank
-/// 0, 1 and 2 in this order.
+/// From small weights and a target of singular values 3 and 1, gradient descent passes the strata of product
+/// rank 0, 1 and 2 in this order.
 #[test]
 fn a_linear_network_visits_strata_of_growing_rank() {
     let corners = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
@@ -228,8 +228,8 @@ fn a_linear_network_visits_strata_of_growing_rank() {
         assert!(strata[0].below_lower.is_none() && strata[0].offset < 0.05);
         let last = strata.last().unwrap();
         assert_eq!(last.ranks, [vec![2], vec![2, 2]]);
-        // The network has learned diag(3, 1) with balanced factors: W_1 has the singular values sqrt 3 and 1, and
-        // taking the 1 out of either factor is the nearest way down.
+        // The network has learned diag(3, 1) with balanced factors: W_1 has the singular values sqrt 3 and 1,
+        // and taking the 1 out of either factor is the nearest way down.
         assert!((last.below_upper.unwrap() - 1.0).abs() < 0.02, "{last:?}");
         assert!(last.below_lower.unwrap() <= last.below_upper.unwrap() && last.offset < 1e-12);
         assert!(run.state.records.last().unwrap().loss < 1e-3);

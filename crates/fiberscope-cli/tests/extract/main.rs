@@ -387,3 +387,80 @@ fn the_recovered_file_is_a_network() {
     let found = load(path.to_str().unwrap(), &ReadOptions::default()).unwrap().network;
     assert_eq!(found.widths(), [3, 4, 2]);
 }
+
+#[test]
+fn boundaries_and_signs_are_steps_of_their_own() {
+    let folder = folder();
+    let at = folder.path();
+    let truth = network();
+    let hidden = &truth.layers()[0];
+    // Points of the hyperplanes of the first layer: the foot of the perpendicular, and two steps along it.
+    let points = |w: &[f64], b: f64| -> Value {
+        let square: f64 = w.iter().map(|x| x * x).sum();
+        let foot: Vec<f64> = w.iter().map(|x| -b * x / square).collect();
+        let steps = [[0.0, 0.0, 0.0], [w[1], -w[0], 0.0], [0.0, w[2], -w[1]], [w[2], 0.0, -w[0]]];
+        steps
+            .iter()
+            .map(|step| foot.iter().zip(step).map(|(x, s)| x + s).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+            .into()
+    };
+    let neurons: Vec<Value> = hidden
+        .weight()
+        .iter_rows()
+        .zip(hidden.bias())
+        .map(|(w, b)| json!({"points": points(w, *b)}))
+        .collect();
+    let file = json!({"format": "fiberscope-boundaries", "version": 1, "inputs": 3, "neurons": neurons});
+    fs::write(at.join("points.json"), file.to_string()).unwrap();
+    let found = json(at, "--boundaries points.json -o layers.json", 0);
+    assert_eq!((found["layer"].as_u64(), found["neurons"].as_array().unwrap().len()), (Some(1), 4));
+    let told = json(at, "net.json --signs layers.json -o oriented.json", 0);
+    assert_eq!(told["last"], true);
+    let read =
+        |name: &str| -> Value { serde_json::from_str(&fs::read_to_string(at.join(name)).unwrap()).unwrap() };
+    let layer = &read("oriented.json")["layers"][0];
+    assert_eq!(layer["oriented"], true);
+    for (i, w) in hidden.weight().iter_rows().enumerate() {
+        let factor = layer["weight"][i][0].as_f64().unwrap() / w[0];
+        assert!(factor > 0.0, "neuron {i} looks the other way");
+        assert!((layer["bias"][i].as_f64().unwrap() - factor * hidden.bias()[i]).abs() < 1e-9);
+    }
+    // A file that is oriented has nothing to ask for; one with two few points leaves rows open.
+    fails(at, &["net.json", "--signs", "oriented.json"], &["nothing to orient"]);
+    let few = json!({"format": "fiberscope-boundaries", "version": 1, "inputs": 3, "neurons": [{"points": [[1, 2, 3]]}]});
+    fs::write(at.join("few.json"), few.to_string()).unwrap();
+    let open = json(at, "--boundaries few.json", 3);
+    assert_eq!(open["neurons"][0]["status"], "undetermined");
+    fs::write(at.join("bad.json"), "{}").unwrap();
+    fails(at, &["--boundaries", "bad.json"], &["bad.json", "format"]);
+    fails(at, &["--boundaries", "none.json"], &["none.json"]);
+    fails(at, &["--boundaries", "points.json", "--tolerance", "2"], &["tolerance"]);
+    // Queries run out behind the first layer: it is written beside the output that there is not.
+    let deep = construct_deep(at);
+    let partial = json(at, &format!("{deep} -o found.json --max-queries 1500"), 3);
+    assert_eq!(partial["verdict"], "partial");
+    assert_eq!(partial["known"][0]["oriented"], true);
+    assert!(
+        read("found.json.known.json")["layers"].as_array().unwrap().len()
+            == partial["known"].as_array().unwrap().len()
+    );
+}
+
+/// A network 8-6-5-1 in a file, whose first layer takes some 1,000 queries and the second some thousands.
+fn construct_deep(folder: &Path) -> &'static str {
+    let mut state = 11u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / 2f64.powi(53) * 2.0 - 1.0
+    };
+    let mut layer = |rows: usize, cols: usize, activation| {
+        let scale = (6.0 / cols as f64).sqrt();
+        let weight = Matrix::from_fn(rows, cols, |_, _| scale * next());
+        Layer::new(weight, (0..rows).map(|_| 0.5 * next()).collect(), activation)
+    };
+    let layers =
+        vec![layer(6, 8, Activation::Relu), layer(5, 6, Activation::Relu), layer(1, 5, Activation::Identity)];
+    save(&Network::new(layers).unwrap(), &folder.join("deep.json"), Precision::F64).unwrap();
+    "deep.json"
+}

@@ -1,4 +1,5 @@
-//! Orbits and stabilisers of the hidden symmetry groups: found, told, compared with Propositions A.8 and A.10.
+//! Orbits and stabilisers of the hidden symmetry groups: found, told, compared with Propositions A.8 and
+//! A.10.
 
 use fiberscope::dimension::{
     DimensionError, HiddenGroup, LayerStates, NeuronState, OrbitDimension, orbit_dimension, roughly_monotonic,

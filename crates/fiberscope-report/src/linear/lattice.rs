@@ -1,4 +1,5 @@
-//! The subspaces of the layers as a picture: for every layer `j` a table with a row per `k` and a column per `i`.
+//! The subspaces of the layers as a picture: for every layer `j` a table with a row per `k` and a column per
+//! `i`.
 //!
 //! `A_kji` grows to the right and upwards, `B_kji` to the left and downwards. A cell is coloured, as the bar
 //! `[i, k]` is in the flow diagram, if it holds a prebasis subspace: `omega_ki` dimensions that neither the

@@ -51,7 +51,7 @@ pub(super) fn text(found: &Inspection) -> anyhow::Result<String> {
             let _ = writeln!(text, "  k = {k:<2} | {}", cells.join("  "));
         }
         let heads: Vec<String> = (0..=j).map(|i| format!("{:>wide$}", format!("i={i}"))).collect();
-        let _ = writeln!(text, "         {}", heads.join("  "));
+        let _ = writeln!(text, "           {}", heads.join("  "));
     }
     let SubspaceDefects { definition, lemma, instances, condition } = subspaces.defects(&found.network)?;
     let _ = writeln!(

@@ -1,5 +1,5 @@
-//! Drawings as TikZ: documents of the class `standalone` that LaTeX compiles as they are, with named nodes that
-//! can be edited and put into a paper.
+//! Drawings as TikZ: documents of the class `standalone` that LaTeX compiles as they are, with named nodes
+//! that can be edited and put into a paper.
 
 use std::fmt::Write;
 
@@ -10,8 +10,13 @@ use crate::draw::svg::coordinate;
 const PIXELS: f64 = 38.0;
 
 /// The colours of Okabe and Ito by the names of our style sheet.
-const COLOURS: [(&str, &str); 5] =
-    [("used", "0072B2"), ("lost", "E07B00"), ("unfed", "35B58D"), ("idle", "C4C9CF"), ("smooth", "D9EFE6")];
+const COLOURS: [(&str, &str); 5] = [
+    ("used", "0072B2"),
+    ("lost", "E07B00"),
+    ("unfed", "35B58D"),
+    ("idle", "C4C9CF"),
+    ("smoothhere", "D9EFE6"),
+];
 
 /// A document with one picture.
 fn document(title: &str, body: &str) -> String {
@@ -58,7 +63,7 @@ impl DagPicture {
     /// The dag as TikZ: a node `s0`, `s1`, ... per stratum, an arrow per covering edge.
     pub fn to_tikz(&self) -> String {
         let mut body = String::from(
-            "\\tikzset{stratum/.style={draw=black!60,rounded corners=2pt,align=center,inner sep=3pt,fill=white},\n  open/.style={draw=black,line width=1pt},smooth/.style={fill=smooth},swap/.style={dashed}}\n",
+            "\\tikzset{stratum/.style={draw=black!60,rounded corners=2pt,align=center,inner sep=3pt,fill=white},\n  isopen/.style={draw=black,line width=1pt},issmooth/.style={fill=smoothhere},swapping/.style={dashed}}\n",
         );
         let places = self.node_places();
         let title_at =
@@ -72,8 +77,8 @@ impl DagPicture {
             );
         }
         for (at, (node, &centre)) in self.nodes.iter().zip(&places).enumerate() {
-            let open = if node.maximal { ",open" } else { "" };
-            let smooth = if node.smooth || node.maximal { ",smooth" } else { "" };
+            let open = if node.maximal { ",isopen" } else { "" };
+            let smooth = if node.smooth || node.maximal { ",issmooth" } else { "" };
             let (name, numbers) = (escaped(&node.name), escaped(&node.numbers));
             let _ = writeln!(
                 body,
@@ -82,7 +87,7 @@ impl DagPicture {
             );
         }
         for edge in &self.edges {
-            let swap = if edge.swap { "swap," } else { "" };
+            let swap = if edge.swap { "swapping," } else { "" };
             let _ = writeln!(
                 body,
                 "\\draw[{swap}->] (s{}) -- (s{}); % {}",
@@ -252,7 +257,9 @@ mod tests {
         };
         let text = dag.to_tikz();
         check(&text);
-        assert!(text.contains("\\draw[swap,->] (s0) -- (s1);") && text.contains("{S\\_1 \\#1\\\\1 / 2 / 1}"));
+        assert!(
+            text.contains("\\draw[swapping,->] (s0) -- (s1);") && text.contains("{S\\_1 \\#1\\\\1 / 2 / 1}")
+        );
         let bar = |start, end, count| FlowBar { start, end, count };
         let bars = vec![bar(0, 2, 1), bar(0, 1, 1), bar(1, 2, 2)];
         let flow = FlowPicture { title: "x".into(), widths: vec![2, 4, 3], ranks: vec![2, 3], bars };

@@ -1,5 +1,5 @@
-//! The course of an experiment: what the verdict would have been after fewer epochs, where it turns, and whether the
-//! functional dimension rises and then stays or falls.
+//! The course of an experiment: what the verdict would have been after fewer epochs, where it turns, and
+//! whether the functional dimension rises and then stays or falls.
 
 use fiberscope::train::{Estimate, TrainRecord};
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use crate::page::{Cell, Section, Table};
 /// Epochs at which the verdict is told, as far as an experiment goes.
 const SHOWN: [u64; 9] = [250, 500, 1000, 1500, 2000, 3000, 4000, 5000, 6000];
 
-/// "Plateaus" means that the functional dimension grows, late in training, by less than this share of its early rise.
+/// "Plateaus" means that the functional dimension grows, late in training, by less than this share of its
+/// early rise.
 const PLATEAU: f64 = 0.1;
 
 /// The means of the compared groups after some epochs, and what they say.
@@ -104,7 +105,8 @@ pub fn shapes(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Sh
             late: of(&|run| mean(run, 0.75, 1.0) - mean(run, 0.25, 0.5)),
         }
     };
-    experiment.groups.iter().zip(runs).map(shape).collect()
+    // Two runs that count are the least for an interval.
+    experiment.groups.iter().zip(runs).map(shape).filter(|shape| shape.rise.count > 1).collect()
 }
 
 /// The course for a terminal.

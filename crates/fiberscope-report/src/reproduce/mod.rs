@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::draw::png;
 use crate::files::write_picture;
 use crate::{Say, Svg};
-use experiment::{HIDDEN, NAMES, SWEEP, experiment};
+use experiment::{Experiment, HIDDEN, NAMES, SWEEP, experiment};
 use extraction::ExtractionOutcome;
 use finding::Finding;
 use outcome::Outcome;
@@ -113,15 +113,7 @@ pub fn reproduce(question: &ReproduceQuestion, say: Say) -> anyhow::Result<Repro
             FUNCTIONS => work.functions(*seed, deadline, say)?,
             EXTRACTION => work.extraction(extraction::run(*seeds, *quick, *seed, deadline, say)?)?,
             name => {
-                let Some(base) = experiment(name) else { continue };
-                let sweep = if name == "ntk-sweep" { SWEEP.to_vec() } else { vec![HIDDEN] };
-                for width in widths.clone().unwrap_or(sweep) {
-                    let experiment = base.clone().of_width(width).sized(*seeds, *epochs, *quick);
-                    say(&format!(
-                        "{}: about {} of training and ranks",
-                        experiment.stem(),
-                        duration(experiment.work())
-                    ));
+                for experiment in trainings(question, name) {
                     let runs = experiment.run(*seed, deadline, say)?;
                     work.training(&Outcome::new(experiment, runs))?;
                 }
@@ -132,14 +124,29 @@ pub fn reproduce(question: &ReproduceQuestion, say: Say) -> anyhow::Result<Repro
     work.finish(name)
 }
 
-/// Seconds on one core as a person says them; training steps and points with ranks as measured on a laptop.
-fn duration((steps, points): (u64, u64)) -> String {
-    let seconds = steps as f64 * 4e-6 + points as f64 * 2e-5;
-    if seconds < 90.0 {
-        format!("{:.0} seconds of one core", seconds.max(1.0))
-    } else {
-        format!("{:.0} minutes of one core", seconds / 60.0)
-    }
+/// The trainings that a question asks for, in their sizes.
+fn trainings(question: &ReproduceQuestion, name: &str) -> Vec<Experiment> {
+    let Some(base) = experiment(name) else { return Vec::new() };
+    let sweep = if name == "ntk-sweep" { SWEEP.to_vec() } else { vec![HIDDEN] };
+    let sized =
+        |width: usize| base.clone().of_width(width).sized(question.seeds, question.epochs, question.quick);
+    question.widths.clone().unwrap_or(sweep).into_iter().map(sized).collect()
+}
+
+/// How long the trainings take, if it is more than a minute: in words, for one core.
+pub fn estimate(question: &ReproduceQuestion) -> Option<String> {
+    let all = names();
+    let wanted = all.into_iter().filter(|name| question.name == "all" || question.name == *name);
+    let seconds: f64 = wanted
+        .flat_map(|name| trainings(question, name))
+        .map(|experiment| {
+            // Measured: microseconds for a step of training, and for a point whose rank is taken.
+            let (steps, points) = experiment.work();
+            12e-6 * steps as f64 + 36e-6 * points as f64
+        })
+        .sum();
+    (seconds > 60.0)
+        .then(|| format!("the trainings take about {:.0} minutes of one core", (seconds / 60.0).ceil()))
 }
 
 /// What was done so far.

@@ -1,5 +1,5 @@
-//! The paper's figures that show data and functions: 1 (univariate data), 7 (a function during training) and 8
-//! (bivariate data).
+//! The paper's figures that show data and functions: 1 (univariate data), 7 (a function during training) and
+//! 8 (bivariate data).
 
 use fiberscope::limit::Deadline;
 use fiberscope::train::{Samples, Task, TrainError, TrainOptions, Trainer};

@@ -1,24 +1,25 @@
 //! Orbits and stabilisers of the hidden symmetry groups [ntk2026complexity, Propositions A.8 and A.10].
 //!
 //! `g = (g_1, ..., g_{d-1})` in a product of groups of matrices acts on the parameters by
-//! `(W_l, b_l) -> (g_l W_l g_{l-1}^{-1}, g_l b_l)`, `g_0 = g_d = 1`. The tangent space of the orbit of `theta` is the
-//! image of
+//! `(W_l, b_l) -> (g_l W_l g_{l-1}^{-1}, g_l b_l)`, `g_0 = g_d = 1`. The tangent space of the orbit of
+//! `theta` is the image of
 //!
 //! ```text
 //! X -> (X_l W_l - W_l X_{l-1}, X_l b_l)_l,        X_0 = X_d = 0,
 //! ```
 //!
-//! on the Lie algebra, and its kernel is the Lie algebra of the stabiliser: `dim orbit + dim stabiliser = dim group`.
-//! The rank of this map is taken over the rationals, the parameters being the dyadic numbers that doubles are.
+//! on the Lie algebra, and its kernel is the Lie algebra of the stabiliser: `dim orbit + dim stabiliser = dim
+//! group`. The rank of this map is taken over the rationals, the parameters being the dyadic numbers that
+//! doubles are.
 //!
-//! Three groups: positive *scalings* of all neurons; the *mixed* group, in which the always-active neurons of a layer
-//! have their general linear group and all others are scaled, which keeps the function on the data (Proposition A.10);
-//! and the whole *hidden* group `GL_{n_1} x ... x GL_{n_{d-1}}` of Proposition A.8, which keeps the function of a
-//! linear network only. By A.8 its stabiliser is trivial at almost all parameters if the widths are roughly monotonic.
-//! This is so if they never grow by more than one, `n_l - 1 <= n_{l-1}`; the other half of the proposition,
-//! `n_{l-1} - 1 <= n_l`, is false: for widths 1, 4, 3 the stabiliser has dimension 2, because `X_1 (W_1 b_1) = 0` and
-//! `W_2 X_1 = 0` leave matrices of rank one, `X_1 = u v^T` with `u` in the kernel of `W_2` and `v` one of two
-//! directions.
+//! Three groups: positive *scalings* of all neurons; the *mixed* group, in which the always-active neurons of
+//! a layer have their general linear group and all others are scaled, which keeps the function on the data
+//! (Proposition A.10); and the whole *hidden* group `GL_{n_1} x ... x GL_{n_{d-1}}` of Proposition A.8, which
+//! keeps the function of a linear network only. By A.8 its stabiliser is trivial at almost all parameters if
+//! the widths are roughly monotonic. This is so if they never grow by more than one, `n_l - 1 <= n_{l-1}`;
+//! the other half of the proposition, `n_{l-1} - 1 <= n_l`, is false: for widths 1, 4, 3 the stabiliser has
+//! dimension 2, because `X_1 (W_1 b_1) = 0` and `W_2 X_1 = 0` leave matrices of rank one, `X_1 = u v^T` with
+//! `u` in the kernel of `W_2` and `v` one of two directions.
 
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::rational::rank_at_most;
@@ -73,15 +74,16 @@ impl OrbitDimension {
     }
 }
 
-/// Whether the widths, inputs and outputs included, never grow by more than one from layer to layer, and whether
-/// they never shrink by more than one: the two halves of "roughly monotonic" [ntk2026complexity, Assumption A.1].
+/// Whether the widths, inputs and outputs included, never grow by more than one from layer to layer, and
+/// whether they never shrink by more than one: the two halves of "roughly monotonic" [ntk2026complexity,
+/// Assumption A.1].
 pub fn roughly_monotonic(widths: &[usize]) -> (bool, bool) {
     let pairs = || widths.windows(2).map(|pair| (pair[0], pair[1]));
     (pairs().all(|(a, b)| b <= a + 1), pairs().all(|(a, b)| a <= b + 1))
 }
 
-/// The orbit of a network under a group; `states` are those of the hidden layers on the data and are needed for
-/// [`HiddenGroup::Mixed`] only.
+/// The orbit of a network under a group; `states` are those of the hidden layers on the data and are needed
+/// for [`HiddenGroup::Mixed`] only.
 ///
 /// ```
 /// use fiberscope::dimension::{HiddenGroup, orbit_dimension};

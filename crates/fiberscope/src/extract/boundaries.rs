@@ -1,18 +1,19 @@
-//! From given points of boundaries to parameters: the step of [rolnick2020reverse, Theorem 4], without queries.
+//! From given points of boundaries to parameters: the step of [rolnick2020reverse, Theorem 4], without
+//! queries.
 //!
-//! Layers `1, ..., k-2` are known, layer `k-1` up to the signs of its neurons: `z^_i = t_i z_i`. Of neurons of
-//! layer `k` there are points of their boundaries, with or without the normals of the local hyperplanes. Since
-//! `ReLU(z_i) = ReLU(z^_i) - beta_i z^_i` with `beta_i = (1 - t_i) / 2`, and `z^_i = w_i . h + c_i` in the
-//! features `h` of layer `k-2`,
+//! Layers `1, ..., k-2` are known, layer `k-1` up to the signs of its neurons: `z^_i = t_i z_i`. Of neurons
+//! of layer `k` there are points of their boundaries, with or without the normals of the local hyperplanes.
+//! Since `ReLU(z_i) = ReLU(z^_i) - beta_i z^_i` with `beta_i = (1 - t_i) / 2`, and `z^_i = w_i . h + c_i` in
+//! the features `h` of layer `k-2`,
 //!
 //! ```text
 //! z = sum_i W_i ReLU(z^_i) + E . h + e,      E = -sum_i W_i beta_i w_i,      e = b - sum_i W_i beta_i c_i,
 //! ```
 //!
 //! is linear in the unknowns `(W, E, e)`. A point `p` of the boundary is one equation, `z(p) = 0`; its normal
-//! `n` gives the others, `grad z(p)` being a multiple of `n`. The solution is unique up to a factor if the boundary
-//! crosses those of all neurons of layer `k-1`, which is what the theorem's chains of precursors provide; then `W`
-//! is the incoming weights up to the neuron's own sign. The signs follow from
+//! `n` gives the others, `grad z(p)` being a multiple of `n`. The solution is unique up to a factor if the
+//! boundary crosses those of all neurons of layer `k-1`, which is what the theorem's chains of precursors
+//! provide; then `W` is the incoming weights up to the neuron's own sign. The signs follow from
 //!
 //! ```text
 //! sum_i (W_ij w_i) beta_i = -E_j       for all neurons j of layer k together,
@@ -52,8 +53,8 @@ pub struct BoundaryPoint {
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum BoundaryNeuron {
-    /// Its weights and bias, up to a factor that may be negative. The bias depends on the signs of the layer before
-    /// and is absent if one of those that matter is not known.
+    /// Its weights and bias, up to a factor that may be negative. The bias depends on the signs of the layer
+    /// before and is absent if one of those that matter is not known.
     Row {
         /// The weights, of length 1.
         weight: Vec<f64>,
@@ -131,8 +132,8 @@ pub enum BoundaryError {
 /// Singular values up to this share of the largest count as zero by default.
 pub const BOUNDARY_TOLERANCE: f64 = 1e-8;
 
-/// Recovers the rows of the layer after the known ones from points of the boundaries of its neurons, and the signs
-/// of the last known layer.
+/// Recovers the rows of the layer after the known ones from points of the boundaries of its neurons, and the
+/// signs of the last known layer.
 ///
 /// ```
 /// use fiberscope::extract::{BOUNDARY_TOLERANCE, BoundaryNeuron, BoundaryPoint, recover_from_boundaries};
@@ -371,10 +372,11 @@ impl Features {
         let bits = svd.solve(&right, tolerance.sqrt());
         let off = |bit: f64| bit.abs().min((bit - 1.0).abs());
         let sign = |bit: f64| Some(1.0 - 2.0 * bit.round());
-        if rank < count && count - rank <= ENUMERATED_BITS {
-            if let Some(bits) = enumerated(&equations, &right, &svd, rank) {
-                return (bits.iter().map(|&bit| sign(bit)).collect(), Some(0.0));
-            }
+        if rank < count
+            && count - rank <= ENUMERATED_BITS
+            && let Some(bits) = enumerated(&equations, &right, &svd, rank)
+        {
+            return (bits.iter().map(|&bit| sign(bit)).collect(), Some(0.0));
         }
         // A bit is determined if its axis lies in the row space.
         let determined = |i: usize| 1.0 - (0..rank).map(|k| svd.v[k][i].powi(2)).sum::<f64>() < 1e-8;

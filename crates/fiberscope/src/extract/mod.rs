@@ -201,8 +201,8 @@ pub struct Extraction {
     pub network: Option<Network>,
     /// The hidden layers that were recovered, also without a network.
     pub layers: Vec<RecoveredLayer>,
-    /// Without a network: the parameters of the first layers as far as they are known, in the attempt that came
-    /// furthest. Only the last one may lack its orientation, and neurons of it may be missing.
+    /// Without a network: the parameters of the first layers as far as they are known, in the attempt that
+    /// came furthest. Only the last one may lack its orientation, and neurons of it may be missing.
     pub known: Vec<KnownLayer>,
     /// The agreement on fresh queries.
     pub fidelity: Option<Fidelity>,

@@ -1,5 +1,5 @@
-//! The sign recovery as a question of its own: which way the neurons of a layer look whose rows are known up to
-//! sign, from queries.
+//! The sign recovery as a question of its own: which way the neurons of a layer look whose rows are known up
+//! to sign, from queries.
 
 use fiberscope_core::Matrix;
 
@@ -18,7 +18,8 @@ pub struct Orientation {
     pub known: Vec<KnownLayer>,
     /// The factor of every row of the last layer, as it was given: 1, -1, or unknown.
     pub signs: Vec<Option<f64>>,
-    /// Whether the function is affine in the neurons of this layer on all points asked: it is the last hidden one.
+    /// Whether the function is affine in the neurons of this layer on all points asked: it is the last hidden
+    /// one.
     pub last: bool,
     /// All queries.
     pub queries: u64,

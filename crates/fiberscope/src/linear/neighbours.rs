@@ -1,17 +1,18 @@
 //! How far a network is from strata of smaller ranks, and from the one that a tolerance names.
 //!
-//! The networks with rank list `r` have as boundary those whose ranks are `<= r` and somewhere smaller. So the
-//! distance of `theta` to the neighbouring strata below is the smallest distance to a set
-//! `{rk W_{k~i} <= r_{k~i} - 1}`, in the Frobenius norm of all weights together. For one matrix it is the
-//! smallest singular value that counts (Eckart and Young). For a product `M = W_{k~i}` there are bounds:
+//! The networks with rank list `r` have as boundary those whose ranks are `<= r` and somewhere smaller. So
+//! the distance of `theta` to the neighbouring strata below is the smallest distance to a set `{rk W_{k~i} <=
+//! r_{k~i} - 1}`, in the Frobenius norm of all weights together. For one matrix it is the smallest singular
+//! value that counts (Eckart and Young). For a product `M = W_{k~i}` there are bounds:
 //!
 //! - below: a displacement of size `delta` moves `M` by at most `prod (|W_j| + delta) - prod |W_j|` in the
 //!   spectral norm, and this has to reach the singular value of `M` that counts as the last one;
-//! - above: `W_j - x y^T / (y^T N x)` with `N = W_{j-1~i} M^+ W_{k~j}`, `x` in `col W_{j~i}` and `y` in
-//!   `row W_{k~j-1}`, takes a rank-1 matrix `a b^T` with `b^T M^+ a = 1` off `M`, which then has one rank less.
-//!   The smallest such step has size `1 / |N|` on these spaces; the best `j` counts.
+//! - above: `W_j - x y^T / (y^T N x)` with `N = W_{j-1~i} M^+ W_{k~j}`, `a = W_{k~j} x` in `col M` and
+//!   `b = W_{j-1~i}^T y` in `row M`, takes a multiple of `a b^T` with `b^T M^+ a = 1` off `M`, which then has
+//! one
+//!   rank less. The smallest such step has size `1 / |N|` on these spaces; the best `j` counts.
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 
 use super::{FlowBases, LinearError, LinearNetwork, Tolerance, dense};
 
@@ -76,8 +77,8 @@ impl Neighbourhood {
         Ok(Neighbourhood { flow, offset, gaps })
     }
 
-    /// Between which two numbers the distance to the nearest stratum of smaller ranks lies, from the network with
-    /// what counts as zero taken away; `None` if all ranks are zero.
+    /// Between which two numbers the distance to the nearest stratum of smaller ranks lies, from the network
+    /// with what counts as zero taken away; `None` if all ranks are zero.
     pub fn below(&self) -> Option<(f64, f64)> {
         let least = |value: fn(&RankGap) -> f64| self.gaps.iter().map(value).reduce(f64::min);
         least(|gap| gap.lower).zip(least(|gap| gap.upper))
@@ -112,23 +113,23 @@ fn bounds(weights: &[Mat<f64>], rank: usize) -> Option<(f64, f64)> {
         let before = dense::product(&weights[..j], weights[0].ncols());
         let after = dense::product(&weights[j + 1..], weights[j].nrows());
         let middle = &before * &inverse * &after;
-        // x in the columns of what leads up to and through the matrix, y in the rows of what leads from it on.
-        let columns = dense::svd(&(&weights[j] * &before), true)?.u;
-        let rows = dense::svd(&(&after * &weights[j]), true)?.v;
-        let seen = rows.subcols(0, rank_of(&(&after * &weights[j]))?).transpose()
-            * &middle
-            * columns.subcols(0, rank_of(&(&weights[j] * &before))?);
-        upper = upper.min(1.0 / dense::spectral_norm(&seen)?);
+        // The x that stay in the columns of the product, and the y that stay in its rows.
+        let x = kept_inside(&after, svd.u.subcols(0, rank))?;
+        let y = kept_inside(&before.transpose().to_owned(), svd.v.subcols(0, rank))?;
+        let size = dense::spectral_norm(&(y.transpose() * &middle * &x))?;
+        upper = upper.min(1.0 / size);
     }
     Some((lower.min(upper), upper))
 }
 
-/// The rank with the usual threshold of rounding.
-fn rank_of(matrix: &Mat<f64>) -> Option<usize> {
-    let values = dense::svd(matrix, false)?.values;
+/// An orthonormal basis of the vectors that a matrix maps into the span of orthonormal ones, up to rounding.
+fn kept_inside(matrix: &Mat<f64>, span: MatRef<'_, f64>) -> Option<Mat<f64>> {
+    let outside = matrix - span * (span.transpose() * matrix);
+    let svd = dense::svd(&outside, true)?;
     let size = matrix.nrows().max(matrix.ncols()) as f64;
-    let least = size * f64::EPSILON * values.first().copied().unwrap_or(0.0);
-    Some(values.iter().filter(|&&value| value > least).count())
+    let least = 16.0 * size * f64::EPSILON * matrix.norm_l2();
+    let seen = svd.values.iter().filter(|&&value| value > least).count();
+    Some(svd.v.subcols(seen, svd.v.ncols() - seen).to_owned())
 }
 
 /// The smallest `delta` with `prod (n_j + delta) - prod n_j >= wanted`, from below.

@@ -8,16 +8,16 @@
 //! ```
 //!
 //! `A_kji` holds the directions at layer `j` that come from layer `i` and are lost by layer `k + 1`. Lemma 1:
-//! `A_kji = W_{j~x} A_kxi` for `k + 1 >= j >= x >= i`, and `B_kji = W_{y~j}^T B_kyi` for `k >= y >= j >= i - 1`.
-//! Its instances with `x = j - 1` and `y = j + 1` imply the others, by composition.
+//! `A_kji = W_{j~x} A_kxi` for `k + 1 >= j >= x >= i`, and `B_kji = W_{y~j}^T B_kyi` for `k >= y >= j >= i -
+//! 1`. Its instances with `x = j - 1` and `y = j + 1` imply the others, by composition.
 //!
-//! A *prebasis subspace* `a_kji` is a complement of `A_{k-1,j,i} + A_{k,j,i-1}` in `A_kji`, and `b_kji` one of
-//! `B_{k+1,j,i} + B_{k,j,i+1}` in `B_kji`. Both have dimension `omega_ki`, and those of a layer add up to
-//! `R^{d_j}`: the Fundamental Theorem of Linear Neural Networks. Two choices: the *standard* one, the orthogonal
-//! complement, and the *flow* subspaces, chosen at the birth layer and pushed forward, `a_kji = W_{j~i} a_kii`.
-//! The flow subspaces are spanned by columns of the flow bases `J_j`, those of `b` by rows of `J_j^{-1}`, so
-//! that `A_kji` is spanned by the columns of the bars `[s, t]` with `s <= i`, `t <= k`, and `B_kji` by the rows
-//! of those with `s >= i`, `t >= k`.
+//! A *prebasis subspace* `a_kji` is a complement of `A_{k-1,j,i} + A_{k,j,i-1}` in `A_kji`, and `b_kji` one
+//! of `B_{k+1,j,i} + B_{k,j,i+1}` in `B_kji`. Both have dimension `omega_ki`, and those of a layer add up to
+//! `R^{d_j}`: the Fundamental Theorem of Linear Neural Networks. Two choices: the *standard* one, the
+//! orthogonal complement, and the *flow* subspaces, chosen at the birth layer and pushed forward, `a_kji =
+//! W_{j~i} a_kii`. The flow subspaces are spanned by columns of the flow bases `J_j`, those of `b` by rows of
+//! `J_j^{-1}`, so that `A_kji` is spanned by the columns of the bars `[s, t]` with `s <= i`, `t <= k`, and
+//! `B_kji` by the rows of those with `s >= i`, `t >= k`.
 
 use faer::{Mat, MatRef};
 use fiberscope_core::Matrix;
@@ -81,8 +81,8 @@ impl<'a> Subspaces<'a> {
         self.flow.depth()
     }
 
-    /// The indices `(k, j, i)`, `0 <= i <= j <= k <= L`, by `j`, then by `k`, then by `i`; all other subspaces
-    /// are zero.
+    /// The indices `(k, j, i)`, `0 <= i <= j <= k <= L`, by `j`, then by `k`, then by `i`; all other
+    /// subspaces are zero.
     pub fn indices(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let depth = self.depth();
         (0..=depth).flat_map(move |j| (j..=depth).flat_map(move |k| (0..=j).map(move |i| (k, j, i))))
@@ -118,8 +118,8 @@ impl<'a> Subspaces<'a> {
         dense::from_faer(all.subcols(smaller.ncols(), all.ncols() - smaller.ncols()))
     }
 
-    /// Holds the subspaces against their definition, Lemma 1 and the Fundamental Theorem, for the network that
-    /// the flow bases belong to.
+    /// Holds the subspaces against their definition, Lemma 1 and the Fundamental Theorem, for the network
+    /// that the flow bases belong to.
     pub fn defects(&self, network: &LinearNetwork) -> Result<SubspaceDefects, LinearError> {
         let weights = network.dense_weights();
         let (found, expected) = (network.widths(), self.flow.barcode().widths());
@@ -185,8 +185,8 @@ impl<'a> Subspaces<'a> {
         Ok(killed.max(outside(kept, space)))
     }
 
-    /// The sine between the two sides of the instance of Lemma 1 that maps this space to a neighbouring layer;
-    /// `None` if there is no such instance.
+    /// The sine between the two sides of the instance of Lemma 1 that maps this space to a neighbouring
+    /// layer; `None` if there is no such instance, or its image is beyond doubles.
     fn step(
         &self,
         weights: &[Mat<f64>],
@@ -208,11 +208,14 @@ impl<'a> Subspaces<'a> {
         // Beyond the last layer of the bar the image is zero.
         let Some(next) = next else { return Some(relative(image.norm_l2(), norm)) };
         let expected = self.dense(family, k, next, i);
-        let found = orthonormal(&image);
-        if expected.ncols() != found.ncols() {
+        let rank = expected.ncols();
+        // The image may have fewer dimensions than the space: what dies on the way is mapped to zero.
+        let svd = dense::svd(&image, true)?;
+        if rank > svd.values.len() {
             return Some(1.0);
         }
-        Some(outside(expected.as_ref(), &found).max(outside(found.as_ref(), &expected)))
+        let found = svd.u.subcols(0, rank);
+        Some(relative(outside(expected.as_ref(), &image), norm).max(outside(found, &expected)))
     }
 
     fn dense(&self, family: Family, k: usize, j: usize, i: usize) -> Mat<f64> {
@@ -267,7 +270,7 @@ fn orthonormal(columns: &Mat<f64>) -> Mat<f64> {
     if columns.ncols() == 0 { columns.clone() } else { columns.qr().compute_thin_Q() }
 }
 
-/// The size of the part of orthonormal vectors outside the span of other orthonormal vectors.
+/// The size of the part of vectors outside the span of orthonormal ones.
 fn outside(span: MatRef<'_, f64>, vectors: &Mat<f64>) -> f64 {
     (vectors - span * (span.transpose() * vectors)).norm_l2()
 }

@@ -1,5 +1,5 @@
-//! A dense network for training, with ReLU or linear: one vector of parameters, and the gradient of a loss on a
-//! batch.
+//! A dense network for training, with ReLU or linear: one vector of parameters, and the gradient of a loss on
+//! a batch.
 //!
 //! Batches are stored with the samples innermost, in groups of 16: `activation[unit][group][lane]`. Every
 //! loop then runs over 16 neighbouring numbers that one weight multiplies, which is what vector instructions

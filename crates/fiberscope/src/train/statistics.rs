@@ -22,8 +22,8 @@ impl Estimate {
         Estimate { mean, error, count: values.len() }
     }
 
-    /// Half the width of the interval that holds the true mean with 95 % confidence, the values being normal; NaN of
-    /// fewer than two values.
+    /// Half the width of the interval that holds the true mean with 95 % confidence, the values being normal;
+    /// NaN of fewer than two values.
     pub fn half_width(&self) -> f64 {
         if self.count < 2 { f64::NAN } else { student(self.count - 1) * self.error }
     }
@@ -34,8 +34,8 @@ impl Estimate {
     }
 }
 
-/// The 97.5 % quantile of Student's distribution, by the degrees of freedom: a table, then the expansion of Cornish
-/// and Fisher.
+/// The 97.5 % quantile of Student's distribution, by the degrees of freedom: a table, then the expansion of
+/// Cornish and Fisher.
 fn student(freedom: usize) -> f64 {
     const TABLE: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     if let Some(&quantile) = TABLE.get(freedom - 1) {

@@ -1,10 +1,10 @@
 //! The strata that the training of a linear network visits [shewchuk2024geometry].
 //!
-//! Almost every network has full ranks, so a stratum is named with a threshold: singular values up to it count
-//! as zero. From small weights, gradient descent stays near the stratum of all ranks zero, then passes by strata
-//! of higher and higher rank; the thresholded ranks tell when. What does not depend on the threshold's exact
-//! value is recorded beside it: how far the weights are from having those ranks exactly, and how far from there
-//! the strata of smaller ranks are.
+//! Almost every network has full ranks, so a stratum is named with a threshold: singular values up to it
+//! count as zero. From small weights, gradient descent stays near the stratum of all ranks zero, then passes
+//! by strata of higher and higher rank; the thresholded ranks tell when. What does not depend on the
+//! threshold's exact value is recorded beside it: how far the weights are from having those ranks exactly,
+//! and how far from there the strata of smaller ranks are.
 
 use fiberscope_core::Network;
 use serde::{Deserialize, Serialize};

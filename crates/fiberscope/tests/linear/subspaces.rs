@@ -1,5 +1,5 @@
-//! The subspaces against their definition over a prime field: null spaces, intersections and images computed by
-//! elimination modulo a prime, for networks of small integers.
+//! The subspaces against their definition over a prime field: null spaces, intersections and images computed
+//! by elimination modulo a prime, for networks of small integers.
 
 use fiberscope::core::Matrix;
 use fiberscope::linear::{
@@ -34,12 +34,11 @@ fn echelon(mut rows: Rows) -> (Rows, Vec<usize>) {
         rows.swap(rank, found);
         let inverse = power(rows[rank][column], P - 2);
         rows[rank].iter_mut().for_each(|x| *x = *x * inverse % P);
-        for r in 0..rows.len() {
-            let factor = rows[r][column];
+        let pivot = rows[rank].clone();
+        for (r, row) in rows.iter_mut().enumerate() {
+            let factor = row[column];
             if r != rank && factor != 0 {
-                for c in 0..width {
-                    rows[r][c] = (rows[r][c] - factor * rows[rank][c] % P + P) % P;
-                }
+                row.iter_mut().zip(&pivot).for_each(|(x, p)| *x = (*x - factor * p % P + P) % P);
             }
         }
         pivots.push(column);
@@ -265,7 +264,7 @@ fn distances_to_smaller_ranks_enclose_the_true_ones() {
     assert!(found.lower > 0.0 && found.lower <= 0.5 && (found.upper - 0.5).abs() < 1e-12, "{found:?}");
     // An inner product a.b: with u = (a + b) / sqrt 2 and v = (a - b) / sqrt 2 it vanishes where |u| = |v|.
     for (a, b) in [((1.0, 0.2), (0.7, 0.1)), ((2.0, -1.0), (0.3, 0.4)), ((0.1, 0.0), (5.0, 3.0))] {
-        let size = |sign: f64| ((a.0 + sign * b.0) as f64).hypot(a.1 + sign * b.1) / 2f64.sqrt();
+        let size = |sign: f64| f64::hypot(a.0 + sign * b.0, a.1 + sign * b.1) / 2f64.sqrt();
         let distance = (size(1.0) - size(-1.0)).abs() / 2f64.sqrt();
         let found = gap(vec![column(a.0, a.1), row(b.0, b.1)], 2);
         assert!(found.lower <= distance + 1e-12 && distance <= found.upper + 1e-12, "{found:?} {distance}");

@@ -49,8 +49,9 @@ pub struct ExtractArgs {
     /// For the owner of a model: how many digits of its parameters answers of lower precision leak
     #[arg(long)]
     pub leak_report: bool,
-    /// No oracle: the rows of the next layer from points of the boundaries of its neurons, and the signs of the layer
-    /// before (Rolnick and Kording, Theorem 4); FILE has the known layers and the points, see the guide
+    /// No oracle: the rows of the next layer from points of the boundaries of its neurons, and the signs of
+    /// the layer before (Rolnick and Kording, Theorem 4); FILE has the known layers and the points, see the
+    /// guide
     #[arg(long, value_name = "FILE", conflicts_with_all = ["oracle", "command", "leak_report", "signs", "truth", "resume", "plot"])]
     pub boundaries: Option<PathBuf>,
     /// Only the signs of the last layer in FILE, whose rows are known up to sign, by asking the oracle

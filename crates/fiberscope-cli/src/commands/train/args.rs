@@ -89,8 +89,8 @@ pub struct Settings {
     /// Multiply the initial parameters by this [default: 1]
     #[arg(long, value_name = "X")]
     pub init_scale: Option<f64>,
-    /// Train a linear network (no ReLU), and record its rank list, its stratum and the distances to neighbouring
-    /// strata
+    /// Train a linear network (no ReLU), and record its rank list, its stratum and the distances to
+    /// neighbouring strata
     #[arg(long)]
     pub linear: bool,
     /// Biases are zero and stay so
