@@ -33,7 +33,7 @@ mod strided;
 mod testing;
 mod twofold;
 
-pub use bisection::BoxNode;
+pub use bisection::{BoxNode, RowMultipliers};
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
 pub use content::{content, ratio_of};
 pub use cover::{CoverNode, Operand};
