@@ -1521,13 +1521,51 @@ def check_same(path: Path, box: Box) -> None:
 # ---- Evidence: difference --------------------------------------------------------------------------------------------
 
 STEPS = 4096  # slopes are multiples of 1 / STEPS
+TIE = 1 << 20  # what is larger by less than 1 / TIE of it counts as equal
 Bounds = tuple[int, int, int, int, int, int]  # zl, zu, dl, du, yl, yu over the scale of their layer
 
 
-def box_node(value: Any) -> int:
+Multipliers = dict[tuple[int, int], list[Fraction]]  # by output (from 0) and sign
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The pre-activation of a hidden neuron (layer and unit from 0) has this sign on the part of a leaf."""
+
+    name: str
+    layer: int
+    unit: int
+    factor: int
+
+
+def small(value: Any) -> int:
     if natural(value) >= 1 << 32:
         raise Unreadable("expected an integer below 2^32")
     return value
+
+
+def multipliers(value: Any) -> tuple[int, int, list[Fraction]]:
+    """A row of multipliers: an output and a sign, and m 2^e for every m."""
+    if type(value) is not list or len(value) < 2 or any(type(x) is not int for x in value):
+        raise Unreadable("a row of multipliers is [output, exponent, m, ..], integers")
+    k, e, *parts = value
+    if k == 0 or abs(k) > 1 << 32 or abs(e) > 900 or len(parts) > 1 << 20:
+        raise Unreadable("a row of multipliers has an output from 1 on and an exponent of at most 900 in absolute value")
+    unit = Fraction(1 << e) if e >= 0 else Fraction(1, 1 << -e)
+    return abs(k) - 1, 1 if k > 0 else -1, [small(m) * unit for m in parts]
+
+
+def box_node(value: Any) -> Any:
+    """A leaf (0), an input to bisect (from 1), a split (name, layer, unit), or the rows of a leaf with multipliers."""
+    if type(value) is not list:
+        return small(value)
+    if not value:
+        raise Unreadable("expected a split or a list of rows, found an empty list")
+    if type(value[0]) is str:
+        return row(one_of("a", "b"), index, index)(value)
+    if sum(len(each) for each in value if type(each) is list) > 1 << 20:
+        raise Unreadable("a leaf has too many multipliers")
+    return [multipliers(each) for each in value]
 
 
 def stored(x: Fraction) -> bool:
@@ -1553,7 +1591,7 @@ def double_above(x: Fraction) -> float:
 
 def slope(part: int, whole: int) -> int:
     """part / whole in steps, rounded to the nearest one; a slope is a proposal, any one between 0 and 1 is as true."""
-    return max(0, min(STEPS, (2 * STEPS * part + whole) // (2 * whole))) if whole else 0
+    return max(0, min(STEPS, (TIE * STEPS * part + (TIE // 2 - 1) * whole) // (TIE * whole))) if whole else 0
 
 
 def relu_band(s: int, low: int, high: int) -> int:
@@ -1587,10 +1625,10 @@ def over(rows: Sequence[list[int]], columns: int) -> list[tuple[int, ...]]:
 
 
 class BoxBounds:
-    """Bounds of all layers on a box, in exact arithmetic (page: difference): forms are integers over one scale per layer."""
+    """Bounds of all layers on a part of a box, in exact arithmetic (page: difference): forms are integers over one scale per layer."""
 
-    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float]) -> None:
-        self.layers = layers
+    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float], signs: Sequence[Sign]) -> None:
+        self.layers, self.signs, self.empty = layers, signs, False
         centres = [low if low == high else 0.5 * (low + high) for low, high in zip(lo, hi)]
         (low, high, mid), scale = over_one_denominator([[Fraction(x) for x in part] for part in (lo, hi, centres)])
         self.ends, self.end_scale, self.columns = (low, high), scale, 1
@@ -1613,7 +1651,11 @@ class BoxBounds:
             scale *= layer.den
             self.scales.append(scale)
             self.bounds.append([self.around(*forms) for forms in zip(z, d)])
-            if layer is layers[-1]:
+            for sign in signs:
+                if sign.layer + 1 == len(self.bounds):
+                    clip(self.bounds[-1], sign)
+            self.empty = self.empty or any(not meet(self.bounds[-1], sign.unit) for sign in signs if sign.layer + 1 == len(self.bounds))
+            if self.empty or layer is layers[-1]:
                 break
             scale *= 2 * STEPS
             activated = [self.activate(layer.relu, *forms) for forms in zip(z, d, self.bounds[-1])]
@@ -1650,9 +1692,9 @@ class BoxBounds:
         exact = (zu <= 0 or zl >= 0) and (yu <= 0 or yl >= 0)
         t = 0 if yu <= 0 else STEPS if yl >= 0 else slope(yu, yu - yl)
         radius_b = relu_band(t, yl, yu) if yl < 0 < yu else 0
-        s = STEPS // 2 if dl >= 0 or du <= 0 else slope(du, du - dl)
+        s = STEPS // 2
         above, below = difference_band(s, dl, du)
-        if not exact and above + below < radius_a + radius_b:
+        if not exact and (above + below) * (TIE + 1) < (radius_a + radius_b) * TIE:
             e = [2 * s * x for x in d]
             self.widen(e, above - below, above + below)
             return a, e
@@ -1669,12 +1711,20 @@ class BoxBounds:
         _, _, dl, du, _, _ = self.bounds[-1][k]
         return Fraction(du if sign > 0 else -dl, self.scales[-1])
 
-    def row(self, k: int, sign: int) -> Fraction:
+    def row(self, k: int, sign: int, weights: Sequence[Fraction]) -> Fraction:
         """The same by going backwards (page: E4, without its errors): sign d_k <= (c_z . z + c_d . d) / scale + constant."""
         outputs = len(self.bounds[-1])
         c_z, c_d, scale, constant = [0] * outputs, [sign * (i == k) for i in range(outputs)], 1, ZERO
         for l in range(len(self.layers) - 1, -1, -1):
             layer = self.layers[l]
+            here = [(each, beta * each.factor * scale) for each, beta in zip(self.signs, weights) if each.layer == l and beta]
+            finer = lcm(*(beta.denominator for _, beta in here))
+            if finer > 1:
+                scale, c_z, c_d = scale * finer, [c * finer for c in c_z], [c * finer for c in c_d]
+            for each, beta in here:  # not negative on the part
+                c_z[each.unit] += int(beta * finer)
+                if each.name == "b":
+                    c_d[each.unit] += int(beta * finer)
             scale *= layer.den
             constant += Fraction(sum(map(mul, c_z, layer.bias_a)) + sum(map(mul, c_d, layer.bias_d)), scale)
             c_a = [sum(map(mul, c_z, p)) + sum(map(mul, c_d, q)) for p, q in zip(zip(*layer.a), zip(*layer.d))]
@@ -1694,6 +1744,27 @@ class BoxBounds:
         raise AssertionError("a network has a first layer")
 
 
+def clip(bounds: list[Bounds], sign: Sign) -> None:
+    """Ends the bounds of a pre-activation at 0."""
+    ends = list(bounds[sign.unit])
+    low, high = (0, 1) if sign.name == "a" else (4, 5)
+    if sign.factor > 0:
+        ends[low] = max(ends[low], 0)
+    else:
+        ends[high] = min(ends[high], 0)
+    bounds[sign.unit] = (ends[0], ends[1], ends[2], ends[3], ends[4], ends[5])
+
+
+def meet(bounds: list[Bounds], unit: int) -> bool:
+    """Tightens the bounds of a neuron by z + d = y; False if nothing is left."""
+    zl, zu, dl, du, yl, yu = bounds[unit]
+    dl, du = max(dl, yl - zu), min(du, yu - zl)
+    zl, zu = max(zl, yl - du), min(zu, yu - dl)
+    yl, yu = max(yl, zl + dl), min(yu, zu + du)
+    bounds[unit] = (zl, zu, dl, du, yl, yu)
+    return zl <= zu and dl <= du and yl <= yu
+
+
 def lines(relu: bool, bounds: Bounds, upper_a: bool, upper_e: bool) -> tuple[tuple[int, int], tuple[int, int, int]]:
     """R7, times STEPS: a line (slope of z, offset) that bounds a, and one (slopes of z and d, offset) that bounds e."""
     if not relu:
@@ -1705,7 +1776,7 @@ def lines(relu: bool, bounds: Bounds, upper_a: bool, upper_e: bool) -> tuple[tup
             s = 0 if high <= 0 else STEPS
             return s, 0, s
         s = slope(high, high - low)
-        return s, relu_band(s, low, high), STEPS if high > -low else 0
+        return s, relu_band(s, low, high), STEPS if high * TIE > -low * (TIE + 1) else 0
 
     (chord_a, height_a, flat_a), (chord_b, height_b, flat_b) = triangle(zl, zu), triangle(yl, yu)
     rising, falling = (STEPS, 0) if dl >= 0 else (0, STEPS) if du <= 0 else (slope(du, du - dl), slope(-dl, du - dl))
@@ -1714,10 +1785,15 @@ def lines(relu: bool, bounds: Bounds, upper_a: bool, upper_e: bool) -> tuple[tup
     def at(line: tuple[int, int, int]) -> int:
         return line[0] * middle_z + line[1] * middle_d + 2 * line[2]
 
+    tie = 2 * STEPS * (zu - zl + du - dl)
     if upper_e:
-        e = min((chord_b - flat_a, chord_b, height_b), (0, rising, difference_band(rising, dl, du)[0]), key=at)
+        e, band = (chord_b - flat_a, chord_b, height_b), (0, rising, difference_band(rising, dl, du)[0])
+        better = at(e) - at(band)
     else:
-        e = max((flat_b - chord_a, flat_b, -height_a), (0, falling, -difference_band(falling, dl, du)[1]), key=at)
+        e, band = (flat_b - chord_a, flat_b, -height_a), (0, falling, -difference_band(falling, dl, du)[1])
+        better = at(band) - at(e)
+    if better * TIE > tie:
+        e = band
     return ((chord_a, height_a) if upper_a else (flat_a, 0)), e
 
 
@@ -1734,26 +1810,47 @@ def check_difference(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], n
     demand(all(bound >= 0 for bound in bounds), "no bound is negative")
     layers = [PairLayer(p, q) for p, q in zip(first.layers, second.layers)]
     lo, hi = [-double_above(-(low or ZERO)) for low, _ in box], [double_above(high or ZERO) for _, high in box]
-    waiting, place = [(lo, hi, 0)], 0
+    signs: tuple[Sign, ...] = ()
+    waiting, place = [(lo, hi, signs, 0)], 0
     for value in nodes:
         place += 1
-        split_at = box_node(value)
+        content = box_node(value)
         demand(len(waiting) > 0, f"nothing follows a complete tree, not even node {place}")
-        lo, hi, depth = waiting.pop()
-        if split_at:
-            demand(split_at <= inputs, f"node {place}: there is an input {split_at}")
-            demand(depth < 4096, f"node {place}: a path has at most 4096 bisections")
-            j = split_at - 1
+        lo, hi, signs, depth = waiting.pop()
+        weights: Multipliers = {}
+        if type(content) is int and content:
+            demand(content <= inputs, f"node {place}: there is an input {content}")
+            demand(depth < 4096, f"node {place}: a path has at most 4096 bisections and splits")
+            j = content - 1
             middle = 0.5 * (lo[j] + hi[j])
-            demand(lo[j] < middle < hi[j], f"node {place}: a double lies strictly between the ends of input {split_at}")
-            waiting.append(([*lo[:j], middle, *lo[j + 1:]], hi, depth + 1))
-            waiting.append((lo, [*hi[:j], middle, *hi[j + 1:]], depth + 1))
+            demand(lo[j] < middle < hi[j], f"node {place}: a double lies strictly between the ends of input {content}")
+            waiting.append(([*lo[:j], middle, *lo[j + 1:]], hi, signs, depth + 1))
+            waiting.append((lo, [*hi[:j], middle, *hi[j + 1:]], signs, depth + 1))
             continue
+        if type(content) is tuple:
+            name, layer, unit = content
+            title = f"neuron {unit} of layer {layer} of {name.upper()}"
+            exists = layer < len(layers) and unit <= len(layers[layer - 1].bias_a) and layers[layer - 1].relu
+            demand(exists, f"node {place}: {title} is a hidden ReLU neuron")
+            again = any((sign.name, sign.layer, sign.unit) == (name, layer - 1, unit - 1) for sign in signs)
+            demand(not again, f"node {place}: {title} is split once on a path")
+            demand(depth < 4096, f"node {place}: a path has at most 4096 bisections and splits")
+            for factor in (-1, 1):  # the part where it is on is read first
+                waiting.append((lo, hi, (*signs, Sign(name, layer - 1, unit - 1, factor)), depth + 1))
+            continue
+        if type(content) is list:
+            order = [2 * k + (sign < 0) for k, sign, _ in content]
+            demand(order == sorted(set(order)), f"node {place}: rows of multipliers stand in their order, each once")
+            demand(order[-1] < 2 * outputs, f"node {place}: multipliers are those of outputs")
+            demand(all(len(parts) == len(signs) for _, _, parts in content), f"node {place}: a row has a multiplier per split above")
+            weights = {(k, sign): parts for k, sign, parts in content}
         demand(all(isfinite(x + y) for x, y in zip(lo, hi)), f"node {place}: the sums of the ends are doubles")
-        found = BoxBounds(layers, lo, hi)
+        found = BoxBounds(layers, lo, hi, signs)
+        if found.empty:
+            continue
         for k, bound in enumerate(bounds):
-            for sign in (1, -1):
-                held = found.output(k, sign) <= bound or found.row(k, sign) <= bound
+            for side in (1, -1):
+                held = found.output(k, side) <= bound or found.row(k, side, weights.get((k, side), ())) <= bound
                 demand(held, f"node {place}: output {k + 1} differs by at most the stated bound on the box")
     demand(not waiting, f"the tree is complete (after node {place}, {len(waiting)} subtrees are missing)")
     return "within", max(bounds)

@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
                     breakpoints.iter().try_for_each(|t| verifier.breakpoint(t))?;
                 }
                 Evidence::Difference { tree, .. } => {
-                    tree.iter().try_for_each(|&node| verifier.box_node(node))?;
+                    tree.iter().try_for_each(|node| verifier.box_node(node))?;
                 }
                 _ => {}
             }

@@ -59,7 +59,7 @@ impl Checker<'_> {
                 }
                 CertificatePart::Box(node) => {
                     listed += 1;
-                    verifier.box_node(node)
+                    verifier.box_node(&node)
                 }
             };
             if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -212,7 +212,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The next node of the tree of boxes.
-    pub fn box_node(&mut self, node: BoxNode) -> Result<(), End> {
+    pub fn box_node(&mut self, node: &BoxNode) -> Result<(), End> {
         go_on(self.stop)?;
         match &mut self.list {
             List::Boxes(walk) => walk.next(node, self.stop),

@@ -36,7 +36,7 @@ mod testing;
 mod twofold;
 mod weights;
 
-pub use bisection::BoxNode;
+pub use bisection::{BoxNode, RowMultipliers};
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};
 pub use content::{content, ratio_of};
 pub use cover::{CoverNode, Operand};

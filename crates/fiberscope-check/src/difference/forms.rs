@@ -6,9 +6,10 @@
 
 use super::region::{centre, radius};
 
-/// The error that stands for the inputs, which are exact: it covers a product of `g` and an input that is too
-/// small to be normal.
+/// The error that stands for inputs that are exact but so small, below [`SMALL`], that their product with `g`
+/// may not be normal: it covers what that loses.
 const LEAST: f64 = 1e-322;
+const SMALL: f64 = 1e-280;
 
 /// The forms of `a` and `e`: rows of neurons that are not zero, over the columns that products are needed
 /// for, and the symbols beside them.
@@ -78,7 +79,8 @@ impl Forms {
             let r = if lo == hi { 0.0 } else { radius(lo, c, hi) };
             let c = if lo == hi { lo } else { c };
             self.a.rows.push(c);
-            self.a.push(j, LEAST, c.abs() + r);
+            let norm = c.abs() + r;
+            self.a.push(j, if norm > 0.0 && norm < SMALL { LEAST } else { 0.0 }, norm);
             if r > 0.0 {
                 free.push(j);
                 self.symbols.push((j, r, 0, 0.0));

@@ -21,9 +21,11 @@ mod activate;
 mod exact;
 mod forms;
 mod pair;
+mod phases;
 mod products;
 mod region;
 mod relax;
+mod relaxed;
 mod row;
 mod space;
 mod tree;
@@ -34,11 +36,12 @@ mod zonotope;
 mod tests;
 
 pub use pair::{Pair, PairLayer};
+pub use phases::Sign;
 pub use region::{middle, outward};
 pub use space::{Gaps, RowCoefficients};
 pub use tree::{Arithmetic, MAX_DEPTH};
 pub(crate) use tree::{Walk, pair};
-pub use zonotope::{Bounder, LayerBounds};
+pub use zonotope::{Bounder, LayerBounds, Ran};
 
 /// The unit of rounding.
 const U: f64 = 1.0 / (1u64 << 53) as f64;

@@ -3,6 +3,11 @@
 //! Slopes are multiples of `2^-12` in `[0, 1]`, so that `1 - slope` and differences of slopes are exact.
 //! Whether a neuron is off, on or open is decided by its bounds alone: an open neuron whose slope rounds to 0
 //! or 1 keeps its band.
+//!
+//! Choices depend on bounds, and two checkers that add in different orders have bounds that differ by
+//! rounding. So slopes are continuous functions of the bounds where a bound passes 0, and what is compared or
+//! rounded is compared and rounded a little beside the numbers at which bounds meet by construction (equal
+//! bounds of a symmetric box, half a step): [`TIE`].
 
 use super::UP;
 
@@ -28,9 +33,12 @@ pub(super) fn phase(lower: f64, upper: f64) -> Phase {
 /// One over the distance of two slopes.
 const STEPS: f64 = 4096.0;
 
+/// What is not larger than something else by more than this part of it is taken for equal.
+const TIE: f64 = 1.0 / (1 << 20) as f64;
+
 /// `part / whole` for `0 <= part <= whole`, rounded to a slope.
 pub(super) fn slope(part: f64, whole: f64) -> f64 {
-    let steps = (part / whole * STEPS + 0.5) as u32;
+    let steps = (part / whole * STEPS + (0.5 - TIE)) as u32;
     f64::from(steps.min(STEPS as u32)) / STEPS
 }
 
@@ -103,7 +111,7 @@ pub(super) fn change(a: &Activation, (dl, du): (f64, f64), (yl, yu): (f64, f64))
         (Phase::On, Phase::Off) => return Change::Apart { slope: 0.0, radius: 0.0 },
         _ => {}
     }
-    let slope = if dl >= 0.0 || du <= 0.0 { 0.5 } else { slope(du, du - dl) };
+    let slope = 0.5;
     let (above, below) = difference_band(slope, dl, du);
     let band = Change::Band { slope, offset: 0.5 * (above - below), radius: 0.5 * (above + below) * UP };
     let apart = match activation(yl, yu) {
@@ -113,7 +121,7 @@ pub(super) fn change(a: &Activation, (dl, du): (f64, f64), (yl, yu): (f64, f64))
     let (Change::Band { radius: of_band, .. }, Change::Apart { radius, .. }) = (band, apart) else {
         return band;
     };
-    if of_band < a.radius + radius { band } else { apart }
+    if of_band * (1.0 + TIE) < a.radius + radius { band } else { apart }
 }
 
 /// An affine function `z_slope z + d_slope d + offset` of a neuron's `z` and `d`.
@@ -168,7 +176,8 @@ impl Lines {
         let z = 0.5 * (zl.max(yl - du) + zu.min(yu - dl));
         let d = 0.5 * (dl + du);
         let at = |line: &Line| line.z * z + line.d * d + line.offset;
-        let band = (at(&upper) < at(&apart_upper), at(&lower) > at(&apart_lower));
+        let tie = TIE * (zu - zl + du - dl);
+        let band = (at(&upper) + tie < at(&apart_upper), at(&lower) - tie > at(&apart_lower));
         let e_upper = if band.0 { upper } else { apart_upper };
         let e_lower = if band.1 { lower } else { apart_lower };
         Lines {
@@ -192,7 +201,8 @@ fn triangle(lower: f64, upper: f64) -> (f64, f64, f64) {
         Phase::On => (1.0, 0.0, 1.0),
         Phase::Open => {
             let slope = chord(lower, upper);
-            (slope, relu_band(slope, lower, upper), if upper > -lower { 1.0 } else { 0.0 })
+            let steep = upper > -lower * (1.0 + TIE);
+            (slope, relu_band(slope, lower, upper), if steep { 1.0 } else { 0.0 })
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use fiberscope_core::Activation as Function;
 
+use super::phases::weigh;
 use super::relax::{Line, Lines};
 use super::space::{Gaps, RowCoefficients};
 use super::vector::{abs_dot, add_scaled};
@@ -112,9 +113,10 @@ impl Bounder<'_> {
         self.prepare_rows();
         let mut error = 0.0;
         let layers = self.pair.layers();
-        let Bounder { rows: space, kept, lo, hi, .. } = self;
+        let Bounder { rows: space, kept, lo, hi, signs, .. } = self;
         let (mut c_z, mut c_d) = (std::mem::take(&mut space.c_z), std::mem::take(&mut space.c_d));
         for (l, layer) in layers.iter().enumerate().rev() {
+            error += weigh((signs, &space.multipliers), l, (&mut c_z, &mut c_d), &kept[l]);
             // 1. Dense.
             let sizes = &space.sizes[l];
             let (c_a, c_e) = match l.checked_sub(1) {

@@ -33,6 +33,8 @@ pub(super) struct RowSpace {
     pub input: Vec<f64>,
     pub c_z: Vec<f64>,
     pub c_d: Vec<f64>,
+    /// The multipliers of the signs; none is as good as zeros.
+    pub multipliers: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -58,10 +60,12 @@ impl RowSpace {
             input: vec![0.0; pair.inputs()],
             c_z: Vec::new(),
             c_d: Vec::new(),
+            multipliers: Vec::new(),
         }
     }
 
     pub fn forget(&mut self) {
         self.ready = false;
+        self.multipliers.clear();
     }
 }

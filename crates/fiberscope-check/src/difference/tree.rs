@@ -1,16 +1,16 @@
 //! The check of a tree of boxes.
 //!
 //! Lemma. If every rule below holds, `abs(f_A(x)[k] - f_B(x)[k]) <= bounds[k]` for every `x` of the domain
-//! and every output `k`. Proof: the root box contains the domain, the halves of a box cover it, so every `x`
-//! lies in a leaf; there the bounds of the forms or those of rows hold, since the results of the moves are
-//! `f_A` and `f_B` on the domain.
+//! and every output `k`. Proof: the root box contains the domain, the halves of a box cover it, and every
+//! pre-activation is `>= 0` or `<= 0`, so every `x` lies in a leaf; there the bounds of the forms or those of
+//! rows hold, since the results of the moves are `f_A` and `f_B` on the domain.
 //!
-//! The tree is walked in preorder with an explicit stack; nothing is computed for a box that is bisected.
+//! The tree is walked in preorder with an explicit stack; nothing is computed for a box that is cut.
 
-use fiberscope_core::{BoxNode, Domain, ExactNetwork, Rational};
+use fiberscope_core::{Activation, BoxNode, Domain, ExactNetwork, Neuron, Operand, Rational, RowMultipliers};
 
 use super::exact::ExactBounder;
-use super::{Bounder, Pair, middle, outward};
+use super::{Bounder, Pair, Ran, Sign, middle, outward};
 use crate::{End, Stop, difference_fits, refuse, short_number};
 
 /// The deepest path of a tree.
@@ -27,14 +27,22 @@ pub enum Arithmetic {
     Exact,
 }
 
-/// A bisection on the current path.
+/// A cut on the current path, and whether the walk is in its second part.
 struct Frame {
-    input: usize,
-    lo: f64,
-    middle: f64,
-    hi: f64,
-    /// Whether the walk is in the upper half.
-    upper: bool,
+    cut: Cut,
+    second: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Cut {
+    Input {
+        input: usize,
+        lo: f64,
+        middle: f64,
+        hi: f64,
+    },
+    /// The last sign of the path so far.
+    Sign,
 }
 
 /// The check of a tree, a node at a time.
@@ -48,6 +56,7 @@ pub struct Walk<'a> {
     lo: Vec<f64>,
     hi: Vec<f64>,
     frames: Vec<Frame>,
+    signs: Vec<Sign>,
     count: u64,
     complete: bool,
 }
@@ -80,25 +89,29 @@ impl<'a> Walk<'a> {
             lo,
             hi,
             frames: Vec::new(),
+            signs: Vec::new(),
             count: 0,
             complete: false,
         })
     }
 
     /// The next node of the tree.
-    pub fn next(&mut self, node: BoxNode, stop: Stop) -> Result<(), End> {
+    pub fn next(&mut self, node: &BoxNode, stop: Stop) -> Result<(), End> {
         self.count += 1;
         if self.complete {
             return refuse(self.step(), "the tree ends before this node");
         }
         match node {
-            BoxNode::Leaf => {
-                self.leaf(stop)?;
-                self.turn();
-                Ok(())
+            BoxNode::Leaf => self.leaf(&[], stop)?,
+            BoxNode::Weighted(rows) => {
+                self.demand_rows(rows)?;
+                self.leaf(rows, stop)?;
             }
-            BoxNode::Bisect(input) => self.bisect(input as usize),
+            BoxNode::Bisect(input) => return self.bisect(*input as usize),
+            BoxNode::Split(operand, neuron) => return self.split(*operand, *neuron),
         }
+        self.turn();
+        Ok(())
     }
 
     /// The end of the tree.
@@ -106,7 +119,7 @@ impl<'a> Walk<'a> {
         if self.complete {
             return Ok(());
         }
-        let missing = self.frames.iter().filter(|frame| !frame.upper).count() + 1;
+        let missing = self.frames.iter().filter(|frame| !frame.second).count() + 1;
         refuse(self.step(), format!("the tree ends here; {missing} or more nodes are missing"))
     }
 
@@ -121,49 +134,106 @@ impl<'a> Walk<'a> {
                 format!("there are {} inputs, no input {}", self.lo.len(), input + 1),
             );
         }
-        if self.frames.len() == MAX_DEPTH {
-            return refuse(self.step(), format!("a path has more than {MAX_DEPTH} bisections"));
-        }
+        self.demand_room()?;
         let (lo, hi) = (self.lo[input], self.hi[input]);
         let Some(middle) = middle(lo, hi) else {
             let rule = format!("input {} cannot be bisected between {lo:e} and {hi:e}", input + 1);
             return refuse(self.step(), rule);
         };
         self.hi[input] = middle;
-        self.frames.push(Frame { input, lo, middle, hi, upper: false });
+        self.frames.push(Frame { cut: Cut::Input { input, lo, middle, hi }, second: false });
+        Ok(())
+    }
+
+    fn split(&mut self, operand: Operand, neuron: Neuron) -> Result<(), End> {
+        let name = || format!("neuron {} of layer {} of {operand}", neuron.unit + 1, neuron.layer + 1);
+        let layers = self.bounder.pair().layers();
+        let hidden = layers[..layers.len() - 1].get(neuron.layer);
+        if hidden.is_none_or(|layer| layer.activation != Activation::Relu || neuron.unit >= layer.rows) {
+            return refuse(self.step(), format!("there is no hidden ReLU {}", name()));
+        }
+        if self.signs.iter().any(|sign| sign.is_about(operand, neuron)) {
+            return refuse(self.step(), format!("the sign of {} was asked for before on this path", name()));
+        }
+        self.demand_room()?;
+        self.signs.push(Sign { operand, neuron, on: true });
+        self.frames.push(Frame { cut: Cut::Sign, second: false });
+        Ok(())
+    }
+
+    fn demand_room(&self) -> Result<(), End> {
+        if self.frames.len() < MAX_DEPTH {
+            return Ok(());
+        }
+        refuse(self.step(), format!("a path has more than {MAX_DEPTH} bisections and splits"))
+    }
+
+    /// The rows of a leaf stand in order, each once, and have a multiplier for every sign.
+    fn demand_rows(&self, rows: &[RowMultipliers]) -> Result<(), End> {
+        let mut least = 0;
+        for row in rows {
+            if row.row() >= 2 * self.bounds.len() {
+                let rule = format!(
+                    "there are {} outputs, no output {}",
+                    self.bounds.len(),
+                    u64::from(row.output) + 1
+                );
+                return refuse(self.step(), rule);
+            }
+            if row.row() < least {
+                return refuse(self.step(), "rows of multipliers stand in their order, each once");
+            }
+            if row.parts.len() != self.signs.len() {
+                let (expected, found) = (self.signs.len(), row.parts.len());
+                let rule = format!("expected {expected} multipliers (one per split above), found {found}");
+                return refuse(self.step(), rule);
+            }
+            least = row.row() + 1;
+        }
         Ok(())
     }
 
     /// Goes from a finished box to the next one of the preorder.
     fn turn(&mut self) {
         while let Some(frame) = self.frames.last_mut() {
-            let Frame { input, lo, middle, hi, upper } = *frame;
-            self.hi[input] = hi;
-            if !upper {
-                self.lo[input] = middle;
-                frame.upper = true;
+            let second = std::mem::replace(&mut frame.second, true);
+            match frame.cut {
+                Cut::Input { input, lo, middle, hi } => {
+                    self.hi[input] = hi;
+                    self.lo[input] = if second { lo } else { middle };
+                }
+                Cut::Sign if second => drop(self.signs.pop()),
+                Cut::Sign => self.signs.iter_mut().next_back().into_iter().for_each(|sign| sign.on = false),
+            }
+            if !second {
                 return;
             }
-            self.lo[input] = lo;
             self.frames.pop();
         }
         self.complete = true;
     }
 
-    fn leaf(&mut self, stop: Stop) -> Result<(), End> {
-        if !self.bounder.run(&self.lo, &self.hi) {
+    fn leaf(&mut self, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
+        let ran = self.bounder.run_where(&self.lo, &self.hi, &self.signs);
+        if ran == Ran::Beyond {
             return refuse(self.step(), "the bounds on this box are beyond the doubles");
         }
-        if self.exact.is_some() { self.exact_leaf(stop) } else { self.doubles_leaf() }
+        match (self.exact.is_some(), ran) {
+            (true, _) => self.exact_leaf(rows, stop),
+            (false, Ran::Empty) => Ok(()),
+            (false, _) => self.doubles_leaf(rows),
+        }
     }
 
-    fn doubles_leaf(&mut self) -> Result<(), End> {
+    fn doubles_leaf(&mut self, rows: &[RowMultipliers]) -> Result<(), End> {
         for k in 0..self.doubles.len() {
             let (lower, upper) = self.bounder.output_bounds();
             for (sign, form) in [(1, upper[k]), (-1, -lower[k])] {
                 if form <= self.doubles[k] {
                     continue;
                 }
+                self.bounder
+                    .multiply(multipliers(rows, k, sign).into_iter().flat_map(RowMultipliers::values));
                 let row = self.bounder.tighten(k, sign);
                 if row <= self.doubles[k] {
                     continue;
@@ -174,16 +244,19 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn exact_leaf(&mut self, stop: Stop) -> Result<(), End> {
+    fn exact_leaf(&mut self, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
         let Some(exact) = &mut self.exact else { return Ok(()) };
-        exact.run(&self.lo, &self.hi, &self.bounder, stop)?;
+        if !exact.run((&self.lo, &self.hi), &self.signs, &self.bounder, stop)? {
+            return Ok(());
+        }
         for k in 0..self.bounds.len() {
             for sign in [1, -1] {
                 let form = exact.output_bound(k, sign);
                 if form <= self.bounds[k] {
                     continue;
                 }
-                let row = exact.tighten(k, sign, &mut self.bounder, stop)?;
+                let weights = multipliers(rows, k, sign);
+                let row = exact.tighten((k, sign), (&self.signs, weights), &mut self.bounder, stop)?;
                 if row > self.bounds[k] {
                     return self.too_large(k, format!("{:e}", row.min(form).to_f64()));
                 }
@@ -203,6 +276,12 @@ impl<'a> Walk<'a> {
         );
         refuse(self.step(), rule)
     }
+}
+
+/// The multipliers of a row, if a leaf has any.
+fn multipliers(rows: &[RowMultipliers], output: usize, sign: i8) -> Option<&RowMultipliers> {
+    let row = 2 * output + usize::from(sign < 0);
+    rows.binary_search_by_key(&row, RowMultipliers::row).ok().map(|place| &rows[place])
 }
 
 /// Checks that a pair may be bounded, and makes it.

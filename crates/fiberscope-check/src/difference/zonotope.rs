@@ -3,6 +3,7 @@
 use super::U;
 use super::forms::Forms;
 use super::pair::Pair;
+use super::phases::{Sign, clip};
 use super::products::{Kept, Products};
 use super::space::RowSpace;
 
@@ -24,6 +25,17 @@ pub struct LayerBounds<'b> {
     pub yu: &'b [f64],
 }
 
+/// What came of bounding a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// All layers are bounded.
+    Bounded,
+    /// No input has all the signs: nothing else is known, and nothing else is needed.
+    Empty,
+    /// Something is not finite, or this thread's arithmetic is not that of the lemmas: nothing is known.
+    Beyond,
+}
+
 /// Bounds for a pair on one box after the other. The memory is kept from box to box.
 #[derive(Clone, Debug)]
 pub struct Bounder<'p> {
@@ -32,6 +44,7 @@ pub struct Bounder<'p> {
     pub(super) hi: Vec<f64>,
     pub(super) kept: Vec<Kept>,
     pub(super) rows: RowSpace,
+    pub(super) signs: Vec<Sign>,
     free: Vec<usize>,
     forms: Forms,
     products: Products,
@@ -47,6 +60,7 @@ impl<'p> Bounder<'p> {
             hi: vec![0.0; inputs],
             kept: pair.layers().iter().map(|layer| Kept::new(layer.rows, inputs)).collect(),
             rows: RowSpace::new(pair),
+            signs: Vec::new(),
             free: Vec::new(),
             forms: Forms::default(),
             products: Products::default(),
@@ -61,27 +75,44 @@ impl<'p> Bounder<'p> {
     /// Bounds all layers on the box from `lo` to `hi`; false if something is not finite (or if this thread's
     /// arithmetic is not that of the lemmas), and then nothing is known.
     pub fn run(&mut self, lo: &[f64], hi: &[f64]) -> bool {
+        self.run_where(lo, hi, &[]) == Ran::Bounded
+    }
+
+    /// Bounds all layers for the inputs of the box from `lo` to `hi` at which hidden neurons have these
+    /// signs, each pre-activation at most once. The rows that follow have no multipliers.
+    pub fn run_where(&mut self, lo: &[f64], hi: &[f64], signs: &[Sign]) -> Ran {
         self.rows.forget();
         if lo.len() != self.lo.len() || hi.len() != self.hi.len() || !rounds_to_nearest() {
-            return false;
+            return Ran::Beyond;
         }
+        self.signs.clear();
+        self.signs.extend_from_slice(signs);
         self.lo.copy_from_slice(lo);
         self.hi.copy_from_slice(hi);
         if !self.forms.start(lo, hi, &mut self.free) {
-            return false;
+            return Ran::Beyond;
         }
         let last = self.pair.layers().len() - 1;
         for (l, layer) in self.pair.layers().iter().enumerate() {
             self.products.multiply(layer, &mut self.forms);
             if !self.products.bound(layer, &self.forms, &mut self.kept[l]) {
-                return false;
+                return Ran::Beyond;
+            }
+            if !clip(&mut self.kept[l], l, &self.signs) {
+                return Ran::Empty;
             }
             self.products.keep_inputs(&self.free, self.pair.inputs(), &mut self.kept[l].inputs);
             if l < last {
                 self.forms.activate(layer, &self.products, &self.kept[l]);
             }
         }
-        true
+        Ran::Bounded
+    }
+
+    /// The rows from here on have these multipliers, one for each sign of the last run, not negative.
+    pub fn multiply(&mut self, multipliers: impl IntoIterator<Item = f64>) {
+        self.rows.multipliers.clear();
+        self.rows.multipliers.extend(multipliers);
     }
 
     /// Certified bounds of the outputs' differences: `lower[k] <= f_B(x)[k] - f_A(x)[k] <= upper[k]` on the

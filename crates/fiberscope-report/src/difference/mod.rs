@@ -176,7 +176,7 @@ pub fn value(asked: &Asked, found: &Difference, domain: &Domain) -> Value {
         "domain": domain,
         "cells": found.cells,
         "limit": match found.ended { Ended::Limit(limit) => Some(Limit::name(limit)), _ => None },
-        "begun_anew": found.begun_anew,
+        "taken_over": found.taken_over,
         "lower_exact": found.lower.to_string(),
         "upper_exact": found.upper.as_ref().map(ToString::to_string),
     });
@@ -303,11 +303,11 @@ fn ending(asked: &Asked, found: &Difference) -> String {
     };
     let open = asked.epsilon.is_none() && !asked.is_within_gap(found);
     let why = if open { format!("; stopped because {}", reason(asked, found)) } else { String::new() };
-    let anew = match found.begun_anew {
+    let taken = match found.taken_over {
         true => {
-            "\nthere was no time to bound the boxes of the earlier search again: these bounds are those of a new one, and may be worse"
+            "\nthere was no time to bound the boxes of the earlier search again: the upper bounds are those that its state states; `fiberscope check` on the certificate tells whether they hold"
         }
         false => "",
     };
-    format!("{boxes}{close}{why}{anew}")
+    format!("{boxes}{close}{why}{taken}")
 }

@@ -28,6 +28,7 @@
 
 mod branch;
 mod exact;
+mod multipliers;
 mod options;
 mod probe;
 mod range;
@@ -133,9 +134,9 @@ pub struct Difference {
     pub certificate: Option<Certificate>,
     /// From where another search can go on.
     pub state: State,
-    /// A search was to be continued, and a limit came before its boxes were bounded again: the bounds are those
-    /// of a new search, and the state is the one that was given.
-    pub begun_anew: bool,
+    /// A search was to be continued, and a limit came before its boxes were bounded again: the upper bounds and the
+    /// certificate are those that the state states, and nothing of them was computed here.
+    pub taken_over: bool,
 }
 
 impl Difference {
@@ -144,6 +145,18 @@ impl Difference {
         let Point { x, a: at_a, b: at_b } = self.worst.clone().filter(|point| point.a != point.b)?;
         let evidence = Evidence::Witness { x, a: at_a, b: at_b };
         Some(Certificate::new(a, b, domain.clone(), evidence))
+    }
+
+    /// Replaces the upper bounds by those of the state, if it has any.
+    fn take_over(&mut self, (a, b): (&Network, &Network), domain: &Domain, options: &DifferenceOptions) {
+        let State { bounds: Some(bounds), tree, moves_a, moves_b, .. } = &self.state else { return };
+        self.taken_over = true;
+        self.upper = bounds.iter().max().cloned();
+        self.outputs.iter_mut().zip(bounds).for_each(|(output, bound)| output.upper = Some(bound.clone()));
+        let evidence = evidence([moves_a.clone(), moves_b.clone()], bounds.clone(), tree);
+        self.certificate = Some(Certificate::new(a, b, domain.clone(), evidence));
+        // What only a file says decides nothing.
+        self.decision = options.epsilon.as_ref().map(|epsilon| decide(&self.lower, None, epsilon));
     }
 
     /// Whether the upper bound is at most `1 + gap` times the lower one.
@@ -225,19 +238,22 @@ pub fn measure(
     };
     if let Some(state) = &options.resume {
         let wrong = || DifferenceError::State("its tree is none".into());
-        let tree = Tree::from_preorder(root.0.clone(), root.1.clone(), &state.tree).ok_or_else(wrong)?;
+        let (lo, hi) = (root.0.clone(), root.1.clone());
+        let tree = Tree::from_preorder(&shaped.pair, lo, hi, &state.tree).ok_or_else(wrong)?;
         let mut search = Search::new(&shaped.pair, &exact, tree, setting());
         if let Some(ended) = search.begin_and_run() {
             return Ok(finish((a, b), domain, &shaped, &exact, &search, ended, options));
         }
     }
     // A first search, or one that had no time to bound again what it was given.
-    let mut search = Search::new(&shaped.pair, &exact, Tree::new(root.0, root.1), setting());
+    let tree = Tree::new(&shaped.pair, root.0, root.1);
+    let mut search = Search::new(&shaped.pair, &exact, tree, setting());
     let ended = search.root_and_run();
     let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
     if let Some(state) = &options.resume {
-        found.state = state.clone();
-        found.begun_anew = true;
+        let points = std::mem::replace(&mut found.state, state.clone()).points;
+        found.state.points = points;
+        found.take_over((a, b), domain, options);
     }
     Ok(found)
 }
@@ -287,9 +303,8 @@ fn check(
 }
 
 /// The evidence for bounds on the boxes of a tree.
-fn evidence([a, b]: [MoveChain; 2], bounds: Vec<Rational>, tree: &[u32]) -> Evidence {
-    let node = |&split: &u32| split.checked_sub(1).map_or(BoxNode::Leaf, BoxNode::Bisect);
-    Evidence::Difference { a, b, bounds, tree: tree.iter().map(node).collect() }
+fn evidence([a, b]: [MoveChain; 2], bounds: Vec<Rational>, tree: &[BoxNode]) -> Evidence {
+    Evidence::Difference { a, b, bounds, tree: tree.to_vec() }
 }
 
 /// Moves make the same network of both.
@@ -303,7 +318,7 @@ fn equal(
 ) -> Difference {
     let [moves_a, moves_b] = shaped.moves.clone();
     let none = OutputBounds { lower: Rational::ZERO, upper: Some(Rational::ZERO) };
-    let evidence = Evidence::Moves { a: moves_a, b: moves_b };
+    let (evidence, tree) = (Evidence::Moves { a: moves_a, b: moves_b }, vec![BoxNode::Leaf]);
     Difference {
         lower: Rational::ZERO,
         upper: Some(Rational::ZERO),
@@ -314,8 +329,8 @@ fn equal(
         ended: Ended::Reached,
         alignment: shaped.alignment,
         certificate: Some(Certificate::new(a, b, domain.clone(), evidence)),
-        state: State::new((a, b), domain, shaped.alignment, shaped.moves, vec![0], Vec::new()),
-        begun_anew: false,
+        state: State::new((a, b), domain, shaped.alignment, shaped.moves, tree, Vec::new(), None),
+        taken_over: false,
     }
 }
 
@@ -323,6 +338,15 @@ fn equal(
 fn declared(bound: f64) -> Option<Rational> {
     let margin = &Rational::ONE + &Rational::dyadic(1, -DECLARED);
     Some((&Rational::from_f64(bound.max(0.0))? * &margin).round_up(BITS))
+}
+
+/// Whether the difference is at most `epsilon`, by its bounds.
+fn decide(lower: &Rational, upper: Option<&Rational>, epsilon: &Rational) -> Decision {
+    match upper {
+        Some(upper) if upper <= epsilon => Decision::Within,
+        _ if lower > epsilon => Decision::Exceeds,
+        _ => Decision::Undecided,
+    }
 }
 
 fn finish(
@@ -353,15 +377,11 @@ fn finish(
     }
     let lower = lowers.iter().max().cloned().unwrap_or(Rational::ZERO);
     let upper = uppers.iter().cloned().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
-    let decision = options.epsilon.as_ref().map(|epsilon| match &upper {
-        Some(upper) if upper <= epsilon => Decision::Within,
-        _ if lower > *epsilon => Decision::Exceeds,
-        _ => Decision::Undecided,
-    });
+    let decision = options.epsilon.as_ref().map(|epsilon| decide(&lower, upper.as_ref(), epsilon));
     let tree = search.tree.preorder();
     let [moves_a, moves_b] = shaped.moves.clone();
     let bounds = uppers.iter().cloned().collect::<Option<Vec<_>>>();
-    let evidence = bounds.map(|bounds| evidence([moves_a, moves_b], bounds, &tree));
+    let evidence = bounds.clone().map(|bounds| evidence([moves_a, moves_b], bounds, &tree));
     Difference {
         lower,
         upper,
@@ -372,7 +392,7 @@ fn finish(
         ended,
         alignment: shaped.alignment,
         certificate: evidence.map(|evidence| Certificate::new(a, b, domain.clone(), evidence)),
-        state: State::new((a, b), domain, shaped.alignment, shaped.moves.clone(), tree, points),
-        begun_anew: false,
+        state: State::new((a, b), domain, shaped.alignment, shaped.moves.clone(), tree, points, bounds),
+        taken_over: false,
     }
 }

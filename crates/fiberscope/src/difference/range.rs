@@ -77,7 +77,7 @@ pub fn ranges(
         deadline: &options.deadline,
         progress: options.progress,
     };
-    let mut search = Search::new(&pair, &exact, Tree::new(root.0, root.1), setting);
+    let mut search = Search::new(&pair, &exact, Tree::new(&pair, root.0, root.1), setting);
     let ended = search.root_and_run();
     let seen = seen(&search.points(), &exact, network.output_width());
     let rows = search.bounds();
@@ -107,17 +107,16 @@ fn prove(
     rows: &[f64],
     (ended, deadline): (Ended, &Deadline),
 ) -> Proved {
-    let tree = search.tree.preorder();
-    let certify = |constant: &Network, bounds: Vec<Rational>| {
+    let certify = |constant: &Network, bounds: Vec<Rational>, tree: &Tree| {
         let moves = [MoveChain::default(), MoveChain::default()];
-        Certificate::new(network, constant, domain.clone(), evidence(moves, bounds, &tree))
+        Certificate::new(network, constant, domain.clone(), evidence(moves, bounds, &tree.preorder()))
     };
     let largest =
         |rows: &[f64]| rows.chunks(2).map(|row| declared(row[0].max(row[1]))).collect::<Option<Vec<_>>>();
     let plain = || Proved {
         constant: zero.clone(),
         radii: None,
-        certificate: largest(rows).map(|bounds| certify(zero, bounds)),
+        certificate: largest(rows).map(|bounds| certify(zero, bounds, &search.tree)),
     };
     // Row `2 k` is `-f_k` and row `2 k + 1` is `f_k`.
     let middles: Vec<f64> = rows.chunks(2).map(|row| 0.5 * row[1] - 0.5 * row[0]).collect();
@@ -137,7 +136,7 @@ fn prove(
     let exactly = |middle: &f64| Rational::from_f64(*middle).unwrap_or_default();
     Proved {
         radii: Some(middles.iter().map(exactly).zip(bounds.clone()).collect()),
-        certificate: Some(certify(&constant, bounds)),
+        certificate: Some(certify(&constant, bounds, &again.tree)),
         constant,
     }
 }

@@ -34,6 +34,11 @@ impl Goal {
         (bound - self.offset[row]) * self.weight[row]
     }
 
+    /// The bound at which a row has reached its aim.
+    pub fn level(&self, row: usize) -> f64 {
+        self.offset[row] + self.aim / self.weight[row]
+    }
+
     /// The row that is farthest from its aim, and how far.
     pub fn worst(&self, bounds: &[f64]) -> (usize, f64) {
         let mut worst = (0, f64::NEG_INFINITY);

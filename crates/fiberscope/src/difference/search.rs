@@ -1,9 +1,9 @@
-//! Branch and bound over boxes.
+//! Branch and bound over boxes and signs of neurons.
 //!
-//! Every leaf of the tree has bounds for all rows, computed on its own box. The leaf that is farthest from
-//! the goal is bisected next, so that bounds are the best that so many boxes give whenever the search ends;
-//! where the goal is a given number every leaf beyond it has to be bisected, in whatever order. A leaf that
-//! is ten times beyond the goal is bisected twice before it is bounded again.
+//! Every leaf of the tree has bounds for all rows, computed on its own part. The leaf that is farthest from
+//! the goal is cut next, so that bounds are the best that so many leaves give whenever the search ends;
+//! where the goal is a given number every leaf beyond it has to be cut, in whatever order. A leaf that
+//! is ten times beyond the goal is cut twice before it is bounded again.
 //!
 //! Leaves are taken in batches whose size depends on their number alone and are put together in order, so
 //! that the result does not depend on the number of threads.
@@ -19,13 +19,13 @@ use rayon::prelude::*;
 use super::branch::Splits;
 use super::exact::{Exact, Point};
 use super::rows::Goal;
-use super::tree::{Tree, halve};
+use super::tree::{Cut, Side, Tree};
 use super::worker::{Bounded, Sight, Worker};
 use super::{DifferenceProgress, Ended};
 use crate::clock::Instant;
 use crate::limit::{Deadline, Progress};
 
-/// A leaf so many times beyond its aim is bisected twice.
+/// A leaf so many times beyond its aim is cut twice.
 const FAR: f64 = 10.0;
 /// The leaves of a batch: a part of those that are open, and never more than this.
 const BATCH: usize = 64;
@@ -86,7 +86,7 @@ impl PartialEq for Open {
 
 impl Eq for Open {}
 
-/// A branch and bound over boxes.
+/// A branch and bound over parts of a box.
 pub struct Search<'s> {
     pub(super) pair: &'s Pair,
     pub(super) exact: &'s Exact,
@@ -146,8 +146,8 @@ impl<'s> Search<'s> {
         self.look_around();
         let goal = self.goal();
         let mut worker = Worker::new(self.pair);
-        (worker.lo, worker.hi) = (self.tree.root().0.to_vec(), self.tree.root().1.to_vec());
-        let bounded = worker.bound(&goal, &self.best, self.tree.root());
+        self.tree.part(0, &mut worker.part);
+        let bounded = worker.bound(&goal, &self.best, &self.tree, &[]);
         self.cells += 1;
         self.place(0, bounded, &goal);
         self.settle();
@@ -251,7 +251,7 @@ impl<'s> Search<'s> {
         Some(if reached { Ended::Reached } else { Ended::Rounding })
     }
 
-    /// Bisects a batch of leaves and bounds what comes of them.
+    /// Cuts a batch of leaves and bounds what comes of them.
     fn round(&mut self, goal: &Goal) {
         let count = (self.open.len() / PART).clamp(1, BATCH);
         let mut batch = Vec::new();
@@ -265,25 +265,25 @@ impl<'s> Search<'s> {
             }
         }
         let mut tasks: Vec<Task> = Vec::new();
-        let splits: Vec<Vec<usize>> =
-            batch.iter().map(|open| open.splits.inputs(open.far > FAR * goal.aim)).collect();
-        for (open, inputs) in batch.iter().zip(&splits) {
-            for half in 0..1usize << inputs.len() {
-                let halves = inputs.iter().enumerate().map(|(bit, &input)| (input, half >> bit & 1 == 0));
-                tasks.push((open.node, halves.collect()));
+        let splits: Vec<Vec<Cut>> =
+            batch.iter().map(|open| open.splits.cuts(open.far > FAR * goal.aim)).collect();
+        for (open, cuts) in batch.iter().zip(&splits) {
+            for part in 0..1usize << cuts.len() {
+                let sides = cuts.iter().enumerate().map(|(bit, &cut)| (cut, part >> bit & 1 == 0));
+                tasks.push((open.node, sides.collect()));
             }
         }
         let boxes = tasks.len();
         let mut bounded = self.bound_all(&tasks, goal).into_iter();
-        for (open, inputs) in batch.into_iter().zip(splits) {
-            let children: Vec<Option<Bounded>> = bounded.by_ref().take(1 << inputs.len()).collect();
+        for (open, cuts) in batch.into_iter().zip(splits) {
+            let children: Vec<Option<Bounded>> = bounded.by_ref().take(1 << cuts.len()).collect();
             let Some(children) = children.into_iter().collect::<Option<Vec<_>>>() else {
                 // A limit came: the leaf stays one.
                 self.open.push(open);
                 continue;
             };
-            let first = self.tree.split(open.node, inputs[0]);
-            let nodes = match inputs.get(1) {
+            let first = self.tree.split(open.node, cuts[0]);
+            let nodes = match cuts.get(1) {
                 None => vec![first, first + 1],
                 Some(&second) => {
                     let [below, above] = [first, first + 1].map(|node| self.tree.split(node, second));
@@ -298,21 +298,18 @@ impl<'s> Search<'s> {
         self.settle();
     }
 
-    /// Bounds boxes in parallel, in order; `None` for those that a limit came before.
+    /// Bounds parts in parallel, in order; `None` for those that a limit came before.
     fn bound_all(&mut self, tasks: &[Task], goal: &Goal) -> Vec<Option<Bounded>> {
-        let root = self.tree.root();
-        let bounded = |(node, halves): &Task| {
+        let bounded = |(node, sides): &Task| {
             if self.setting.deadline.is_past() {
                 return None;
             }
             let lock = || self.workers.lock().unwrap_or_else(PoisonError::into_inner);
             let spare = lock().pop();
             let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
-            let (mut lo, mut hi) = (std::mem::take(&mut worker.lo), std::mem::take(&mut worker.hi));
-            let depth = self.tree.boxed(*node, &mut lo, &mut hi) + halves.len();
-            halves.iter().for_each(|&(input, lower)| halve(&mut lo, &mut hi, input, lower));
-            (worker.lo, worker.hi) = (lo, hi);
-            let mut bounded = worker.bound(goal, &self.best, root);
+            let depth = self.tree.part(*node, &mut worker.part) + sides.len();
+            sides.iter().for_each(|&side| self.tree.take(&mut worker.part, side));
+            let mut bounded = worker.bound(goal, &self.best, &self.tree, self.tree.weights(*node));
             if depth + 2 > MAX_DEPTH {
                 bounded.splits = Splits::default();
             }
@@ -326,7 +323,8 @@ impl<'s> Search<'s> {
 
     /// Puts a leaf where it belongs.
     fn place(&mut self, node: u32, bounded: Bounded, goal: &Goal) {
-        let Bounded { bounds, far, splits, sight } = bounded;
+        let Bounded { bounds, far, splits, weights, sight } = bounded;
+        self.tree.weigh(node, weights);
         if far <= goal.aim || splits.is_empty() {
             self.close(&bounds);
         } else {
@@ -343,5 +341,5 @@ impl<'s> Search<'s> {
     }
 }
 
-/// A box: a node and halves of its box, one after the other.
-type Task = (u32, Vec<(usize, bool)>);
+/// A part: a node and sides of cuts, one after the other.
+type Task = (u32, Vec<Side>);

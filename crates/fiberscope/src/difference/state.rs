@@ -1,9 +1,10 @@
 //! What a search leaves behind, so that a later one can go on from there.
 //!
-//! The state is the moves, the tree of boxes and the best points. It holds no bounds: they are computed again
-//! for every box, so that nothing rests on the file.
+//! The state is the moves, the tree of boxes, the best points, and the bounds that the tree gave. Bounds are
+//! computed again for every box, so that nothing rests on the file; only if a limit comes before that are those of the
+//! file handed over, as what it says.
 
-use fiberscope_core::{Domain, MoveChain, Network, NetworkName};
+use fiberscope_core::{BoxNode, Domain, MoveChain, Network, NetworkName, Rational};
 use serde::{Deserialize, Serialize};
 
 use super::{Alignment, DifferenceError};
@@ -23,10 +24,13 @@ pub struct State {
     pub(super) alignment: Alignment,
     pub(super) moves_a: MoveChain,
     pub(super) moves_b: MoveChain,
-    /// The splits in preorder.
-    pub(super) tree: Vec<u32>,
+    /// The tree in preorder, as in certificates.
+    pub(super) tree: Vec<BoxNode>,
     /// Points where the networks are far apart.
     pub(super) points: Vec<Vec<f64>>,
+    /// The upper bounds of the outputs on the tree, if they were finite.
+    #[serde(default)]
+    pub(super) bounds: Option<Vec<Rational>>,
 }
 
 #[derive(Deserialize)]
@@ -41,8 +45,9 @@ impl State {
         domain: &Domain,
         alignment: Alignment,
         [moves_a, moves_b]: [MoveChain; 2],
-        tree: Vec<u32>,
+        tree: Vec<BoxNode>,
         points: Vec<Vec<f64>>,
+        bounds: Option<Vec<Rational>>,
     ) -> Self {
         State {
             format: FORMAT.into(),
@@ -55,6 +60,7 @@ impl State {
             moves_b,
             tree,
             points,
+            bounds,
         }
     }
 
@@ -84,7 +90,14 @@ impl State {
             (self.b == NetworkName::of(b), "second network"),
             (self.domain == *domain, "box"),
         ];
+        let bounds = self.bounds.iter().flatten();
         match parts.iter().find(|(same, _)| !same) {
+            None if self.bounds.as_ref().is_some_and(|bounds| bounds.len() != a.output_width()) => {
+                Err(DifferenceError::State("it has not one bound for each output".into()))
+            }
+            None if bounds.into_iter().any(Rational::is_negative) => {
+                Err(DifferenceError::State("a bound is negative".into()))
+            }
             None => Ok(()),
             Some((_, what)) => Err(DifferenceError::State(format!(
                 "it belongs to another search: the {what} is not the same"

@@ -1,20 +1,23 @@
-//! One box: its bounds, the input to bisect, and a point where the networks may be far apart.
+//! One part of the box: its bounds, how to cut it, and a point where the networks may be far apart.
 
-use fiberscope_check::difference::{Bounder, Pair};
+use fiberscope_check::difference::{Bounder, Pair, Ran};
+use fiberscope_core::RowMultipliers;
 
 use super::branch::Splits;
 use super::probe::Probe;
 use super::rows::{Goal, output, sign};
+use super::tree::{Part, Tree};
 
-/// What is known of a box.
+/// What is known of a part of the box.
 pub struct Bounded {
     /// The bound of every row.
     pub bounds: Box<[f64]>,
     /// How far the worst row is from the goal.
     pub far: f64,
-    /// The inputs to bisect, the best one first; empty if the goal is reached, or if no input can be
-    /// bisected.
+    /// How to cut it, the best cut first; empty if the goal is reached, or if nothing can be cut.
     pub splits: Splits,
+    /// Multipliers for the rows.
+    pub weights: Vec<RowMultipliers>,
     /// A point that is worth looking at.
     pub sight: Option<Sight>,
 }
@@ -43,8 +46,8 @@ const NEAR: f64 = 0.5;
 pub struct Worker<'p> {
     pub bounder: Bounder<'p>,
     pub probe: Probe<'p>,
-    pub lo: Vec<f64>,
-    pub hi: Vec<f64>,
+    pub part: Part,
+    pub(super) weights: Vec<RowMultipliers>,
     rows: usize,
 }
 
@@ -53,20 +56,29 @@ impl<'p> Worker<'p> {
         Worker {
             bounder: Bounder::new(pair),
             probe: Probe::new(pair),
-            lo: Vec::new(),
-            hi: Vec::new(),
+            part: Part::default(),
+            weights: Vec::new(),
             rows: 2 * pair.outputs(),
         }
     }
 
-    /// Bounds the box `[lo, hi]` as far as the goal asks for: rows are tightened from the worst one on, until
+    /// Bounds the part as far as the goal asks for: rows are tightened from the worst one on, until
     /// the worst is one that was tightened. `best` is the largest value of every row that is known, and
-    /// `root` the root box.
-    pub fn bound(&mut self, goal: &Goal, best: &[f64], root: (&[f64], &[f64])) -> Bounded {
+    /// multipliers are looked for from those that are known.
+    pub fn bound(&mut self, goal: &Goal, best: &[f64], tree: &Tree, known: &[RowMultipliers]) -> Bounded {
         let mut bounds = vec![f64::INFINITY; self.rows].into_boxed_slice();
-        if !self.bounder.run(&self.lo, &self.hi) {
-            let splits = Splits::widest(&self.lo, &self.hi, root);
-            return Bounded { bounds, far: f64::INFINITY, splits, sight: None };
+        self.weights.clear();
+        match self.bounder.run_where(&self.part.lo, &self.part.hi, &self.part.signs) {
+            Ran::Bounded => {}
+            Ran::Empty => {
+                bounds.fill(f64::NEG_INFINITY);
+                let far = f64::NEG_INFINITY;
+                return Bounded { bounds, far, splits: Splits::default(), weights: Vec::new(), sight: None };
+            }
+            Ran::Beyond => {
+                let splits = Splits::widest(&self.part, tree);
+                return Bounded { bounds, far: f64::INFINITY, splits, weights: Vec::new(), sight: None };
+            }
         }
         let (below, above) = self.bounder.output_bounds();
         for (k, (below, above)) in below.iter().zip(above).enumerate() {
@@ -77,7 +89,8 @@ impl<'p> Worker<'p> {
         let (row, far) = loop {
             let (row, far) = goal.worst(&bounds);
             if far <= goal.aim {
-                return Bounded { bounds, far, splits: Splits::default(), sight: None };
+                let weights = std::mem::take(&mut self.weights);
+                return Bounded { bounds, far, splits: Splits::default(), weights, sight: None };
             }
             match last {
                 // One row beyond the aim is reason enough to bisect, and where nothing but the aim counts no
@@ -89,19 +102,19 @@ impl<'p> Worker<'p> {
                 _ => {}
             }
             // The last row is the one whose coefficients are kept.
-            let bound = self.bounder.tighten(output(row), if sign(row) > 0.0 { 1 } else { -1 });
+            let bound = self.tighten(row, goal.level(row), known);
             bounds[row] = bounds[row].min(bound);
             (tightened[row], last) = (true, Some(row));
         };
-        let splits = Splits::new(&mut self.bounder, &self.lo, &self.hi, root);
+        let splits = Splits::new(&mut self.bounder, &self.part, tree);
         let sight = self.look(row, best);
-        Bounded { bounds, far, splits, sight }
+        Bounded { bounds, far, splits, weights: std::mem::take(&mut self.weights), sight }
     }
 
     /// The vertex where the row that was tightened last is largest, and the middle of the box.
     fn look(&mut self, row: usize, best: &[f64]) -> Option<Sight> {
         let slopes = self.bounder.row_inputs();
-        let ends = self.lo.iter().zip(&self.hi);
+        let ends = self.part.lo.iter().zip(&self.part.hi);
         let vertex: Vec<f64> =
             ends.clone().zip(slopes).map(|((lo, hi), c)| if *c > 0.0 { *hi } else { *lo }).collect();
         let middle: Vec<f64> = ends.map(|(lo, hi)| (0.5 * lo + 0.5 * hi).clamp(*lo, *hi)).collect();

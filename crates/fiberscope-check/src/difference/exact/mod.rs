@@ -15,12 +15,13 @@
 //! by these bounds. Which slopes an open neuron has, and which form its `e`, are proposals of the doubles:
 //! every slope between 0 and 1 is as true as any other (R4, R5).
 
+mod phases;
 mod row;
 
 use fiberscope_core::{Activation as Function, ExactNetwork, Layer, ProductSum, Rational};
 
 use super::relax::{self, Change, Phase};
-use super::{Bounder, LayerBounds, region};
+use super::{Bounder, LayerBounds, Sign, region};
 use crate::{End, Stop, go_on};
 
 /// The length of a mantissa, of an error, and of a bound.
@@ -154,8 +155,15 @@ impl ExactBounder {
         if sign < 0 { -lower } else { upper.clone() }
     }
 
-    /// Bounds all layers on a box which the doubles have bounded before.
-    pub fn run(&mut self, lo: &[f64], hi: &[f64], proposals: &Bounder, stop: Stop) -> Result<(), End> {
+    /// Bounds all layers on a box with signs which the doubles have bounded before; false if no input has
+    /// these signs.
+    pub fn run(
+        &mut self,
+        (lo, hi): (&[f64], &[f64]),
+        signs: &[Sign],
+        proposals: &Bounder,
+        stop: Stop,
+    ) -> Result<bool, End> {
         let exact = |ends: &[f64]| ends.iter().map(|&x| number(x)).collect::<Vec<_>>();
         (self.lo, self.hi) = (exact(lo), exact(hi));
         let (mut a, mut columns) = inputs(lo, hi);
@@ -169,7 +177,10 @@ impl ExactBounder {
                 let parts = [(&layer.weight_d[i], &a), (&layer.weight_b[i], &e)];
                 d.push(dense(&parts, &layer.bias_d[i], columns));
             }
-            let bounds: Vec<Bounds> = z.iter().zip(&d).map(|(z, d)| bounds(z, d)).collect();
+            let mut bounds: Vec<Bounds> = z.iter().zip(&d).map(|(z, d)| bounds(z, d)).collect();
+            if !phases::clip(&mut bounds, l, signs) {
+                return Ok(false);
+            }
             if l + 1 < self.layers.len() {
                 let proposed = proposals.layer(l);
                 (a, e) = (Vec::new(), Vec::new());
@@ -184,7 +195,7 @@ impl ExactBounder {
             }
             self.bounds.push(bounds);
         }
-        Ok(())
+        Ok(true)
     }
 }
 

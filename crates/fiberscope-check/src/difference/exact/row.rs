@@ -2,14 +2,16 @@
 //!
 //! As lemma E4, with the coefficients behind a layer shortened: `F` grows by
 //! `D (abs(c_z) . v_A + abs(c_d) . v_D)` for the stored parameters and by
-//! `D (abs(c_a) . alpha + abs(c_e) . eps)` for the shortening, and by nothing else; `kappa` is rounded up.
+//! `D (abs(c_a) . alpha + abs(c_e) . eps)` for the shortening, and by nothing else; `kappa` is rounded up. The
+//! terms of signs are added exactly.
 
-use fiberscope_core::{Activation as Function, ProductSum, Rational};
+use fiberscope_core::{Activation as Function, ProductSum, Rational, RowMultipliers};
 
+use super::super::Sign;
 use super::super::relax::{Lines, Phase};
 use super::{
     BOUND_BITS, Bounder, Bounds, ERROR_BITS, ExactBounder, ExactLayer, abs_dot, difference_band, number,
-    phase, relu_band, shorten, unit, up,
+    phase, phases, relu_band, shorten, unit, up,
 };
 use crate::{End, Stop, go_on};
 
@@ -21,11 +23,12 @@ struct Line {
 }
 
 impl ExactBounder {
-    /// An upper bound of `sign (f_B - f_A)` of an output on the box of the last run.
+    /// An upper bound of `sign (f_B - f_A)` of an output on the box of the last run, with multipliers of its
+    /// signs.
     pub fn tighten(
         &self,
-        output: usize,
-        sign: i8,
+        (output, sign): (usize, i8),
+        (signs, multipliers): (&[Sign], Option<&RowMultipliers>),
         proposals: &mut Bounder,
         stop: Stop,
     ) -> Result<Rational, End> {
@@ -36,6 +39,7 @@ impl ExactBounder {
         let (mut kappa, mut error) = (Rational::ZERO, Rational::ZERO);
         for (l, layer) in self.layers.iter().enumerate().rev() {
             go_on(stop)?;
+            phases::weigh((signs, multipliers), l, (&mut c_z, &mut c_d));
             let (alpha, eps) = self.sizes(l);
             let c_a = behind(&[(&c_z, &layer.weight_a), (&c_d, &layer.weight_d)]);
             let c_e = behind(&[(&c_d, &layer.weight_b)]);

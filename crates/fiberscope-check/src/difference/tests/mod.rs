@@ -1,5 +1,6 @@
 //! The law of the bounds: no exact value at any point of a box lies beyond them.
 
+mod phases;
 mod tree;
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Rational};
@@ -235,7 +236,7 @@ fn exact_bounds_are_bounds_and_no_worse() {
         if !bounder.run(&lo, &hi) {
             continue;
         }
-        exactly.run(&lo, &hi, &bounder, &|| false).unwrap();
+        assert!(exactly.run((&lo, &hi), &[], &bounder, &|| false).unwrap());
         for (l, layer) in exactly.bounds.iter().enumerate() {
             let near = bounder.layer(l);
             for (i, bounds) in layer.iter().enumerate() {
@@ -263,7 +264,8 @@ fn exact_bounds_are_bounds_and_no_worse() {
                     contains(&bounds.d, &(&y[i] - &z[i]));
                     if l + 1 == exactly.bounds.len() {
                         for sign in [-1, 1] {
-                            let row = exactly.tighten(i, sign, &mut bounder, &|| false).unwrap();
+                            let row =
+                                exactly.tighten((i, sign), (&[], None), &mut bounder, &|| false).unwrap();
                             let near = bounder.tighten(i, sign);
                             let value = &(&y[i] - &z[i]) * &Rational::from(i64::from(sign));
                             assert!(value <= row, "{seed}: {value} {row}");

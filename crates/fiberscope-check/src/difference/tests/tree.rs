@@ -196,7 +196,7 @@ fn paths_are_not_endless() {
     let invalid = certificate([&a, &a], domain, Default::default(), &[Rational::ONE], &tree);
     for outcome in both(&invalid, &a, &a) {
         let Outcome::Refused(refusal) = outcome else { panic!("{outcome:?}") };
-        let expected = "tree of boxes, node 4097: a path has more than 4096 bisections";
+        let expected = "tree of boxes, node 4097: a path has more than 4096 bisections and splits";
         assert_eq!(refusal.to_string(), expected);
     }
 }
