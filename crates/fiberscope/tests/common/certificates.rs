@@ -23,12 +23,9 @@ pub fn numbers(value: &Value, path: String, found: &mut Vec<String>) {
 pub fn changes(value: &Value) -> Vec<Value> {
     match value {
         Value::Number(number) => {
-            let n = number.as_u64().unwrap();
-            [Some(n + 1), n.checked_sub(1), Some(n + 1_000_000)]
-                .into_iter()
-                .flatten()
-                .map(|n| json!(n))
-                .collect()
+            let n = number.as_i64().unwrap();
+            let less = (n != 0).then_some(n - 1);
+            [Some(n + 1), less, Some(n + 1_000_000)].into_iter().flatten().map(|n| json!(n)).collect()
         }
         Value::String(text) if text.len() == 64 => {
             let flipped = if text.ends_with('0') { '1' } else { '0' };

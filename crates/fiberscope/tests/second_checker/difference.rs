@@ -12,7 +12,7 @@ use crate::common::rng;
 use crate::second::Cases;
 
 /// A pair of one shape whose parameters differ by little, or not so little.
-fn pair(rng: &mut ChaCha8Rng) -> [Network; 2] {
+pub fn pair(rng: &mut ChaCha8Rng) -> [Network; 2] {
     let depth = rng.random_range(1..4);
     let widths: Vec<usize> = (0..=depth).map(|_| rng.random_range(1..5)).collect();
     let apart = [1e-6, 1e-2, 0.5][rng.random_range(0..3)];
@@ -78,7 +78,7 @@ fn tree(
     }
 }
 
-fn domain(rng: &mut ChaCha8Rng, inputs: usize) -> Domain {
+pub fn domain(rng: &mut ChaCha8Rng, inputs: usize) -> Domain {
     let mut side = || {
         let lower = Rational::from_f64(rng.random_range(-1.0..1.0)).unwrap();
         let width = [Rational::ZERO, "1/3".parse().unwrap(), Rational::ONE][rng.random_range(0..3)].clone();
