@@ -2,7 +2,7 @@
 """A second checker for Fiberscope certificates, after the format page.
 
     python3 check.py CERT A.json B.json [--box LO,HI | --box FILE.json | --space]
-                     [--claim equivalent|different|within=EPS] [--time-limit SECONDS] [--json]
+                     [--claim equivalent|different|within=EPS|same_class[=M]|other_class[=M]] [--time-limit SECONDS] [--json]
 
 Exit code 0: the certificate proves the claim; 1: refused; 2: a file cannot be read; 3: stopped by --time-limit or memory.
 Networks are Fiberscope's JSON (network-v1.md) or .npz; `fiberscope convert model.onnx model.json` makes the former.
@@ -60,14 +60,15 @@ class Result:
     claim: Optional[str] = None
     bound: Optional[Fraction] = None
     relative: Optional[Fraction] = None  # of the claim `parameters_agree`
+    margin: Optional[Fraction] = None  # of the claim `same_class`
     domain: Any = None
 
     EXIT = {"proved": 0, "refused": 1, "unreadable": 2, "stopped": 3}
 
     def to_json(self) -> dict[str, Any]:
-        bound, relative = (None if x is None else str(x) for x in (self.bound, self.relative))
+        bound, relative, margin = (None if x is None else str(x) for x in (self.bound, self.relative, self.margin))
         return {"valid": self.answer == "proved", "answer": self.answer, "claim": self.claim, "domain": self.domain,
-                "bound": bound, "relative": relative, "kind": self.kind, "reason": self.reason[:400]}
+                "bound": bound, "relative": relative, "margin": margin, "kind": self.kind, "reason": self.reason[:400]}
 
 
 def demand(holds: bool, rule: str) -> None:
@@ -1712,9 +1713,14 @@ class BoxBounds:
         return Fraction(du if sign > 0 else -dl, self.scales[-1])
 
     def row(self, k: int, sign: int, weights: Sequence[Fraction]) -> Fraction:
-        """The same by going backwards (page: E4, without its errors): sign d_k <= (c_z . z + c_d . d) / scale + constant."""
+        """The same by going backwards."""
         outputs = len(self.bounds[-1])
-        c_z, c_d, scale, constant = [0] * outputs, [sign * (i == k) for i in range(outputs)], 1, ZERO
+        return self.descend([0] * outputs, [sign * (i == k) for i in range(outputs)], 1, ZERO, weights)
+
+    def descend(
+        self, c_z: list[int], c_d: list[int], scale: int, constant: Fraction, weights: Sequence[Fraction] = ()
+    ) -> Fraction:
+        """An upper bound of (c_z . f_A + c_d . (f_B - f_A)) / scale + constant (page: rows; E4 without its errors)."""
         for l in range(len(self.layers) - 1, -1, -1):
             layer = self.layers[l]
             here = [(each, beta * each.factor * scale) for each, beta in zip(self.signs, weights) if each.layer == l and beta]
@@ -1856,6 +1862,122 @@ def check_difference(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], n
     return "within", max(bounds)
 
 
+# ---- Evidence: decision ----------------------------------------------------------------------------------------------
+
+MAX_WEIGHT = 1 << 42  # what the weights of a rival may add up to, in units of 1 / STEPS
+Weights = list[tuple[int, int]]
+
+
+def class_number(value: Any) -> int:
+    if index(value) >= 1 << 32:
+        raise Unreadable("expected an integer below 2^32")
+    return value
+
+
+RIVALS = listing(row(class_number, listing(row(class_number, natural))))
+
+
+def decision_node(value: Any) -> Any:
+    if type(value) is int and -(1 << 32) < value < 1 << 32:
+        return value
+    if type(value) is list and value:
+        return RIVALS(value)
+    raise Unreadable(f"expected a node of a tree of boxes, found {short(value)}")
+
+
+def lead_is_small(found: BoxBounds, i: int, other: int, margin: Fraction) -> bool:
+    """Whether A_i - A_other < margin on the box."""
+    last = found.bounds[-1]
+    if Fraction(last[i][1] - last[other][0], found.scales[-1]) < margin:
+        return True
+    outputs = len(last)
+    c_z = [(k == i) - (k == other) for k in range(outputs)]
+    return found.descend(c_z, [0] * outputs, 1, -margin) < 0
+
+
+def rival_is_held(found: BoxBounds, i: int, j: int, weights: Weights, margin: Fraction) -> bool:
+    """Whether B_j - B_i + sum of w_l (A_i - A_l - margin) < 0 on the box."""
+    last = found.bounds[-1]
+    if weights == [(j, STEPS)] and Fraction(last[j][3] - last[i][2], found.scales[-1]) < margin:
+        return True
+    total = sum(weight for _, weight in weights)
+    c_d = [STEPS * ((k == j) - (k == i)) for k in range(len(last))]
+    c_z = list(c_d)
+    c_z[i] += total
+    for other, weight in weights:
+        c_z[other] -= weight
+    return found.descend(c_z, c_d, STEPS, -margin * total / STEPS) < 0
+
+
+def read_weights(listed: Any, i: int, outputs: int, at: str) -> dict[int, Weights]:
+    """The weights of a leaf by rival; numbers count from 0."""
+    found: dict[int, Weights] = {}
+    for rival, pairs in listed:
+        weights = [(other - 1, weight) for other, weight in pairs]
+        for numbers in [[*found, rival - 1], [other for other, _ in weights]]:
+            demand(all(0 <= k < outputs and k != i for k in numbers), f"{at}: these are other classes")
+            demand(numbers == sorted(set(numbers)), f"{at}: classes increase")
+        demand(all(weight > 0 for _, weight in weights), f"{at}: weights are positive")
+        demand(sum(weight for _, weight in weights) <= MAX_WEIGHT, f"{at}: weights add up to at most 2^42 units")
+        found[rival - 1] = weights
+    return found
+
+
+def check_decision(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], nodes: Iterable[Any]) -> Claim:
+    """For every class the leaves of its tree cover the box, and each of them settles the class (page: decision)."""
+    demand(bounded(box), "the domain is a box that is bounded on all sides")
+    first, second = both(a, b, box, evidence)
+    demand_same_shape(first.layers, second.layers)
+    inputs, *hidden, outputs = widths(first.layers)
+    entries = max([*hidden, outputs]) * (2 * sum(hidden) + inputs + 1), (sum(hidden) + outputs) * inputs
+    demand(max(entries) <= 1 << 25, "the forms of all neurons fit into the limits")
+    margin = evidence["margin"]
+    demand(outputs >= 2, "there are two outputs or more")
+    demand(margin >= 0, "the margin is not negative")
+    layers = [PairLayer(p, q) for p, q in zip(first.layers, second.layers)]
+    lo, hi = [-double_above(-(low or ZERO)) for low, _ in box], [double_above(high or ZERO) for _, high in box]
+    # The root of every class, the first class last; then what is left of the trees that were begun.
+    waiting, place = [(i, lo, hi, 0) for i in range(outputs - 1, -1, -1)], 0
+    bounds_of: Optional[tuple[list[float], list[float], BoxBounds]] = None
+    for value in nodes:
+        place += 1
+        settled = decision_node(value)
+        demand(len(waiting) > 0, f"nothing follows the trees of all classes, not even node {place}")
+        i, lo, hi, depth = waiting.pop()
+        at = f"node {place}, of class {i + 1}"
+        if type(settled) is int and settled > 0:
+            demand(settled <= inputs, f"{at}: there is an input {settled}")
+            demand(depth < 4096, f"{at}: a path has at most 4096 bisections")
+            j = settled - 1
+            middle = 0.5 * (lo[j] + hi[j])
+            demand(lo[j] < middle < hi[j], f"{at}: a double lies strictly between the ends of input {settled}")
+            waiting.append((i, [*lo[:j], middle, *lo[j + 1:]], hi, depth + 1))
+            waiting.append((i, lo, [*hi[:j], middle, *hi[j + 1:]], depth + 1))
+            continue
+        given = {} if type(settled) is int else read_weights(settled, i, outputs, at)
+        if type(settled) is int and settled < 0:
+            demand(-settled <= outputs and -settled - 1 != i, f"{at}: {-settled} is another class")
+        demand(all(isfinite(x + y) for x, y in zip(lo, hi)), f"{at}: the sums of the ends are doubles")
+        if bounds_of is None or bounds_of[:2] != (lo, hi):
+            bounds_of = lo, hi, BoxBounds(layers, lo, hi)
+        found = bounds_of[2]
+        if type(settled) is int and settled < 0:
+            demand(lead_is_small(found, i, -settled - 1, margin), f"{at}: A leads class {-settled} by less than the margin")
+            continue
+        for j in range(outputs):
+            if j != i:
+                weights = given.get(j, [(j, STEPS)])
+                demand(rival_is_held(found, i, j, weights, margin), f"{at}: class {j + 1} is held down by its weights")
+    demand(not waiting, f"the trees are complete (after node {place}, {len(waiting)} subtrees are missing)")
+    return "same_class", None
+
+
+def leads(values: list[Fraction], i: int, margin: Fraction) -> bool:
+    """Whether output i is larger than all others, by the margin at least."""
+    others = [values[i] - value for k, value in enumerate(values) if k != i]
+    return all(lead > 0 and lead >= margin for lead in others)
+
+
 # ---- The file and the question ---------------------------------------------------------------------------------------
 
 CHAINS = {"a": CHAIN, "b": CHAIN}
@@ -1869,9 +1991,11 @@ EVIDENCE: dict[str, dict[str, Form]] = {
     "regions": CHAINS,
     "line": CHAINS,
     "difference": {**CHAINS, "bounds": NUMBERS},
+    "decision": {**CHAINS, "margin": number},
     "witness": {"x": NUMBERS, "a": NUMBERS, "b": NUMBERS},
 }
-STREAMED: dict[str, tuple[str, Form]] = {"regions": ("tree", node), "line": ("breakpoints", number), "difference": ("tree", box_node)}
+STREAMED: dict[str, tuple[str, Form]] = {"regions": ("tree", node), "line": ("breakpoints", number),
+                                         "difference": ("tree", box_node), "decision": ("tree", decision_node)}
 CHECKS = {"moves": check_moves, "rounding": check_rounding, "nudged": check_nudged, "close": check_close,
           "hyperplanes": check_hyperplanes, "witness": check_witness}
 
@@ -1883,6 +2007,7 @@ class Question:
     box: Any = None
     claim: Optional[str] = None
     within: Optional[Fraction] = None
+    margin: Optional[Fraction] = None
 
 
 def check(certificate: str, a: Network, b: Network, question: Optional[Question] = None) -> Result:
@@ -1900,7 +2025,7 @@ def check(certificate: str, a: Network, b: Network, question: Optional[Question]
     except Exception as error:  # no accident is ever a proof
         result.answer, result.reason = "refused", f"internal error of this checker: {error!r}"
     if result.answer != "proved":
-        result.claim = result.bound = result.relative = None
+        result.claim = result.bound = result.relative = result.margin = None
     return result
 
 
@@ -1941,6 +2066,8 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
         claim = check_regions(a.layers, b.layers, box, evidence, stream)
     elif kind == "difference":
         claim = check_difference(a.layers, b.layers, box, evidence, stream)
+    elif kind == "decision":
+        claim = check_decision(a.layers, b.layers, box, evidence, stream)
     elif kind == "line":
         claim = check_line(a.layers, b.layers, box, evidence, domain == "space", stream)
     else:
@@ -1952,12 +2079,23 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
     reader.expect("}")
     reader.end()
     result.claim, result.bound = claim
-    result.relative = evidence.get("relative")
-    answer_question(claim, box, evidence, question)
+    result.relative, result.margin = evidence.get("relative"), evidence.get("margin")
+    answer_question(claim, box, evidence, question, a.widths[-1])
 
 
-def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: Question) -> None:
-    """`equivalent`, `within`: the question's domain lies in the certificate's; `different`: the witness lies in it."""
+def keeps_class(claim: Claim, evidence: dict[str, Any], margin: Fraction, outputs: int) -> bool:
+    """Whether the claim says that B decides for A's class wherever A leads by the margin (page: the question)."""
+    name, bound = claim
+    if name == "same_class":
+        return bool(evidence["margin"] <= margin)
+    if name == "equivalent":
+        return True
+    bounds = sorted(evidence.get("bounds") or ([] if bound is None else [bound] * outputs))
+    return len(bounds) > 1 and bounds[-1] + bounds[-2] < margin
+
+
+def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: Question, outputs: int) -> None:
+    """`equivalent`, `within`, `same_class`: the question's domain lies in the certificate's; the others: the witness lies in it."""
     name, bound = claim
     asked = box
     if question.box == "space":
@@ -1969,6 +2107,14 @@ def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: 
     if wanted == "within" and question.claim:
         enough = name == "equivalent" or (bound is not None and question.within is not None and bound <= question.within)
         demand(enough, f"what is proved ({name}) says that the outputs differ by at most the EPS of the question")
+    elif wanted == "same_class" and question.margin is not None:
+        demand(keeps_class(claim, evidence, question.margin, outputs),
+               f"what is proved ({name}) says that B decides for A's class at the lead of the question")
+    elif wanted == "other_class" and question.margin is not None:
+        demand(name == "different", f"what is proved ({name}) is that the networks differ at a point")
+        values = evidence["a"], evidence["b"]
+        changed = any(leads(values[0], i, question.margin) and not leads(values[1], i, ZERO) for i in range(len(values[0])))
+        demand(changed, "at the witness A leads by the margin of the question, and B does not decide for that class")
     else:
         demand(wanted == name, f"what is proved ({name}) is the claim of the question ({wanted})")
     if name == "different":
@@ -1995,13 +2141,17 @@ def parse_question(box: Any, space: bool, claim: Optional[str], inputs: int) -> 
     question = Question()
     if claim is not None:
         word, _, eps = claim.partition("=")
-        if claim not in ("equivalent", "different") and word != "within":
-            raise Unreadable("expected --claim equivalent, different or within=EPS")
+        classes = word in ("same_class", "other_class")
+        if claim not in ("equivalent", "different") and word != "within" and not classes:
+            raise Unreadable("expected --claim equivalent, different, within=EPS, same_class[=M] or other_class[=M]")
         question.claim = word
-        if word == "within":
+        if classes and claim == word:
+            question.margin = ZERO
+        elif word == "within" or classes:
             if not re.match(r"[+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?\Z", eps):
                 raise Unreadable(f"{eps!r} is not a decimal number")
-            question.within = Fraction(eps)  # exactly as it is written
+            size = Fraction(eps)  # exactly as it is written
+            question.within, question.margin = (None, size) if classes else (size, None)
     if space:
         question.box = "space"
     elif box is not None:
@@ -2063,7 +2213,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", metavar="CERT A B")
     parser.add_argument("--box", help="LO,HI for every input, or a JSON file with a list of pairs")
     parser.add_argument("--space", action="store_true", help="the question is about all of R^n")
-    parser.add_argument("--claim", help="equivalent, different or within=EPS")
+    parser.add_argument("--claim", help="equivalent, different, within=EPS, same_class[=M] or other_class[=M]")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop then, with exit code 3")
     parser.add_argument("--json", action="store_true", help="answer as a JSON object")
     parser.add_argument("--batch", action="store_true", help="read jobs from standard input, one JSON object per line")
@@ -2097,6 +2247,8 @@ def main() -> int:
     elif result.answer == "proved":
         size = result.bound if result.relative is None else result.relative
         size_text = "" if size is None else f" to {about(size, up=True)}"
+        if result.margin is not None:
+            size_text = f" wherever A leads by {about(result.margin, up=True)}"
         print(f"proved: {result.claim}{size_text} (evidence: {result.kind}; domain: {short(json.dumps(result.domain))})")
     else:
         print(f"{result.answer}: {result.reason[:400]}")

@@ -18,7 +18,7 @@ __all__ = [
     "command", "conserve", "construct", "diff", "dimension_on_batch", "dimension_on_regions", "equiv", "extract", "fiber",
     "fiber_contains", "fiber_path", "fiber_sample", "folds", "info", "kernel", "leak_report", "linear_compress",
     "linear_inspect", "linear_move", "linear_path", "linear_sample", "linear_strata", "linear_walk", "load_data",
-    "match_folds", "observe", "plot", "reduce", "regions", "relabel", "report", "reproduce", "slice_along",
+    "match_folds", "observe", "plot", "reduce", "regions", "relabel", "report", "reproduce", "same_class", "slice_along",
     "slice_through", "task_samples", "tour", "train", "volume", "write_explorer", "zoo",
 ]  # fmt: skip
 
@@ -282,6 +282,16 @@ def diff(
     as_given: bool,
     data: _Doubles | None,
     resume: _FileName | None,
+    terms: _Terms,
+) -> Measured: ...
+def same_class(
+    a: Net,
+    b: Net,
+    place: _Place,
+    margin: float | None,
+    confidence: float | None,
+    as_given: bool,
+    data: _Doubles | None,
     terms: _Terms,
 ) -> Measured: ...
 def bounds(net: Net, place: _Place, gap: float, terms: _Terms) -> Ranges: ...

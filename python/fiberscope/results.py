@@ -8,13 +8,13 @@ from ._results.linear import LinearPoints, Moved, Strata, Stratum
 from ._results.measures import Conservation, Dimension, FoldMatch, Folds, Info, Membership, Regions, Volume
 from ._results.networks import Aligned, Bounds, Construction, Extraction, Trained
 from ._results.pages import LeakReport, ReportPage, Reproduction, TourPage
-from ._results.proof import Certificate, Checked, Difference, Equivalence, Witness
+from ._results.proof import Certificate, Checked, Difference, Equivalence, SameClass, Witness
 from .network import Canonical, Fiber, Points, Reduced
 
 __all__ = [
     "Aligned", "Bounds", "Canonical", "Certificate", "Checked", "Conservation", "Construction", "Difference", "Dimension",
     "Equivalence",
     "Extraction", "Fiber", "FoldMatch", "Folds", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "Points",
-    "Reduced", "Regions", "ReportPage", "Reproduction", "Result", "Saved", "Strata", "Stratum", "TourPage", "Trained",
+    "Reduced", "Regions", "ReportPage", "Reproduction", "Result", "SameClass", "Saved", "Strata", "Stratum", "TourPage", "Trained",
     "Volume", "Witness",
 ]  # fmt: skip

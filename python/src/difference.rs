@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fiberscope::difference::{DifferenceOptions, DifferenceProgress, ranges};
+use fiberscope::difference::{DifferenceOptions, DifferenceProgress, Sureness, Top1Options, ranges};
 use fiberscope::limit::Progress;
 use fiberscope_core::Rational;
 use fiberscope_report::difference::{
-    Asked, certificate, on_data, range_progress, range_text, range_value, search, size, text, value,
+    Asked, certificate, on_data, range_progress, range_text, range_value, search, size, text, top1,
+    top1_checked, top1_text, top1_value, value,
 };
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -63,6 +64,52 @@ pub fn diff(
             told += &summary.text();
         }
         let certificate = proof.map(|(certificate, _)| certificate.to_json());
+        Ok(Measured { json: json.to_string(), text: told, certificate })
+    })
+}
+
+/// Whether the class is the same wherever the first network is sure of it.
+#[pyfunction]
+pub fn same_class(
+    py: Python,
+    a: &Net,
+    b: &Net,
+    place: Option<Place>,
+    margin: Option<f64>,
+    confidence: Option<f64>,
+    as_given: bool,
+    data: Option<PyReadonlyArray2<f64>>,
+    terms: Terms,
+) -> PyResult<Measured> {
+    let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
+    let points = data.as_ref().map(matrix);
+    work(py, &terms, move |watch| {
+        let (a, b) = networks;
+        let domain = read_domain(place, a.input_width())?;
+        let rows =
+            points.map(|points| fiberscope_report::difference::rows(&points, a.input_width())).transpose()?;
+        let exactly = |number: f64| Rational::from_f64(number).context("expected a finite number");
+        let sureness = match (confidence, margin) {
+            (Some(confidence), _) => Sureness::Confidence(exactly(confidence)?),
+            (None, margin) => Sureness::Margin(exactly(margin.unwrap_or(0.0))?),
+        };
+        let options = Top1Options::new()
+            .sureness(sureness.clone())
+            .align(!as_given)
+            .seed(watch.seed)
+            .deadline(watch.deadline.clone())
+            .points(rows.clone().unwrap_or_default());
+        let say = |text: &str| watch.say(text);
+        let found = top1((&a, &b), &domain, options, &say)?;
+        let checked = top1_checked((&a, &b), &found, &watch.deadline)? == Some(true);
+        let mut json = top1_value(&sureness, &found, &domain);
+        let mut told = top1_text(&sureness, &found, checked);
+        if let Some(rows) = rows {
+            let summary = on_data(&a, &b, &rows, None)?;
+            json["data"] = summary.value();
+            told += &summary.text();
+        }
+        let certificate = found.certificate.map(|certificate| certificate.to_json());
         Ok(Measured { json: json.to_string(), text: told, certificate })
     })
 }

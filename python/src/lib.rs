@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::complex::{folds, match_folds, plot, regions, slice_along, slice_through};
     #[pymodule_export]
-    use super::difference::{bounds, diff};
+    use super::difference::{bounds, diff, same_class};
     #[pymodule_export]
     use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
     #[pymodule_export]

@@ -59,3 +59,76 @@ def test_bad_questions(arguments, error):
 def test_other_shapes():
     with pytest.raises(fs.ShapeError):
         fs.diff("zoo:abs", "zoo:deep", box=(-1, 1))
+
+
+def digits(hidden: int = 24) -> tuple[fs.Network, fs.Network, np.ndarray]:
+    """A classifier of the 8 x 8 digits, the same with small weights cut off, and some images."""
+    from sklearn.datasets import load_digits
+    from sklearn.neural_network import MLPClassifier
+
+    X, y = load_digits(return_X_y=True)
+    model = MLPClassifier((hidden, hidden), max_iter=60, random_state=1).fit(X / 16, y)
+    a = fs.Network([w.T for w in model.coefs_], model.intercepts_)
+    b = fs.Network([np.where(np.abs(w) < 0.02, 0, w) for w in a.weights], a.biases)
+    return a, b, X / 16
+
+
+def around(x: np.ndarray, free: int, radius: float) -> np.ndarray:
+    """A box around an image: the first pixels of the middle rows are free."""
+    width = np.zeros(64)
+    width[24 : 24 + free] = radius
+    return np.stack([x - width, x + width], axis=1)
+
+
+def test_the_class_of_digits_is_kept():
+    a, b, images = digits()
+    rng = np.random.default_rng(0)
+    answers = []
+    for image in images[:6]:
+        box = around(image, 6, 0.3)
+        for margin in (0.0, 1.0):
+            found = fs.diff(a, b, box=box, top1=True, margin=margin, time_limit=20)
+            answers.append(found.holds)
+            X = rng.uniform(box[:, 0], box[:, 1], (400, 64))
+            values, others = a(X), b(X)
+            ordered = np.sort(values, axis=1)
+            sure = ordered[:, -1] - ordered[:, -2] > margin
+            if found:
+                assert (values.argmax(1) == others.argmax(1))[sure].all()
+                assert fs.check(found.certificate, a, b, box, claim=f"same_class={margin}")
+                never = [k for k, state in enumerate(found.states or []) if state == "never"]
+                assert not np.isin(values.argmax(1)[sure], never).any()
+            elif found.holds is False:
+                mine, other = found.classes
+                assert found.witness.a.argmax() == mine and found.witness.b[other] >= found.witness.b[mine]
+                assert fs.check(found.certificate, a, b, claim=f"other_class={margin}")
+    assert answers.count(True) >= 4, answers
+
+
+def test_confidence_and_what_is_never_so():
+    a, b, images = digits()
+    found = fs.diff(a, b, box=around(images[0], 4, 0.1), top1=True, confidence=0.9)
+    assert found.holds is True and found.confidence == 0.9
+    assert 2.19 < found.margin <= np.log(9)
+    assert found.states.count("never") == 9 and found.seen == [int(a(images[:1]).argmax())]
+    assert "9 of 10 classes A is never so sure of there" in found.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"margin": 1.0},
+        {"confidence": 0.9},
+        {"top1": True, "margin": -1.0},
+        {"top1": True, "margin": float("nan")},
+        {"top1": True, "margin": 0.5, "confidence": 0.9},
+        {"top1": True, "confidence": 1.0},
+        {"top1": True, "confidence": 0.4},
+        {"top1": True, "epsilon": 0.1},
+        {"top1": True, "gap": 0.1},
+    ],
+)
+def test_bad_questions_about_classes(arguments):
+    a = random_network([2, 3, 2], 1)
+    with pytest.raises(fs.FiberscopeError):
+        fs.diff(a, a, box=(-1, 1), **arguments)

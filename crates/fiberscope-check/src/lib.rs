@@ -183,6 +183,9 @@ impl<'a> Checker<'a> {
                 Evidence::Difference { tree, .. } => {
                     tree.iter().try_for_each(|node| verifier.box_node(node))?;
                 }
+                Evidence::Decision { tree, .. } => {
+                    tree.iter().try_for_each(|node| verifier.decision_node(node))?;
+                }
                 _ => {}
             }
             verifier.finish()

@@ -5,8 +5,8 @@ use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
 
 use fiberscope_core::{
-    BoxNode, Certificate, CertificateError, CertificatePart, CoverNode, Evidence, ExactNetwork, Network,
-    Rational,
+    BoxNode, Certificate, CertificateError, CertificatePart, CoverNode, DecisionNode, Evidence, ExactNetwork,
+    Network, Rational,
 };
 
 use crate::difference::{self, Arithmetic, Pair};
@@ -60,6 +60,10 @@ impl Checker<'_> {
                 CertificatePart::Box(node) => {
                     listed += 1;
                     verifier.box_node(&node)
+                }
+                CertificatePart::Decision(node) => {
+                    listed += 1;
+                    verifier.decision_node(&node)
                 }
             };
             if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -115,6 +119,7 @@ enum List<'a> {
     Tree(Box<regions::Walk<'a>>),
     Breakpoints(Box<line::LineCheck<'a>>),
     Boxes(Box<difference::Walk<'a>>),
+    Classes(Box<difference::DecisionWalk<'a>>),
 }
 
 impl<'a> Verifier<'a> {
@@ -182,6 +187,14 @@ impl<'a> Verifier<'a> {
                 self.list = List::Boxes(Box::new(walk));
                 Ok(())
             }
+            Evidence::Decision { a, b, margin, .. } => {
+                let networks = self.keep(both(a, b)?);
+                let pair = difference::pair(&networks[0], &networks[1])?;
+                let pair = self.made.pair.get_or_init(|| pair);
+                let walk = difference::DecisionWalk::new(networks, pair, domain, margin, self.arithmetic)?;
+                self.list = List::Classes(Box::new(walk));
+                Ok(())
+            }
             Evidence::Witness { x, a: value_a, b: value_b } => {
                 verify_witness((a, value_a), (b, value_b), domain, x)
             }
@@ -220,6 +233,15 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// The next node of the trees of classes.
+    pub fn decision_node(&mut self, node: &DecisionNode) -> Result<(), End> {
+        go_on(self.stop)?;
+        match &mut self.list {
+            List::Classes(walk) => walk.next(node, self.stop),
+            _ => refuse("trees of classes", "there are no trees of classes in this kind of evidence"),
+        }
+    }
+
     /// The end of the certificate.
     pub fn finish(&mut self) -> Result<(), End> {
         match &mut self.list {
@@ -227,6 +249,7 @@ impl<'a> Verifier<'a> {
             List::Tree(walk) => walk.finish(),
             List::Breakpoints(line) => line.finish(),
             List::Boxes(walk) => walk.finish(),
+            List::Classes(walk) => walk.finish(),
         }
     }
 }

@@ -376,7 +376,8 @@ pub struct CheckArgs {
     /// Ask for a proof on all of R^n
     #[arg(long)]
     pub space: bool,
-    /// Ask for a proof of this: equivalent, different, or within=EPS (outputs differ by at most EPS)
+    /// Ask for a proof of this: equivalent, different, within=EPS (outputs differ by at most EPS), same_class=M
+    /// (B decides for A's class wherever A leads by M; M may be left out) or other_class=M (somewhere it does not)
     #[arg(long, value_name = "CLAIM")]
     pub claim: Option<String>,
     /// Bound the boxes of a difference in exact arithmetic too, a thousand times slower than in doubles with

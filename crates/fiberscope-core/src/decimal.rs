@@ -27,6 +27,34 @@ pub fn nearest(x: &Rational, digits: usize) -> String {
     rounded(x, digits, Direction::Nearest)
 }
 
+/// The largest exponent of ten that is read.
+const MAX_EXPONENT: i64 = 5000;
+
+/// The exact value of a decimal number such as `0.001`, `-2.5E+1` or `1e-6`.
+///
+/// ```
+/// use fiberscope_core::decimal;
+///
+/// assert_eq!(decimal::parse("0.1"), "1/10".parse().ok());
+/// assert_eq!(decimal::parse("1/10"), None);
+/// ```
+pub fn parse(text: &str) -> Option<Rational> {
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().ok()?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{}{fraction}", whole.strip_prefix('+').unwrap_or(whole));
+    let plain = digits.strip_prefix('-').unwrap_or(&digits);
+    let is_number = !plain.is_empty() && plain.bytes().all(|c| c.is_ascii_digit());
+    if !is_number || plain.len() > MAX_EXPONENT as usize || exponent.abs() > MAX_EXPONENT {
+        return None;
+    }
+    let digits: Rational = digits.parse().ok()?;
+    let power = exponent - fraction.len() as i64;
+    let ten = Rational::from(10);
+    let size = (0..power.unsigned_abs()).fold(Rational::ONE, |product, _| &product * &ten);
+    Some(if power >= 0 { &digits * &size } else { &digits / &size })
+}
+
 /// The least double that is not below `x`; infinite beyond the doubles.
 pub fn upper_f64(x: &Rational) -> f64 {
     let nearest = x.to_f64();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use fiberscope_io::domain::{InputBox, parse_box, read};
+use fiberscope_io::domain::{InputBox, OutputQuestion, parse_box, read, read_property};
 
 const PROPERTY_1: [(f64, f64); 5] =
     [(0.6, 0.679857769), (-0.5, 0.5), (-0.5, 0.5), (0.45, 0.5), (-0.5, -0.45)];
@@ -180,4 +180,96 @@ fn broken_vnnlib_2() {
         "{control}"
     );
     assert_eq!(read(b"(\xff)", 1).unwrap_err().to_string(), "line 1: expected text in UTF-8");
+}
+
+/// Two networks of two inputs and two outputs, which are the same for both.
+fn two_networks(rest: &str) -> String {
+    let network = |name, more| {
+        format!(
+            "(declare-network {name} {more}(declare-input X_{name} real [2]) (declare-output Y_{name} real [2]))\n"
+        )
+    };
+    let same = "(assert (<= 0 X_f[0] 1)) (assert (<= 0 X_f[1] 1)) (assert (== X_f[0] X_g[0])) (assert (== X_f[1] X_g[1]))";
+    format!("{}{}{same}\n{rest}", network("f", ""), network("g", "(isomorphic-to f) "))
+}
+
+fn outputs_of(rest: &str) -> Result<OutputQuestion, String> {
+    let property =
+        read_property(two_networks(rest).as_bytes(), 2, 2, false).map_err(|error| error.to_string())?;
+    assert!(property.isomorphic && property.widened.is_none());
+    assert_eq!(property.inputs.bounds, [(0.0, 1.0); 2]);
+    Ok(property.outputs)
+}
+
+#[test]
+fn properties_of_two_networks() {
+    let epsilon: fiberscope_core::Rational = "1/20".parse().unwrap();
+    assert_eq!(outputs_of(""), Ok(OutputQuestion::Nothing));
+    let apart = "(assert (or (> Y_g[0] (+ Y_f[0] 0.05)) (< Y_g[0] (- Y_f[0] 0.05)) (or (> (- Y_g[1] Y_f[1]) 0.05) (< (* -1 0.1) (* 2.0 (- Y_g[1] Y_f[1])) ))))";
+    // The last comparison is the other way round.
+    assert!(outputs_of(apart).unwrap_err().contains("are not understood"));
+    let apart = "(assert (or (> Y_g[0] (+ Y_f[0] 0.05)) (< Y_g[0] (- Y_f[0] 0.05)) (or (> (- Y_g[1] Y_f[1]) 0.05) (< (* 2.0 (- Y_g[1] Y_f[1])) (- 0.1)))))";
+    assert_eq!(outputs_of(apart), Ok(OutputQuestion::Apart(epsilon.clone())));
+    // A bound that may be reached is another question.
+    assert!(outputs_of(&apart.replace("> Y", ">= Y")).unwrap_err().contains("are not understood"));
+    let contradictory = apart.replace("or", "and");
+    let Ok(OutputQuestion::Contradiction { place, intended }) = outputs_of(&contradictory) else { panic!() };
+    assert!(place.contains("(< Y_g[0] (- Y_f[0] 0.05)): it contradicts another one"), "{place}");
+    assert_eq!(intended, Some(epsilon));
+    // Nothing is contradictory in a band, and what is left out shows no meaning.
+    let band = "(assert (and (< Y_g[0] (+ Y_f[0] 0.05)) (> Y_g[0] (- Y_f[0] 0.05))))";
+    assert!(outputs_of(band).unwrap_err().contains("are not understood"));
+    let one = "(assert (and (> Y_g[0] Y_f[0]) (< Y_g[0] Y_f[0])))";
+    assert!(matches!(outputs_of(one), Ok(OutputQuestion::Contradiction { intended: None, .. })));
+    let touching = "(assert (and (>= Y_g[0] Y_f[0]) (<= Y_g[0] Y_f[0])))";
+    assert!(outputs_of(touching).unwrap_err().contains("are not understood"));
+}
+
+#[test]
+fn the_benchmark_contradicts_itself() {
+    let bytes = include_bytes!("data/domain/iso_acasxu_instance_0.vnnlib");
+    let property = read_property(bytes, 5, 5, false).unwrap();
+    assert_eq!(property.inputs.bounds[0], (0.6, 0.679857769));
+    let OutputQuestion::Contradiction { intended, .. } = property.outputs else { panic!() };
+    assert_eq!(intended, "1/20".parse().ok());
+}
+
+#[test]
+fn properties_that_are_none() {
+    let refuses = |text: &str, expected: &str| {
+        let error = read_property(text.as_bytes(), 2, 2, false).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    refuses("[[0, 1], [0, 1]]", "expected a VNN-LIB file");
+    refuses(&two_networks("").replace("(== X_f[1] X_g[1])", "(<= 0 1)"), "input 2 is the same for both");
+    refuses(&two_networks("").replace("isomorphic-to f", "isomorphic-to h"), "declared before");
+    refuses(&two_networks("").replace("Y_g real [2]", "Y_g real [3]"), "expected 2 outputs");
+    refuses(&two_networks("(assert (> Y_f[2] 0))"), "expected an index into Y_f[2]");
+    refuses(&two_networks("(assert (> (* Y_f[0] Y_g[0]) 0))"), "expected a sum");
+    refuses(&two_networks("(assert (not (> Y_f[0] 0)))"), "expected <, <=, >, >=, and, or");
+    refuses(&two_networks("(assert (or (> Y_f[0] 0) (and (> Y_f[1] 0) (> Y_g[1] 0))))"), "inside each other");
+    let deep = format!("(assert (> {}Y_f[0]{} 0))", "(+ ".repeat(100), ")".repeat(100));
+    refuses(&two_networks(&deep), "nested too deeply");
+    let deep = format!("(assert {}(> Y_f[0] 0){})", "(and ".repeat(100), ")".repeat(100));
+    refuses(&two_networks(&deep), "nested too deeply");
+}
+
+#[test]
+fn boxes_around_what_is_no_box() {
+    let around = |rest: &str| {
+        let text = format!("(assert (<= 0 X_0 4)) (assert (<= 0 X_1 4))\n{rest}");
+        assert!(read_property(text.as_bytes(), 2, 1, false).is_err(), "{rest}");
+        read_property(text.as_bytes(), 2, 1, true).map(|found| (found.inputs.bounds, found.widened))
+    };
+    let bounds = |rest: &str| around(rest).unwrap().0;
+    assert_eq!(bounds("(assert (<= (+ X_0 X_1) 1))"), [(0.0, 4.0), (0.0, 4.0)]);
+    assert_eq!(bounds("(assert (< X_0 1))"), [(0.0, 1.0), (0.0, 4.0)]);
+    let or =
+        "(assert (or (and (<= 1 X_0 2) (>= X_1 3)) (and (<= 2 X_0 3) (<= 1 X_1 2) (>= Y_0 1)) (>= X_0 5)))";
+    assert_eq!(bounds(or), [(1.0, 3.0), (1.0, 4.0)]);
+    assert!(around(or).unwrap().1.unwrap().contains("line 2: (or (and (<= 1 X_0 2)"));
+    // What one alternative leaves free is free.
+    assert_eq!(bounds("(assert (or (<= X_0 1) (<= X_1 1)))"), [(0.0, 4.0), (0.0, 4.0)]);
+    let none = around("(assert (or (>= X_0 5) (>= X_1 5)))").unwrap_err().to_string();
+    assert!(none.contains("no input satisfies any of the alternatives"), "{none}");
 }

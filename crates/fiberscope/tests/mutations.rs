@@ -43,6 +43,13 @@ fn points(certificate: &Certificate, inputs: usize) -> Vec<Vec<Rational>> {
     (0..300).map(|_| sides.iter().map(&mut coordinate).collect()).collect()
 }
 
+/// Whether every output of A that leads all others by the margin leads in B as well.
+fn class_is_kept(a: &[Rational], b: &[Rational], margin: &Rational) -> bool {
+    let others = |i: usize| (0..a.len()).filter(move |&l| l != i);
+    let sure = |i: usize| others(i).all(|l| a[i] > a[l] && &a[i] - &a[l] >= *margin);
+    (0..a.len()).filter(|&i| sure(i)).all(|i| others(i).all(|j| b[i] > b[j]))
+}
+
 fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Network) -> bool {
     let differences = points(certificate, a.input_width()).into_iter().map(|x| {
         let (y, z) = (evaluate(a, &x), evaluate(b, &x));
@@ -54,6 +61,10 @@ fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Netw
         (Claim::Within { bounds }, _) => points(certificate, a.input_width()).into_iter().all(|x| {
             let (y, z) = (evaluate(a, &x), evaluate(b, &x));
             y.iter().zip(&z).zip(bounds).all(|((y, z), bound)| (y - z).abs() <= *bound)
+        }),
+        (Claim::SameClass { margin }, _) => points(certificate, a.input_width()).into_iter().all(|x| {
+            let (y, z) = (evaluate(a, &x), evaluate(b, &x));
+            class_is_kept(&y, &z, margin)
         }),
         (Claim::Different, fiberscope::Evidence::Witness { x, .. }) => {
             certificate.domain.contains(x) && evaluate(a, x) != evaluate(b, x)
@@ -104,8 +115,11 @@ fn changed_certificates_are_refused_or_still_true() {
                     let other_proof = ["/slopes/", "/nudge/"].iter().any(|part| place.contains(part));
                     // Points at which nothing happens may stand anywhere.
                     // A box may be cut across another input, and an alignment need not be the best one.
-                    let cut = matches!(claim, Claim::Within { .. })
-                        && ["/evidence/tree/", "/factors/"].iter().any(|part| place.contains(part));
+                    // So it is with classes, whose weights may be others and whose margin larger.
+                    let cut = matches!(claim, Claim::Within { .. } | Claim::SameClass { .. })
+                        && ["/evidence/tree/", "/factors/", "/evidence/margin"]
+                            .iter()
+                            .any(|part| place.contains(part));
                     let idle = entry.0 == "abs-line-more"
                         && ["/evidence/breakpoints/0", "/evidence/breakpoints/2"].contains(&place.as_str());
                     let allowed = constraint

@@ -135,3 +135,36 @@ class Difference(Result):
         if self.decision is not None:
             return self.decision == "within"
         return self.upper is not None and float(self.upper) <= (1 + self.gap) * float(self.lower)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class SameClass(Result):
+    """Whether the second network decides for the class of the first wherever that one is sure. True in an `if` iff it is proved to."""
+
+    holds: bool | None
+    """True: proved for every input of the box. False: `witness` is an input where it does not. `None`: neither is known."""
+    witness: Witness | None
+    """An input where the first network is sure of its class, and the second does not decide for it."""
+    classes: tuple[int, int] | None
+    """There: the class of the first network, and another one that the second does not put below it. Counted from 0."""
+    margin: float
+    """The lead of the first network that the proof is about, rounded to a double."""
+    confidence: float | None
+    """The softmax probability that was asked for."""
+    states: list[str] | None
+    """For every class "same" (settled), "never" (the first network is proved never to be so sure of it) or "open"."""
+    seen: list[int]
+    """The classes that the first network was seen to be so sure of, counted from 0."""
+    reason: str | None
+    """Undecided: why."""
+    cells: int
+    """The number of boxes that were bounded."""
+    rows: dict[str, Any] | None
+    """With `data`: what the networks do on its rows (max, mean, quantiles, agreement of decisions)."""
+    certificate: Certificate | None
+    """The proof, or the input; `fs.check` checks it again."""
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
+
+    def __bool__(self) -> bool:
+        return self.holds is True

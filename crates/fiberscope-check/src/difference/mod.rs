@@ -18,6 +18,7 @@
 //! The search for a certificate uses the very same bounds, so that what it found is what is checked.
 
 mod activate;
+mod decision;
 mod exact;
 mod forms;
 mod pair;
@@ -35,6 +36,8 @@ mod zonotope;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decision::Walk as DecisionWalk;
+pub use decision::{MAX_WEIGHT, WEIGHT_STEPS, class_change, leading_class, own_lead};
 pub use pair::{Pair, PairLayer};
 pub use phases::Sign;
 pub use region::{middle, outward};

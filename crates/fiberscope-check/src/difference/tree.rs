@@ -293,7 +293,7 @@ pub fn pair(a: &ExactNetwork, b: &ExactNetwork) -> Result<Pair, End> {
 }
 
 /// The largest double that is at most a number that is not negative.
-fn round_down(x: &Rational) -> f64 {
+pub(super) fn round_down(x: &Rational) -> f64 {
     let near = x.to_f64().min(f64::MAX);
     match Rational::from_f64(near) {
         Some(exact) if exact > *x => near.next_down(),

@@ -13,7 +13,7 @@ use fiberscope_report::certificate::parse_decimal;
 use fiberscope_report::difference::{Asked, around, certificate, on_data, rows, search, size, text, value};
 use serde_json::json;
 
-use super::{read_dense_model, read_domain};
+use super::{property, read_dense_model, read_domain, top1};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
 use crate::output::Output;
@@ -28,9 +28,13 @@ use crate::output::Output;
 /// With --epsilon, exit code 0: the outputs differ by at most EPS; 1: an input where they differ by more is
 /// shown; 3: neither was found within the limits. Without: exit code 0 when the upper bound is at most 1 + G
 /// times the lower one; 3 with the best bounds when a limit comes first.
+///
+/// With --top1 the question is the decision instead: wherever A is sure of a class (its largest output), is it
+/// the class of B? Exit code 0: yes, for every input of the box; 1: an input where B decides otherwise is
+/// shown; 3: neither was found within the limits.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope diff zoo:deep zoo:deep-rounded --box -1,1 --epsilon 1e-9 --certificate proof.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --gap 0.05 --time-limit 60 --resume search.json\n  fiberscope diff a.onnx b.onnx --around images.npy --radius 0.01 --epsilon 0.5"
+    after_help = "Examples:\n  fiberscope diff zoo:deep zoo:deep-rounded --box -1,1 --epsilon 1e-9 --certificate proof.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --gap 0.05 --time-limit 60 --resume search.json\n  fiberscope diff a.onnx b.onnx --around images.npy --radius 0.01 --epsilon 0.5\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --top1 --margin 0.5 --certificate classes.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --top1 --confidence 0.9\n  fiberscope diff f.onnx g.onnx --property instance.vnnlib --time-limit 100"
 )]
 pub struct DiffArgs {
     /// The first network
@@ -42,6 +46,15 @@ pub struct DiffArgs {
     /// The inputs that matter: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    /// Take the box, and the question if it asks one, from a VNN-LIB file (2.0 with two networks, or 1.0)
+    #[arg(long, value_name = "FILE", conflicts_with = "domain")]
+    pub property: Option<PathBuf>,
+    /// Where the inputs of the file are no box, use the smallest box around them
+    #[arg(long, requires = "property")]
+    pub bounding_box: bool,
+    /// Where the file's constraints on outputs contradict each other, ask what seems to be meant
+    #[arg(long, requires = "property")]
+    pub intended: bool,
     /// Decide whether the outputs differ by at most EPS
     #[arg(long, value_name = "EPS", value_parser = epsilon, allow_hyphen_values = true)]
     pub epsilon: Option<Rational>,
@@ -60,6 +73,15 @@ pub struct DiffArgs {
     /// The radius of the balls, in every input
     #[arg(long, value_name = "R", value_parser = epsilon, allow_hyphen_values = true, requires = "around")]
     pub radius: Option<Rational>,
+    /// Decide whether B has A's class, its largest output, wherever A is sure of it
+    #[arg(long, conflicts_with_all = ["epsilon", "gap", "relative", "around", "resume"])]
+    pub top1: bool,
+    /// A is sure where its largest output leads all others by at least M; without this, by anything
+    #[arg(long, value_name = "M", value_parser = epsilon, allow_hyphen_values = true, requires = "top1")]
+    pub margin: Option<Rational>,
+    /// A is sure where its largest output has a softmax probability of at least D
+    #[arg(long, value_name = "D", value_parser = epsilon, allow_hyphen_values = true, requires = "top1", conflicts_with = "margin")]
+    pub confidence: Option<Rational>,
     /// Do not permute and scale B towards A first
     #[arg(long)]
     pub as_given: bool,
@@ -95,17 +117,32 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         read_dense_model(&args.b, &read, output)?.network,
     );
     ensure!(
-        args.domain.is_some() || args.around.is_some(),
+        args.domain.is_some() || args.around.is_some() || args.property.is_some(),
         "a box of inputs is needed: far away two networks are as far apart as they like; use --box LO,HI, --box FILE, or --around FILE --radius R"
     );
-    let domain = read_domain(args.domain.as_deref(), a.input_width())?;
+    let file =
+        args.property.as_deref().map(|path| property::read(path, args, (&a, &b), output)).transpose()?;
+    let domain = match &file {
+        Some(file) => file.domain.clone(),
+        None => read_domain(args.domain.as_deref(), a.input_width())?,
+    };
+    if let Some(file) = &file
+        && let Some(told) = &file.contradiction
+    {
+        let seconds = start.elapsed().as_secs_f64();
+        let json =
+            json!({"property": property::result(file, Some(true)), "domain": domain, "seconds": seconds});
+        output.result(told, &json)?;
+        return Ok(Answer::Yes);
+    }
     let data = args.data.as_deref().map(|path| table(path, &a)).transpose()?;
     let options = DifferenceOptions::new()
         .align(!args.as_given)
         .seed(global.seed)
         .deadline(global.deadline())
         .points(data.clone().unwrap_or_default());
-    let mut asked = Asked { epsilon: args.epsilon.clone(), gap: args.gap, size: None };
+    let of_file = file.as_ref().and_then(|file| file.epsilon.clone());
+    let mut asked = Asked { epsilon: args.epsilon.clone().or(of_file), gap: args.gap, size: None };
     let shown = output.clone();
     let say = |text: &str| shown.progress(text);
     let summary = match &data {
@@ -117,6 +154,11 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         let found = around((&a, &b), &points, radius, &domain, (&asked, &options), &say)?;
         output.end_progress();
         (found.text(&asked), found.summary(&asked), found.holds(&asked))
+    } else if args.top1 {
+        let points = data.clone().unwrap_or_default();
+        let found = top1::answer(args, (&a, &b), &domain, points, global, output)?;
+        output.end_progress();
+        found
     } else {
         if args.relative {
             asked.size = Some(size(&a, &domain, asked.size_gap(), &global.deadline(), &say)?);
@@ -137,6 +179,9 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
     if let Some(rows) = summary {
         told += &rows.text();
         json["data"] = rows.value();
+    }
+    if let Some(file) = file.as_ref().filter(|file| file.epsilon.is_some()) {
+        json["property"] = property::result(file, holds);
     }
     json["seconds"] = json!(start.elapsed().as_secs_f64());
     output.result(&told, &json)?;

@@ -13,7 +13,9 @@ use thiserror::Error;
 pub use read::CertificatePart;
 
 use crate::strict::read_strictly;
-use crate::{BoxNode, CoverNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep, decimal};
+use crate::{
+    BoxNode, CoverNode, DecisionNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep, decimal,
+};
 
 const FORMAT: &str = "fiberscope-certificate";
 const VERSION: u64 = 1;
@@ -33,6 +35,13 @@ pub enum Claim {
         /// A bound for each output.
         bounds: Vec<Rational>,
     },
+    /// For every `x` and every output `i` with `f_A(x)[i] - f_A(x)[l] >= margin` for all others `l` (`> 0`
+    /// for all others, if the margin is 0), `f_B(x)[i] > f_B(x)[j]` for all others `j`: where the first
+    /// network decides for a class by the margin, the second one decides for it too.
+    SameClass {
+        /// The margin, not negative.
+        margin: Rational,
+    },
     /// Moves that keep both functions lead to networks whose parameters agree one by one. Nothing is said
     /// about the outputs.
     ParametersAgree {
@@ -50,6 +59,7 @@ impl Claim {
             Claim::Equivalent => "equivalent",
             Claim::EquivalentUpToRounding { .. } => "equivalent_up_to_rounding",
             Claim::Within { .. } => "within",
+            Claim::SameClass { .. } => "same_class",
             Claim::ParametersAgree { .. } => "parameters_agree",
             Claim::Different => "different",
         }
@@ -60,7 +70,10 @@ impl Claim {
         match self {
             Claim::EquivalentUpToRounding { bound } => Some(bound),
             Claim::Within { bounds } => bounds.iter().max(),
-            Claim::Equivalent | Claim::ParametersAgree { .. } | Claim::Different => None,
+            Claim::Equivalent
+            | Claim::SameClass { .. }
+            | Claim::ParametersAgree { .. }
+            | Claim::Different => None,
         }
     }
 }
@@ -73,6 +86,14 @@ impl fmt::Display for Claim {
                 let bound = self.bound().unwrap_or(&Rational::ZERO);
                 write!(f, "the outputs differ by at most {}", decimal::upper(bound))
             }
+            Claim::SameClass { margin } if margin.is_zero() => {
+                write!(f, "wherever one output of A is the largest, that output of B is the largest")
+            }
+            Claim::SameClass { margin } => write!(
+                f,
+                "wherever one output of A is the largest by at least {}, that output of B is the largest",
+                decimal::upper(margin)
+            ),
             Claim::ParametersAgree { relative } => write!(
                 f,
                 "moves that keep both functions lead to networks whose parameters agree one by one to a relative difference of {}; \
@@ -184,6 +205,18 @@ pub enum Evidence {
         /// The cover: a tree in preorder.
         tree: Vec<BoxNode>,
     },
+    /// Moves that align the networks, and for every class a cover of the domain by boxes on each of which the
+    /// second network decides for the class wherever the first one does by the margin.
+    Decision {
+        /// Moves on the first network.
+        a: MoveChain,
+        /// Moves on the second network.
+        b: MoveChain,
+        /// By how much the first network has to lead.
+        margin: Rational,
+        /// The covers: a tree in preorder for every class, one behind the other.
+        tree: Vec<DecisionNode>,
+    },
     /// A point where the networks differ.
     Witness {
         /// The point.
@@ -248,6 +281,7 @@ impl Evidence {
             Evidence::Regions { .. } => "regions",
             Evidence::Line { .. } => "line",
             Evidence::Difference { .. } => "difference",
+            Evidence::Decision { .. } => "decision",
             Evidence::Witness { .. } => "witness",
         }
     }
@@ -283,6 +317,7 @@ impl Certificate {
                 Claim::EquivalentUpToRounding { bound: bound.clone() }
             }
             Evidence::Difference { bounds, .. } => Claim::Within { bounds: bounds.clone() },
+            Evidence::Decision { margin, .. } => Claim::SameClass { margin: margin.clone() },
             Evidence::Close { relative, .. } => Claim::ParametersAgree { relative: relative.clone() },
             Evidence::Witness { .. } => Claim::Different,
         }
@@ -333,6 +368,11 @@ impl Certificate {
             Evidence::Difference { a, b, bounds, tree } => {
                 write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
                 write!(out, "\n  \"bounds\": {},\n  \"tree\": ", json(bounds))?;
+                write_short_list(out, tree)?;
+            }
+            Evidence::Decision { a, b, margin, tree } => {
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                write!(out, "\n  \"margin\": {},\n  \"tree\": ", json(margin))?;
                 write_short_list(out, tree)?;
             }
             Evidence::Witness { x, a, b } => {
@@ -473,6 +513,12 @@ mod tests {
                 b: MoveChain::default(),
                 bounds: vec![r("1/1024"), r("0")],
                 tree: [vec![BoxNode::Bisect(1); 70], vec![BoxNode::Leaf; 71]].concat(),
+            },
+            Evidence::Decision {
+                a: MoveChain::default(),
+                b: every_move(),
+                margin: r("1/1024"),
+                tree: vec![DecisionNode::Bisect(0), DecisionNode::Never(1), DecisionNode::Held(vec![])],
             },
             Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
         ] {

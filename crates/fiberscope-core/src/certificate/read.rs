@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Certificate, CertificateError, Evidence, FORMAT, VERSION};
-use crate::{BoxNode, CoverNode, Rational};
+use crate::{BoxNode, CoverNode, DecisionNode, Rational};
 
 /// A part of a certificate, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub enum CertificatePart {
     Breakpoint(Rational),
     /// The next node of the tree of boxes.
     Box(BoxNode),
+    /// The next node of the trees of classes.
+    Decision(DecisionNode),
 }
 
 /// What takes the parts, and says whether it wants more.
@@ -47,7 +49,14 @@ impl Certificate {
                     breakpoints.push(t);
                 }
                 (CertificatePart::Box(node), Some(Evidence::Difference { tree, .. })) => tree.push(node),
-                (CertificatePart::Node(_) | CertificatePart::Breakpoint(_) | CertificatePart::Box(_), _) => {
+                (CertificatePart::Decision(node), Some(Evidence::Decision { tree, .. })) => tree.push(node),
+                (
+                    CertificatePart::Node(_)
+                    | CertificatePart::Breakpoint(_)
+                    | CertificatePart::Box(_)
+                    | CertificatePart::Decision(_),
+                    _,
+                ) => {
                     unreachable!("a list comes after the head that announces it")
                 }
             }
@@ -206,6 +215,15 @@ impl<'de, H: FnOnce(Evidence) -> Box<Certificate>> Visitor<'de> for EvidenceSeed
                 let evidence = Evidence::Difference { a, b, bounds, tree: Vec::new() };
                 state.give(CertificatePart::Head(head(evidence)))?;
                 m.next_value_seed(List(state, CertificatePart::Box))?;
+                end(m)?;
+                return Ok(None);
+            }
+            "decision" => {
+                let (a, b, margin) = (entry(m, "a")?, entry(m, "b")?, entry(m, "margin")?);
+                key(m, "tree")?;
+                let evidence = Evidence::Decision { a, b, margin, tree: Vec::new() };
+                state.give(CertificatePart::Head(head(evidence)))?;
+                m.next_value_seed(List(state, CertificatePart::Decision))?;
                 end(m)?;
                 return Ok(None);
             }

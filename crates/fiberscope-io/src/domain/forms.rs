@@ -56,6 +56,11 @@ impl<'t> Form<'t> {
         }
     }
 
+    /// This form alone.
+    pub(super) fn alone(&self) -> Forms<'t> {
+        Forms { text: self.text, at: self.start, end: self.end }
+    }
+
     /// All atoms inside, at any depth.
     pub(super) fn atoms(&self) -> impl Iterator<Item = &'t str> {
         let (text, end) = (self.text, self.end);

@@ -16,7 +16,10 @@
 //! inequality) makes the set no box and is an error.
 
 mod forms;
+mod property;
 mod vnnlib;
+
+pub use property::{OutputQuestion, Property, read_property};
 
 use std::fmt;
 use std::path::Path;

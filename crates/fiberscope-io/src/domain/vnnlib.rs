@@ -8,6 +8,8 @@
 //! output are skipped. Of the others, `<=`, `>=` and `=` (also `==`) between one input and one number
 //! are bounds.
 
+use std::collections::BTreeSet;
+
 use super::InputBox;
 use super::forms::{Form, Forms, forms};
 use crate::FormatError;
@@ -15,6 +17,8 @@ use crate::text::utf8;
 
 /// Conjunctions may be nested this deeply; each level reads its text once more.
 const MAX_NESTING: usize = 64;
+/// The most alternatives of a disjunction times inputs.
+const MAX_ALTERNATIVES: usize = 1 << 24;
 /// The most networks of a file.
 const MAX_NETWORKS: usize = 16;
 /// The longest name and shape of an input, so that messages about it stay short.
@@ -23,11 +27,28 @@ const MAX_RANK: usize = 16;
 
 /// Reads a file for a network with this many inputs.
 pub(super) fn read(bytes: &[u8], inputs: usize) -> Result<InputBox, FormatError> {
+    Ok(read_inputs(bytes, inputs, false)?.inputs)
+}
+
+/// The constraints on inputs.
+pub(super) struct Inputs {
+    pub inputs: InputBox,
+    /// The first constraint that is no bound, if the box was widened for it.
+    pub widened: Option<String>,
+    /// Networks (from 0, those with inputs) and the place of an input that is the same for both.
+    pub equal: BTreeSet<(usize, usize, usize)>,
+}
+
+/// Reads a file for a network with this many inputs. With `widen`, constraints that are no bounds are left out,
+/// of a disjunction all alternatives are allowed, and strict bounds are bounds: the box contains all inputs of
+/// the file.
+pub(super) fn read_inputs(bytes: &[u8], inputs: usize, widen: bool) -> Result<Inputs, FormatError> {
     let all = forms(utf8(bytes)?)?;
-    let mut names = Names::declared(all.clone(), inputs)?;
+    let mut names = Names { widen, ..Names::declared(all.clone(), inputs)? };
     for form in all.filter(|form| head(form) == Some("assert")) {
-        assertion(form, &mut names)?;
+        conjunction(arguments(&form), &mut names, 0)?;
     }
+    let (widened, equal) = (names.widened.take(), std::mem::take(&mut names.equal));
     let mut bounded = names.inputs.into_iter().filter(|tensor| !tensor.bounds.is_empty());
     let Some(first) = bounded.next() else {
         return Err(FormatError::malformed("the file has no bounds on inputs; expected a box"));
@@ -44,7 +65,8 @@ pub(super) fn read(bytes: &[u8], inputs: usize) -> Result<InputBox, FormatError>
             }
         }
     }
-    InputBox::named(first.bounds.clone(), |input| first.entry(input))
+    let inputs = InputBox::named(first.bounds.clone(), |input| first.entry(input))?;
+    Ok(Inputs { inputs, widened, equal })
 }
 
 /// The inputs of one network.
@@ -112,12 +134,12 @@ fn is_decimal(text: &str) -> bool {
 }
 
 /// The first atom of a list.
-fn head<'t>(form: &Form<'t>) -> Option<&'t str> {
+pub(super) fn head<'t>(form: &Form<'t>) -> Option<&'t str> {
     form.parts().next()?.atom()
 }
 
 /// The numbers of `[2,3]`.
-fn integers(text: &str) -> Option<Vec<usize>> {
+pub(super) fn integers(text: &str) -> Option<Vec<usize>> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     if inner.trim().is_empty() {
         return Some(Vec::new());
@@ -131,6 +153,10 @@ struct Names<'t> {
     inputs: Vec<Tensor<'t>>,
     /// Version 2.0: the names of outputs and hidden layers, sorted.
     others: Option<Vec<&'t str>>,
+    /// Whether constraints that are no bounds are left out, and the first of them.
+    widen: bool,
+    widened: Option<String>,
+    equal: BTreeSet<(usize, usize, usize)>,
 }
 
 impl<'t> Names<'t> {
@@ -157,10 +183,24 @@ impl<'t> Names<'t> {
             }
         }
         if networks.is_empty() {
-            return Ok(Names { inputs: vec![flat], others: None });
+            return Ok(Names::new(vec![flat], None));
         }
         others.sort_unstable();
-        Ok(Names { inputs: networks, others: Some(others) })
+        Ok(Names::new(networks, Some(others)))
+    }
+
+    fn new(inputs: Vec<Tensor<'t>>, others: Option<Vec<&'t str>>) -> Self {
+        Names { inputs, others, widen: false, widened: None, equal: BTreeSet::new() }
+    }
+
+    /// A constraint is no bound: left out, or an error.
+    fn leave_out(&mut self, form: &Form, what: &str) -> Result<(), FormatError> {
+        let error = no_box(form, what);
+        if !self.widen {
+            return Err(error);
+        }
+        self.widened.get_or_insert_with(|| form.error(what).to_string());
+        Ok(())
     }
 
     fn is_input(&self, atom: &str) -> bool {
@@ -207,34 +247,69 @@ fn network<'t>(network: Form<'t>, inputs: usize) -> Result<Option<Tensor<'t>>, F
     Ok(Some(Tensor { name, shape: Some(shape), inputs, bounds: Vec::new() }))
 }
 
-/// Applies an assertion: a conjunction of constraints.
-fn assertion(assertion: Form, names: &mut Names) -> Result<(), FormatError> {
-    let mut parts = assertion.parts();
-    parts.next();
-    let mut open = vec![parts];
-    while let Some(constraints) = open.last_mut() {
-        let Some(constraint) = constraints.next() else {
-            open.pop();
-            continue;
-        };
+/// Applies the constraints of a conjunction.
+fn conjunction(constraints: Forms, names: &mut Names, depth: usize) -> Result<(), FormatError> {
+    for constraint in constraints {
         match head(&constraint) {
             _ if !constraint.atoms().any(|atom| names.is_input(atom)) => {}
-            Some("and") if open.len() < MAX_NESTING => open.push(arguments(&constraint)),
-            Some("and") => return Err(constraint.error("conjunctions are nested too deeply")),
-            Some("or") if arguments(&constraint).count() == 1 && open.len() < MAX_NESTING => {
-                open.push(arguments(&constraint));
+            Some("and") if depth + 1 >= MAX_NESTING => {
+                return Err(constraint.error("conjunctions are nested too deeply"));
             }
-            Some("or") => return Err(no_box(&constraint, "a disjunction over inputs")),
+            Some("or") if depth + 1 >= MAX_NESTING => {
+                return Err(constraint.error("disjunctions are nested too deeply"));
+            }
+            Some("and") => conjunction(arguments(&constraint), names, depth + 1)?,
+            Some("or") if arguments(&constraint).count() == 1 => {
+                conjunction(arguments(&constraint), names, depth + 1)?;
+            }
+            Some("or") => disjunction(&constraint, names, depth)?,
             Some(relation @ ("<=" | ">=" | "=" | "==" | "<" | ">")) => {
                 comparison(&constraint, relation, names)?
             }
-            _ => return Err(no_box(&constraint, "a constraint of another kind on inputs")),
+            _ => names.leave_out(&constraint, "a constraint of another kind on inputs")?,
         }
     }
     Ok(())
 }
 
-fn arguments<'t>(form: &Form<'t>) -> Forms<'t> {
+/// Allows what one of the alternatives allows, and the box around that: those that allow nothing do not count.
+fn disjunction(form: &Form, names: &mut Names, depth: usize) -> Result<(), FormatError> {
+    names.leave_out(form, "a disjunction over inputs")?;
+    let inputs = names.inputs.iter().map(|tensor| tensor.inputs).sum::<usize>();
+    if arguments(form).count().saturating_mul(inputs) > MAX_ALTERNATIVES {
+        return Err(form.error("too many alternatives for so many inputs"));
+    }
+    let before: Vec<Vec<(f64, f64)>> = names.inputs.iter().map(|tensor| tensor.bounds.clone()).collect();
+    let equal = names.equal.clone();
+    let mut hull: Option<Vec<Vec<(f64, f64)>>> = None;
+    for alternative in arguments(form) {
+        names.inputs.iter_mut().zip(&before).for_each(|(tensor, before)| tensor.bounds.clone_from(before));
+        conjunction(alternative.alone(), names, depth + 1)?;
+        let found: Vec<_> = names.inputs.iter().map(|tensor| tensor.bounds.clone()).collect();
+        if found.iter().flatten().any(|(lo, hi)| lo > hi) {
+            continue;
+        }
+        hull = Some(match hull {
+            None => found,
+            Some(hull) => hull.iter().zip(&found).map(|(x, y)| around(x, y)).collect(),
+        });
+    }
+    // An equality of one alternative does not hold in the others.
+    names.equal = equal;
+    let hull = hull.ok_or_else(|| form.error("no input satisfies any of the alternatives"))?;
+    names.inputs.iter_mut().zip(hull).for_each(|(tensor, bounds)| tensor.bounds = bounds);
+    Ok(())
+}
+
+/// The smallest box around two, where no bounds are no box.
+fn around(x: &[(f64, f64)], y: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if x.is_empty() || y.is_empty() {
+        return Vec::new();
+    }
+    x.iter().zip(y).map(|(x, y)| (x.0.min(y.0), x.1.max(y.1))).collect()
+}
+
+pub(super) fn arguments<'t>(form: &Form<'t>) -> Forms<'t> {
     let mut parts = form.parts();
     parts.next();
     parts
@@ -285,7 +360,11 @@ fn comparison(form: &Form, relation: &str, names: &mut Names) -> Result<(), Form
         return Ok(());
     }
     if let "<" | ">" = relation {
-        return Err(form.error("a strict bound; expected <= or >=, since a box contains its ends"));
+        let what = "a strict bound; expected <= or >=, since a box contains its ends";
+        if !names.widen {
+            return Err(form.error(what));
+        }
+        names.widened.get_or_insert_with(|| form.error("a strict bound").to_string());
     }
     let mut before = None;
     for part in arguments(form) {
@@ -301,8 +380,11 @@ fn comparison(form: &Form, relation: &str, names: &mut Names) -> Result<(), Form
                 names.inputs[tensor].restrict(place, lo, hi);
             }
             (Some(Side::Input { tensor: a, place: i }), Side::Input { tensor: b, place: j })
-                if relation.starts_with('=') && a != b && i == j => {}
-            _ => return Err(no_box(form, "a relation between inputs")),
+                if relation.starts_with('=') && a != b && i == j =>
+            {
+                names.equal.insert((*a.min(b), *a.max(b), *i));
+            }
+            _ => return names.leave_out(form, "a relation between inputs"),
         }
         before = Some(this);
     }
@@ -312,16 +394,16 @@ fn comparison(form: &Form, relation: &str, names: &mut Names) -> Result<(), Form
 /// The numbers `x` with `x relation number`.
 fn interval(relation: &str, number: f64) -> (f64, f64) {
     match relation {
-        "<=" => (f64::NEG_INFINITY, number),
-        ">=" => (number, f64::INFINITY),
+        "<=" | "<" => (f64::NEG_INFINITY, number),
+        ">=" | ">" => (number, f64::INFINITY),
         _ => (number, number),
     }
 }
 
 fn turned(relation: &str) -> &str {
     match relation {
-        "<=" => ">=",
-        ">=" => "<=",
+        "<=" | "<" => ">=",
+        ">=" | ">" => "<=",
         _ => relation,
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use fiberscope::limit::Deadline;
 use fiberscope_check::difference::Arithmetic;
 use fiberscope_check::{AskedClaim, Checked, Checker, Outcome, Question};
-use fiberscope_core::{Network, Rational};
+use fiberscope_core::{Network, Rational, decimal};
 use serde_json::Value;
 
 use super::{checked_text, checked_value};
@@ -63,42 +63,39 @@ fn told(checked: &Checked, names: (&str, &str), (a, b): (&Network, &Network), qu
     Answer { proved, text, value, swapped }
 }
 
-/// Reads `equivalent`, `different` or `within=EPS` with an exact decimal EPS.
+/// Reads `equivalent`, `different`, `within=EPS`, `same_class[=M]` or `other_class[=M]` with exact decimals EPS
+/// and M.
 pub fn parse_claim(text: &str) -> anyhow::Result<AskedClaim> {
     match text.split_once('=') {
         None if text == "equivalent" => Ok(AskedClaim::Equivalent),
         None if text == "different" => Ok(AskedClaim::Different),
-        Some(("within", eps)) => {
-            let eps = parse_decimal(eps).with_context(|| format!("claim {:?}", cut(text)))?;
-            ensure!(!eps.is_negative(), "claim {:?}: expected a bound that is not negative", cut(text));
-            Ok(AskedClaim::Within(eps))
-        }
-        _ => bail!("expected a claim equivalent, different or within=EPS, found {:?}", cut(text)),
+        None if text == "same_class" => Ok(AskedClaim::SameClass(Rational::ZERO)),
+        None if text == "other_class" => Ok(AskedClaim::OtherClass(Rational::ZERO)),
+        Some(("within", eps)) => Ok(AskedClaim::Within(claimed(text, eps, "bound")?)),
+        Some(("same_class", margin)) => Ok(AskedClaim::SameClass(claimed(text, margin, "margin")?)),
+        Some(("other_class", margin)) => Ok(AskedClaim::OtherClass(claimed(text, margin, "margin")?)),
+        _ => bail!(
+            "expected a claim equivalent, different, within=EPS, same_class[=M] or other_class[=M], found {:?}",
+            cut(text)
+        ),
     }
+}
+
+/// The number of a claim.
+fn claimed(text: &str, number: &str, what: &str) -> anyhow::Result<Rational> {
+    let number = parse_decimal(number).with_context(|| format!("claim {:?}", cut(text)))?;
+    ensure!(!number.is_negative(), "claim {:?}: expected a {what} that is not negative", cut(text));
+    Ok(number)
 }
 
 fn cut(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-/// The largest exponent of ten that is read.
-const MAX_EXPONENT: i64 = 5000;
-
 /// The exact value of a decimal number such as `0.001` or `1e-6`.
 pub fn parse_decimal(text: &str) -> anyhow::Result<Rational> {
     let wrong = || format!("expected a decimal number such as 0.001 or 1e-6, found {:?}", cut(text));
-    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let exponent: i64 = exponent.parse().with_context(wrong)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = format!("{}{fraction}", whole.strip_prefix('+').unwrap_or(whole));
-    let plain = digits.strip_prefix('-').unwrap_or(&digits);
-    let is_number = !plain.is_empty() && plain.bytes().all(|c| c.is_ascii_digit());
-    ensure!(is_number && plain.len() <= MAX_EXPONENT as usize && exponent.abs() <= MAX_EXPONENT, wrong());
-    let digits: Rational = digits.parse().with_context(wrong)?;
-    let power = exponent - fraction.len() as i64;
-    let ten = Rational::from(10);
-    let size = (0..power.unsigned_abs()).fold(Rational::ONE, |product, _| &product * &ten);
-    Ok(if power >= 0 { &digits * &size } else { &digits / &size })
+    decimal::parse(text).with_context(wrong)
 }
 
 #[cfg(test)]
@@ -128,7 +125,19 @@ mod tests {
     fn claims_are_read() {
         assert_eq!(parse_claim("equivalent").unwrap(), AskedClaim::Equivalent);
         assert_eq!(parse_claim("within=0.5").unwrap(), AskedClaim::Within("1/2".parse().unwrap()));
-        for text in ["", "same", "within", "within=", "within=-1", "equivalent=1", "Different"] {
+        assert_eq!(parse_claim("same_class").unwrap(), AskedClaim::SameClass(Rational::ZERO));
+        assert_eq!(parse_claim("other_class=0.5").unwrap(), AskedClaim::OtherClass("1/2".parse().unwrap()));
+        for text in [
+            "",
+            "same",
+            "same_class=",
+            "other_class=-1",
+            "within",
+            "within=",
+            "within=-1",
+            "equivalent=1",
+            "Different",
+        ] {
             assert!(parse_claim(text).is_err(), "{text}");
         }
     }

@@ -112,6 +112,10 @@ fn told_value(head: Option<&Certificate>, outcome: &Outcome, question: &Question
         value["relative"] = upper(relative);
         value["relative_exact"] = json!(relative.to_string());
     }
+    if let Some(Claim::SameClass { margin }) = &claim {
+        value["margin"] = upper(margin);
+        value["margin_exact"] = json!(margin.to_string());
+    }
     if let Some(bound) = claim.as_ref().and_then(Claim::bound) {
         value["bound"] = upper(bound);
         value["bound_exact"] = json!(bound.to_string());

@@ -18,6 +18,7 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::Regions { tree, .. } => tree.len(),
         Evidence::Line { breakpoints, .. } => breakpoints.len(),
         Evidence::Difference { tree, .. } => tree.len(),
+        Evidence::Decision { tree, .. } => tree.len(),
         _ => 0,
     };
     evidence_with(evidence, Some(listed))
@@ -71,6 +72,11 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
             listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes"))),
             decimal::upper(bounds.iter().max().unwrap_or(&Rational::ZERO))
         ),
+        Evidence::Decision { a, b, .. } => format!(
+            "{}, to align the networks; trees{} that divide the box, one for each class",
+            chains(a, b),
+            listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes")))
+        ),
         Evidence::Witness { x, .. } => format!("a point with {}, and the values there", coordinates(x)),
         _ => "of a kind that this version does not know".into(),
     }
@@ -96,7 +102,8 @@ pub fn move_chains(evidence: &Evidence) -> Vec<(&'static str, &MoveChain)> {
         | Evidence::Close { a, b, .. }
         | Evidence::Hyperplanes { a, b, .. }
         | Evidence::Line { a, b, .. }
-        | Evidence::Difference { a, b, .. } => vec![("A", a), ("B", b)],
+        | Evidence::Difference { a, b, .. }
+        | Evidence::Decision { a, b, .. } => vec![("A", a), ("B", b)],
         _ => Vec::new(),
     }
 }
@@ -144,11 +151,18 @@ pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shor
         (Some(AskedClaim::Within(eps)), _) => {
             format!("whether the outputs differ by at most {}", short(eps))
         }
+        (Some(AskedClaim::SameClass(margin)), _) => {
+            format!("whether B decides for A's class{}", by_margin(margin))
+        }
+        (Some(AskedClaim::OtherClass(margin)), _) => {
+            format!("whether B does not decide for A's class somewhere{}", by_margin(margin))
+        }
         (None, _) => "the same".into(),
     };
     let why = match shortfall {
         Shortfall::Claim => "that is another claim",
         Shortfall::Bound => "the bound is larger",
+        Shortfall::Margin => "it does not say so for a lead as small as that",
         Shortfall::Domain => "the domain asked for is not inside the certificate's",
         Shortfall::Point => "the point where they differ lies outside the domain asked for",
     };
@@ -157,6 +171,14 @@ pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shor
         claim(certificate),
         place(asked_place)
     )
+}
+
+fn by_margin(margin: &Rational) -> String {
+    if margin.is_zero() {
+        " wherever A has one".into()
+    } else {
+        format!(" wherever A leads by at least {}", short(margin))
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@
 mod around;
 mod data;
 mod range;
+mod top1;
 
 pub use around::{Around, Ball, around};
 pub use data::{Rows, on_data, rows};
 pub use range::{Size, range_progress, range_text, range_value, size};
+pub use top1::{top1, top1_checked, top1_text, top1_value};
 
 use std::io::Write;
 use std::path::Path;

@@ -37,6 +37,7 @@ mod search;
 mod shape;
 mod sights;
 mod state;
+mod top1;
 mod tree;
 mod worker;
 
@@ -44,6 +45,10 @@ pub use exact::Point;
 pub use options::{DifferenceOptions, DifferenceProgress, GAP};
 pub use range::{OutputRange, Ranges, ranges};
 pub use state::State;
+pub use top1::{
+    ClassChange, ClassState, Sureness, Top1, Top1Options, Top1Progress, Top1Verdict, Undecided, decide,
+    least_lead, probability,
+};
 
 use fiberscope_check::difference::outward;
 use fiberscope_core::{BoxNode, Certificate, Domain, DomainError, Evidence, MoveChain, Network, Rational};
@@ -185,6 +190,14 @@ pub enum DifferenceError {
     Epsilon(Rational),
     #[error("expected a gap that is a number and not negative, found {0}")]
     Gap(String),
+    #[error("expected networks with two outputs or more, one per class, found {0}")]
+    Classes(usize),
+    #[error("expected a margin that is not negative, found {0}")]
+    Margin(Rational),
+    #[error(
+        "expected a confidence above 1/{classes}, which the first of {classes} classes has anyway, and below 1, found {found}"
+    )]
+    Confidence { found: Rational, classes: usize },
     #[error("input {input} of point {point} is no finite number")]
     Points { point: usize, input: usize },
     #[error("the networks cannot be brought to one shape that the checker can bound: {0}")]

@@ -14,6 +14,11 @@ const STEPS: [f64; 6] = [1.0, 0.5, 0.1, 0.02, 0.004, 0.0008];
 /// So few inputs are also moved one by one.
 const FEW: usize = 32;
 
+/// The value of a function at a point.
+type Valued<'f, 'p> = &'f dyn Fn(&mut Probe<'p>, &[f64]) -> f64;
+/// The slopes of a function at the last point.
+type Sloped<'f, 'p> = &'f dyn Fn(&mut Probe<'p>) -> Vec<f64>;
+
 /// A workspace for evaluations.
 pub struct Probe<'p> {
     pair: &'p Pair,
@@ -66,11 +71,21 @@ impl<'p> Probe<'p> {
         self.layers.last().map_or(0.0, |(z, _)| z.iter().fold(0.0, |most, z| most.max(z.abs())))
     }
 
+    /// The outputs of `A` and the differences `B - A` at the last point.
+    pub fn outputs(&self) -> (&[f64], &[f64]) {
+        self.layers.last().map_or((&[], &[]), |(z, d)| (z, d))
+    }
+
     /// The slopes of a row (`B_k - A_k` or its negative) at the last point.
     fn slopes(&mut self, row: usize) -> &[f64] {
-        let (mut z, mut d) = (vec![0.0; self.layers.last().map_or(0, |(z, _)| z.len())], Vec::new());
-        d.clone_from(&z);
+        let z = vec![0.0; self.layers.last().map_or(0, |(z, _)| z.len())];
+        let mut d = z.clone();
         d[output(row)] = sign(row);
+        self.slopes_of(z, d)
+    }
+
+    /// The slopes of `z . A + d . (B - A)` at the last point.
+    pub fn slopes_of(&mut self, mut z: Vec<f64>, mut d: Vec<f64>) -> &[f64] {
         for l in (0..self.layers.len()).rev() {
             let layer = &self.pair.layers()[l];
             let n = layer.columns;
@@ -100,9 +115,21 @@ impl<'p> Probe<'p> {
     /// The value there; `x` is the point.
     pub fn climb(&mut self, x: &mut Vec<f64>, row: usize, lo: &[f64], hi: &[f64], rounds: usize) -> f64 {
         let value = |probe: &mut Self, x: &[f64]| sign(row) * probe.difference(x)[output(row)];
+        let slopes = |probe: &mut Self| probe.slopes(row).to_vec();
+        self.climb_by(x, (&value, &slopes), (lo, hi), rounds)
+    }
+
+    /// The same for any function with its slopes at the last point.
+    pub fn climb_by(
+        &mut self,
+        x: &mut Vec<f64>,
+        (value, slopes): (Valued<'_, 'p>, Sloped<'_, 'p>),
+        (lo, hi): (&[f64], &[f64]),
+        rounds: usize,
+    ) -> f64 {
         let mut best = value(self, x);
         for _ in 0..rounds {
-            let goal: Vec<f64> = self.slopes(row).to_vec();
+            let goal: Vec<f64> = slopes(self);
             let better = STEPS.iter().find_map(|step| {
                 let at = |j: usize| {
                     let end = if goal[j] > 0.0 { hi[j] } else { lo[j] };

@@ -13,7 +13,7 @@ use crate::second::Cases;
 
 /// A pair of one shape whose parameters differ by little, or not so little; with short numbers bounds of neurons
 /// are often 0, or equal, by construction.
-fn pair(rng: &mut ChaCha8Rng, short: bool) -> [Network; 2] {
+pub fn pair(rng: &mut ChaCha8Rng, short: bool) -> [Network; 2] {
     let depth = rng.random_range(1..4);
     let widths: Vec<usize> = (0..=depth).map(|_| rng.random_range(1..5)).collect();
     let apart = if short { [0.0625, 0.25, 0.5] } else { [1e-6, 1e-2, 0.5] }[rng.random_range(0..3)];
@@ -122,7 +122,7 @@ fn tree(
     tree.push(if rows.is_empty() { BoxNode::Leaf } else { BoxNode::Weighted(rows) });
 }
 
-fn domain(rng: &mut ChaCha8Rng, inputs: usize, short: bool) -> Domain {
+pub fn domain(rng: &mut ChaCha8Rng, inputs: usize, short: bool) -> Domain {
     let mut side = || {
         let lower: f64 = if short { f64::from(rng.random_range(-1..1)) } else { rng.random_range(-1.0..1.0) };
         let lower = Rational::from_f64(lower).unwrap();

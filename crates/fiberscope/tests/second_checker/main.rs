@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod decision;
 mod difference;
 mod forms;
 mod second;

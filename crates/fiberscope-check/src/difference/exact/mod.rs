@@ -15,6 +15,7 @@
 //! by these bounds. Which slopes an open neuron has, and which form its `e`, are proposals of the doubles:
 //! every slope between 0 and 1 is as true as any other (R4, R5).
 
+mod decision;
 mod phases;
 mod row;
 

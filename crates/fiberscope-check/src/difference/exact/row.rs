@@ -33,10 +33,22 @@ impl ExactBounder {
         stop: Stop,
     ) -> Result<Rational, End> {
         let outputs = self.layers[self.layers.len() - 1].bias_a.len();
-        let mut c_z = vec![Rational::ZERO; outputs];
+        let c_z = vec![Rational::ZERO; outputs];
         let mut c_d = c_z.clone();
         c_d[output] = Rational::from(i64::from(sign.signum()));
-        let (mut kappa, mut error) = (Rational::ZERO, Rational::ZERO);
+        self.descend(c_z, c_d, Rational::ZERO, proposals, stop)
+    }
+
+    /// An upper bound of `c_z . f_A + c_d . (f_B - f_A) + kappa` on the box of the last run.
+    pub(super) fn descend(
+        &self,
+        mut c_z: Vec<Rational>,
+        mut c_d: Vec<Rational>,
+        mut kappa: Rational,
+        proposals: &mut Bounder,
+        stop: Stop,
+    ) -> Result<Rational, End> {
+        let mut error = Rational::ZERO;
         for (l, layer) in self.layers.iter().enumerate().rev() {
             go_on(stop)?;
             phases::weigh((signs, multipliers), l, (&mut c_z, &mut c_d));
