@@ -168,6 +168,7 @@ def _same_class(
     return make(
         SameClass,
         found,
+        of=(one, other),
         holds=answer["holds"],
         witness=_witness(at),
         classes=None if at is None else (at["class"] - 1, at["rival"] - 1),

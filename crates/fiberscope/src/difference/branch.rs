@@ -34,6 +34,17 @@ impl Splits {
                 neurons.map(|neuron| neuron.and_then(|((operand, neuron), _)| tree.neuron(operand, neuron)));
             return Splits { first, second };
         }
+        Splits::bisect(found, part, tree)
+    }
+
+    /// The inputs that answer for most of the loss of the row that was tightened last; where there is none,
+    /// the widest ones.
+    pub fn of_boxes(bounder: &mut Bounder, part: &Part, tree: &Tree) -> Self {
+        let inputs = losses(bounder, part.lo.len()).inputs;
+        Splits::bisect(best(&inputs, part), part, tree)
+    }
+
+    fn bisect(found: [Option<usize>; 2], part: &Part, tree: &Tree) -> Self {
         if found[0].is_some() { Splits::of_inputs(found, tree) } else { Splits::widest(part, tree) }
     }
 

@@ -161,7 +161,7 @@ impl Difference {
         let evidence = evidence([moves_a.clone(), moves_b.clone()], bounds.clone(), tree);
         self.certificate = Some(Certificate::new(a, b, domain.clone(), evidence));
         // What only a file says decides nothing.
-        self.decision = options.epsilon.as_ref().map(|epsilon| decide(&self.lower, None, epsilon));
+        self.decision = options.epsilon.as_ref().map(|epsilon| decided(&self.lower, None, epsilon));
     }
 
     /// Whether the upper bound is at most `1 + gap` times the lower one.
@@ -354,7 +354,7 @@ fn declared(bound: f64) -> Option<Rational> {
 }
 
 /// Whether the difference is at most `epsilon`, by its bounds.
-fn decide(lower: &Rational, upper: Option<&Rational>, epsilon: &Rational) -> Decision {
+fn decided(lower: &Rational, upper: Option<&Rational>, epsilon: &Rational) -> Decision {
     match upper {
         Some(upper) if upper <= epsilon => Decision::Within,
         _ if lower > epsilon => Decision::Exceeds,
@@ -390,7 +390,7 @@ fn finish(
     }
     let lower = lowers.iter().max().cloned().unwrap_or(Rational::ZERO);
     let upper = uppers.iter().cloned().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
-    let decision = options.epsilon.as_ref().map(|epsilon| decide(&lower, upper.as_ref(), epsilon));
+    let decision = options.epsilon.as_ref().map(|epsilon| decided(&lower, upper.as_ref(), epsilon));
     let tree = search.tree.preorder();
     let [moves_a, moves_b] = shaped.moves.clone();
     let bounds = uppers.iter().cloned().collect::<Option<Vec<_>>>();

@@ -28,7 +28,7 @@ impl ExactBounder {
     pub fn tighten(
         &self,
         (output, sign): (usize, i8),
-        (signs, multipliers): (&[Sign], Option<&RowMultipliers>),
+        signs: (&[Sign], Option<&RowMultipliers>),
         proposals: &mut Bounder,
         stop: Stop,
     ) -> Result<Rational, End> {
@@ -36,22 +36,22 @@ impl ExactBounder {
         let c_z = vec![Rational::ZERO; outputs];
         let mut c_d = c_z.clone();
         c_d[output] = Rational::from(i64::from(sign.signum()));
-        self.descend(c_z, c_d, Rational::ZERO, proposals, stop)
+        self.descend((c_z, c_d, Rational::ZERO), signs, proposals, stop)
     }
 
-    /// An upper bound of `c_z . f_A + c_d . (f_B - f_A) + kappa` on the box of the last run.
+    /// An upper bound of `c_z . f_A + c_d . (f_B - f_A) + kappa` on the box of the last run, with multipliers
+    /// of its signs.
     pub(super) fn descend(
         &self,
-        mut c_z: Vec<Rational>,
-        mut c_d: Vec<Rational>,
-        mut kappa: Rational,
+        (mut c_z, mut c_d, mut kappa): (Vec<Rational>, Vec<Rational>, Rational),
+        signs: (&[Sign], Option<&RowMultipliers>),
         proposals: &mut Bounder,
         stop: Stop,
     ) -> Result<Rational, End> {
         let mut error = Rational::ZERO;
         for (l, layer) in self.layers.iter().enumerate().rev() {
             go_on(stop)?;
-            phases::weigh((signs, multipliers), l, (&mut c_z, &mut c_d));
+            phases::weigh(signs, l, (&mut c_z, &mut c_d));
             let (alpha, eps) = self.sizes(l);
             let c_a = behind(&[(&c_z, &layer.weight_a), (&c_d, &layer.weight_d)]);
             let c_e = behind(&[(&c_d, &layer.weight_b)]);

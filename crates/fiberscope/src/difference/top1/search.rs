@@ -10,12 +10,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fiberscope_check::difference::{MAX_DEPTH, Pair};
-use fiberscope_core::{DecisionNode, Rational, decimal};
+use fiberscope_core::{BoxNode, DecisionNode, Rational, decimal};
 use rayon::prelude::*;
 
 use super::super::branch::Splits;
 use super::super::exact::Exact;
-use super::super::tree::{Tree, halve};
+use super::super::tree::{Cut, Tree};
 use super::objective::Sure;
 use super::settle::{Settled, Start, Unsettled, Worker};
 use super::{ClassState, Sureness, Top1Options, Top1Progress, Top1Verdict, Undecided};
@@ -105,7 +105,7 @@ pub struct Search<'s> {
 struct Task {
     class: usize,
     node: u32,
-    input: usize,
+    cut: Cut,
     lower: bool,
     start: Start,
 }
@@ -126,7 +126,7 @@ impl<'s> Search<'s> {
             }
         };
         let boxes = || ClassBoxes {
-            tree: Tree::new(root.0.clone(), root.1.clone()),
+            tree: Tree::new(pair, root.0.clone(), root.1.clone()),
             leaves: BTreeMap::new(),
             open: 1,
             never: true,
@@ -192,7 +192,7 @@ impl<'s> Search<'s> {
     /// Every class on the whole box, which is bounded once; points to look at.
     fn begin(&mut self) -> Result<Vec<Vec<f64>>, Undecided> {
         let mut worker = self.worker();
-        (worker.lo, worker.hi) = self.root.clone();
+        (worker.part.lo, worker.part.hi) = self.root.clone();
         let finite = worker.bound();
         self.cells += 1;
         if finite {
@@ -206,10 +206,10 @@ impl<'s> Search<'s> {
             {
                 return Err(Undecided::Limit(limit));
             }
-            let (start, root) = (Start::default(), (&self.root.0[..], &self.root.1[..]));
+            let (start, tree) = (Start::default(), &self.classes[class].tree);
             let settled = match finite {
-                true => worker.settle(class, &start, root),
-                false => worker.unbounded(root, &start),
+                true => worker.settle(class, &start, tree),
+                false => worker.unbounded(tree, &start),
             };
             points.extend(self.place((class, 0), settled));
         }
@@ -249,10 +249,10 @@ impl<'s> Search<'s> {
         let batch: Vec<Open> = (0..count).map_while(|_| self.open.pop()).collect();
         let mut tasks = Vec::new();
         for open in &batch {
-            let input = open.splits.inputs(false)[0];
+            let cut = open.splits.cuts(false)[0];
             for lower in [true, false] {
                 let (class, node, start) = (open.class, open.node, open.start.clone());
-                tasks.push(Task { class, node, input, lower, start });
+                tasks.push(Task { class, node, cut, lower, start });
             }
         }
         let settled: Vec<Option<Settled>> = tasks.par_iter().map(|task| self.settle(task)).collect();
@@ -265,7 +265,7 @@ impl<'s> Search<'s> {
                 continue;
             };
             let boxes = &mut self.classes[open.class];
-            let first = boxes.tree.split(open.node, task[0].input);
+            let first = boxes.tree.split(open.node, task[0].cut);
             boxes.open += 1;
             points.extend(self.place((open.class, first), below));
             points.extend(self.place((open.class, first + 1), above));
@@ -280,14 +280,12 @@ impl<'s> Search<'s> {
         let lock = || self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = lock().pop();
         let mut worker = spare.unwrap_or_else(|| self.worker());
-        let (mut lo, mut hi) = (std::mem::take(&mut worker.lo), std::mem::take(&mut worker.hi));
-        let depth = self.classes[task.class].tree.boxed(task.node, &mut lo, &mut hi) + 1;
-        halve(&mut lo, &mut hi, task.input, task.lower);
-        (worker.lo, worker.hi) = (lo, hi);
-        let root = (&self.root.0[..], &self.root.1[..]);
+        let tree = &self.classes[task.class].tree;
+        let depth = tree.part(task.node, &mut worker.part) + 1;
+        tree.take(&mut worker.part, (task.cut, task.lower));
         let mut settled = match worker.bound() {
-            true => worker.settle(task.class, &task.start, root),
-            false => worker.unbounded(root, &task.start),
+            true => worker.settle(task.class, &task.start, tree),
+            false => worker.unbounded(tree, &task.start),
         };
         if let Settled::Open(open) = &mut settled
             && depth >= MAX_DEPTH
@@ -318,9 +316,9 @@ impl<'s> Search<'s> {
         let mut nodes = Vec::new();
         for ClassBoxes { tree, leaves, .. } in &self.classes {
             let mut ids = tree.leaves().into_iter();
-            nodes.extend(tree.preorder().into_iter().map(|split| match split.checked_sub(1) {
-                Some(input) => DecisionNode::Bisect(input),
-                None => {
+            nodes.extend(tree.preorder().into_iter().map(|node| match node {
+                BoxNode::Bisect(input) => DecisionNode::Bisect(input),
+                _ => {
                     let leaf = ids.next().and_then(|id| leaves.get(&id));
                     leaf.cloned().unwrap_or(DecisionNode::Held(Vec::new()))
                 }

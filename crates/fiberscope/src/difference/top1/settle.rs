@@ -4,6 +4,7 @@ use fiberscope_check::difference::{Bounder, Pair, own_lead};
 use fiberscope_core::{DecisionNode, RivalWeights};
 
 use super::super::branch::Splits;
+use super::super::tree::{Part, Tree};
 use super::weights::{Rival, Weights};
 
 /// A bound has to be below 0 by this part of the size of the outputs, so that another machine, which adds in
@@ -46,29 +47,28 @@ pub struct Unsettled {
 /// The workspace of a thread.
 pub struct Worker<'p> {
     pub bounder: Bounder<'p>,
-    pub lo: Vec<f64>,
-    pub hi: Vec<f64>,
+    pub part: Part,
     margin: f64,
 }
 
 impl<'p> Worker<'p> {
     pub fn new(pair: &'p Pair, margin: f64) -> Self {
-        Worker { bounder: Bounder::new(pair), lo: Vec::new(), hi: Vec::new(), margin }
+        Worker { bounder: Bounder::new(pair), part: Part::default(), margin }
     }
 
     /// Bounds the box `[lo, hi]`; false if something is not finite.
     pub fn bound(&mut self) -> bool {
-        self.bounder.run(&self.lo, &self.hi)
+        self.bounder.run(&self.part.lo, &self.part.hi)
     }
 
     /// What is known of a box that could not be bounded.
-    pub fn unbounded(&self, root: (&[f64], &[f64]), start: &Start) -> Settled {
-        let splits = Splits::widest(&self.lo, &self.hi, root);
+    pub fn unbounded(&self, tree: &Tree, start: &Start) -> Settled {
+        let splits = Splits::widest(&self.part, tree);
         Settled::Open(Unsettled { far: f64::INFINITY, splits, start: start.clone(), points: Vec::new() })
     }
 
     /// Settles a class on the box that was bounded.
-    pub fn settle(&mut self, class: usize, start: &Start, root: (&[f64], &[f64])) -> Settled {
+    pub fn settle(&mut self, class: usize, start: &Start, tree: &Tree) -> Settled {
         let layer = self.bounder.layer(self.bounder.pair().layers().len() - 1);
         let size = layer.zl.iter().chain(layer.zu).fold(0.0f64, |most, z| most.max(z.abs()));
         let aim = -SLACK * size;
@@ -102,7 +102,7 @@ impl<'p> Worker<'p> {
             }
             start.first = Some(rival);
             start.grazed = if bound <= GRAZING * size { start.grazed + 1 } else { 0 };
-            let splits = Splits::new(&mut self.bounder, &self.lo, &self.hi, root);
+            let splits = Splits::of_boxes(&mut self.bounder, &self.part, tree);
             return Settled::Open(Unsettled { far: bound, splits, start, points: self.points() });
         }
         listed.sort_by_key(|held| held.rival);
@@ -142,7 +142,7 @@ impl<'p> Worker<'p> {
 
     /// The vertex where the last row is largest, and the middle of the box.
     fn points(&self) -> Vec<Vec<f64>> {
-        let ends = self.lo.iter().zip(&self.hi);
+        let ends = self.part.lo.iter().zip(&self.part.hi);
         let slopes = self.bounder.row_inputs();
         let vertex = ends.clone().zip(slopes).map(|((lo, hi), c)| if *c > 0.0 { *hi } else { *lo });
         let middle = ends.map(|(lo, hi)| (0.5 * lo + 0.5 * hi).clamp(*lo, *hi));
