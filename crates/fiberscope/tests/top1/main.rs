@@ -264,17 +264,15 @@ fn twins_and_other_shapes_are_aligned() {
     // Neurons of B in another order, and scaled by powers of two.
     let mut layers = b.layers().to_vec();
     let reversed = |layer: &Layer<f64>, factor: f64| {
-        let rows: Vec<Vec<f64>> =
-            layer.weight().iter_rows().rev().map(|row| row.iter().map(|w| w * factor).collect()).collect();
+        let mut rows: Vec<Vec<f64>> =
+            layer.weight().iter_rows().map(|row| row.iter().map(|w| w * factor).collect()).collect();
+        rows.reverse();
         let bias = layer.bias().iter().rev().map(|b| b * factor).collect();
         Layer::new(Matrix::from_rows(&rows).unwrap(), bias, Activation::Relu)
     };
     let behind = |layer: &Layer<f64>, factor: f64| {
-        let rows: Vec<Vec<f64>> = layer
-            .weight()
-            .iter_rows()
-            .map(|row| row.iter().rev().map(|w| w / factor).collect())
-            .collect();
+        let rows: Vec<Vec<f64>> =
+            layer.weight().iter_rows().map(|row| row.iter().rev().map(|w| w / factor).collect()).collect();
         Layer::new(Matrix::from_rows(&rows).unwrap(), layer.bias().to_vec(), layer.activation())
     };
     layers[0] = reversed(&layers[0], 4.0);

@@ -109,9 +109,9 @@ pub fn class_changes(a: &Network, b: &Network, sides: [(i64, i64); 2], margin: &
             (0..m).any(|i| {
                 let others = || (0..m).filter(move |&l| l != i);
                 let leads: Vec<Affine> = others().map(|l| of_a[i].less(&of_a[l])).collect();
-                let sure = leads.iter().fold(polygon.clone(), |polygon, lead| {
-                    clip(&polygon, &|x| &lead.at(x) - margin)
-                });
+                let sure = leads
+                    .iter()
+                    .fold(polygon.clone(), |polygon, lead| clip(&polygon, &|x| &lead.at(x) - margin));
                 others().any(|j| {
                     let part = clip(&sure, &|x| of_b[j].at(x) - of_b[i].at(x));
                     // The mean of the corners has every lead positive, if each is somewhere.

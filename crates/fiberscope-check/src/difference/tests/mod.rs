@@ -1,5 +1,6 @@
 //! The law of the bounds: no exact value at any point of a box lies beyond them.
 
+mod decision;
 mod tree;
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Rational};

@@ -16,7 +16,7 @@ const STARTS: usize = 48;
 const CLIMB: usize = 20;
 /// The points of a round that are climbed from, and for how many boxes there is one.
 const CLIMBS: usize = 4;
-const BOXES: usize = 8;
+const BOXES: usize = 32;
 /// A point is evaluated exactly if it is at most this part of the size of the outputs from changing the class.
 const NEAR: f64 = 1e-12;
 /// So many points may turn out not to change the class before only better ones are looked at.
