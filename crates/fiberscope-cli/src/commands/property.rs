@@ -31,10 +31,10 @@ pub fn read(
 ) -> anyhow::Result<Asked> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
-    let property = read_property(&bytes, a.input_width(), a.output_width(), args.bounding_box);
-    let Property { inputs, widened, outputs, isomorphic } = property.with_context(|| {
-        let hint =
-            if args.bounding_box { "" } else { " (--bounding-box takes the box around what is no box)" };
+    let read = |widen| read_property(&bytes, a.input_width(), a.output_width(), widen);
+    let Property { inputs, widened, outputs, isomorphic } = read(args.bounding_box).with_context(|| {
+        let helps = !args.bounding_box && read(true).is_ok();
+        let hint = if helps { " (--bounding-box takes the box around what is no box)" } else { "" };
         format!("{name}{hint}")
     })?;
     if isomorphic && a.widths() != b.widths() {

@@ -72,13 +72,14 @@ impl Search<'_> {
         let (objective, value) = Objective::at(probe, &x, self.sure)?;
         self.mark(probe, &objective);
         let found = self.evaluate(&Candidate { x: x.clone(), objective, value });
-        if found.is_some() || !climb {
-            return found;
+        if !climb && found.is_none() {
+            return None;
         }
+        // An input where the class changes by more is a better one.
         let climbed = climbed(probe, Candidate { x, objective, value }, (&self.root.0, &self.root.1));
-        let found = self.evaluate(&climbed);
+        let better = self.evaluate(&climbed);
         self.refute(&[climbed]);
-        found
+        better.or(found)
     }
 
     /// Remembers that `A` is sure of its class at the last point.

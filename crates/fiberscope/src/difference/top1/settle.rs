@@ -120,6 +120,11 @@ impl<'p> Worker<'p> {
             let splits = Splits::new(&mut self.bounder, &self.lo, &self.hi, root);
             return Settled::Open(Unsettled { far: bound, splits, start, points: self.points() });
         }
+        // Weights of a larger box may not be needed here.
+        listed.retain(|held: &RivalWeights| {
+            let rival = held.rival as usize;
+            self.bounder.rival(class, rival, &own_lead(rival), self.margin) >= aim
+        });
         listed.sort_by_key(|held| held.rival);
         Settled::Leaf(DecisionNode::Held(listed))
     }
