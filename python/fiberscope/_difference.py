@@ -105,12 +105,12 @@ def diff(
     if epsilon is not None and not (epsilon >= 0 and np.isfinite(epsilon)):
         raise ArgumentError(f"epsilon: expected a number that is not negative, found {epsilon!r}")
     if top1:
-        for name, given in (("epsilon", epsilon), ("gap", gap), ("relative", relative or None), ("resume", resume)):
-            if given is not None:
+        for name, used in (("epsilon", epsilon), ("gap", gap), ("relative", relative or None), ("resume", resume)):
+            if used is not None:
                 raise ArgumentError(f"{name}: with top1 the question is the class, not the size of the difference")
         return _same_class(a, b, box, margin, confidence, as_given, data, options)
-    for name, given in (("margin", margin), ("confidence", confidence)):
-        if given is not None:
+    for name, used in (("margin", margin), ("confidence", confidence)):
+        if used is not None:
             raise ArgumentError(f"{name}: needs top1=True")
     gap = 0.1 if gap is None else gap
     if not (gap >= 0 and np.isfinite(gap)):

@@ -99,8 +99,9 @@ def check(
 ) -> Checked:
     """Checks a certificate (a `Certificate`, its JSON text or bytes, or a file) about two networks, in exact arithmetic.
 
-    A certificate proves its own claim on its own domain. With `box` or `space`, and `claim` ("equivalent", "different" or "within=EPS"), the
-    question is whether it proves that. A file is read as a stream. Raises `UndecidedError` if it is not checked within `time_limit`.
+    A certificate proves its own claim on its own domain. With `box` or `space`, and `claim` ("equivalent", "different", "within=EPS",
+    "same_class=M" or "other_class=M"), the question is whether it proves that. A file is read as a stream. Raises
+    `UndecidedError` if it is not checked within `time_limit`.
 
     >>> import fiberscope as fs
     >>> proof = fs.equiv("zoo:deep", "zoo:deep-shuffled").certificate

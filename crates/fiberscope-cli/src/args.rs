@@ -358,7 +358,7 @@ pub enum AlignScaling {
 /// it proves something else. 2: it cannot be read. 3: it was not checked within the time limit.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled\n  fiberscope check proof.json a.onnx b.onnx --space --claim equivalent\n  fiberscope check proof.json a.onnx b.onnx --box -1,1 --claim within=1e-6 --time-limit 60"
+    after_help = "Examples:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled\n  fiberscope check proof.json a.onnx b.onnx --space --claim equivalent\n  fiberscope check proof.json a.onnx b.onnx --box -1,1 --claim within=1e-6 --time-limit 60\n  fiberscope check classes.json a.onnx pruned.onnx --box 0,1 --claim same_class=0.5"
 )]
 pub struct CheckArgs {
     /// The certificate, a JSON file

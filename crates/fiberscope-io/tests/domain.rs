@@ -235,6 +235,16 @@ fn the_benchmark_contradicts_itself() {
 }
 
 #[test]
+fn properties_of_one_network() {
+    let one = |rest: &str| {
+        let text = format!("(assert (<= 0 X_0 1))\n{rest}");
+        read_property(text.as_bytes(), 1, 1, false).unwrap().outputs
+    };
+    assert_eq!(one(""), OutputQuestion::Nothing);
+    assert_eq!(one("(assert (>= Y_0 1))"), OutputQuestion::OfOneNetwork);
+}
+
+#[test]
 fn properties_that_are_none() {
     let refuses = |text: &str, expected: &str| {
         let error = read_property(text.as_bytes(), 2, 2, false).unwrap_err().to_string();
@@ -272,4 +282,32 @@ fn boxes_around_what_is_no_box() {
     assert_eq!(bounds("(assert (or (<= X_0 1) (<= X_1 1)))"), [(0.0, 4.0), (0.0, 4.0)]);
     let none = around("(assert (or (>= X_0 5) (>= X_1 5)))").unwrap_err().to_string();
     assert!(none.contains("no input satisfies any of the alternatives"), "{none}");
+}
+
+/// Whatever becomes of a file, it is read or refused, and what `read` takes for a box is the box.
+#[test]
+fn broken_properties_are_refused() {
+    let bytes = include_bytes!("data/domain/iso_acasxu_instance_0.vnnlib");
+    let mut state = 7u64;
+    let mut random = |n: usize| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state >> 33) as usize % n
+    };
+    for round in 0..1500 {
+        let mut broken = bytes.to_vec();
+        match round % 3 {
+            0 => broken.truncate(random(bytes.len())),
+            1 => broken[random(bytes.len())] = b"()<>=+-*0_[]; \nYX"[random(17)],
+            _ => {
+                let (from, length) = (random(bytes.len() - 60), 1 + random(60));
+                broken.drain(from..from + length);
+            }
+        }
+        for widen in [false, true] {
+            let found = read_property(&broken, 5, 5, widen);
+            if let (Ok(plain), Ok(found)) = (read(&broken, 5), found) {
+                assert_eq!(plain, found.inputs);
+            }
+        }
+    }
 }

@@ -182,6 +182,7 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
     }
     if let Some(file) = file.as_ref().filter(|file| file.epsilon.is_some()) {
         json["property"] = property::result(file, holds);
+        told += &format!("property: {}\n", property::word(file, holds));
     }
     json["seconds"] = json!(start.elapsed().as_secs_f64());
     output.result(&told, &json)?;

@@ -31,10 +31,10 @@ pub fn read(
 ) -> anyhow::Result<Asked> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
-    let property = read_property(&bytes, a.input_width(), a.output_width(), args.bounding_box);
-    let Property { inputs, widened, outputs, isomorphic } = property.with_context(|| {
-        let hint =
-            if args.bounding_box { "" } else { " (--bounding-box takes the box around what is no box)" };
+    let read = |widen| read_property(&bytes, a.input_width(), a.output_width(), widen);
+    let Property { inputs, widened, outputs, isomorphic } = read(args.bounding_box).with_context(|| {
+        let helps = !args.bounding_box && read(true).is_ok();
+        let hint = if helps { " (--bounding-box takes the box around what is no box)" } else { "" };
         format!("{name}{hint}")
     })?;
     if isomorphic && a.widths() != b.widths() {
@@ -47,9 +47,12 @@ pub fn read(
     }
     let domain = Domain::from_bounds(&inputs.bounds).context("the bounds of a box are finite")?;
     let mut asked = Asked { domain, widened: widened.is_some(), epsilon: None, contradiction: None };
-    let own = args.epsilon.is_some() || args.top1 || args.around.is_some();
+    let own = args.epsilon.is_some() || args.top1 || args.around.is_some() || args.relative;
     match outputs {
         OutputQuestion::Nothing => {}
+        OutputQuestion::OfOneNetwork => output.note(&format!(
+            "{name}: its constraints on the outputs of one network are not used, only its box"
+        )),
         _ if own => output.note(&format!("{name}: its constraints on outputs are not used, only its box")),
         OutputQuestion::Apart(epsilon) => asked.epsilon = Some(epsilon),
         OutputQuestion::Contradiction { intended, .. } if args.intended => {
@@ -73,13 +76,17 @@ pub fn read(
     Ok(asked)
 }
 
-/// The answer in the words of VNN-LIB: whether there is an input that satisfies the file.
-pub fn result(asked: &Asked, holds: Option<bool>) -> Value {
-    let result = match holds {
+/// The answer in the word of VNN-LIB: whether there is an input that satisfies the file.
+pub fn word(asked: &Asked, holds: Option<bool>) -> &'static str {
+    match holds {
         Some(true) => "unsat",
         // The input that was found may be one that the file does not allow.
         Some(false) if !asked.widened => "sat",
         _ => "unknown",
-    };
-    json!({"result": result, "bounding_box": asked.widened})
+    }
+}
+
+/// The same as JSON.
+pub fn result(asked: &Asked, holds: Option<bool>) -> Value {
+    json!({"result": word(asked, holds), "bounding_box": asked.widened})
 }

@@ -48,6 +48,18 @@ fn with_more(network: &Network) -> Network {
     Network::new(layers).unwrap()
 }
 
+/// The network with outputs twice as large: the classes are the same, with ties at the same inputs, which no
+/// bound shows.
+fn doubled(network: &Network) -> Network {
+    let mut layers = network.layers().to_vec();
+    let output = layers.pop().unwrap();
+    let rows: Vec<Vec<f64>> =
+        output.weight().iter_rows().map(|row| row.iter().map(|w| 2.0 * w).collect()).collect();
+    let bias = output.bias().iter().map(|b| 2.0 * b).collect();
+    layers.push(Layer::new(Matrix::from_rows(&rows).unwrap(), bias, Activation::Identity));
+    Network::new(layers).unwrap()
+}
+
 fn table(path: &Path, rows: usize, columns: usize) {
     let mut random = Random(7);
     let mut text = String::new();
@@ -64,7 +76,10 @@ pub fn write() -> tempfile::TempDir {
     let at = |name: &str| folder.path().join(name);
     let relu = |widths: &[usize], seed: u64| network(widths, seed, Activation::Relu);
     let deep = relu(&[8, 64, 64, 64, 1], 1);
+    let classes = relu(&[8, 64, 64, 5], 7);
     for (name, network) in [
+        ("classes-doubled.json", doubled(&classes)),
+        ("classes.json", classes),
         ("deep-with-more.json", with_more(&deep)),
         ("deep.json", deep),
         ("plane.json", relu(&[2, 64, 64, 64, 64, 1], 2)),

@@ -37,6 +37,7 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("convert", "square.safetensors square.onnx", MaybeBefore),
     ("equiv", "deep.json deep-with-more.json --box -1,1 --exact", AtTheLimit),
     ("diff", "deep.json deep-with-more.json --box -1,1 --gap 0", AtTheLimit),
+    ("diff", "classes.json classes-doubled.json --box -1,1 --top1", AtTheLimit),
     ("bounds", "deep.json --box -1,1 --gap 0", AtTheLimit),
     ("check", "zoo-proof.json zoo:deep zoo:deep-shuffled", MaybeBefore),
     ("reduce", "linear.npz -o reduced.json", MaybeBefore),

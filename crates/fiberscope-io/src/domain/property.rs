@@ -41,6 +41,8 @@ pub struct Property {
 pub enum OutputQuestion {
     /// Nothing.
     Nothing,
+    /// Something about one network alone.
+    OfOneNetwork,
     /// Whether an output differs by more than this.
     Apart(Rational),
     /// Something that no outputs satisfy, whatever the networks are.
@@ -86,7 +88,17 @@ pub fn read_property(
     }
     let question = match networks.len() {
         // Version 1.0, or one network: what is asked of one network's outputs is no question about two.
-        0 | 1 => OutputQuestion::Nothing,
+        0 | 1 => {
+            let output = |atom: &str| match networks.len() {
+                0 => atom.starts_with("Y_"),
+                _ => tensors.iter().any(|tensor| place_of(tensor, atom).is_some()),
+            };
+            let mut assertions = all.filter(|form| head(form) == Some("assert"));
+            match assertions.any(|form| form.atoms().any(output)) {
+                true => OutputQuestion::OfOneNetwork,
+                false => OutputQuestion::Nothing,
+            }
+        }
         2 => {
             if let Some(place) = (0..inputs).find(|&place| !read.equal.contains(&(0, 1, place))) {
                 let message = format!(

@@ -85,7 +85,7 @@ pub fn top1_value(sureness: &Sureness, found: &Top1, domain: &Domain) -> Value {
             "confidence": confidence,
             "classes": classes,
             "seen": found.seen.iter().map(|class| class + 1).collect::<Vec<_>>(),
-            "reason": undecided.map(|why| reason(why)),
+            "reason": undecided.map(reason),
         },
         "domain": domain,
         "cells": found.cells,

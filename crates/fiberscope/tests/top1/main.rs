@@ -264,8 +264,9 @@ fn twins_and_other_shapes_are_aligned() {
     // Neurons of B in another order, and scaled by powers of two.
     let mut layers = b.layers().to_vec();
     let reversed = |layer: &Layer<f64>, factor: f64| {
-        let rows: Vec<Vec<f64>> =
-            layer.weight().iter_rows().rev().map(|row| row.iter().map(|w| w * factor).collect()).collect();
+        let mut rows: Vec<Vec<f64>> =
+            layer.weight().iter_rows().map(|row| row.iter().map(|w| w * factor).collect()).collect();
+        rows.reverse();
         let bias = layer.bias().iter().rev().map(|b| b * factor).collect();
         Layer::new(Matrix::from_rows(&rows).unwrap(), bias, Activation::Relu)
     };

@@ -93,7 +93,10 @@ impl<'a> Walk<'a> {
     }
 
     fn step(&self) -> String {
-        format!("tree of class {}, node {}", self.class + 1, self.count)
+        match self.class < self.outputs {
+            true => format!("tree of class {}, node {}", self.class + 1, self.count),
+            false => format!("trees of classes, node {}", self.count),
+        }
     }
 
     /// Bounds the current box, unless that was done for the class before.

@@ -2,7 +2,7 @@
 
 use fiberscope_core::Rational;
 
-use super::super::decision::{WEIGHT_STEPS, rival_row};
+use super::super::decision::{WEIGHT_STEPS, own_lead, rival_row};
 use super::{Bounder, ExactBounder};
 use crate::{End, Stop};
 
@@ -34,8 +34,14 @@ impl ExactBounder {
         proposals: &mut Bounder,
         stop: Stop,
     ) -> Result<Rational, End> {
-        let outputs = self.bounds[self.bounds.len() - 1].len();
-        let (c_z, c_d, total) = rival_row(outputs, (class, rival), weights);
+        let outputs = &self.bounds[self.bounds.len() - 1];
+        if *weights == own_lead(rival) {
+            let forms = &(&outputs[rival].d.1 - &outputs[class].d.0) - margin;
+            if forms.is_negative() {
+                return Ok(forms);
+            }
+        }
+        let (c_z, c_d, total) = rival_row(outputs.len(), (class, rival), weights);
         let steps = Rational::from(WEIGHT_STEPS as i64);
         let units = |row: Vec<i64>| -> Vec<Rational> {
             row.into_iter().map(|c| &Rational::from(c) / &steps).collect()

@@ -1,5 +1,6 @@
 //! The law of the bounds: no exact value at any point of a box lies beyond them.
 
+mod decision;
 mod phases;
 mod tree;
 

@@ -16,7 +16,7 @@ const STARTS: usize = 48;
 const CLIMB: usize = 20;
 /// The points of a round that are climbed from, and for how many boxes there is one.
 const CLIMBS: usize = 4;
-const BOXES: usize = 8;
+const BOXES: usize = 32;
 /// A point is evaluated exactly if it is at most this part of the size of the outputs from changing the class.
 const NEAR: f64 = 1e-12;
 /// So many points may turn out not to change the class before only better ones are looked at.
@@ -72,13 +72,14 @@ impl Search<'_> {
         let (objective, value) = Objective::at(probe, &x, self.sure)?;
         self.mark(probe, &objective);
         let found = self.evaluate(&Candidate { x: x.clone(), objective, value });
-        if found.is_some() || !climb {
-            return found;
+        if !climb && found.is_none() {
+            return None;
         }
+        // An input where the class changes by more is a better one.
         let climbed = climbed(probe, Candidate { x, objective, value }, (&self.root.0, &self.root.1));
-        let found = self.evaluate(&climbed);
+        let better = self.evaluate(&climbed);
         self.refute(&[climbed]);
-        found
+        better.or(found)
     }
 
     /// Remembers that `A` is sure of its class at the last point.

@@ -25,7 +25,7 @@ use crate::clock::Instant;
 const BATCH: usize = 64;
 const PART: usize = 8;
 /// A box is given up when so many around it, one in the other, were open by rounding alone.
-const GRAZED: u32 = 4;
+const GRAZED: u32 = 8;
 /// The search is given up when so many boxes are.
 const GIVEN_UP: usize = 64;
 /// Where there is no proof any more, so many rounds are left to find a counterexample.

@@ -5,13 +5,19 @@ use fiberscope_core::{DecisionNode, RivalWeights};
 
 use super::super::branch::Splits;
 use super::super::tree::{Part, Tree};
-use super::weights::{Rival, Weights};
+use super::weights::{Rival, STEPS, Weights};
 
 /// A bound has to be below 0 by this part of the size of the outputs, so that another machine, which adds in
 /// another order, finds it so too.
 const SLACK: f64 = 1.0 / (1u64 << 40) as f64;
 /// Bounds that are this close to 0 are those of rounding.
 const GRAZING: f64 = 1.0 / (1u64 << 36) as f64;
+
+/// Better weights that make less of a bound than this part of it are no gain.
+const GAIN: f64 = 0.02;
+/// After so many boxes without a gain better weights are looked for in one of so many only.
+const VAIN: u32 = 2;
+const SELDOM: u32 = 5;
 
 /// What is taken over from the box that was bisected.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +28,8 @@ pub struct Start {
     pub weights: Vec<(usize, Weights)>,
     /// How many boxes around this one, one in the other, were left open by rounding alone.
     pub grazed: u32,
+    /// How many boxes around this one, one in the other, did not gain by better weights.
+    pub vain: u32,
 }
 
 /// What is known of a class on a box.
@@ -77,12 +85,18 @@ impl<'p> Worker<'p> {
         }
         let mut start = start.clone();
         let mut listed = Vec::new();
+        let tries = start.vain < VAIN || start.vain.is_multiple_of(SELDOM);
+        let steps = if tries { STEPS } else { 0 };
         for rival in self.order(class, start.first) {
             let place = start.weights.iter().position(|(held, _)| *held == rival);
             let own = own_lead(rival);
             let known = place.map_or(&own[..], |place| &start.weights[place].1);
-            let question = Rival { class, rival, margin: self.margin, aim };
-            let (weights, bound) = question.hold(&mut self.bounder, known);
+            let question = Rival { class, rival, margin: self.margin, aim, steps };
+            let before = question.bound(&mut self.bounder, known);
+            let (weights, bound) = match before < aim {
+                true => (known.to_vec(), before),
+                false => question.hold(&mut self.bounder, known, before),
+            };
             let changed = *weights != own;
             if bound < aim {
                 if changed {
@@ -101,10 +115,16 @@ impl<'p> Worker<'p> {
                 start.weights.push((held.rival as usize, held.weights));
             }
             start.first = Some(rival);
+            start.vain = if bound < (1.0 - GAIN) * before { 0 } else { start.vain + 1 };
             start.grazed = if bound <= GRAZING * size { start.grazed + 1 } else { 0 };
             let splits = Splits::of_boxes(&mut self.bounder, &self.part, tree);
             return Settled::Open(Unsettled { far: bound, splits, start, points: self.points() });
         }
+        // Weights of a larger box may not be needed here.
+        listed.retain(|held: &RivalWeights| {
+            let rival = held.rival as usize;
+            self.bounder.rival(class, rival, &own_lead(rival), self.margin) >= aim
+        });
         listed.sort_by_key(|held| held.rival);
         Settled::Leaf(DecisionNode::Held(listed))
     }

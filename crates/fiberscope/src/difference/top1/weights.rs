@@ -10,7 +10,7 @@ use fiberscope_check::difference::{Bounder, MAX_WEIGHT, WEIGHT_STEPS, own_lead};
 pub type Weights = Vec<(u32, u64)>;
 
 /// The most steps.
-const STEPS: usize = 8;
+pub const STEPS: usize = 8;
 /// So many steps without a better bound are the last ones.
 const PATIENCE: usize = 3;
 /// The length of a step, as a part of Polyak's.
@@ -26,14 +26,16 @@ pub struct Rival {
     pub margin: f64,
     /// A bound is to be less than this.
     pub aim: f64,
+    /// The most steps.
+    pub steps: usize,
 }
 
 impl Rival {
-    /// The best weights that a few steps find, from these on, and their bound. The last row of the bounder is
-    /// theirs unless the bound is below the aim.
-    pub fn hold(&self, bounder: &mut Bounder, start: &[(u32, u64)]) -> (Weights, f64) {
-        let mut best = (start.to_vec(), self.bound(bounder, start));
-        if best.1 < self.aim || !best.1.is_finite() {
+    /// The best weights that a few steps find from these on, whose bound was the last row, and their bound. The
+    /// last row of the bounder is theirs unless the bound is below the aim.
+    pub fn hold(&self, bounder: &mut Bounder, start: &[(u32, u64)], bound: f64) -> (Weights, f64) {
+        let mut best = (start.to_vec(), bound);
+        if !best.1.is_finite() || self.steps == 0 {
             return best;
         }
         let first = best.1.max(f64::MIN_POSITIVE);
@@ -52,7 +54,7 @@ impl Rival {
                 return best;
             }
         }
-        for _ in 0..STEPS {
+        for _ in 0..self.steps {
             if last {
                 let leads = self.leads(bounder);
                 self.step(&mut at, &leads, value + BELOW * first);
