@@ -18,7 +18,7 @@ use crate::Say;
 /// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
 const SMALL: usize = 8;
 /// Chains of folds are not looked for any longer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The local dimension is computed for at most this many parameters.
 const LOCAL: usize = 6_000;
 
