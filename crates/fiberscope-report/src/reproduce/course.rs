@@ -35,18 +35,24 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The late change as a share of the rise.
-    pub fn share(&self) -> f64 {
-        self.late.mean / self.rise.mean
+    /// The late change as a share of the rise; `None` if there is no rise.
+    pub fn share(&self) -> Option<f64> {
+        (self.rise.mean > 0.0).then(|| self.late.mean / self.rise.mean)
     }
 
-    /// Whether it rises, and then grows by less than a tenth of that, with 95 % confidence each.
+    /// The same in words.
+    pub fn share_text(&self) -> String {
+        self.share().map_or("no rise".into(), |share| format!("{:+.0} % of the rise", 100.0 * share))
+    }
+
+    /// Whether it rises, and then grows by less than a tenth of that, with 95 % confidence each: clearly so, or
+    /// clearly not, wherever in its interval the rise is.
     pub fn standing(&self) -> ClaimStanding {
-        let allowed = PLATEAU * self.rise.mean;
+        let allowed = |rise: f64| PLATEAU * rise.max(0.0);
         let (rise, late) = (self.rise.half_width(), self.late.half_width());
-        let average = self.rise.mean > 0.0 && self.late.mean <= allowed;
-        let clear = self.rise.mean - rise > 0.0 && self.late.mean + late <= allowed;
-        let contrary = self.rise.mean + rise < 0.0 || self.late.mean - late > allowed;
+        let average = self.rise.mean > 0.0 && self.late.mean <= allowed(self.rise.mean);
+        let clear = self.rise.mean - rise > 0.0 && self.late.mean + late <= allowed(self.rise.mean - rise);
+        let contrary = self.rise.mean + rise < 0.0 || self.late.mean - late > allowed(self.rise.mean + rise);
         ClaimStanding::decide(average, clear, contrary)
     }
 }
@@ -129,11 +135,11 @@ pub fn text(moments: &[Moment], shapes: &[Shape]) -> String {
     }
     for shape in shapes {
         text += &format!(
-            "  {}: rises by {} early, changes by {} late ({:+.0} % of the rise): {}\n",
+            "  {}: rises by {} early, changes by {} late ({}): {}\n",
             shape.label,
             interval(&shape.rise),
             interval(&shape.late),
-            100.0 * shape.share(),
+            shape.share_text(),
             shape.standing().words()
         );
     }
@@ -183,7 +189,7 @@ pub fn add_to(
             "Early rise: mean over the second eighth of the epochs less the start. Late change: mean over the last quarter less that over the second quarter; a plateau grows by less than a tenth of the rise",
         );
         for shape in shapes {
-            let share = format!("{:+.0} %", 100.0 * shape.share());
+            let share = shape.share_text();
             table = table.row([
                 Cell::text(shape.label),
                 Cell::number(interval(&shape.rise)),

@@ -194,11 +194,11 @@ impl Outcome {
         if let Some(worst) = self.shapes.iter().map(Shape::standing).max_by_key(|standing| standing.rank()) {
             let parts = self.shapes.iter().map(|s| {
                 format!(
-                    "{}: rise {}, then {} ({:+.0} %)",
+                    "{}: rise {}, then {} ({})",
                     s.label,
                     interval(&s.rise),
                     interval(&s.late),
-                    100.0 * s.share()
+                    s.share_text()
                 )
             });
             let claim =

@@ -8,9 +8,8 @@
 //! - below: a displacement of size `delta` moves `M` by at most `prod (|W_j| + delta) - prod |W_j|` in the
 //!   spectral norm, and this has to reach the singular value of `M` that counts as the last one;
 //! - above: `W_j - x y^T / (y^T N x)` with `N = W_{j-1~i} M^+ W_{k~j}`, `a = W_{k~j} x` in `col M` and
-//!   `b = W_{j-1~i}^T y` in `row M`, takes a multiple of `a b^T` with `b^T M^+ a = 1` off `M`, which then has
-//! one
-//!   rank less. The smallest such step has size `1 / |N|` on these spaces; the best `j` counts.
+//!   `b = W_{j-1~i}^T y` in `row M`, takes a multiple of `a b^T` with `b^T M^+ a = 1` off `M`, which then
+//!   has one rank less. The smallest such step has size `1 / |N|` on these spaces; the best `j` counts.
 
 use faer::{Mat, MatRef};
 
