@@ -93,6 +93,8 @@ pub enum Ended {
     Reached,
     /// A limit came first.
     Limit(Limit),
+    /// As many boxes were bounded as were allowed.
+    Boxes,
     /// The bounds are as close as this arithmetic can bring them.
     Rounding,
 }
@@ -219,6 +221,7 @@ pub fn measure(
     let setting = || Setting {
         purpose: purpose.clone(),
         points: &points,
+        boxes: options.boxes,
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,

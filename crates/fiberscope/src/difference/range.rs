@@ -73,6 +73,7 @@ pub fn ranges(
     let setting = Setting {
         purpose: Purpose::Range(options.gap),
         points: &options.points,
+        boxes: options.boxes,
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,
@@ -128,7 +129,7 @@ fn prove(
     let Ok(pair) = Pair::new(&network.to_exact(), &constant.to_exact()) else { return plain() };
     let exact = Exact::new(network, &constant, domain);
     let (purpose, progress) = (Purpose::Range(0.0), Progress::SILENT);
-    let setting = Setting { purpose, points: &[], seed: 0, deadline, progress };
+    let setting = Setting { purpose, points: &[], boxes: None, seed: 0, deadline, progress };
     let mut again = Search::new(&pair, &exact, search.tree.clone(), setting);
     let known = rows.iter().enumerate().map(|(row, bound)| bound + sign(row) * middles[output(row)]);
     let goal = Goal { offset: known.collect(), ..Goal::largest(rows.len(), 0.0) };
