@@ -3,10 +3,13 @@
 
 mod around;
 mod data;
+mod picture;
 mod range;
+pub(crate) mod section;
 
 pub use around::{Around, Ball, around};
 pub use data::{Rows, on_data, rows};
+pub use picture::{Compared, draw, draw_around, pictures};
 pub use range::{Size, range_progress, range_text, range_value, size};
 
 use std::io::Write;
@@ -92,6 +95,12 @@ impl Asked {
             (decision, ..) => Some(decision),
         }
     }
+}
+
+/// The ends of a bounded box as doubles.
+pub fn sides(domain: &Domain) -> Option<Vec<(f64, f64)>> {
+    let Domain::Box(sides) = domain else { return None };
+    sides.iter().map(|side| Some((side.lower.as_ref()?.to_f64(), side.upper.as_ref()?.to_f64()))).collect()
 }
 
 /// Searches. With a file, a search that it holds is continued, and one that a limit ends is written to it.
