@@ -78,7 +78,7 @@ pub struct DiffArgs {
     pub read: ReadArgs,
 }
 
-fn epsilon(text: &str) -> Result<Rational, String> {
+pub fn epsilon(text: &str) -> Result<Rational, String> {
     match parse_decimal(text) {
         Ok(number) if !number.is_negative() => Ok(number),
         _ => Err("expected a decimal number that is not negative, such as 0.05 or 1e-6".into()),
@@ -153,7 +153,7 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
     Ok(answer(holds))
 }
 
-fn answer(holds: Option<bool>) -> Answer {
+pub fn answer(holds: Option<bool>) -> Answer {
     match holds {
         Some(true) => Answer::Yes,
         Some(false) => Answer::No,
@@ -162,6 +162,6 @@ fn answer(holds: Option<bool>) -> Answer {
 }
 
 /// The rows of a table of points.
-fn table(path: &Path, network: &Network) -> anyhow::Result<Vec<Vec<f64>>> {
+pub fn table(path: &Path, network: &Network) -> anyhow::Result<Vec<Vec<f64>>> {
     rows(&load_data(path)?.points, network.input_width()).with_context(|| path.display().to_string())
 }

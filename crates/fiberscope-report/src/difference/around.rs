@@ -63,7 +63,7 @@ pub fn around(
 }
 
 /// The ball around a point inside the domain; `None` if there is none.
-fn ball(x: &[f64], radius: &Rational, domain: &Domain) -> Option<Domain> {
+pub(super) fn ball(x: &[f64], radius: &Rational, domain: &Domain) -> Option<Domain> {
     let sides = domain.sides(x.len());
     let side = |(x, side): (&f64, &Interval)| {
         let centre = Rational::from_f64(*x)?;

@@ -2,12 +2,14 @@
 //! JSON.
 
 mod around;
+mod class;
 mod data;
 mod picture;
 mod range;
 pub(crate) mod section;
 
 pub use around::{Around, Ball, around};
+pub use class::{Classes, classes};
 pub use data::{Rows, on_data, rows};
 pub use picture::{Compared, draw, draw_around, pictures};
 pub use range::{Size, range_progress, range_text, range_value, size};

@@ -27,6 +27,7 @@
 //! ```
 
 mod branch;
+mod class;
 mod exact;
 mod options;
 mod probe;
@@ -39,6 +40,7 @@ mod state;
 mod tree;
 mod worker;
 
+pub use class::{Certainty, Class, class};
 pub use exact::Point;
 pub use options::{DifferenceOptions, DifferenceProgress, GAP};
 pub use range::{OutputRange, Ranges, ranges};

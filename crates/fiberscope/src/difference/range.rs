@@ -8,7 +8,7 @@ use fiberscope_check::difference::{Pair, outward};
 use fiberscope_check::difference_fits;
 use fiberscope_core::{Certificate, Domain, Layer, Matrix, MoveChain, Network, Rational};
 
-use super::exact::Exact;
+use super::exact::{Exact, Point};
 use super::rows::{Goal, output, sign};
 use super::search::{Purpose, Search, Setting};
 use super::tree::Tree;
@@ -36,6 +36,8 @@ pub struct Ranges {
     pub cells: usize,
     /// What ended the search.
     pub ended: Ended,
+    /// The points at which the values were found; `a` has the exact outputs.
+    pub points: Vec<Point>,
     /// The constant network that the certificate compares with.
     pub constant: Network,
     /// The proof: the network differs from the constant one by at most half the width of each range. If a
@@ -80,7 +82,8 @@ pub fn ranges(
     };
     let mut search = Search::new(&pair, &exact, Tree::new(root.0, root.1), setting);
     let ended = search.root_and_run();
-    let seen = seen(&search.points(), &exact, network.output_width());
+    let points: Vec<Point> = search.points().iter().filter_map(|x| exact.at(x)).collect();
+    let seen = seen(&points, network.output_width());
     let rows = search.bounds();
     let proved = prove((network, &zero), domain, &search, &rows, (ended, &options.deadline));
     let outputs = rows.iter().all(|bound| bound.is_finite()).then(|| {
@@ -88,7 +91,7 @@ pub fn ranges(
         ranges.map(|(k, (rows, seen))| range(rows, proved.radii.as_ref().map(|all| &all[k]), seen)).collect()
     });
     let Proved { constant, certificate, .. } = proved;
-    Ok(Ranges { outputs, cells: search.cells, ended, constant, certificate })
+    Ok(Ranges { outputs, cells: search.cells, ended, points, constant, certificate })
 }
 
 /// A constant network, and how far the network is from it, with proof.
@@ -156,10 +159,10 @@ fn range(rows: &[f64], proved: Option<&(Rational, Rational)>, seen: (Rational, R
 }
 
 /// The least and the largest exact values of the outputs at some points.
-fn seen(points: &[Vec<f64>], exact: &Exact, outputs: usize) -> Vec<(Rational, Rational)> {
+fn seen(points: &[Point], outputs: usize) -> Vec<(Rational, Rational)> {
     let mut seen: Vec<Option<(Rational, Rational)>> = vec![None; outputs];
-    for point in points.iter().filter_map(|x| exact.at(x)) {
-        for (seen, value) in seen.iter_mut().zip(point.a) {
+    for point in points {
+        for (seen, value) in seen.iter_mut().zip(point.a.iter().cloned()) {
             *seen = Some(match seen.take() {
                 None => (value.clone(), value),
                 Some((least, most)) => (least.min(value.clone()), most.max(value)),
