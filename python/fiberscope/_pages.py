@@ -39,7 +39,8 @@ def report(
 ) -> ReportPage:
     """Writes a self-contained HTML page about a network, or about two: what they are, with proof.
 
-    `data` are inputs for the functional dimension: an array, or a file; `box` is where the networks are judged and compared.
+    `data` are inputs for the functional dimension, and to compare two networks on: an array, or a file; `box` is where the networks are
+    judged and compared. With a bounded box the page tells how far apart two networks are at most, with pictures.
 
     >>> import os, tempfile, fiberscope as fs
     >>> with tempfile.TemporaryDirectory() as folder:

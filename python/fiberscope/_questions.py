@@ -47,7 +47,8 @@ def equiv(
     "Up to rounding" means, on a box: the outputs differ by at most `bound` there, at most 1/1024 of their size; without a box: after moves
     that keep both functions the parameters agree one by one to the relative difference `relative`, and nothing is said about the outputs.
     `exact` refuses that answer. With a `tolerance` the question is another: true iff the outputs are proved to differ by at most that much,
-    "different" iff a point where they differ by more is shown. `data` are inputs at which a difference is looked for first.
+    "different" iff a point where they differ by more is shown; on a box it is decided by the search of `fs.diff`, given time.
+    `data` are inputs at which a difference is looked for first.
     A search that a `time_limit` ends is written to the file `resume`; the next call goes on with it.
 
     >>> import fiberscope as fs
@@ -57,6 +58,9 @@ def equiv(
     >>> found = fs.equiv("zoo:hiding-two", "zoo:hiding-two-too-far")
     >>> found.verdict, found.witness.a, found.witness.b
     ('different', array([0.]), array([0.5]))
+    >>> found = fs.equiv("zoo:identifiable", "zoo:identifiable-nudged", box=(-1, 1), tolerance=1e-6)
+    >>> bool(found), found.bound <= 1e-6
+    (True, True)
     """
     if tolerance is not None and not (tolerance > 0 and np.isfinite(tolerance)):
         raise ArgumentError(f"tolerance: expected a positive number, found {tolerance!r}")

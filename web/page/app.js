@@ -92,10 +92,17 @@ class App {
       this.asked = null;
     } else {
       this.verdict = { ...this.verdict, state: "asked" };
-      const request = { op: "verdict", start: this.start, current: this.current, box: this.box, moves: this.moves, seconds };
+      const request = { op: "verdict", start: this.start, current: this.current, box: this.box, view: this.shownInputs(), moves: this.moves, seconds };
       this.asked = this.judge.ask(request);
     }
     this.changed("verdict");
+  }
+
+  // The ends of every input where no box is given and the picture shows all inputs.
+  shownInputs() {
+    const inputs = widths(this.network)[0];
+    if (this.box || inputs > 2 || (inputs === 2 && this.planeRequest())) return null;
+    return this.view.bounds().slice(0, inputs);
   }
 
   judged(id, answer, error) {

@@ -43,6 +43,13 @@ function verdictPanel(app, actions) {
     const { x, a, b } = verdict.witness;
     children.push(facts([["at x", vector(x)], ["start", vector(a)], ["now", vector(b)]]));
   }
+  if (verdict.apart) {
+    const { lower, upper, x, view } = verdict.apart;
+    const where = view ? "on the part that is shown" : place.trim();
+    const least = x ? `at least ${short(lower)} (exact, at x = ${vector(x)})` : `at least ${short(lower)}`;
+    const most = upper === null ? "no upper bound was found in time" : `at most ${short(upper)} (certified)`;
+    children.push(element("p", { className: "note", id: "apart", textContent: `largest difference ${where}: ${least}, ${most}` }));
+  }
   if (verdict.bound !== undefined) children.push(element("p", { className: "note", textContent: `by at most ${short(verdict.bound)} (certified)` }));
   if (verdict.relative !== undefined) children.push(element("p", { className: "note", textContent: `moves that keep both functions lead to parameters that agree one by one to a relative difference of ${short(verdict.relative)} (certified); nothing is proved about the outputs` }));
   if (verdict.differ_at) children.push(element("p", { className: "note", textContent: `not exactly equal: they differ at x = ${vector(verdict.differ_at)}` }));

@@ -232,7 +232,7 @@ pub struct EquivArgs {
     #[arg(long, conflicts_with = "tolerance")]
     pub exact: bool,
     /// Ask whether the outputs differ by at most EPS (read as a double) on the domain, instead of equality
-    #[arg(long, value_name = "EPS", value_parser = positive)]
+    #[arg(long, value_name = "EPS", value_parser = positive, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// Use these methods only (in the order below, whatever the order here)
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = methods())]

@@ -7,6 +7,7 @@ use crate::json::{lower, number, upper};
 use crate::number::exact;
 use anyhow::{Context, anyhow};
 use fiberscope::check::{Outcome, check};
+use fiberscope::difference::DifferenceProgress;
 use fiberscope::equivalence::regions::{SearchProgress, SearchState};
 use fiberscope::equivalence::{
     Agreement, Decision, Difference, EquivalenceError, EquivalenceOptions, Method, Verdict, decide,
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::Say;
 use crate::page::{Badge, Section};
+use crate::words;
 
 /// Decides whether two networks are equal. With a file, a search that it holds is gone on with, and one that
 /// the time ends is written to it.
@@ -36,7 +38,8 @@ pub fn search(
             now.leaves
         ));
     };
-    let options = options.resume(state).progress(Progress::to(&progress));
+    let apart = |now: DifferenceProgress| say(&words::apart(now));
+    let options = options.resume(state).progress(Progress::to(&progress)).apart(Progress::to(&apart));
     let decided = decide(networks.0, networks.1, domain, &options);
     let decision = decided.map_err(|error| match (&error, file) {
         (EquivalenceError::Search(_) | EquivalenceError::Refused(_), Some(path)) => {

@@ -1,13 +1,25 @@
 //! Words that several questions share: widths, domains, lists, yes and no.
 
+use fiberscope::difference::DifferenceProgress;
 use fiberscope_core::{Domain, Interval};
 
-use crate::number::exact;
+use crate::number::{exact, grouped, significant};
 
 /// Lists of layers longer than this are cut in the middle.
 pub const LAYERS: usize = 12;
 /// Of longer lists so many items are shown.
 pub const LISTED: usize = 12;
+
+/// How far a search for the largest difference is, in a line.
+pub fn apart(now: DifferenceProgress) -> String {
+    let most = if now.upper.is_finite() { significant(now.upper, 4) } else { "?".into() };
+    format!(
+        "the outputs differ by at least {} and at most {most}; {} boxes, {} open",
+        significant(now.lower, 4),
+        grouped(now.cells),
+        grouped(now.open)
+    )
+}
 
 /// `3-3-2-1`.
 pub fn widths(widths: &[usize]) -> String {

@@ -280,7 +280,10 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
             };
             recognised += 1;
             assert!(
-                matches!(certificate.evidence, Evidence::Nudged { .. } | Evidence::Rounding { .. }),
+                matches!(
+                    certificate.evidence,
+                    Evidence::Nudged { .. } | Evidence::Rounding { .. } | Evidence::Difference { .. }
+                ),
                 "{seed}: {:?}",
                 certificate.claim()
             );

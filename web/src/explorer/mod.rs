@@ -1,5 +1,6 @@
 //! The questions of the explorer page.
 
+mod apart;
 mod examples;
 mod picture;
 mod plane;

@@ -8,14 +8,17 @@ use fiberscope_check::{Outcome, check};
 use fiberscope_core::{Certificate, Domain, Evidence, MoveChain, Network, Rational, decimal};
 use serde_json::{Value, json};
 
+use super::apart::apart;
 use crate::request::Request;
 
-/// `{"start", "current", "box", "moves", "seconds"}` to
-/// `{"verdict", "method", "witness", "bound", "relative", "differ_at", "certificate"}`. Moves that lead from
-/// the first network to the second are tried first.
+/// `{"start", "current", "box", "view", "moves", "seconds"}` to
+/// `{"verdict", "method", "witness", "bound", "relative", "differ_at", "certificate", "apart"}`. Moves that lead
+/// from the first network to the second are tried first. What differs comes with bounds of the largest
+/// difference ([`apart`]).
 pub fn verdict(request: &Request) -> Result<Value, String> {
     let (a, b) = (request.network("start")?, request.network("current")?);
     let domain = request.domain(a.input_width())?;
+    let networks = (&a, &b);
     if let Some(moves) = request.optional::<MoveChain>("moves")?
         && let Some(certificate) = by_moves(&a, &b, &domain, moves)
     {
@@ -44,6 +47,7 @@ pub fn verdict(request: &Request) -> Result<Value, String> {
         Verdict::Different { x, a, b, certificate, .. } => {
             let mut value = answer("different", decision.method.name(), Some(certificate));
             value["witness"] = json!({"x": numbers(x), "a": numbers(a), "b": numbers(b)});
+            value["apart"] = json!(apart(request, networks, &domain, time)?);
             value
         }
         Verdict::Undecided { .. } => answer("undecided", decision.method.name(), None),

@@ -9,11 +9,12 @@ use clap::Args;
 use fiberscope::check::{Checker, Outcome};
 use fiberscope::difference::{DifferenceOptions, DifferenceProgress, Ended, GAP, ranges};
 use fiberscope::limit::Progress;
+use fiberscope_core::Rational;
 use fiberscope_io::{Precision, save, write_atomically};
-use fiberscope_report::difference::{range_progress, range_text, range_value};
+use fiberscope_report::difference::{classes, range_progress, range_text, range_value};
 use serde_json::json;
 
-use super::diff::not_negative;
+use super::diff::{answer, epsilon, not_negative, table};
 use super::{read_dense_model, read_domain};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
@@ -24,9 +25,13 @@ use crate::output::Output;
 /// Exit code 0: every end of a range is known up to G times the width of the values that were found; 3: a
 /// limit came first, and the best bounds are told. The certificate compares MODEL with a constant network,
 /// which --constant writes: it says how far MODEL is from it.
+///
+/// With --around and --radius, another question: is the class (the largest output; of a single output its sign) the
+/// same on each ball? Exit code 0: on all of them, with proof; 1: an input of a ball with another class is shown;
+/// 3: neither was found within the limits.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope bounds zoo:deep --box -1,1\n  fiberscope bounds model.onnx --box 0,1 --certificate proof.json --constant constant.json --time-limit 60\n  fiberscope check proof.json model.onnx constant.json"
+    after_help = "Examples:\n  fiberscope bounds zoo:deep --box -1,1\n  fiberscope bounds model.onnx --box 0,1 --certificate proof.json --constant constant.json --time-limit 60\n  fiberscope check proof.json model.onnx constant.json\n  fiberscope bounds model.onnx --around images.npy --radius 0.01 --box 0,1"
 )]
 pub struct BoundsArgs {
     /// The network
@@ -37,6 +42,12 @@ pub struct BoundsArgs {
     /// Search until every end is known up to G times the width of the values found
     #[arg(long, value_name = "G", default_value_t = GAP, value_parser = not_negative, allow_hyphen_values = true)]
     pub gap: f64,
+    /// Ask whether the class is certain on balls around the rows of this file (.csv, .npy, .npz), cut with the box
+    #[arg(long, value_name = "FILE", requires = "radius", conflicts_with_all = ["certificate", "constant"])]
+    pub around: Option<PathBuf>,
+    /// The radius of the balls, in every input
+    #[arg(long, value_name = "R", value_parser = epsilon, allow_hyphen_values = true, requires = "around")]
+    pub radius: Option<Rational>,
     /// Write the certificate to this file
     #[arg(long, value_name = "OUT", requires = "constant")]
     pub certificate: Option<PathBuf>,
@@ -51,8 +62,8 @@ pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::R
     let start = Instant::now();
     let network = read_dense_model(&args.model, &args.read.options(), output)?.network;
     ensure!(
-        args.domain.is_some(),
-        "a box of inputs is needed: outputs have no bounds far away; use --box LO,HI or --box FILE"
+        args.domain.is_some() || args.around.is_some(),
+        "a box of inputs is needed: outputs have no bounds far away; use --box LO,HI, --box FILE, or --around FILE --radius R"
     );
     let domain = read_domain(args.domain.as_deref(), network.input_width())?;
     let shown = output.clone();
@@ -62,6 +73,16 @@ pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::R
         .seed(global.seed)
         .deadline(global.deadline())
         .progress(Progress::to(&progress));
+    if let (Some(path), Some(radius)) = (&args.around, &args.radius) {
+        let say = |text: &str| shown.progress(text);
+        let options = options.progress(Progress::SILENT);
+        let found = classes(&network, &table(path, &network)?, radius, &domain, &options, &say)?;
+        output.end_progress();
+        let mut value = found.value();
+        value["seconds"] = json!(start.elapsed().as_secs_f64());
+        output.result(&found.text(), &value)?;
+        return Ok(answer(found.holds()));
+    }
     let found = ranges(&network, &domain, &options)?;
     output.end_progress();
     let mut checked = false;

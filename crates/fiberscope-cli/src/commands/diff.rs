@@ -7,16 +7,18 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::Args;
 use fiberscope::difference::{DifferenceOptions, GAP};
-use fiberscope_core::{Domain, Network, Rational};
+use fiberscope_core::{Network, Rational};
 use fiberscope_io::{load_data, write_atomically};
 use fiberscope_report::certificate::parse_decimal;
-use fiberscope_report::difference::{Asked, around, certificate, on_data, rows, search, size, text, value};
+use fiberscope_report::difference::{
+    Asked, Compared, around, certificate, draw, draw_around, on_data, rows, search, sides, size, text, value,
+};
 use serde_json::json;
 
 use super::{property, read_dense_model, read_domain, top1};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};
-use crate::output::Output;
+use crate::output::{Output, check_picture, write_picture};
 
 /// Tell how far apart two networks can be on a box, with proof
 ///
@@ -34,7 +36,7 @@ use crate::output::Output;
 /// shown; 3: neither was found within the limits.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope diff zoo:deep zoo:deep-rounded --box -1,1 --epsilon 1e-9 --certificate proof.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --gap 0.05 --time-limit 60 --resume search.json\n  fiberscope diff a.onnx b.onnx --around images.npy --radius 0.01 --epsilon 0.5\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --top1 --margin 0.5 --certificate classes.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --top1 --confidence 0.9\n  fiberscope diff f.onnx g.onnx --property instance.vnnlib --time-limit 100"
+    after_help = "Examples:\n  fiberscope diff zoo:deep zoo:deep-rounded --box -1,1 --epsilon 1e-9 --certificate proof.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --gap 0.05 --time-limit 60 --resume search.json\n  fiberscope diff a.onnx b.onnx --around images.npy --radius 0.01 --epsilon 0.5\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --top1 --margin 0.5 --certificate classes.json\n  fiberscope diff a.onnx pruned.onnx --box 0,1 --top1 --confidence 0.9\n  fiberscope diff f.onnx g.onnx --property instance.vnnlib --time-limit 100\n  fiberscope diff a.onnx b.onnx --box 0,1 --data images.npy --plot difference.png"
 )]
 pub struct DiffArgs {
     /// The first network
@@ -85,6 +87,9 @@ pub struct DiffArgs {
     /// Do not permute and scale B towards A first
     #[arg(long)]
     pub as_given: bool,
+    /// Draw the difference on a plane through the worst input, the bounds and the data (.svg, .png)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Write the certificate to this file
     #[arg(long, value_name = "OUT")]
     pub certificate: Option<PathBuf>,
@@ -95,7 +100,7 @@ pub struct DiffArgs {
     pub read: ReadArgs,
 }
 
-fn epsilon(text: &str) -> Result<Rational, String> {
+pub fn epsilon(text: &str) -> Result<Rational, String> {
     match parse_decimal(text) {
         Ok(number) if !number.is_negative() => Ok(number),
         _ => Err("expected a decimal number that is not negative, such as 0.05 or 1e-6".into()),
@@ -111,6 +116,7 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
 
 pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let start = Instant::now();
+    args.plot.as_deref().map_or(Ok(()), check_picture)?;
     let read = args.read.options();
     let (a, b) = (
         read_dense_model(&args.a, &read, output)?.network,
@@ -149,10 +155,14 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         Some(points) => Some(on_data(&a, &b, points, sides(&domain).as_deref())?),
         None => None,
     };
+    let compared = Compared { networks: (&a, &b), names: (&args.a, &args.b), domain: &domain };
     let (mut told, mut json, holds) = if let (Some(path), Some(radius)) = (&args.around, &args.radius) {
         let points = table(path, &a)?;
         let found = around((&a, &b), &points, radius, &domain, (&asked, &options), &say)?;
         output.end_progress();
+        if let Some(path) = &args.plot {
+            write_picture(path, &draw_around(&compared, &found, asked.epsilon.as_ref()))?;
+        }
         (found.text(&asked), found.summary(&asked), found.holds(&asked))
     } else if args.top1 {
         let points = data.clone().unwrap_or_default();
@@ -165,6 +175,9 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         }
         let found = search((&a, &b), &domain, &asked, options, args.resume.as_deref(), &say)?;
         output.end_progress();
+        if let Some(path) = &args.plot {
+            write_picture(path, &draw(&compared, &found, summary.as_ref()))?;
+        }
         let mut checked = false;
         if let Some(path) = &args.certificate
             && let Some((certificate, accepted)) =
@@ -189,7 +202,7 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
     Ok(answer(holds))
 }
 
-fn answer(holds: Option<bool>) -> Answer {
+pub fn answer(holds: Option<bool>) -> Answer {
     match holds {
         Some(true) => Answer::Yes,
         Some(false) => Answer::No,
@@ -198,12 +211,6 @@ fn answer(holds: Option<bool>) -> Answer {
 }
 
 /// The rows of a table of points.
-fn table(path: &Path, network: &Network) -> anyhow::Result<Vec<Vec<f64>>> {
+pub fn table(path: &Path, network: &Network) -> anyhow::Result<Vec<Vec<f64>>> {
     rows(&load_data(path)?.points, network.input_width()).with_context(|| path.display().to_string())
-}
-
-/// The ends of a box as doubles.
-fn sides(domain: &Domain) -> Option<Vec<(f64, f64)>> {
-    let Domain::Box(sides) = domain else { return None };
-    sides.iter().map(|side| Some((side.lower.as_ref()?.to_f64(), side.upper.as_ref()?.to_f64()))).collect()
 }

@@ -59,6 +59,7 @@ fn read_dense_model(argument: &str, options: &ReadOptions, output: &Output) -> a
 /// The domain that `--box` names; all of `R^n` without it.
 fn read_domain(argument: Option<&str>, inputs: usize) -> anyhow::Result<Domain> {
     let Some(argument) = argument else { return Ok(Domain::Space) };
-    let bounds = domain::parse_box(argument, inputs)?.bounds;
+    let parsed = domain::parse_box(argument, inputs).map_err(|error| anyhow::anyhow!("--box {error}"))?;
+    let bounds = parsed.bounds;
     Ok(Domain::from_bounds(&bounds).expect("the bounds of a box are finite"))
 }

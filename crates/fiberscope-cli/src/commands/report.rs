@@ -17,7 +17,8 @@ use crate::output::Output;
 /// Write a page about a network, or about two: what they are, with proof
 ///
 /// One self-contained HTML file: roles of neurons, symmetries and fiber, identifiability, linear regions with
-/// a picture, the functional dimension on given data, and for two networks the verdict. Every claim stands
+/// a picture, the functional dimension on given data, and for two networks the verdict and, with a bounded box,
+/// how far apart they are at most, with pictures, on the data too. Every claim stands
 /// with the statement it rests on; certificates are embedded, and a button of the page checks them again in
 /// the reader's browser (if the command was built with `cargo xtask web`).
 #[derive(Debug, Args)]
@@ -30,7 +31,7 @@ pub struct ReportArgs {
     /// A second network to compare with
     #[arg(value_name = "B")]
     pub b: Option<String>,
-    /// Inputs for the functional dimension (.csv, .npy, .npz)
+    /// Inputs for the functional dimension, and to compare two networks on (.csv, .npy, .npz)
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// Use the first N columns of the data as inputs (the others may be targets)

@@ -63,7 +63,7 @@ pub fn around(
 }
 
 /// The ball around a point inside the domain; `None` if there is none.
-fn ball(x: &[f64], radius: &Rational, domain: &Domain) -> Option<Domain> {
+pub(super) fn ball(x: &[f64], radius: &Rational, domain: &Domain) -> Option<Domain> {
     let sides = domain.sides(x.len());
     let side = |(x, side): (&f64, &Interval)| {
         let centre = Rational::from_f64(*x)?;
@@ -139,9 +139,19 @@ impl Around {
         json!({"radius": number(&self.radius), "rows": rows, "of": self.rows, "histogram": bins})
     }
 
+    /// The bounds of an output over all balls: the largest of each. Where a ball has none, or was not reached,
+    /// there is no upper bound.
+    fn output(&self, k: usize, complete: bool) -> Value {
+        let of = || self.found().map(|(_, found)| &found.outputs[k]);
+        let most: Option<Vec<&Rational>> = of().map(|bounds| bounds.upper.as_ref()).collect();
+        let most = most.filter(|_| complete).and_then(|all| all.into_iter().max());
+        json!({"lower": of().map(|bounds| &bounds.lower).max().map(lower), "upper": most.map(upper)})
+    }
+
     /// Bounds over all balls, with the keys of `fiberscope diff --json`.
     pub fn summary(&self, asked: &Asked) -> Value {
         let complete = self.balls.len() == self.rows;
+        let outputs = self.found().next().map_or(0, |(_, found)| found.outputs.len());
         let worst = self.found().max_by(|x, y| x.1.lower.cmp(&y.1.lower));
         let all: Option<Vec<&Rational>> = self.found().map(|(_, found)| found.upper.as_ref()).collect();
         let most = all.filter(|_| complete).and_then(|all| all.into_iter().max());
@@ -157,6 +167,7 @@ impl Around {
             "decision": decision.map(Decision::name),
             "epsilon": asked.epsilon.as_ref().map(number),
             "gap": asked.gap,
+            "outputs": (0..outputs).map(|k| self.output(k, complete)).collect::<Vec<_>>(),
             "cells": self.found().map(|(_, found)| found.cells).sum::<usize>(),
             "around": self.value(),
         })

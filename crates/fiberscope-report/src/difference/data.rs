@@ -15,6 +15,8 @@ pub struct Rows {
     pub rows: usize,
     /// How many of them lie in the box, if there is one.
     pub inside: Option<usize>,
+    /// The largest difference of an output, row by row.
+    pub differences: Vec<f64>,
     /// The row with the largest difference, from 0, and that difference.
     pub largest: (usize, f64),
     /// The mean of the largest differences of an output, row by row.
@@ -68,6 +70,7 @@ pub fn on_data(
         mean: differences.iter().sum::<f64>() / differences.len() as f64,
         quantiles: QUANTILES.map(|part| (part, quantile(part))).to_vec(),
         agree: of_a.iter_rows().zip(of_b.iter_rows()).filter(|(x, y)| decision(x) == decision(y)).count(),
+        differences,
     })
 }
 

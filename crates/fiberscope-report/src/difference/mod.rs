@@ -2,12 +2,17 @@
 //! JSON.
 
 mod around;
+mod class;
 mod data;
+mod picture;
 mod range;
+pub(crate) mod section;
 mod top1;
 
 pub use around::{Around, Ball, around};
+pub use class::{Classes, classes};
 pub use data::{Rows, on_data, rows};
+pub use picture::{Compared, draw, draw_around, pictures};
 pub use range::{Size, range_progress, range_text, range_value, size};
 pub use top1::{top1, top1_checked, top1_text, top1_value};
 
@@ -15,7 +20,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::json::{lower, number, upper};
-use crate::number::{grouped, significant, significant_upper};
+use crate::number::{grouped, significant_upper};
 use anyhow::{Context, anyhow};
 use fiberscope::check::{Checker, Outcome};
 use fiberscope::difference::{
@@ -29,6 +34,7 @@ use serde_json::{Value, json};
 
 use crate::Say;
 use crate::equivalence::{point, tolerance_text};
+use crate::words::apart;
 
 /// What is asked beside the networks and the box.
 #[derive(Clone, Debug)]
@@ -95,6 +101,12 @@ impl Asked {
     }
 }
 
+/// The ends of a bounded box as doubles.
+pub fn sides(domain: &Domain) -> Option<Vec<(f64, f64)>> {
+    let Domain::Box(sides) = domain else { return None };
+    sides.iter().map(|side| Some((side.lower.as_ref()?.to_f64(), side.upper.as_ref()?.to_f64()))).collect()
+}
+
 /// Searches. With a file, a search that it holds is continued, and one that a limit ends is written to it.
 pub fn search(
     (a, b): (&Network, &Network),
@@ -104,7 +116,7 @@ pub fn search(
     file: Option<&Path>,
     say: Say,
 ) -> anyhow::Result<Difference> {
-    let progress = |now: DifferenceProgress| say(&progress_text(now));
+    let progress = |now: DifferenceProgress| say(&apart(now));
     let mut options = options.gap(asked.own_gap()).progress(ProgressTo::to(&progress));
     options.epsilon = asked.absolute();
     options.resume = file.filter(|path| path.exists()).map(read_state).transpose()?;
@@ -122,17 +134,6 @@ pub fn search(
 fn read_state(path: &Path) -> anyhow::Result<State> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     State::from_json(&bytes).with_context(|| path.display().to_string())
-}
-
-/// How far a search is, in a line.
-pub fn progress_text(now: DifferenceProgress) -> String {
-    let most = if now.upper.is_finite() { significant(now.upper, 4) } else { "?".into() };
-    format!(
-        "the outputs differ by at least {} and at most {most}; {} boxes, {} open",
-        significant(now.lower, 4),
-        grouped(now.cells),
-        grouped(now.open)
-    )
 }
 
 /// The proof of what is said, checked if there is time: of the upper bounds, or where the difference is
@@ -250,6 +251,7 @@ fn headline(asked: &Asked, found: &Difference, checked: bool) -> String {
 fn reason(asked: &Asked, found: &Difference) -> String {
     match (found.ended, &asked.size) {
         (Ended::Limit(limit), _) => limit.to_string(),
+        (Ended::Boxes, _) => "as many boxes were bounded as were allowed".into(),
         (Ended::Rounding, _) => "no box can be bisected to a better bound".into(),
         (Ended::Reached, Some(Size { lower, upper: Some(upper) })) => format!(
             "the size of A's outputs is known to be at least {} and at most {}, no closer",

@@ -93,6 +93,7 @@ pub fn range_text(found: &Ranges, checked: bool) -> String {
     match found.ended {
         Ended::Reached => {}
         Ended::Limit(limit) => out += &format!("; stopped because {limit}"),
+        Ended::Boxes => out += "; stopped because as many boxes were bounded as were allowed",
         Ended::Rounding => out += "; stopped because no box can be bisected to a better bound",
     }
     out + "\n"

@@ -2,6 +2,8 @@
 //! several questions share.
 
 pub mod graph;
+pub mod heat;
+pub mod histogram;
 pub(crate) mod markup;
 pub mod png;
 pub(crate) mod svg;

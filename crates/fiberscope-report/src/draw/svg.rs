@@ -29,6 +29,20 @@ impl Svg {
         Svg { width, height, title: title.into(), description: description.into(), content }
     }
 
+    /// Drawings one below the other.
+    pub(crate) fn stack(title: impl Into<String>, drawings: &[Svg]) -> Svg {
+        let width = drawings.iter().map(|each| each.width).fold(0.0, f64::max);
+        let mut height = 0.0;
+        let mut content = Vec::new();
+        for each in drawings {
+            let shift = format!("translate(0 {})", coordinate(height));
+            content.push(Element::new("g").attr("transform", shift).children(each.content.iter().cloned()));
+            height += each.height;
+        }
+        let descriptions: Vec<&str> = drawings.iter().map(|each| each.description.as_str()).collect();
+        Svg::new((width, height), title, descriptions.join(" "), content)
+    }
+
     /// The drawing as the text of an SVG file.
     pub fn to_document(&self) -> String {
         let head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";

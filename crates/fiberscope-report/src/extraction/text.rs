@@ -131,7 +131,7 @@ impl Truth {
         out.fact("truth", &said);
         if let Some((verdict, bound)) = &self.equiv {
             let bound = bound.map_or(String::new(), |bound| {
-                format!(", the outputs differ by at most {}", significant_upper(bound, 3))
+                format!(", the outputs differ by at most {} on the box: proved", significant_upper(bound, 3))
             });
             out.fact("equiv", &format!("{}{bound}", verdict.replace('_', " ")));
         }

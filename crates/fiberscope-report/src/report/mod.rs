@@ -9,19 +9,22 @@ use crate::page::{Cell, Page, Section, Table};
 use fiberscope::anatomy::examine;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::regions::SearchProgress;
-use fiberscope::equivalence::{EquivalenceOptions, decide};
+use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Ground;
 use fiberscope::limit::{Deadline, LimitReached, Progress};
-use fiberscope_core::{Domain, Network};
+use fiberscope_core::{Domain, Network, decimal};
 use fiberscope_io::{Assumed, Precision, json as network_json};
 use serde_json::{Value, json};
 
 use crate::Say;
+use crate::difference::Compared;
+use crate::difference::section::Apart;
 use crate::dimension::{BatchQuestion, on_batch};
 use crate::fiber::{Listing, Subject};
+use crate::json::{lower, upper};
 use crate::reading::assumption;
 use crate::web::CHECKER;
-use crate::{anatomy, dimension, equivalence, fiber, regions};
+use crate::{anatomy, difference, dimension, equivalence, fiber, regions};
 use proofs::Proofs;
 
 /// At most so many components are listed.
@@ -222,7 +225,43 @@ impl Draft<'_> {
                 json!({"a": names.0, "b": names.1, "claim": certificate.claim().name(), "valid": true}),
             );
         }
+        if !matches!(decision.verdict, Verdict::Equivalent { .. }) {
+            self.apart(b)?;
+        }
         Ok(verdict)
+    }
+
+    /// How far apart two networks are that are not equal.
+    fn apart(&mut self, b: Named) -> anyhow::Result<()> {
+        let ReportQuestion { a, domain, batch, seed, deadline, .. } = self.question;
+        let names = (a.name, b.name);
+        let of = Compared { networks: (a.network, b.network), names, domain };
+        let data = batch.as_ref().map(|batch| (batch.place.as_str(), batch.points));
+        let Some(Apart { found, section }) =
+            difference::section::section(&of, data, *seed, deadline, self.say)?
+        else {
+            self.note("how far apart they are: needs a bounded box, --box LO,HI");
+            return Ok(());
+        };
+        let most = found.upper.as_ref().map_or("?".into(), decimal::upper);
+        self.note(&format!(
+            "how far apart they are: at least {}, at most {most}",
+            decimal::lower(&found.lower)
+        ));
+        self.change(|page| page.section(section));
+        if let Some(certificate) = &found.certificate {
+            let section = proofs::checked(names, certificate, a.network, b.network)?;
+            let (text_a, text_b) = (network_text(a.network)?, network_text(b.network)?);
+            self.change(|page| page.section(section).network(names.0, text_a).network(names.1, text_b));
+        }
+        self.claims.push(json!({
+            "a": names.0,
+            "b": names.1,
+            "claim": "difference",
+            "lower": lower(&found.lower),
+            "upper": found.upper.as_ref().map(upper),
+        }));
+        Ok(())
     }
 }
 

@@ -27,6 +27,7 @@
 //! ```
 
 mod branch;
+mod class;
 mod exact;
 mod multipliers;
 mod options;
@@ -41,6 +42,7 @@ mod top1;
 mod tree;
 mod worker;
 
+pub use class::{Certainty, Class, class};
 pub use exact::Point;
 pub use options::{DifferenceOptions, DifferenceProgress, GAP};
 pub use range::{OutputRange, Ranges, ranges};
@@ -99,6 +101,8 @@ pub enum Ended {
     Reached,
     /// A limit came first.
     Limit(Limit),
+    /// As many boxes were bounded as were allowed.
+    Boxes,
     /// The bounds are as close as this arithmetic can bring them.
     Rounding,
 }
@@ -245,6 +249,7 @@ pub fn measure(
     let setting = || Setting {
         purpose: purpose.clone(),
         points: &points,
+        boxes: options.boxes,
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,

@@ -29,6 +29,9 @@ pub struct DifferenceOptions<'a> {
     pub points: Vec<Vec<f64>>,
     /// A search that is to be continued.
     pub resume: Option<State>,
+    /// The most boxes that are bounded: a limit that does not depend on the machine. Points are then looked at
+    /// on the way only, not before.
+    pub boxes: Option<usize>,
     /// The seed of random points.
     pub seed: u64,
     /// When to stop with the best bounds that are known by then.
@@ -45,6 +48,7 @@ impl Default for DifferenceOptions<'_> {
             align: true,
             points: Vec::new(),
             resume: None,
+            boxes: None,
             seed: 0,
             deadline: Deadline::NEVER,
             progress: Progress::SILENT,
@@ -81,6 +85,11 @@ impl<'a> DifferenceOptions<'a> {
     /// Sets [`DifferenceOptions::resume`].
     pub fn resume(self, state: State) -> Self {
         DifferenceOptions { resume: Some(state), ..self }
+    }
+
+    /// Sets [`DifferenceOptions::boxes`].
+    pub fn boxes(self, boxes: impl Into<Option<usize>>) -> Self {
+        DifferenceOptions { boxes: boxes.into(), ..self }
     }
 
     /// Sets [`DifferenceOptions::seed`].

@@ -8,7 +8,7 @@ use fiberscope_check::difference::{Pair, outward};
 use fiberscope_check::difference_fits;
 use fiberscope_core::{Certificate, Domain, Layer, Matrix, MoveChain, Network, Rational};
 
-use super::exact::Exact;
+use super::exact::{Exact, Point};
 use super::rows::{Goal, output, sign};
 use super::search::{Purpose, Search, Setting};
 use super::tree::Tree;
@@ -36,6 +36,8 @@ pub struct Ranges {
     pub cells: usize,
     /// What ended the search.
     pub ended: Ended,
+    /// The points at which the values were found; `a` has the exact outputs.
+    pub points: Vec<Point>,
     /// The constant network that the certificate compares with.
     pub constant: Network,
     /// The proof: the network differs from the constant one by at most half the width of each range. If a
@@ -73,13 +75,15 @@ pub fn ranges(
     let setting = Setting {
         purpose: Purpose::Range(options.gap),
         points: &options.points,
+        boxes: options.boxes,
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,
     };
     let mut search = Search::new(&pair, &exact, Tree::new(&pair, root.0, root.1), setting);
     let ended = search.root_and_run();
-    let seen = seen(&search.points(), &exact, network.output_width());
+    let points: Vec<Point> = search.points().iter().filter_map(|x| exact.at(x)).collect();
+    let seen = seen(&points, network.output_width());
     let rows = search.bounds();
     let proved = prove((network, &zero), domain, &search, &rows, (ended, &options.deadline));
     let outputs = rows.iter().all(|bound| bound.is_finite()).then(|| {
@@ -87,7 +91,7 @@ pub fn ranges(
         ranges.map(|(k, (rows, seen))| range(rows, proved.radii.as_ref().map(|all| &all[k]), seen)).collect()
     });
     let Proved { constant, certificate, .. } = proved;
-    Ok(Ranges { outputs, cells: search.cells, ended, constant, certificate })
+    Ok(Ranges { outputs, cells: search.cells, ended, points, constant, certificate })
 }
 
 /// A constant network, and how far the network is from it, with proof.
@@ -127,7 +131,7 @@ fn prove(
     let Ok(pair) = Pair::new(&network.to_exact(), &constant.to_exact()) else { return plain() };
     let exact = Exact::new(network, &constant, domain);
     let (purpose, progress) = (Purpose::Range(0.0), Progress::SILENT);
-    let setting = Setting { purpose, points: &[], seed: 0, deadline, progress };
+    let setting = Setting { purpose, points: &[], boxes: None, seed: 0, deadline, progress };
     let mut again = Search::new(&pair, &exact, search.tree.clone(), setting);
     let known = rows.iter().enumerate().map(|(row, bound)| bound + sign(row) * middles[output(row)]);
     let goal = Goal { offset: known.collect(), ..Goal::largest(rows.len(), 0.0) };
@@ -154,10 +158,10 @@ fn range(rows: &[f64], proved: Option<&(Rational, Rational)>, seen: (Rational, R
 }
 
 /// The least and the largest exact values of the outputs at some points.
-fn seen(points: &[Vec<f64>], exact: &Exact, outputs: usize) -> Vec<(Rational, Rational)> {
+fn seen(points: &[Point], outputs: usize) -> Vec<(Rational, Rational)> {
     let mut seen: Vec<Option<(Rational, Rational)>> = vec![None; outputs];
-    for point in points.iter().filter_map(|x| exact.at(x)) {
-        for (seen, value) in seen.iter_mut().zip(point.a) {
+    for point in points {
+        for (seen, value) in seen.iter_mut().zip(point.a.iter().cloned()) {
             *seen = Some(match seen.take() {
                 None => (value.clone(), value),
                 Some((least, most)) => (least.min(value.clone()), most.max(value)),

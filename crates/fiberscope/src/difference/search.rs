@@ -53,6 +53,7 @@ pub enum Purpose {
 pub struct Setting<'s> {
     pub purpose: Purpose,
     pub points: &'s [Vec<f64>],
+    pub boxes: Option<usize>,
     pub seed: u64,
     pub deadline: &'s Deadline,
     pub progress: Progress<'s, DifferenceProgress>,
@@ -230,6 +231,9 @@ impl<'s> Search<'s> {
             && self.worst.as_ref().is_some_and(|point| point.largest().1 > *epsilon)
         {
             return Some(Ended::Reached);
+        }
+        if self.setting.boxes.is_some_and(|most| self.cells >= most) && !self.open.is_empty() {
+            return Some(Ended::Boxes);
         }
         // What was put in under an earlier goal may be nearer by now.
         while let Some(mut top) = self.open.pop() {

@@ -8,6 +8,8 @@
 //! - Where the depths differ, the shallower network gets layers that pass its values on (`unfold`): behind a
 //!   ReLU layer values are nonnegative and `relu(a) = a`; before the first, `relu(x - lo) = x - lo` on the
 //!   box. Behind which of its layers they are put is tried out.
+//!   A layer that one network has more may also be one that folds: then both are reduced, and what is left
+//!   may have one shape.
 //! - Where widths differ, neurons of zeros are put in (`insert`).
 //! - `B` is permuted and scaled to lie near `A` (`permute`, `scale`): first by the factors that relate the
 //!   networks up to rounding, then by those that bring the parameters closest ([`align`]).
@@ -24,6 +26,7 @@ use fiberscope_core::{
 use super::{Alignment, DifferenceError};
 use crate::align::{AlignOptions, Scaling, align};
 use crate::limit::Deadline;
+use crate::reduce::{ReduceOptions, Reduction, reduce};
 
 /// Two networks of one shape, and the moves that lead to them.
 pub struct Shaped {
@@ -48,7 +51,11 @@ pub fn common(
 ) -> Result<Shaped, DifferenceError> {
     let mut best: Option<(f64, Shaped)> = None;
     let mut refused = None;
-    for (a, b) in padded(Moved::new(a), Moved::new(b), domain)? {
+    let mut pairs = folded(a, b, domain, deadline);
+    if pairs.is_empty() {
+        pairs = padded(Moved::new(a), Moved::new(b), domain)?;
+    }
+    for (a, b) in pairs {
         if !difference_fits(&a.network.widths()) {
             refused = Some("they are too large for the checker".into());
             continue;
@@ -182,6 +189,24 @@ impl Moved {
         }
         Ok(())
     }
+}
+
+/// Networks of different depths, reduced, if that brings them to the same layers. A layer that was split in
+/// two, say, is put together again.
+fn folded(a: &Network, b: &Network, domain: &Domain, deadline: &Deadline) -> Vec<(Moved, Moved)> {
+    if a.hidden_depth() == b.hidden_depth() {
+        return Vec::new();
+    }
+    let options = ReduceOptions::new().deadline(deadline.clone());
+    let reduced = |network: &Network| -> Option<Moved> {
+        let Reduction { network, moves } = reduce(&network.to_exact(), domain, &options).ok()?;
+        Some(Moved { network, moves })
+    };
+    let pair = reduced(a).zip(reduced(b));
+    let same = |(a, b): &(Moved, Moved)| {
+        a.network.widths() == b.network.widths() && a.activations() == b.activations()
+    };
+    pair.filter(same).into_iter().collect()
 }
 
 /// The pairs of one shape that padding gives, neurons not yet aligned.

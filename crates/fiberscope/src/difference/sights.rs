@@ -50,6 +50,7 @@ impl Search<'_> {
         }
         let starts = match self.setting.purpose {
             Purpose::Epsilon(_) => 0,
+            _ if self.setting.boxes.is_some() => 0,
             Purpose::Gap(_) | Purpose::Range(_) => (STARTS.0 * self.best.len()).min(STARTS.1),
         };
         let mut random = ChaCha8Rng::seed_from_u64(self.setting.seed);

@@ -6,7 +6,7 @@
 //! one was asked about. On an unbounded domain, where no such bound exists and no box is assumed: moves that
 //! hold on that domain, after which the parameters agree one by one to a few units in the last place.
 
-use fiberscope_core::{Evidence, Rational};
+use fiberscope_core::{Certificate, Evidence, Rational};
 
 use super::falsify::{FalsifyBudget, falsify_beyond};
 use super::first;
@@ -21,27 +21,26 @@ const DIFFERENCE_POINTS: usize = 1024;
 /// precision, the coarsest format in use but one, keeps ten bits.
 const PART: i64 = 1024;
 
+/// A bound of at most this many times a difference that was seen needs no better one.
+const NEAR: i64 = 4;
+
 /// The agreement up to rounding, or within the tolerance, if there is one. A difference that is known is
 /// shown with it.
 pub fn agreement(question: &Question) -> Option<Decision> {
-    let (certificate, agreement) = match &question.goal {
+    let (certificate, agreement, method) = match &question.goal {
         Goal::Exact => return None,
         Goal::Within(tolerance) => {
-            let aligned = question.aligned(tolerance)?;
-            if aligned.bound > *tolerance {
-                return None;
-            }
+            let aligned = question.aligned(tolerance).filter(|aligned| aligned.bound <= *tolerance)?;
             let agreement = Agreement::Outputs { bound: aligned.bound.clone(), size: None };
-            (aligned.certificate.clone(), agreement)
+            (aligned.certificate.clone(), agreement, Method::Rounding)
         }
         Goal::Rounding if question.is_bounded() => {
             let size = question.size().clone();
-            let aligned = question.aligned(&(&size / &Rational::from(PART)))?;
-            if &aligned.bound * &Rational::from(PART) > size {
-                return None;
+            let (bound, certificate, method) = least_bound(question, &(&size / &Rational::from(PART)))?;
+            if let Evidence::Moves { .. } = &certificate.evidence {
+                return Some(question.decision(Verdict::Equivalent { certificate }, Method::Moves));
             }
-            let agreement = Agreement::Outputs { bound: aligned.bound.clone(), size: Some(size) };
-            (aligned.certificate.clone(), agreement)
+            (certificate, Agreement::Outputs { bound, size: Some(size) }, method)
         }
         Goal::Rounding => match question.close()?.clone() {
             Evidence::Close { a, b, relative } if relative.is_zero() => {
@@ -49,12 +48,53 @@ pub fn agreement(question: &Question) -> Option<Decision> {
             }
             Evidence::Close { a, b, relative } => {
                 let agreement = Agreement::Parameters { relative: relative.clone() };
-                (question.proved(Evidence::Close { a, b, relative }).ok()?, agreement)
+                (question.proved(Evidence::Close { a, b, relative }).ok()?, agreement, Method::Rounding)
             }
             _ => return None,
         },
     };
-    let mut differ_at = question.known.as_ref().map(|(difference, _)| difference.clone());
+    agreed(question, certificate, agreement, method)
+}
+
+/// The least bound that is proved, of networks whose neurons correspond up to rounding, if it is at most
+/// `enough`: that of their alignment, or of a search over boxes with the effort that a bound on top of an answer
+/// is worth. Networks that do not correspond differ by more than rounding, however little that is.
+fn least_bound(question: &Question, enough: &Rational) -> Option<(Rational, Certificate, Method)> {
+    let aligned = question.aligned(enough)?;
+    let mut least = (aligned.bound.clone(), aligned.certificate.clone(), Method::Rounding);
+    let seen = question.known.as_ref().map(|(known, _)| known.size()).unwrap_or_default();
+    let sharp = least.0 <= *enough && least.0 <= &seen * &Rational::from(NEAR);
+    if !sharp
+        && let Some((bound, proof)) = question.apart().and_then(|apart| apart.bound.clone())
+        && bound < least.0
+    {
+        least = (bound, proof, Method::Difference);
+    }
+    (least.0 <= *enough).then_some(least)
+}
+
+/// The answer of a search over boxes to a question with a tolerance, if it is one.
+pub fn within_by_difference(question: &Question) -> Option<Decision> {
+    let tolerance = question.goal.tolerance()?;
+    let apart = question.apart()?;
+    if let Some(worst) = apart.worst.as_ref().filter(|worst| worst.size() > *tolerance) {
+        return question.different(worst.clone(), Method::Difference);
+    }
+    let (bound, certificate) = apart.bound.clone().filter(|(bound, _)| bound <= tolerance)?;
+    if let Evidence::Moves { .. } = &certificate.evidence {
+        return Some(question.decision(Verdict::Equivalent { certificate }, Method::Moves));
+    }
+    agreed(question, certificate, Agreement::Outputs { bound, size: None }, Method::Difference)
+}
+
+/// An agreement, with the largest difference that was seen.
+fn agreed(
+    question: &Question,
+    certificate: Certificate,
+    agreement: Agreement,
+    method: Method,
+) -> Option<Decision> {
+    let mut differ_at = question.largest_seen();
     if differ_at.is_none() {
         let budget = FalsifyBudget { deadline: question.deadline().clone(), points: DIFFERENCE_POINTS };
         differ_at = falsify(question, &budget, &Rational::ZERO);
@@ -66,7 +106,7 @@ pub fn agreement(question: &Question) -> Option<Decision> {
         }
     }
     let verdict = Verdict::EquivalentUpToRounding { agreement, certificate, differ_at };
-    Some(question.decision(verdict, Method::Rounding))
+    Some(question.decision(verdict, method))
 }
 
 /// Whether a difference is so large beside the outputs that nobody would call it rounding. On a bounded box

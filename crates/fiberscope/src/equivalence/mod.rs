@@ -11,6 +11,7 @@
 //! limit may be reached first.
 
 mod agreement;
+mod apart;
 mod bottleneck;
 pub mod falsify;
 mod first;

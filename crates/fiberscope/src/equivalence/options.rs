@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::regions::{SearchError, SearchProgress, SearchState};
 use super::verdict::Method;
+use crate::difference::DifferenceProgress;
 use crate::limit::{Deadline, Progress};
 
 /// How to go about the question. The default asks for equality, or agreement up to the rounding of doubles,
@@ -45,6 +46,8 @@ pub struct EquivalenceOptions<'a> {
     pub resume: Option<SearchState>,
     /// Who is told how far the search over regions is.
     pub progress: Progress<'a, SearchProgress>,
+    /// Who is told how far the search for the largest difference is.
+    pub apart: Progress<'a, DifferenceProgress>,
 }
 
 impl Default for EquivalenceOptions<'_> {
@@ -59,6 +62,7 @@ impl Default for EquivalenceOptions<'_> {
             seed: 0,
             resume: None,
             progress: Progress::SILENT,
+            apart: Progress::SILENT,
         }
     }
 }
@@ -118,6 +122,11 @@ impl<'a> EquivalenceOptions<'a> {
     /// Who is told how far the search over regions is.
     pub fn progress(self, progress: Progress<'a, SearchProgress>) -> Self {
         EquivalenceOptions { progress, ..self }
+    }
+
+    /// Who is told how far the search for the largest difference is.
+    pub fn apart(self, apart: Progress<'a, DifferenceProgress>) -> Self {
+        EquivalenceOptions { apart, ..self }
     }
 }
 

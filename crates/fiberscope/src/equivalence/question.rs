@@ -11,6 +11,7 @@ use fiberscope_core::{
     Activation, Certificate, Domain, Evidence, Interval, Move, Network, NetworkName, Rational,
 };
 
+use super::apart;
 use super::first;
 use super::options::{EquivalenceError, EquivalenceOptions, Goal};
 use super::regions::SearchState;
@@ -54,6 +55,14 @@ pub struct Alignment {
     pub certificate: Certificate,
 }
 
+/// What a search over boxes found.
+pub struct Apart {
+    /// A bound for the difference of the outputs, with its proof.
+    pub bound: Option<(Rational, Certificate)>,
+    /// The point with the largest difference that was seen.
+    pub worst: Option<Difference>,
+}
+
 /// Two networks, a domain, a goal, and what is known.
 pub struct Question<'a> {
     /// The first network.
@@ -75,6 +84,7 @@ pub struct Question<'a> {
     size: OnceCell<Rational>,
     aligned: OnceCell<Option<Alignment>>,
     close: OnceCell<Option<Evidence>>,
+    apart: OnceCell<Option<Apart>>,
 }
 
 impl<'a> Question<'a> {
@@ -109,6 +119,7 @@ impl<'a> Question<'a> {
             size: OnceCell::new(),
             aligned: OnceCell::new(),
             close: OnceCell::new(),
+            apart: OnceCell::new(),
         })
     }
 
@@ -195,7 +206,30 @@ impl<'a> Question<'a> {
 
     /// The best proved bound that was found on the way.
     pub fn bound(&self) -> Option<Rational> {
-        self.aligned.get()?.as_ref().map(|aligned| aligned.bound.clone())
+        let aligned = self.aligned.get().and_then(Option::as_ref).map(|aligned| &aligned.bound);
+        let apart = self.apart.get().and_then(Option::as_ref).and_then(|apart| apart.bound.as_ref());
+        aligned.into_iter().chain(apart.map(|(bound, _)| bound)).min().cloned()
+    }
+
+    /// The largest difference that was seen.
+    pub fn largest_seen(&self) -> Option<Difference> {
+        let known = self.known.as_ref().map(|(difference, _)| difference);
+        let apart = self.apart.get().and_then(Option::as_ref).and_then(|apart| apart.worst.as_ref());
+        known.into_iter().chain(apart).max_by(|x, y| x.size().cmp(&y.size())).cloned()
+    }
+
+    /// What a search over boxes finds, if that may be used; it needs a bounded box.
+    pub fn apart(&self) -> Option<&Apart> {
+        if !self.is_bounded() || !self.may_use(Method::Difference) {
+            return None;
+        }
+        let search = || {
+            let seen = self.known.as_ref().map(|(known, _)| known);
+            let found = apart::search(self.networks(), self.domain, self.options, &self.goal, seen)?;
+            let proved = |(bound, evidence)| Some((bound, self.proved(evidence).ok()?));
+            Some(Apart { bound: found.bound.and_then(proved), worst: found.worst })
+        };
+        self.apart.get_or_init(search).as_ref()
     }
 
     /// Evidence that the parameters agree one by one, after moves that hold on the domain.
@@ -240,7 +274,7 @@ impl<'a> Question<'a> {
         state: Option<Box<SearchState>>,
         method: Method,
     ) -> Decision {
-        let difference = self.known.as_ref().map(|(difference, _)| difference.clone());
+        let difference = self.largest_seen();
         let limit = self.deadline().limit();
         let verdict = Verdict::Undecided { explored, cells, state, limit, bound: self.bound(), difference };
         self.decision(verdict, method)

@@ -6,7 +6,7 @@
 
 use fiberscope_core::Rational;
 
-use super::agreement::{agreement, falsify, too_large};
+use super::agreement::{agreement, falsify, too_large, within_by_difference};
 use super::falsify::FalsifyBudget;
 use super::first;
 use super::options::Goal;
@@ -35,7 +35,9 @@ pub fn settle(question: &mut Question) -> Option<Decision> {
     }
     match question.goal.clone() {
         Goal::Exact | Goal::Rounding => question.different(difference, method),
-        Goal::Within(tolerance) => settle_within(question, &tolerance),
+        Goal::Within(tolerance) => {
+            within_by_difference(question).or_else(|| settle_within(question, &tolerance))
+        }
     }
 }
 

@@ -130,6 +130,8 @@ pub enum Method {
     Bottleneck,
     /// The networks were aligned up to rounding.
     Rounding,
+    /// The largest difference of the outputs on a box was bounded.
+    Difference,
     /// Points near boundaries were tried.
     Falsification,
     /// All joint linear regions were searched.
@@ -161,7 +163,7 @@ impl FromStr for Method {
 impl Method {
     /// The methods that can be chosen, in the order in which they are first tried: those of
     /// [`METHODS`](super::METHODS).
-    pub const ALL: [Method; 10] = [
+    pub const ALL: [Method; 11] = [
         Method::Identical,
         Method::Moves,
         Method::Evaluation,
@@ -170,6 +172,7 @@ impl Method {
         Method::Breakpoints,
         Method::Bottleneck,
         Method::Rounding,
+        Method::Difference,
         Method::Falsification,
         Method::Regions,
     ];
@@ -194,6 +197,7 @@ impl Method {
             Method::Breakpoints => "breakpoints",
             Method::Bottleneck => "bottleneck",
             Method::Rounding => "rounding",
+            Method::Difference => "difference",
             Method::Falsification => "falsification",
             Method::Regions => "regions",
             Method::TooLarge => "too large",

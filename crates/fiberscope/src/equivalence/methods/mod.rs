@@ -7,6 +7,7 @@
 mod affine;
 mod bottleneck;
 mod breakpoints;
+mod difference;
 mod evaluation;
 mod falsification;
 mod hyperplanes;
@@ -74,6 +75,11 @@ pub const METHODS: &[Procedure] = &[
         Method::Rounding,
         "agreement up to rounding or within the tolerance, by a certified bound or parameter by parameter",
         rounding::run,
+    ),
+    procedure(
+        Method::Difference,
+        "with a tolerance on a bounded box: the largest difference is bounded box by box until it is decided",
+        difference::run,
     ),
     procedure(
         Method::Falsification,
