@@ -14,7 +14,8 @@ fn question(dice: &mut Dice, class: usize, outputs: usize) -> (Rational, Vec<(u3
     let mut weights = Vec::new();
     for l in (0..outputs).filter(|&l| l != class) {
         if dice.below(2) == 0 {
-            weights.push((l as u32, 1 + dice.below([2, 8192, MAX_WEIGHT / 8][dice.below(3) as usize])));
+            let most = [2, 8192, MAX_WEIGHT / 8][dice.below(3) as usize];
+            weights.push((l as u32, 1 + dice.below(most)));
         }
     }
     (margin, weights)
@@ -36,7 +37,7 @@ fn no_exact_value_lies_beyond_a_row_of_classes() {
         let mut exactly = ExactBounder::new(&networks);
         let with_exact = seed % 3 == 0;
         if with_exact {
-            exactly.run(&lo, &hi, &bounder, &|| false).unwrap();
+            exactly.run((&lo, &hi), &[], &bounder, &|| false).unwrap();
         }
         let class = dice.below(outputs as u64) as usize;
         let rival = (class + 1 + dice.below(outputs as u64 - 1) as usize) % outputs;
