@@ -22,6 +22,10 @@ class Value(str):
     __slots__ = ()
 
 
+class Unread:
+    """A result that is not read, such as the places of largest entries."""
+
+
 class UnknownOperator(UnsupportedLayerError):
     """An operator without a translation."""
 
@@ -118,7 +122,10 @@ class Translation:
         import torch.fx
 
         if isinstance(given, torch.fx.Node):
-            return self.values[given]
+            found = self.values[given]
+            if isinstance(found, Unread):
+                raise self.refuse(f"it uses the places in {given.name}, which jump: no ReLU network gives them")
+            return found
         if isinstance(given, (list, tuple)):
             return type(given)(self.resolve(each) for each in given)
         return given
@@ -138,6 +145,11 @@ class Translation:
             whole = self.values[node.args[0]]
             self.values[node] = whole[node.args[1]] if isinstance(whole, (list, tuple)) else whole
             return
+        if _changes_arguments(node):
+            # What was computed before would have to change with it.
+            raise UnknownOperator(
+                str(self.refuse("it changes a tensor in place; use the operator that returns a new one"))
+            )
         args, kwargs = self.resolve(node.args), self.resolve(dict(node.kwargs))
         if not _has_value(args) and not _has_value(kwargs):
             self.values[node] = self.compute(args, kwargs)
@@ -156,6 +168,8 @@ class Translation:
         """The result of a call without values: PyTorch computes it."""
         import torch
 
+        if torch.Tag.nondeterministic_seeded in getattr(self.node.target, "tags", ()):
+            raise self.refuse("its numbers are random")
         try:
             with torch.no_grad():
                 return self.node.target(*args, **kwargs)
@@ -179,6 +193,15 @@ def _rule(*names: str) -> Callable[[R], R]:
 def _base(node: Any) -> str:
     schema = getattr(node.target, "_schema", None)
     return str(schema.name).removeprefix("aten::").rstrip("_") if schema is not None else str(node.target)
+
+
+def _changes_arguments(node: Any) -> bool:
+    return bool(getattr(getattr(node.target, "_schema", None), "is_mutable", False))
+
+
+def changes_in_place(graph: Any) -> bool:
+    """Whether an operator of a graph changes its arguments."""
+    return any(node.op == "call_function" and _changes_arguments(node) for node in graph.nodes)
 
 
 def _operator(node: Any) -> str:
@@ -449,7 +472,7 @@ def _max(t: Translation, x: Any, *rest: Any) -> Any:
     if overload == "other":
         return t.emit(word, [t.value(x), t.value(rest[0])])
     if overload == "dim":
-        return [t.emit(f"Reduce{word}", [x], axes=[int(rest[0])], keepdims=int(bool(rest[1]))), None]
+        return [t.emit(f"Reduce{word}", [x], axes=[int(rest[0])], keepdims=int(bool(rest[1]))), Unread()]
     return t.emit(f"Reduce{word}", [x], keepdims=0)
 
 
@@ -495,7 +518,7 @@ def _max_pool(t: Translation, x: Value, kernel: Any, stride: Any, padding: Any, 
 
 @_rule("max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices")
 def _max_pool_with_indices(t: Translation, x: Value, *rest: Any) -> list[Any]:
-    return [_max_pool(t, x, *rest), None]
+    return [_max_pool(t, x, *rest), Unread()]
 
 
 @_rule("avg_pool1d", "avg_pool2d", "avg_pool3d")
@@ -516,7 +539,7 @@ def _adaptive_average(t: Translation, x: Value, size: Any) -> Value:
 
 @_rule("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def _adaptive_max(t: Translation, x: Value, size: Any) -> list[Any]:
-    return [_adaptive(t, "MaxPool", x, size), None]
+    return [_adaptive(t, "MaxPool", x, size), Unread()]
 
 
 def _adaptive(t: Translation, operator: str, x: Value, size: Any) -> Value:
@@ -698,6 +721,45 @@ def _roll(t: Translation, x: Value, shifts: Sequence[int], dims: Sequence[int]) 
         size = t.shape()[dim]
         x = _gather(t, x, dim, [(at - shift) % size for at in range(size)])
     return x
+
+
+def _replaced(t: Translation, x: Any, source: Any, dim: int, places: Sequence[int]) -> Value:
+    """A value with the entries of another at these places of a dimension."""
+    kind, size = t.dtype(), t.shape()[dim]
+    both = t.emit("Concat", [t.value(x, kind), t.value(source, kind)], axis=int(dim))
+    where = {place: size + at for at, place in enumerate(places)}
+    return _gather(t, both, dim, [where.get(at, at) for at in range(size)])
+
+
+@_rule("slice_scatter")
+def _slice_scatter(t: Translation, x: Any, source: Any, dim: int, start: Any, end: Any, step: int) -> Value:
+    return _replaced(t, x, source, dim, range(t.shape()[dim])[slice(start, end, step)])
+
+
+@_rule("select_scatter")
+def _select_scatter(t: Translation, x: Any, source: Any, dim: int, index: int) -> Value:
+    at = dim % len(t.shape())
+    return _replaced(
+        t, x, t.emit("Unsqueeze", [t.value(source, t.dtype()), t.integers([at])]), dim, [index % t.shape()[dim]]
+    )
+
+
+@_rule("copy")
+def _copy(t: Translation, x: Any, source: Any, *_: Any) -> Value:
+    return t.emit("Expand", [t.value(source, t.dtype()), t.integers(t.shape())])
+
+
+@_rule("fill", "zero", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full")
+def _filled(t: Translation, x: Any, *rest: Any) -> Any:
+    """A constant of the shape of a value."""
+    import torch
+
+    base, found = _base(t.node), t.node.meta["val"]
+    numbers = [each for each in rest if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    value = 1.0 if "ones" in base else 0.0 if "zero" in base else numbers[0] if numbers else None
+    if value is None:
+        raise t.refuse("expected a number to fill it with")
+    return torch.full(t.shape(), value, dtype=found.dtype)
 
 
 @_rule("pixel_shuffle", "pixel_unshuffle")
