@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _aten_maps, _aten_shapes  # noqa: F401  they register what operators mean
 from ._aten import Translation, UnknownOperator, Value, as_array, changes_in_place
 from ._onnx import Graph
 from .errors import ArgumentError, ShapeError, UnsupportedLayerError
