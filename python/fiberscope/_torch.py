@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._aten import Translation, UnknownOperator, Value, as_array
+from . import _aten_maps, _aten_shapes  # noqa: F401  they register what operators mean
+from ._aten import Translation, UnknownOperator, Value, as_array, changes_in_place
 from ._onnx import Graph
 from .errors import ArgumentError, ShapeError, UnsupportedLayerError
 
@@ -48,7 +49,7 @@ def onnx_model(module: Any, example: Any = None, output: str | None = None) -> t
                 try:
                     made = _translated(program.decomposed(), output)
                 except UnsupportedLayerError:
-                    raise unknown from None
+                    raise UnsupportedLayerError(str(unknown)) from None
     return *made, notes
 
 
@@ -232,6 +233,13 @@ class _Program:
     def __init__(self, graph: Any, tensors: dict[str, tuple[str, Any]], exported: Any = None) -> None:
         self.graph, self.tensors, self.exported = graph, tensors, exported
 
+    def is_result(self, at: int) -> bool:
+        """Whether an output of the graph is one of the module, and no buffer that it changed."""
+        if self.exported is None:
+            return True
+        specs = self.exported.graph_signature.output_specs
+        return at >= len(specs) or specs[at].kind.name == "USER_OUTPUT"
+
     def decomposed(self) -> _Program:
         if self.exported is None:
             raise UnsupportedLayerError("there is nothing to decompose")
@@ -244,7 +252,10 @@ def _exported(module: Any, inputs: tuple[Any, ...]) -> _Program:
     errors: list[Exception] = []
     for strict in (False, True):
         try:
-            return _of_exported(torch.export.export(module, inputs, strict=strict))
+            program = torch.export.export(module, inputs, strict=strict)
+            if changes_in_place(program.graph):
+                program = program.run_decompositions({})
+            return _of_exported(program)
         except Exception as error:
             errors.append(error)
     try:
@@ -282,7 +293,7 @@ def _traced(module: Any, inputs: tuple[Any, ...]) -> _Program:
     def run(tensors: list[Any], *given: Any) -> Any:
         return torch.func.functional_call(traced, dict(zip(names, tensors)), given)
 
-    graph = make_fx(run, tracing_mode="fake")(list(held.values()), *inputs).graph
+    graph = make_fx(torch.func.functionalize(run), tracing_mode="fake")(list(held.values()), *inputs).graph
     places = [node for node in graph.nodes if node.op == "placeholder"]
     return _Program(graph, {node.name: (name, held[name]) for node, name in zip(places, names)})
 
@@ -305,7 +316,9 @@ def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
                 owner = getattr(owner, step)
             t.values[node] = owner
         elif node.op == "output":
-            results = _flat(t.resolve(node.args[0]))
+            t.node = node
+            results = [each for at, each in enumerate(_flat(node.args[0])) if program.is_result(at)]
+            results = [t.resolve(each) for each in results]
         else:
             t.step(node)
     values = [each for each in results if isinstance(each, Value)]
@@ -319,7 +332,8 @@ def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
     if len(set(values)) > 1:
         known = ", ".join(list(t.paths)[-4:])
         raise UnsupportedLayerError(
-            f"output: the module returns {len(values)} tensors; name the layer whose values are meant (output=), such as {known}"
+            f"output: the module returns {len(values)} tensors; name the layer whose values are meant (output=)"
+            + (f", such as {known}" if known else "")
         )
     t.graph.node("Identity", "output", [values[0]], "output")
     return t.graph.model(["output"]), "output"

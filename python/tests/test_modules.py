@@ -81,8 +81,36 @@ class Picks(nn.Module):
         return torch.tanh(self.inner(x)), x
 
 
+class InPlace(nn.Module):
+    """A view that is changed changes what it is a view of."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 4)
+
+    def forward(self, x):
+        y = self.linear(x)
+        y[:, 1:3].relu_()
+        y[:, 0] = 2 * y[:, 3] - 1
+        y += 1
+        return y.mul_(3)
+
+
+class Written(nn.Module):
+    """Functions given as a lambda."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.linear = function, nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.function(self.linear(x))
+
+
 def cases():
     torch.manual_seed(0)
+    yield "in place", InPlace(), torch.randn(1, 3)
+    yield "where", Written(lambda h: torch.where(h > 0.5, 3 * h - 1, h)), torch.randn(1, 3)
     image = torch.randn(1, 2, 6, 6)
     yield (
         "conv1d",
@@ -257,6 +285,11 @@ def test_tracing_without_export_gives_the_same(monkeypatch):
         (nn.Embedding(4, 2), torch.zeros(1, dtype=torch.long), "expected floating-point numbers"),
         (nn.Sequential(nn.Linear(3, 3), nn.Threshold(0.1, 20)), torch.zeros(1, 3), "it jumps"),
         (nn.Linear(3, 2), torch.zeros(1, 4), "cannot be traced with inputs of shapes"),
+        (Written(lambda h: h + torch.randn(1, 3)), torch.zeros(1, 3), "randn: its numbers are random"),
+        (Written(lambda h: h + torch.rand_like(h)), torch.zeros(1, 3), "operator rand_like"),
+        (Written(lambda h: h.max(dim=1)[1]), torch.zeros(1, 3), "places"),
+        (Written(lambda h: torch.where(h > 0, h + 1, h)), torch.zeros(1, 3), "jumps"),
+        (Written(lambda h: h * (h > 0)), torch.zeros(1, 3), "Mul"),
         (nn.Bilinear(3, 3, 2), (torch.zeros(1, 3), torch.zeros(1, 3)), "."),
     ],
 )  # fmt: skip

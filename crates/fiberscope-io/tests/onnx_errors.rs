@@ -515,7 +515,7 @@ fn choices_that_jump_are_refused() {
     );
     check(
         &graph(&[compared.clone(), node("Mul", &["k", "z"], "y", &[])], &numbers),
-        "node `n_y` (Mul): reads the condition `k`: its values jump",
+        "node `n_y` (Mul): reads the condition `k`, whose values jump; write the choice with Where, Relu or Max",
     );
     check(
         &graph(

@@ -165,6 +165,10 @@ impl<'a> Lowering<'_, 'a> {
             }
             [first, second, ..] => {
                 if !matches!(node.operator, "Add" | "Sub" | "Concat" | "Sum" | "Mean") {
+                    // A condition says by itself that only choices read it.
+                    for &at in &values {
+                        self.refuse_condition(site.inputs[at], &node)?;
+                    }
                     let (first, second) = (Quoted(site.inputs[*first]), Quoted(site.inputs[*second]));
                     let both = format!("reads {first} and {second}, which both depend on the input");
                     return Err(node.unsupported(format!("{both}; the result is not piecewise linear")));

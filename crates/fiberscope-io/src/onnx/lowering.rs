@@ -159,12 +159,23 @@ impl<'g, 'a> Lowering<'g, 'a> {
         Ok(())
     }
 
+    /// An error if this name stands for a condition, which only a choice may read.
+    pub(super) fn refuse_condition(&self, name: &str, node: &Node) -> Result<(), FormatError> {
+        match self.slots.get(name) {
+            Some(Slot::Value(value)) if value.is_condition => {
+                let found = format!("reads the condition {}, whose values jump", Quoted(name));
+                Err(node.unsupported(format!("{found}; write the choice with Where, Relu or Max")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The value of this name for one reader: itself for the last, a copy for those before.
     pub(super) fn take(&mut self, name: &'a str, node: &Node) -> Result<Value<'a>, FormatError> {
         let expected = || node.unsupported(format!("expected {} to depend on the input", Quoted(name)));
         let Some(Slot::Value(value)) = self.slots.get(name) else { return Err(expected()) };
-        if value.is_condition && node.operator != "Where" {
-            return Err(node.unsupported(format!("reads the condition {}: its values jump", Quoted(name))));
+        if node.operator != "Where" {
+            self.refuse_condition(name, node)?;
         }
         if self.uses.get(name).is_some_and(|&uses| uses > 1) {
             self.budget.entries(node, value.map.output(), value.map.price())?;

@@ -224,7 +224,7 @@ fn convolutions_are_read_where_shapes_determine_them() {
     };
     refused(net, None, "state the shape of the input (--shape input=1x3x32x32, one sample)");
     refused(net, Some(&[1, 1, 9, 7]), "no strides and paddings");
-    refused(net, Some(&[1, 2, 12, 12]), "module `0`: it reads 1 channels");
+    refused(net, Some(&[1, 3, 12, 12]), "module `0`: it reads 1 channels");
     let pooled: &[(&str, &[usize])] =
         &[("0.weight", &[2, 1, 3, 3]), ("3.weight", &[3, 2, 3, 3]), ("6.weight", &[4, 192])];
     refused(pooled, Some(&[1, 1, 12, 12]), "2 modules without tensors, such as pooling");
