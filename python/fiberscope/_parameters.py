@@ -103,18 +103,36 @@ class Parameters:
 
     @property
     def weights(self) -> list[np.ndarray]:
-        """The weights, one array of shape (outputs, inputs) per layer."""
+        """The weights, one dense array of shape (outputs, inputs) per layer.
+
+        Large convolutional networks, of which only the entries that are not zero are held, have no such arrays that would
+        fit: see `sparse_weights`.
+        """
         return [layer.weight for layer in self._net.layers()]
+
+    @property
+    def sparse_weights(self) -> list[Any]:
+        """The weights as `scipy.sparse.csr_array`, one of shape (outputs, inputs) per layer; this needs scipy.
+
+        >>> import fiberscope as fs
+        >>> fs.load("zoo:hiding-two").sparse_weights[0].shape
+        (3, 3)
+        """
+        from scipy.sparse import csr_array
+
+        shapes = zip(self.widths[1:], self.widths)
+        parts = zip(self._net.entries(), shapes)
+        return [csr_array((numbers, columns, starts), shape=shape) for (starts, columns, numbers), shape in parts]
 
     @property
     def biases(self) -> list[np.ndarray]:
         """The biases, one vector per layer."""
-        return [layer.bias for layer in self._net.layers()]
+        return self._net.biases()
 
     @property
     def activations(self) -> list[str]:
         """ "relu" or "identity" for every layer."""
-        return [layer.activation for layer in self._net.layers()]
+        return self._net.activations()
 
     @property
     def parameter_count(self) -> int:
@@ -163,9 +181,7 @@ class Parameters:
 
     @classmethod
     def _unpickle(cls: type[P], text: bytes, precision: str, name: str) -> P:
-        net = _native.Net.from_bytes(text, "json", name)
-        layers = [(layer.weight, layer.bias, layer.activation) for layer in net.layers()]
-        return cls._of(_native.Net(layers, precision, name))
+        return cls._of(_native.Net.from_bytes(text, "json", name).with_precision(precision))
 
     def __repr__(self) -> str:
         kinds = "-".join(dict.fromkeys(self.activations[:-1])) or "affine"
