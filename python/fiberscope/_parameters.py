@@ -105,18 +105,36 @@ class Parameters:
 
     @property
     def weights(self) -> list[np.ndarray]:
-        """The weights, one array of shape (outputs, inputs) per layer."""
+        """The weights, one dense array of shape (outputs, inputs) per layer.
+
+        Large convolutional networks, of which only the entries that are not zero are held, have no such arrays that would
+        fit: see `sparse_weights`.
+        """
         return [layer.weight for layer in self._net.layers()]
+
+    @property
+    def sparse_weights(self) -> list[Any]:
+        """The weights as `scipy.sparse.csr_array`, one of shape (outputs, inputs) per layer; this needs scipy.
+
+        >>> import fiberscope as fs
+        >>> fs.load("zoo:hiding-two").sparse_weights[0].shape
+        (3, 3)
+        """
+        from scipy.sparse import csr_array
+
+        shapes = zip(self.widths[1:], self.widths)
+        parts = zip(self._net.entries(), shapes)
+        return [csr_array((numbers, columns, starts), shape=shape) for (starts, columns, numbers), shape in parts]
 
     @property
     def biases(self) -> list[np.ndarray]:
         """The biases, one vector per layer."""
-        return [layer.bias for layer in self._net.layers()]
+        return self._net.biases()
 
     @property
     def activations(self) -> list[str]:
         """ "relu" or "identity" for every layer."""
-        return [layer.activation for layer in self._net.layers()]
+        return self._net.activations()
 
     @property
     def parameter_count(self) -> int:

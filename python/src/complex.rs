@@ -54,7 +54,7 @@ pub fn regions(
     method: Option<String>,
     terms: Terms,
 ) -> PyResult<Complex> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let question = RegionsQuestion {
@@ -81,7 +81,7 @@ pub fn regions(
 /// What a picture of a network shows, as JSON: regions and folds of two inputs, curves of one.
 #[pyfunction]
 pub fn plot(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<String> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     work(py, &terms, move |watch| {
         let inputs = network.input_width();
         ensure!(
@@ -107,7 +107,7 @@ pub fn folds(
     max_regions: u64,
     terms: Terms,
 ) -> PyResult<Complex> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let (view, limits) = (view(name.clone(), network, domain), limits(watch, max_regions));
@@ -133,7 +133,7 @@ pub fn match_folds(
     max_regions: u64,
     terms: Terms,
 ) -> PyResult<Option<String>> {
-    let (networks, name) = ([Arc::clone(&a.network), Arc::clone(&b.network)], a.name.clone());
+    let (networks, name) = ([a.dense(py)?, b.dense(py)?], a.name.clone());
     work(py, &terms, move |watch| {
         let [a, b] = networks;
         let domain = read_domain(place, a.input_width())?;

@@ -1,7 +1,5 @@
 //! Functional dimension, the neural tangent kernel, and training.
 
-use std::sync::Arc;
-
 use anyhow::{Context, bail};
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
 use fiberscope::dimension::{
@@ -43,7 +41,7 @@ pub fn dimension_on_batch(
     memory: usize,
     terms: Terms,
 ) -> PyResult<Dimension> {
-    let (network, name, points) = (Arc::clone(&net.network), net.name.clone(), matrix(&points));
+    let (network, name, points) = (net.dense(py)?, net.name.clone(), matrix(&points));
     let found = work(py, &terms, move |watch| {
         let question = BatchQuestion {
             place: "an array".into(),
@@ -71,7 +69,7 @@ pub fn dimension_on_regions(
     memory: usize,
     terms: Terms,
 ) -> PyResult<Dimension> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let question = RegionQuestion { domain: &domain, samples, max_regions };
@@ -96,7 +94,7 @@ pub fn kernel<'py>(
     memory: usize,
     terms: Terms,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (network, points) = (Arc::clone(&net.network), matrix(&points));
+    let (network, points) = (net.dense(py)?, matrix(&points));
     let (size, entries) = work(py, &terms, move |watch| {
         let kernel = Kernel::new(&network, &points)?;
         let kind = if trace { KernelKind::Trace } else { KernelKind::Full };
@@ -128,7 +126,7 @@ pub fn observe(
     dimension: bool,
     terms: Terms,
 ) -> PyResult<String> {
-    let (network, points) = (Arc::clone(&net.network), matrix(&points));
+    let (network, points) = (net.dense(py)?, matrix(&points));
     work(py, &terms, move |watch| {
         let tell = |_: DimensionProgress| watch.say("rank");
         let options = options(watch, None, false, 12_000).layer_bound(false).progress(Progress::to(&tell));

@@ -74,7 +74,7 @@ pub fn extract(
     log: Option<PathBuf>,
     terms: Terms,
 ) -> PyResult<Search> {
-    let truth = truth.map(|truth| Arc::clone(&truth.network));
+    let truth = truth.map(|truth| truth.dense(py)).transpose()?;
     let failure = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&failure);
     let done = work(py, &terms, move |watch| {
@@ -128,7 +128,7 @@ pub fn leak_report(
     noise: Option<f64>,
     terms: Terms,
 ) -> PyResult<Answer> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     work(py, &terms, move |watch| {
         let (lo, hi) = domain;
         // Not a number is no end.

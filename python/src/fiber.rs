@@ -1,7 +1,5 @@
 //! Fibers: descriptions, points, paths, membership; constructions; volumes; what gradient flow conserves.
 
-use std::sync::Arc;
-
 use anyhow::bail;
 use fiberscope::complex::{ConstructOptions, construct_identifiable};
 use fiberscope::fiber::conserve::{FlowOptions, follow};
@@ -38,7 +36,7 @@ pub fn fiber(
     classes: Option<usize>,
     terms: Terms,
 ) -> PyResult<Answer> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
         let found = summary(&subject, Listing { components, classes }, &|text| watch.say(text))?;
@@ -58,7 +56,7 @@ pub fn fiber_sample(
     linear: Option<usize>,
     terms: Terms,
 ) -> PyResult<Networks> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     let (drawn, value) = work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
         let Ok(fiber) = &subject.fiber else { return Ok((Vec::new(), not_covered(&subject))) };
@@ -92,8 +90,8 @@ pub fn fiber_path(
     steps: u32,
     terms: Terms,
 ) -> PyResult<Networks> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    let ends = [Arc::clone(&a.network), Arc::clone(&b.network)];
+    let (network, name) = (net.dense(py)?, net.name.clone());
+    let ends = [a.dense(py)?, b.dense(py)?];
     let (found, value) = work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
         let Ok(fiber) = &subject.fiber else { return Ok((Vec::new(), not_covered(&subject))) };
@@ -126,8 +124,8 @@ pub fn fiber_path(
 /// Whether a network lies in the fiber of another: JSON.
 #[pyfunction]
 pub fn fiber_contains(py: Python, net: &Net, other: &Net, orthant: bool, terms: Terms) -> PyResult<String> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
-    let other = Arc::clone(&other.network);
+    let (network, name) = (net.dense(py)?, net.name.clone());
+    let other = other.dense(py)?;
     work(py, &terms, move |watch| {
         let subject = subject(name, &network, orthant, watch);
         let value = match &subject.fiber {
@@ -212,7 +210,7 @@ pub fn conserve(
     halvings: usize,
     terms: Terms,
 ) -> PyResult<String> {
-    let (network, data) = (Arc::clone(&net.network), matrix(&data));
+    let (network, data) = (net.dense(py)?, matrix(&data));
     let loss = if cross_entropy { Loss::CrossEntropy } else { Loss::Mse };
     work(py, &terms, move |watch| {
         let show = |part: f64| watch.say(&format!("{:3.0} % of the flows", 100.0 * part));

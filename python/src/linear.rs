@@ -1,7 +1,5 @@
 //! Linear networks: strata, moves, paths, samples and walks.
 
-use std::sync::Arc;
-
 use anyhow::{Context, bail, ensure};
 use fiberscope::linear::{
     ActiveBlock, Bar, FlowBases, LinearError, LinearNetwork, ProductFiber, Stratum, StratumDag,
@@ -79,7 +77,7 @@ pub fn linear_inspect(
     spaces: bool,
     terms: Terms,
 ) -> PyResult<String> {
-    let (network, name) = (Arc::clone(&net.network), net.name.clone());
+    let (network, name) = (net.dense(py)?, net.name.clone());
     work(py, &terms, move |_| {
         ensure!(block != Some(0), "block: layers count from 1");
         ensure!(layers.is_none_or(|(first, _)| first > 0), "layers: layers count from 1");
@@ -109,7 +107,7 @@ pub fn linear_compress(
     zero: Zero,
     terms: Terms,
 ) -> PyResult<Net> {
-    let network = Arc::clone(&net.network);
+    let network = net.dense(py)?;
     let small = work(py, &terms, move |_| {
         ensure!(block > 0, "block: layers count from 1");
         let domain = read_domain(place, network.input_width())?;
@@ -130,7 +128,7 @@ pub fn linear_path(
     zero: Zero,
     terms: Terms,
 ) -> PyResult<Networks> {
-    let (first, second) = (Arc::clone(&a.network), b.map(|b| Arc::clone(&b.network)));
+    let (first, second) = (a.dense(py)?, b.map(|b| b.dense(py)).transpose()?);
     let (points, value) = work(py, &terms, move |watch| {
         let a = LinearNetwork::from_network(&first).context("the first network")?;
         let b = second.map(|b| LinearNetwork::from_network(&b)).transpose().context("the second network")?;
@@ -156,7 +154,7 @@ pub fn linear_move(
     zero: Zero,
     terms: Terms,
 ) -> PyResult<Search> {
-    let network = Arc::clone(&net.network);
+    let network = net.dense(py)?;
     let (end, value) = work(py, &terms, move |_| {
         let network = LinearNetwork::from_network(&network)?;
         let flow = FlowBases::compute(&network, tolerance(zero))?;
@@ -193,7 +191,7 @@ pub fn linear_sample(
     zero: Zero,
     terms: Terms,
 ) -> PyResult<Networks> {
-    let product = product.map(|net| Arc::clone(&net.network));
+    let product = product.map(|net| net.dense(py)).transpose()?;
     let (points, value) = work(py, &terms, move |watch| {
         let dag = dag(widths, rank, max_strata, watch)?;
         let at = match stratum {
@@ -230,7 +228,7 @@ pub fn linear_walk(
     zero: Zero,
     terms: Terms,
 ) -> PyResult<Networks> {
-    let (network, velocity) = (Arc::clone(&net.network), velocity.map(|net| Arc::clone(&net.network)));
+    let (network, velocity) = (net.dense(py)?, velocity.map(|net| net.dense(py)).transpose()?);
     let (points, value) = work(py, &terms, move |watch| {
         ensure!(length.is_finite(), "length: expected a finite number");
         let network = LinearNetwork::from_network(&network)?;

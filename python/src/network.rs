@@ -10,13 +10,17 @@ use fiberscope_io::{
 };
 use fiberscope_report::reading;
 use numpy::{
-    IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::raise;
 use crate::parts::{self, Written, ZooEntry};
+
+/// The most numbers of a network's layers, zeros included, for questions that write them out.
+const LARGEST_DENSE: usize = 1 << 26;
 
 /// A network, what its file said of it, and its name.
 #[pyclass(frozen, module = "fiberscope._native")]
@@ -52,6 +56,12 @@ impl Net {
             assumed: None,
             names: None,
         }
+    }
+
+    /// The network, for a question that works on dense layers: one that would be too large so is refused.
+    pub fn dense(&self, py: Python) -> PyResult<Arc<Network>> {
+        self.network.require_dense(LARGEST_DENSE).map_err(|error| raise(py, &error.into()))?;
+        Ok(Arc::clone(&self.network))
     }
 
     fn read(model: Model, name: String) -> Self {
@@ -155,16 +165,53 @@ impl Net {
         Ok(Written { precision: written.precision.name(), rounded, largest_change })
     }
 
-    /// The layers as arrays.
-    fn layers(&self, py: Python) -> Vec<parts::Layer> {
+    /// The layers as arrays, zeros included.
+    fn layers(&self, py: Python) -> PyResult<Vec<parts::Layer>> {
+        self.dense(py)?;
         let arrays = |layer: &Layer| {
-            let weight = layer.weight();
+            let weight = layer.weights().to_dense();
             let array = weight.entries().to_vec().into_pyarray(py).reshape([weight.rows(), weight.cols()]);
             parts::Layer {
                 weight: array.expect("a matrix fills its shape").unbind(),
                 bias: layer.bias().to_vec().into_pyarray(py).unbind(),
                 activation: layer.activation().name(),
             }
+        };
+        Ok(self.network.layers().iter().map(arrays).collect())
+    }
+
+    /// The same network, said to have been stored in this precision.
+    fn with_precision(&self, precision: &str) -> Self {
+        let (network, notes) = (Arc::clone(&self.network), self.notes.clone());
+        Net { network, precision: by_name(precision), notes, name: self.name.clone() }
+    }
+
+    /// The biases.
+    fn biases<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<f64>>> {
+        self.network.layers().iter().map(|layer| layer.bias().to_vec().into_pyarray(py)).collect()
+    }
+
+    /// The names of the activations.
+    fn activations(&self) -> Vec<&'static str> {
+        self.network.layers().iter().map(|layer| layer.activation().name()).collect()
+    }
+
+    /// The entries of the weights that are not zero, layer by layer: where each row ends, the columns, the numbers.
+    #[allow(clippy::type_complexity, reason = "three arrays of one layer")]
+    fn entries<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> Vec<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
+        let arrays = |layer: &Layer| {
+            let (mut starts, mut columns, mut numbers) = (vec![0], Vec::new(), Vec::new());
+            for row in layer.weights().iter_rows() {
+                for (column, &number) in row {
+                    columns.push(column as i64);
+                    numbers.push(number);
+                }
+                starts.push(columns.len() as i64);
+            }
+            (starts.into_pyarray(py), columns.into_pyarray(py), numbers.into_pyarray(py))
         };
         self.network.layers().iter().map(arrays).collect()
     }

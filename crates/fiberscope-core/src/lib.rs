@@ -67,4 +67,4 @@ pub use relaxation::relaxed_bound;
 pub use sparse::SparseMatrix;
 pub use strided::{Strided, multiply_into};
 pub use twofold::{two_product, two_sum};
-pub use weights::{RowEntries, Weights, side_by_side};
+pub use weights::{RowEntries, Weights, is_stored_by_entries, side_by_side};

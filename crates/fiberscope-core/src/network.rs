@@ -14,7 +14,6 @@
 //! on which exact statements are made ([`ExactNetwork`]).
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use thiserror::Error;
 
@@ -218,11 +217,9 @@ pub enum NetworkError {
 /// One layer `(W, b)` with its activation.
 ///
 /// The weight is stored densely or by its entries ([`Weights`]); nothing but the cost of work on it depends on that.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Layer<S = f64> {
     weights: Weights<S>,
-    /// The weight with its zeros written out, once somebody has asked for it.
-    dense: OnceLock<Matrix<S>>,
     bias: Vec<S>,
     activation: Activation,
 }
@@ -231,7 +228,7 @@ impl<S> Layer<S> {
     /// A layer with these numbers, the weight a [`Matrix`], a [`SparseMatrix`](crate::SparseMatrix) or [`Weights`].
     /// Nothing is checked here: [`Network::new`] checks, since only it can name the layer.
     pub fn new(weight: impl Into<Weights<S>>, bias: Vec<S>, activation: Activation) -> Self {
-        Layer { weights: weight.into(), dense: OnceLock::new(), bias, activation }
+        Layer { weights: weight.into(), bias, activation }
     }
 
     /// The weight, one row per neuron, as it is stored.
@@ -271,24 +268,13 @@ impl<S: Scalar> Layer<S> {
     pub fn weight(&self) -> &Matrix<S> {
         match &self.weights {
             Weights::Dense(matrix) => matrix,
-            Weights::Sparse(matrix) => self.dense.get_or_init(|| matrix.to_dense()),
+            Weights::Sparse(matrix) => matrix.dense(),
         }
     }
 
     /// The dense weight, the bias and the activation, giving up the layer.
     pub fn into_parts(self) -> (Matrix<S>, Vec<S>, Activation) {
         (self.weights.into_dense(), self.bias, self.activation)
-    }
-}
-
-impl<S: Clone> Clone for Layer<S> {
-    fn clone(&self) -> Self {
-        Layer {
-            weights: self.weights.clone(),
-            dense: OnceLock::new(),
-            bias: self.bias.clone(),
-            activation: self.activation,
-        }
     }
 }
 
@@ -516,7 +502,6 @@ impl<S> Network<S> {
 impl<S> Layer<S> {
     /// The weight and the bias, for changing them in place together.
     pub(crate) fn parts_mut(&mut self) -> (&mut Weights<S>, &mut Vec<S>) {
-        self.dense = OnceLock::new();
         (&mut self.weights, &mut self.bias)
     }
 }

@@ -6,6 +6,8 @@
 //! Two matrices with the same numbers are the same matrix however they are stored, so a number that is zero is
 //! never stored and the columns of a row increase: there is one way to store a matrix.
 
+use std::sync::OnceLock;
+
 use crate::{Matrix, Scalar};
 
 /// A matrix of which the entries that are not zero are stored, row by row.
@@ -19,57 +21,85 @@ use crate::{Matrix, Scalar};
 /// assert_eq!((matrix.rows(), matrix.cols(), matrix.entries().len()), (2, 4, 2));
 /// assert_eq!(matrix.to_dense().row(0), [0.0, 2.0, 0.0, -1.0]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SparseMatrix<S = f64> {
+    /// In a box of their own, so that a layer is small whichever way it is stored.
+    parts: Box<Parts<S>>,
+}
+
+#[derive(Debug)]
+struct Parts<S> {
     cols: usize,
     /// Row `i` has the entries from `ends[i - 1]` to `ends[i]`.
     ends: Vec<usize>,
     columns: Vec<u32>,
     entries: Vec<S>,
+    /// The matrix with its zeros written out, once somebody has asked for it.
+    dense: OnceLock<Matrix<S>>,
+}
+
+impl<S> Parts<S> {
+    fn new(cols: usize, ends: Vec<usize>, columns: Vec<u32>, entries: Vec<S>) -> Box<Self> {
+        Box::new(Parts { cols, ends, columns, entries, dense: OnceLock::new() })
+    }
+}
+
+impl<S: Clone> Clone for Parts<S> {
+    fn clone(&self) -> Self {
+        *Parts::new(self.cols, self.ends.clone(), self.columns.clone(), self.entries.clone())
+    }
+}
+
+impl<S: PartialEq> PartialEq for Parts<S> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.cols, &self.ends, &self.columns, &self.entries)
+            == (other.cols, &other.ends, &other.columns, &other.entries)
+    }
 }
 
 impl<S> SparseMatrix<S> {
     /// The matrix with this many columns and no rows yet.
     pub fn new(cols: usize) -> Self {
-        SparseMatrix { cols, ends: Vec::new(), columns: Vec::new(), entries: Vec::new() }
+        SparseMatrix { parts: Parts::new(cols, Vec::new(), Vec::new(), Vec::new()) }
     }
 
     /// The same, with room for so many rows and entries.
     pub fn with_capacity(cols: usize, rows: usize, entries: usize) -> Self {
         let (ends, columns) = (Vec::with_capacity(rows), Vec::with_capacity(entries));
-        SparseMatrix { cols, ends, columns, entries: Vec::with_capacity(entries) }
+        let entries = Vec::with_capacity(entries);
+        SparseMatrix { parts: Parts::new(cols, ends, columns, entries) }
     }
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.ends.len()
+        self.parts.ends.len()
     }
 
     /// The number of columns.
     pub fn cols(&self) -> usize {
-        self.cols
+        self.parts.cols
     }
 
     /// The stored entries, row by row.
     pub fn entries(&self) -> &[S] {
-        &self.entries
+        &self.parts.entries
     }
 
     /// The columns of the stored entries, row by row.
     pub fn columns(&self) -> &[u32] {
-        &self.columns
+        &self.parts.columns
     }
 
     /// The places of row `i` in [`SparseMatrix::entries`] and [`SparseMatrix::columns`].
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        start..self.ends[i]
+        let start = if i == 0 { 0 } else { self.parts.ends[i - 1] };
+        start..self.parts.ends[i]
     }
 
     /// Row `i`: its columns, increasing, and their entries.
     pub fn row(&self, i: usize) -> (&[u32], &[S]) {
         let range = self.range(i);
-        (&self.columns[range.clone()], &self.entries[range])
+        (&self.parts.columns[range.clone()], &self.parts.entries[range])
     }
 
     /// The entry in row `i`, column `j`, unless it is zero.
@@ -81,22 +111,24 @@ impl<S> SparseMatrix<S> {
 
     /// The matrix with `f` applied to every stored entry; none may become zero.
     pub(crate) fn map_entries<T>(&self, f: impl FnMut(&S) -> T) -> SparseMatrix<T> {
-        self.with_entries(self.entries.iter().map(f).collect())
+        self.with_entries(self.parts.entries.iter().map(f).collect())
     }
 
     /// The matrix with other entries in the same places.
     pub(crate) fn with_entries<T>(&self, entries: Vec<T>) -> SparseMatrix<T> {
-        SparseMatrix { cols: self.cols, ends: self.ends.clone(), columns: self.columns.clone(), entries }
+        let Parts { cols, ends, columns, .. } = &*self.parts;
+        SparseMatrix { parts: Parts::new(*cols, ends.clone(), columns.clone(), entries) }
     }
 
     /// Ends the row that entries were put into.
     fn end_row(&mut self) {
-        self.ends.push(self.columns.len());
+        self.parts.ends.push(self.parts.columns.len());
+        self.parts.dense.take();
     }
 
     fn push(&mut self, column: usize, entry: S) {
-        self.columns.push(u32::try_from(column).expect("a matrix has fewer than 2^32 columns"));
-        self.entries.push(entry);
+        self.parts.columns.push(u32::try_from(column).expect("a matrix has fewer than 2^32 columns"));
+        self.parts.entries.push(entry);
     }
 }
 
@@ -109,9 +141,9 @@ impl<S: Scalar> SparseMatrix<S> {
         let mut least = 0;
         for (column, entry) in row {
             assert!(
-                column >= least && column < self.cols,
+                column >= least && column < self.parts.cols,
                 "column {column} of {} comes after {least}",
-                self.cols
+                self.parts.cols
             );
             least = column + 1;
             if !entry.is_zero() {
@@ -141,9 +173,14 @@ impl<S: Scalar> SparseMatrix<S> {
         sparse
     }
 
+    /// The same matrix with its zeros written out, made once and kept.
+    pub(crate) fn dense(&self) -> &Matrix<S> {
+        self.parts.dense.get_or_init(|| self.to_dense())
+    }
+
     /// The same matrix with its zeros written out.
     pub fn to_dense(&self) -> Matrix<S> {
-        let mut dense = Matrix::from_fn(self.rows(), self.cols, |_, _| S::zero());
+        let mut dense = Matrix::from_fn(self.rows(), self.parts.cols, |_, _| S::zero());
         for i in 0..self.rows() {
             let (columns, entries) = self.row(i);
             let row = dense.row_mut(i);
@@ -155,23 +192,25 @@ impl<S: Scalar> SparseMatrix<S> {
     /// The matrix with `f` applied to every stored entry.
     pub fn map<T: Scalar>(&self, f: impl FnMut(&S) -> T) -> SparseMatrix<T> {
         let mapped = self.map_entries(f);
-        if mapped.entries.iter().any(Scalar::is_zero) { mapped.without_zeros() } else { mapped }
+        if mapped.parts.entries.iter().any(Scalar::is_zero) { mapped.without_zeros() } else { mapped }
     }
 
     /// Changes every stored entry in place, given its row and column; none may become zero.
     pub(crate) fn change(&mut self, mut f: impl FnMut(usize, usize, &mut S)) {
+        self.parts.dense.take();
         for i in 0..self.rows() {
             for at in self.range(i) {
-                f(i, self.columns[at] as usize, &mut self.entries[at]);
+                f(i, self.parts.columns[at] as usize, &mut self.parts.entries[at]);
             }
         }
     }
 
     fn without_zeros(self) -> Self {
-        let mut clean = SparseMatrix::with_capacity(self.cols, self.rows(), self.entries.len());
-        let mut pairs = self.columns.into_iter().zip(self.entries);
+        let Parts { cols, ends, columns, entries, .. } = *self.parts;
+        let mut clean = SparseMatrix::with_capacity(cols, ends.len(), entries.len());
+        let mut pairs = columns.into_iter().zip(entries);
         let mut start = 0;
-        for end in self.ends {
+        for end in ends {
             clean.push_row(pairs.by_ref().take(end - start).map(|(column, entry)| (column as usize, entry)));
             start = end;
         }
@@ -181,12 +220,13 @@ impl<S: Scalar> SparseMatrix<S> {
     /// The transposed matrix.
     #[must_use]
     pub fn transpose(&self) -> Self {
-        let mut rows = vec![Vec::new(); self.cols];
+        let mut rows = vec![Vec::new(); self.parts.cols];
         for i in 0..self.rows() {
             let (columns, entries) = self.row(i);
             columns.iter().zip(entries).for_each(|(&j, entry)| rows[j as usize].push((i, entry.clone())));
         }
-        let mut transposed = SparseMatrix::with_capacity(self.rows(), self.cols, self.entries.len());
+        let mut transposed =
+            SparseMatrix::with_capacity(self.rows(), self.parts.cols, self.parts.entries.len());
         rows.into_iter().for_each(|row| transposed.push_row(row));
         transposed
     }
@@ -194,11 +234,11 @@ impl<S: Scalar> SparseMatrix<S> {
     /// The matrix made of the given rows, in the given order.
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
-        let mut selected = SparseMatrix::new(self.cols);
+        let mut selected = SparseMatrix::new(self.parts.cols);
         for &i in rows {
             let (columns, entries) = self.row(i);
-            selected.columns.extend_from_slice(columns);
-            selected.entries.extend_from_slice(entries);
+            selected.parts.columns.extend_from_slice(columns);
+            selected.parts.entries.extend_from_slice(entries);
             selected.end_row();
         }
         selected
@@ -208,25 +248,25 @@ impl<S: Scalar> SparseMatrix<S> {
     #[must_use]
     pub fn select_columns(&self, columns: &[usize]) -> Self {
         // The places of each column among the new ones, one list after the other.
-        let mut ends = vec![0usize; self.cols + 1];
+        let mut ends = vec![0usize; self.parts.cols + 1];
         columns.iter().for_each(|&j| ends[j + 1] += 1);
-        (0..self.cols).for_each(|j| ends[j + 1] += ends[j]);
+        (0..self.parts.cols).for_each(|j| ends[j + 1] += ends[j]);
         let (mut places, mut next) = (vec![0usize; columns.len()], ends.clone());
         for (new, &old) in columns.iter().enumerate() {
             places[next[old]] = new;
             next[old] += 1;
         }
-        let mut selected = SparseMatrix::with_capacity(columns.len(), self.rows(), self.entries.len());
+        let mut selected = SparseMatrix::with_capacity(columns.len(), self.rows(), self.parts.entries.len());
         let mut row: Vec<(usize, usize)> = Vec::new();
         for i in 0..self.rows() {
             let range = self.range(i);
             row.clear();
             for at in range {
-                let j = self.columns[at] as usize;
+                let j = self.parts.columns[at] as usize;
                 row.extend(places[ends[j]..ends[j + 1]].iter().map(|&new| (new, at)));
             }
             row.sort_unstable();
-            row.iter().for_each(|&(new, at)| selected.push(new, self.entries[at].clone()));
+            row.iter().for_each(|&(new, at)| selected.push(new, self.parts.entries[at].clone()));
             selected.end_row();
         }
         selected

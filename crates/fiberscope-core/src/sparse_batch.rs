@@ -38,29 +38,27 @@ pub(crate) fn evaluate_block(network: &Network, points: &[f64], values: &mut [f6
 
 fn forward(layer: &Layer, input: &[f64], output: &mut [f64]) {
     let (width, inputs) = (layer.width(), layer.input_width());
-    match layer.weights() {
+    let is_relu = layer.activation() == Activation::Relu;
+    let matrix = match layer.weights() {
+        Weights::Dense(matrix) => matrix,
         Weights::Sparse(matrix) => {
-            pulp::Arch::new().dispatch(Runs { matrix, bias: layer.bias(), input, output: &mut *output });
+            pulp::Arch::new().dispatch(Runs { matrix, bias: layer.bias(), is_relu, input, output });
+            return;
         }
-        Weights::Dense(matrix) => {
-            let mut product = view_mut(width, POINTS, output);
-            let (weight, points) =
-                (view(width, inputs, matrix.entries()), view(inputs, POINTS, &input[..inputs * POINTS]));
-            general_mat_mul(1.0, &weight, &points, 0.0, &mut product);
-            for (run, b) in output.chunks_exact_mut(POINTS).zip(layer.bias()) {
-                run.iter_mut().for_each(|z| *z += b);
-            }
-        }
-    }
-    if layer.activation() == Activation::Relu {
-        output.iter_mut().for_each(|z| *z = relu(*z));
+    };
+    let mut product = view_mut(width, POINTS, output);
+    let points = view(inputs, POINTS, &input[..inputs * POINTS]);
+    general_mat_mul(1.0, &view(width, inputs, matrix.entries()), &points, 0.0, &mut product);
+    for (run, b) in output.chunks_exact_mut(POINTS).zip(layer.bias()) {
+        run.iter_mut().for_each(|z| *z = if is_relu { relu(*z + b) } else { *z + b });
     }
 }
 
-/// `output = W input + b` on runs.
+/// `output = act(W input + b)` on runs.
 struct Runs<'a> {
     matrix: &'a SparseMatrix,
     bias: &'a [f64],
+    is_relu: bool,
     input: &'a [f64],
     output: &'a mut [f64],
 }
@@ -70,7 +68,7 @@ impl pulp::WithSimd for Runs<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
-        let Runs { matrix, bias, input, output } = self;
+        let Runs { matrix, bias, is_relu, input, output } = self;
         // Vectors in a run: a power of two from 4 (eight lanes) to 32 (one lane).
         let vectors = POINTS / S::F64_LANES;
         let (input, _) = S::as_simd_f64s(input);
@@ -89,7 +87,12 @@ impl pulp::WithSimd for Runs<'_> {
                     }
                 }
                 let b = simd.splat_f64s(b);
-                out.iter_mut().zip(sums).for_each(|(out, sum)| *out = simd.add_f64s(sum, b));
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    let z = simd.add_f64s(sum, b);
+                    // As `relu`: NaN stays.
+                    let is_off = simd.less_than_or_equal_f64s(z, zero);
+                    *out = if is_relu { simd.select_f64s(is_off, zero, z) } else { z };
+                }
             }
         }
     }

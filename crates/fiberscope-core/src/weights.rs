@@ -32,13 +32,24 @@ impl<S> From<Matrix<S>> for Weights<S> {
 /// Stored by its entries if they are few and the matrix is not small, and densely otherwise.
 impl<S: Scalar> From<SparseMatrix<S>> for Weights<S> {
     fn from(matrix: SparseMatrix<S>) -> Self {
-        let size = matrix.rows().saturating_mul(matrix.cols());
-        if size < SMALL || matrix.entries().len() > size / PART {
-            Weights::Dense(matrix.to_dense())
-        } else {
-            Weights::Sparse(matrix)
+        match is_stored_by_entries(matrix.rows(), matrix.cols(), matrix.entries().len()) {
+            true => Weights::Sparse(matrix),
+            false => Weights::Dense(matrix.to_dense()),
         }
     }
+}
+
+/// Whether a sparse matrix of this shape, with so many entries, stays one when it becomes a weight.
+///
+/// ```
+/// use fiberscope_core::is_stored_by_entries;
+///
+/// assert!(is_stored_by_entries(1000, 1000, 27_000));
+/// assert!(!is_stored_by_entries(1000, 1000, 500_000) && !is_stored_by_entries(10, 10, 10));
+/// ```
+pub fn is_stored_by_entries(rows: usize, cols: usize, entries: usize) -> bool {
+    let size = rows.saturating_mul(cols);
+    size >= SMALL && entries <= size / PART
 }
 
 impl<S> Weights<S> {

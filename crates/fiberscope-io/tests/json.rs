@@ -97,7 +97,7 @@ fn wrong_numbers_are_named() {
     weight("[[\"1\"]]", "weight[1][1]: invalid type: string \"1\", expected a number (line 2, column 16)");
     weight("[[[1]]]", "weight[1][1]: invalid type: sequence, expected a number (line 2, column 13)");
     weight("[1]", "weight[1]: invalid type: integer `1`, expected a list of numbers (line 2, column 13)");
-    weight("{}", "weight: invalid type: map, expected a list of rows (line 2, column 11)");
+    weight("{}", "weight: the key \"columns\" is missing (line 2, column 13)");
     weight("[[1], [2,", "weight[2][2]: trailing comma (line 2, column 21)");
     let bias = |bias: &str, expected: &str| check_layer(&format!(r#"{{"bias": {bias}"#), expected);
     bias("[0, true]", "bias[2]: invalid type: boolean `true`, expected a number (line 2, column 17)");

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use fiberscope_core::is_stored_by_entries;
+
 use crate::FormatError;
 
 /// What a file may still cost. The bounds follow from its size and from the limit on matrices that
@@ -45,6 +47,19 @@ impl Budget {
     ) -> Result<(), FormatError> {
         let message = || format!("{who}: it takes {rows} x {cols} numbers to write out");
         self.entries.pay(rows.checked_mul(cols), message)
+    }
+
+    /// Pays for a matrix with so many entries before it is made, and for its zeros if it will be stored with them.
+    pub(super) fn matrix(
+        &mut self,
+        who: impl fmt::Display,
+        (rows, cols): (usize, usize),
+        entries: usize,
+    ) -> Result<(), FormatError> {
+        if !is_stored_by_entries(rows, cols, entries) {
+            self.entries(&who, rows, cols)?;
+        }
+        self.stored(who, entries.saturating_add(rows))
     }
 
     /// Pays for so many entries of matrices with few of them, each a number and its column.

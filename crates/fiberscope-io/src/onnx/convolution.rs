@@ -35,17 +35,16 @@ impl<'a> Lowering<'_, 'a> {
         let window = Window::new(node, &self.hand.dims[2..], size)?;
         let (inside, outside) = (window.input_size(), window.output_size());
         let taps = Taps::new(&mut self.budget, node, outside, &window, false)?;
-        self.budget.stored(node, outputs.saturating_mul(taps.count().saturating_mul(per_group)))?;
-        self.budget.stored(node, outputs.saturating_mul(outside))?;
+        let entries = outputs.saturating_mul(taps.count().saturating_mul(per_group));
+        let mut weight = self.room(node, outputs.saturating_mul(outside), channels * inside, entries)?;
         let size = window.kernel_size();
         let group_outputs = outputs / groups;
-        let mut weight = SparseMatrix::new(channels * inside);
         for output in 0..outputs {
             let first = output / group_outputs * per_group;
             for o in 0..outside {
                 let row = (0..per_group).flat_map(|input| {
                     let entries = &kernel[(output * per_group + input) * size..];
-                    taps.of(o).iter().map(move |&(i, k)| ((first + input) * inside + i, entries[k]))
+                    taps.of(o).map(move |(i, k)| ((first + input) * inside + i, entries[k]))
                 });
                 weight.push_row(row);
             }
@@ -76,16 +75,15 @@ impl<'a> Lowering<'_, 'a> {
         let (inside, outside) = (window.output_size(), window.input_size());
         let group_inputs = channels / groups;
         let taps = Taps::new(&mut self.budget, node, outside, &window, true)?;
-        self.budget.stored(node, outputs.saturating_mul(taps.count().saturating_mul(group_inputs)))?;
-        self.budget.stored(node, outputs.saturating_mul(outside))?;
+        let entries = outputs.saturating_mul(taps.count().saturating_mul(group_inputs));
+        let mut weight = self.room(node, outputs.saturating_mul(outside), channels * inside, entries)?;
         let size = window.kernel_size();
-        let mut weight = SparseMatrix::new(channels * inside);
         for output in 0..outputs {
             let (first, within) = (output / per_group * group_inputs, output % per_group);
             for o in 0..outside {
                 let row = (first..first + group_inputs).flat_map(|channel| {
                     let entries = &kernel[(channel * per_group + within) * size..];
-                    taps.of(o).iter().map(move |&(i, k)| (channel * inside + i, entries[k]))
+                    taps.of(o).map(move |(i, k)| (channel * inside + i, entries[k]))
                 });
                 weight.push_row(row);
             }
@@ -126,15 +124,14 @@ impl<'a> Lowering<'_, 'a> {
         };
         let (inside, outside) = (window.input_size(), window.output_size());
         let taps = Taps::new(&mut self.budget, node, outside, &window, false)?;
-        self.budget.stored(node, channels.saturating_mul(taps.count()))?;
-        self.budget.stored(node, channels.saturating_mul(outside))?;
-        let mut weight = SparseMatrix::new(channels * inside);
+        let entries = channels.saturating_mul(taps.count());
+        let mut weight = self.room(node, channels.saturating_mul(outside), channels * inside, entries)?;
         for channel in 0..channels {
             for o in 0..outside {
-                weight.push_row(taps.of(o).iter().map(|&(i, _)| (channel * inside + i, 1.0)));
+                weight.push_row(taps.of(o).map(|(i, _)| (channel * inside + i, 1.0)));
             }
         }
-        let mut counts: Vec<i64> = (0..outside).map(|o| taps.of(o).len() as i64).collect();
+        let mut counts: Vec<i64> = (0..outside).map(|o| taps.of(o).count() as i64).collect();
         if node.integer("count_include_pad", 0)? != 0 {
             let size = i64::try_from(window.kernel_size()).ok().filter(|&size| size < i64::MAX);
             counts.fill(size.ok_or_else(|| node.malformed("its kernel is too large"))?);
@@ -146,6 +143,18 @@ impl<'a> Lowering<'_, 'a> {
         self.budget.entries(node, channels, outside)?;
         let factors: Vec<_> = (0..channels).flat_map(|_| inverses.iter().cloned()).collect();
         self.scale(node, &factors)
+    }
+
+    /// An empty matrix with room for so many rows and entries, which are paid for.
+    fn room(
+        &mut self,
+        node: &Node,
+        rows: usize,
+        cols: usize,
+        entries: usize,
+    ) -> Result<SparseMatrix, FormatError> {
+        self.budget.matrix(node, (rows, cols), entries)?;
+        Ok(SparseMatrix::with_capacity(cols, rows, entries))
     }
 
     /// The number of channels of a value that is one image.
@@ -164,7 +173,7 @@ impl<'a> Lowering<'_, 'a> {
 struct Taps {
     /// Output `o` has those from `ends[o - 1]` to `ends[o]`.
     ends: Vec<usize>,
-    taps: Vec<(usize, usize)>,
+    taps: Vec<(u32, u32)>,
 }
 
 impl Taps {
@@ -177,12 +186,20 @@ impl Taps {
         transposed: bool,
     ) -> Result<Self, FormatError> {
         let most = window.output_size().saturating_mul(window.kernel_size());
-        budget.stored(node, most.saturating_add(outputs))?;
-        let mut found = Vec::with_capacity(most);
-        window.each_tap(|o, k, i| found.push(if transposed { (i, o, k) } else { (o, i, k) }));
+        budget.entries(node, most.saturating_add(outputs), 3)?;
+        let sizes = [window.input_size(), window.output_size(), window.kernel_size()];
+        if sizes.iter().any(|&size| u32::try_from(size).is_err()) {
+            return Err(node.unsupported("its image or its kernel has 2^32 places or more"));
+        }
+        let short = |at: usize| at as u32;
+        let mut found: Vec<(u32, u32, u32)> = Vec::with_capacity(most);
+        window.each_tap(|o, k, i| {
+            let (o, i) = if transposed { (i, o) } else { (o, i) };
+            found.push((short(o), short(i), short(k)));
+        });
         found.sort_unstable();
         let mut ends = vec![0; outputs];
-        found.iter().for_each(|&(o, ..)| ends[o] += 1);
+        found.iter().for_each(|&(o, ..)| ends[o as usize] += 1);
         (1..outputs).for_each(|o| ends[o] += ends[o - 1]);
         Ok(Taps { ends, taps: found.into_iter().map(|(_, i, k)| (i, k)).collect() })
     }
@@ -191,7 +208,8 @@ impl Taps {
         self.taps.len()
     }
 
-    fn of(&self, o: usize) -> &[(usize, usize)] {
-        &self.taps[if o == 0 { 0 } else { self.ends[o - 1] }..self.ends[o]]
+    fn of(&self, o: usize) -> impl Iterator<Item = (usize, usize)> + Clone + '_ {
+        let taps = &self.taps[if o == 0 { 0 } else { self.ends[o - 1] }..self.ends[o]];
+        taps.iter().map(|&(i, k)| (i as usize, k as usize))
     }
 }

@@ -101,7 +101,8 @@ impl<'a> Lowering<'_, 'a> {
         mut a: Value<'a>,
         b: Value<'a>,
     ) -> Result<Value<'a>, FormatError> {
-        self.budget.stored(node, a.map.stored().saturating_add(b.map.stored()))?;
+        let stored = a.map.stored().saturating_add(b.map.stored());
+        self.budget.matrix(node, (a.map.output(), self.layers.width()), stored)?;
         let parts = [a.map.clone().into_matrix(), b.map.clone().into_matrix()];
         if let [(weight_a, bias_a, true), (weight_b, bias_b, true)] = &parts
             && let Some(weight) = exact_matrix_sum(weight_a, weight_b)
@@ -139,6 +140,8 @@ impl<'a> Lowering<'_, 'a> {
         let count: usize = values.iter().map(|value| value.map.output()).sum();
         all.dims = vec![count];
         if values.iter().any(|value| value.map.has_matrix()) {
+            let stored = values.iter().fold(0usize, |sum, value| sum.saturating_add(value.map.stored()));
+            self.budget.matrix(node, (count, self.layers.width()), stored)?;
             let (mut rows, mut bias) = (SparseMatrix::new(self.layers.width()), Vec::with_capacity(count));
             for value in values {
                 self.budget.stored(node, value.map.stored().saturating_mul(2))?;

@@ -154,7 +154,11 @@ impl Layers {
         let places = self.carry(who, activation, &live, &mut rows, budget)?;
         let (weight, bias) = match whole {
             Some(layer) => layer,
-            None => (rows.weight.into(), rows.bias),
+            None => {
+                // The entries were paid for one by one.
+                budget.matrix(who, (rows.bias.len(), self.width()), rows.weight.entries().len())?;
+                (rows.weight.into(), rows.bias)
+            }
         };
         let width = bias.len();
         let mut nonnegative = vec![activation == Activation::Relu; width];
@@ -195,7 +199,8 @@ impl Layers {
         copied: bool,
     ) -> Result<(Weights, Vec<f64>), FormatError> {
         if !value.map.has_matrix() || copied {
-            budget.stored(who, value.map.stored().saturating_mul(if copied { 2 } else { 1 }))?;
+            let shape = (value.map.output(), self.width());
+            budget.matrix(who, shape, value.map.stored().saturating_mul(if copied { 2 } else { 1 }))?;
         }
         if value.map.has_matrix() {
             budget.operations(who, value.map.slow_products())?;

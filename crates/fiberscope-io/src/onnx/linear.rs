@@ -120,7 +120,7 @@ impl<'a> Lowering<'_, 'a> {
         self.spread(node, &[&blocks[..], own_last].concat())?;
         let count = shape::count(&blocks).unwrap_or(usize::MAX);
         let height = count.saturating_mul(rows).saturating_mul(cols);
-        self.budget.stored(node, height.saturating_mul(inner.saturating_add(1)))?;
+        self.budget.matrix(node, (height, self.hand.map.output()), height.saturating_mul(inner))?;
         let which = shape::broadcast_source(lead, &blocks);
         let mut weight = SparseMatrix::with_capacity(self.width(), height, height * inner);
         for (block, at) in which.into_iter().enumerate() {
@@ -142,7 +142,7 @@ impl<'a> Lowering<'_, 'a> {
         let node = &site.node;
         site.data_comes_first()?;
         let (dims, groups) = self.reduced_groups(site)?;
-        self.budget.stored(node, groups.len().saturating_add(self.width()))?;
+        self.budget.matrix(node, (groups.len(), self.width()), self.width())?;
         let mut weight = SparseMatrix::with_capacity(self.width(), groups.len(), self.width());
         groups.iter().for_each(|group| weight.push_row(group.iter().map(|&column| (column, 1.0))));
         self.multiply(node, weight, dims)?;
@@ -217,7 +217,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let (rows, cols) = (weight.rows(), weight.cols());
         let (all_rows, all_cols) = (rows.saturating_mul(copies), cols.saturating_mul(copies));
-        self.budget.stored(node, all_rows.saturating_mul(cols.saturating_add(1)).saturating_add(all_cols))?;
+        self.budget.matrix(node, (all_rows, all_cols), all_rows.saturating_mul(cols))?;
         let mut result = SparseMatrix::with_capacity(all_cols, all_rows, all_rows * cols);
         for (a, row) in (0..outer).flat_map(|a| weight.iter_rows().map(move |row| (a, row))) {
             for c in 0..inner {

@@ -271,7 +271,8 @@ impl<'g, 'a> Lowering<'g, 'a> {
         if let Some(rows) = rows {
             let products = rows.products(&weight);
             self.budget.operations(node, products / PRODUCTS_PER_OPERATION)?;
-            self.budget.stored(node, products)?;
+            let shape = (weight.rows(), self.layers.width());
+            self.budget.matrix(node, shape, products)?;
             if let Some(map) = rows.times(&weight) {
                 self.hand.map = Map::Plain(map);
                 self.hand.dims = dims;

@@ -7,7 +7,6 @@ use super::rows::{Place, Rows};
 
 /// An affine map: as it stands in the file, or written out row by row.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "there are few, and most are plain")]
 pub(super) enum Map {
     /// A matrix of the file between selections and multiples, or these alone.
     Plain(Affine),

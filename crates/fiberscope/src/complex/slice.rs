@@ -14,14 +14,12 @@ use fiberscope_core::{Layer, Matrix, Network, NetworkError, Rational};
 pub fn on_plane(network: &Network, origin: &[f64], directions: [&[f64]; 2]) -> Result<Network, NetworkError> {
     let exact = |x: f64| Rational::from_f64(x).expect("the caller gives finite numbers");
     let first = &network.layers()[0];
-    let dot = |row: &[f64], x: &[f64]| -> Rational {
-        assert_eq!(row.len(), x.len(), "one entry per input");
-        row.iter().zip(x).map(|(&w, &x)| &exact(w) * &exact(x)).sum()
+    let dot = |i: usize, x: &[f64]| -> Rational {
+        assert_eq!(first.input_width(), x.len(), "one entry per input");
+        first.weights().row(i).map(|(j, &w)| &exact(w) * &exact(x[j])).sum()
     };
-    let weight = Matrix::from_fn(first.width(), 2, |i, j| dot(first.weight().row(i), directions[j]).to_f64());
-    let bias = (0..first.width())
-        .map(|i| (&dot(first.weight().row(i), origin) + &exact(first.bias()[i])).to_f64())
-        .collect();
+    let weight = Matrix::from_fn(first.width(), 2, |i, j| dot(i, directions[j]).to_f64());
+    let bias = (0..first.width()).map(|i| (&dot(i, origin) + &exact(first.bias()[i])).to_f64()).collect();
     let mut layers = network.layers().to_vec();
     layers[0] = Layer::new(weight, bias, first.activation());
     Network::new(layers)
