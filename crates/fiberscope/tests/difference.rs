@@ -240,6 +240,50 @@ fn limits_give_bounds_and_searches_are_resumed() {
 }
 
 #[test]
+fn a_resumed_search_without_time_is_no_worse_and_decides_nothing() {
+    let mut rng = rng(6);
+    let exact = random_network(&mut rng, &[3, 8, 8, 2]);
+    let (a, b) = (doubles(&exact), doubles(&nudged(&mut rng, &exact)));
+    let domain = unit_box(3);
+    let full = measure(&a, &b, &domain, &DifferenceOptions::new().gap(0.01)).unwrap();
+    let upper = full.upper.clone().unwrap();
+    let late = || DifferenceOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
+    let resumed =
+        measure(&a, &b, &domain, &late().resume(full.state.clone()).epsilon(upper.clone())).unwrap();
+    assert!(resumed.taken_over && resumed.upper == Some(upper));
+    assert_eq!(resumed.lower, full.lower);
+    assert_eq!(resumed.decision, Some(Decision::Undecided));
+    holds(&mut rng, &a, &b, &domain, &resumed);
+    assert_eq!(resumed.state.to_json(), full.state.to_json());
+    // A state with other bounds is not believed by a check.
+    let json = full.state.to_json();
+    let start = json.rfind("\"bounds\":").unwrap();
+    let lies = format!("{}\"bounds\":[\"0\",\"0\"]}}", &json[..start]);
+    let lies = fiberscope::difference::State::from_json(lies.as_bytes()).unwrap();
+    let resumed = measure(&a, &b, &domain, &late().resume(lies)).unwrap();
+    assert!(resumed.taken_over);
+    assert!(matches!(check(&resumed.certificate.unwrap(), &a, &b), Outcome::Refused(_)));
+}
+
+#[test]
+fn many_free_inputs_are_cut_at_neurons() {
+    let mut rng = rng(20);
+    let exact = random_network(&mut rng, &[40, 8, 2]);
+    let (a, b) = (doubles(&exact), doubles(&nudged(&mut rng, &exact)));
+    let domain = Domain::from_bounds(&vec![(-0.05, 0.05); 40]).unwrap();
+    let asked = || DifferenceOptions::new().gap(0.02).deadline(Deadline::after(Some(Duration::from_secs(5))));
+    let found = measure(&a, &b, &domain, &asked()).unwrap();
+    holds(&mut rng, &a, &b, &domain, &found);
+    let json = found.certificate.as_ref().unwrap().to_json();
+    assert!(json.contains("[\"a\",") || json.contains("[\"b\","), "{} leaves", found.cells);
+    // The state has the splits and their multipliers.
+    let read = fiberscope::difference::State::from_json(found.state.to_json().as_bytes()).unwrap();
+    let again = measure(&a, &b, &domain, &asked().resume(read)).unwrap();
+    assert!(again.upper.as_ref().unwrap() <= found.upper.as_ref().unwrap());
+    holds(&mut rng, &a, &b, &domain, &again);
+}
+
+#[test]
 fn the_number_of_threads_does_not_matter() {
     let mut rng = rng(7);
     let exact = random_network(&mut rng, &[3, 6, 6, 2]);

@@ -156,6 +156,20 @@ impl Difference {
         Some(Certificate::new(a, b, domain.clone(), evidence))
     }
 
+    /// Evaluates the best points of the state, for which the search may have had no time.
+    fn look_again(&mut self, exact: &Exact) {
+        for point in self.state.points.iter().take(POINTS_LATE).filter_map(|x| exact.at(x)) {
+            for (k, output) in self.outputs.iter_mut().enumerate() {
+                output.lower = point.difference(k).max(output.lower.clone());
+            }
+            let (_, difference) = point.largest();
+            if self.worst.is_none() || difference > self.lower {
+                self.lower = difference.max(self.lower.clone());
+                self.worst = Some(point);
+            }
+        }
+    }
+
     /// Replaces the upper bounds by those of the state, if it has any.
     fn take_over(&mut self, (a, b): (&Network, &Network), domain: &Domain, options: &DifferenceOptions) {
         let State { bounds: Some(bounds), tree, moves_a, moves_b, .. } = &self.state else { return };
@@ -269,8 +283,8 @@ pub fn measure(
     let ended = search.root_and_run();
     let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
     if let Some(state) = &options.resume {
-        let points = std::mem::replace(&mut found.state, state.clone()).points;
-        found.state.points = points;
+        found.state = state.clone();
+        found.look_again(&exact);
         found.take_over((a, b), domain, options);
     }
     Ok(found)
