@@ -14,7 +14,8 @@ fn question(dice: &mut Dice, class: usize, outputs: usize) -> (Rational, Vec<(u3
     let mut weights = Vec::new();
     for l in (0..outputs).filter(|&l| l != class) {
         if dice.below(2) == 0 {
-            weights.push((l as u32, 1 + dice.below([2, 8192, MAX_WEIGHT / 8][dice.below(3) as usize])));
+            let most = [2, 8192, MAX_WEIGHT / 8][dice.below(3) as usize];
+            weights.push((l as u32, 1 + dice.below(most)));
         }
     }
     (margin, weights)
