@@ -1,6 +1,8 @@
 //! The slow and obvious way for two inputs: the box is cut into polygons on which both networks are affine, each
 //! in exact arithmetic, and the inputs of a polygon where the class changes are a polygon again.
 
+use std::slice::from_ref;
+
 use fiberscope::{Activation, Network, Rational};
 
 pub type Point = [Rational; 2];
@@ -81,9 +83,9 @@ fn pieces(network: &Network, polygon: Vec<Point>) -> Vec<(Vec<Point>, Vec<Affine
                 parts = parts
                     .into_iter()
                     .flat_map(|(polygon, after): (Vec<Point>, Vec<Affine>)| match layer.activation() {
-                        Activation::Identity => vec![(polygon, [&after[..], &[z.clone()]].concat())],
+                        Activation::Identity => vec![(polygon, [&after[..], from_ref(&z)].concat())],
                         _ => vec![
-                            (clip(&polygon, &|x| z.at(x)), [&after[..], &[z.clone()]].concat()),
+                            (clip(&polygon, &|x| z.at(x)), [&after[..], from_ref(&z)].concat()),
                             (clip(&polygon, &|x| -z.at(x)), [&after[..], &[Affine::zero()]].concat()),
                         ],
                     })
