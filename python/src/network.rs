@@ -180,12 +180,6 @@ impl Net {
         Ok(self.network.layers().iter().map(arrays).collect())
     }
 
-    /// The same network, said to have been stored in this precision.
-    fn with_precision(&self, precision: &str) -> Self {
-        let (network, notes) = (Arc::clone(&self.network), self.notes.clone());
-        Net { network, precision: by_name(precision), notes, name: self.name.clone() }
-    }
-
     /// The biases.
     fn biases<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<f64>>> {
         self.network.layers().iter().map(|layer| layer.bias().to_vec().into_pyarray(py)).collect()
