@@ -27,6 +27,7 @@ mod rational;
 mod region;
 mod relaxation;
 pub mod residue;
+mod scalar;
 mod serde_forms;
 mod sparse;
 mod sparse_batch;
@@ -54,9 +55,7 @@ pub use moves::{
     BiasShift, ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule,
     ShownRole,
 };
-pub use network::{
-    Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Rows, Scalar, TooLargeDense,
-};
+pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Rows, TooLargeDense};
 pub use nudge::{Nudge, RoundingStep};
 pub use product_sum::ProductSum;
 pub use range::{Role, preactivation_range};
@@ -64,6 +63,7 @@ pub use rank_bounds::RankBounds;
 pub use rational::{ParseRationalError, Rational};
 pub use region::{AffineMap, ParseSignVectorError, PatternError, Sign, SignVector};
 pub use relaxation::relaxed_bound;
+pub use scalar::Scalar;
 pub use sparse::SparseMatrix;
 pub use strided::{Strided, multiply_into};
 pub use twofold::{two_product, two_sum};

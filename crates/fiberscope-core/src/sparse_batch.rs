@@ -8,7 +8,6 @@
 
 use ndarray::linalg::general_mat_mul;
 
-use crate::evaluate::relu;
 use crate::product::{view, view_mut};
 use crate::{Activation, Layer, Network, SparseMatrix, Weights};
 
@@ -50,7 +49,7 @@ fn forward(layer: &Layer, input: &[f64], output: &mut [f64]) {
     let points = view(inputs, POINTS, &input[..inputs * POINTS]);
     general_mat_mul(1.0, &view(width, inputs, matrix.entries()), &points, 0.0, &mut product);
     for (run, b) in output.chunks_exact_mut(POINTS).zip(layer.bias()) {
-        run.iter_mut().for_each(|z| *z = if is_relu { relu(*z + b) } else { *z + b });
+        run.iter_mut().for_each(|z| *z = layer.activation().apply(*z + b));
     }
 }
 
