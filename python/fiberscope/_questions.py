@@ -195,9 +195,7 @@ def volume(widths: Iterable[int], *, samples: int | None = None, **options: Unpa
         return make(Volume, _native.volume(list(widths), samples, given))
 
 
-def construct(
-    kind: str, widths: Iterable[int], *, box: BoxLike = None, **options: Unpack[Options]
-) -> Construction:
+def construct(kind: str, widths: Iterable[int], *, box: BoxLike = None, **options: Unpack[Options]) -> Construction:
     """Builds a network with a proved property: kind "identifiable" (on a box, [-1, 1]^n if none is given), "hiding" or "nonlocal".
 
     >>> import fiberscope as fs

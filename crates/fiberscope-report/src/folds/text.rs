@@ -226,7 +226,7 @@ fn relabellings(layers: &[LayerRelabelling]) -> String {
 
 /// A fraction if it is short, otherwise its double; the JSON has all digits.
 fn shown(x: &Rational) -> String {
-    const LENGTH: usize = 20;
+    const LENGTH: usize = 9;
     let text = x.to_string();
     if text.len() <= LENGTH { text } else { format!("{:?}", x.to_f64()) }
 }
