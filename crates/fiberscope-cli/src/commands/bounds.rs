@@ -27,7 +27,7 @@ use crate::output::Output;
 /// which --constant writes: it says how far MODEL is from it.
 ///
 /// With --around and --radius, another question: is the class (the largest output; of a single output its sign) the
-/// same on each ball? Exit code 0: on all of them, with proof; 1: an input of a ball with another class is shown;
+/// same on each ball? Exit code 0: on all of them, certified; 1: an input of a ball with another class is shown;
 /// 3: neither was found within the limits.
 #[derive(Debug, Args)]
 #[command(

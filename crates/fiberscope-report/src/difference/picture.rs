@@ -71,7 +71,8 @@ impl Compared<'_> {
 pub fn pictures(of: &Compared, found: &Difference, rows: Option<&Rows>) -> Vec<(Svg, String)> {
     let mut pictures = Vec::new();
     pictures.extend(on_plane(of, found));
-    if found.outputs.len() > 1 {
+    // Where no input is free there is nothing else to draw.
+    if found.outputs.len() > 1 || pictures.is_empty() {
         pictures.push((
             over_outputs(&found.outputs),
             "Certified bounds of the largest difference of each output: the circle is an exact difference at some input, the other end is proved not to be exceeded.".into(),

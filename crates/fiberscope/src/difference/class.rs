@@ -9,9 +9,10 @@ use fiberscope_core::{Activation, Domain, Layer, Matrix, Network, Rational};
 
 use super::{DifferenceError, DifferenceOptions, Ended, Point, ranges};
 
-/// Ranges are looked at more closely, by this factor, so many times before the question stays open.
-const CLOSER: f64 = 8.0;
-const ROUNDS: usize = 3;
+/// The search begins anew with so many times as many boxes as long as the question is open.
+const MORE: usize = 8;
+/// Ranges may be looked at more closely by this factor than their own question asks for.
+const FINE: f64 = 1.0 / 64.0;
 
 /// What is known of the class on a box.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,10 +79,11 @@ pub fn class(
     }
     let margins = with_margins(network, class)?;
     let mut options = options.clone().points(vec![point.to_vec()]);
-    let (mut cells, mut round) = (0, 0);
+    options.gap *= FINE;
+    let (mut cells, mut boxes) = (0, 1);
     loop {
-        round += 1;
-        let found = ranges(&margins, domain, &options)?;
+        // Few boxes decide most questions; ranges that are known well enough for that are not looked at further.
+        let found = ranges(&margins, domain, &options.clone().boxes(boxes))?;
         cells += found.cells;
         let broken = found.points.into_iter().find_map(|Point { x, .. }| {
             let outputs = network.evaluate_exact(&x).ok()?;
@@ -90,13 +92,12 @@ pub fn class(
         });
         let least = found.outputs.and_then(|all| all.into_iter().map(|range| range.lower).min());
         let certain = least.filter(Rational::is_positive).map(Certainty::Certain);
+        let decided = broken.or(certain);
         let ended = found.ended;
-        let open = broken.is_none() && certain.is_none() && ended == Ended::Reached && round < ROUNDS;
-        if !open {
-            let certainty = broken.or(certain).unwrap_or(Certainty::Undecided);
-            return Ok(Class { class, certainty, cells, ended });
+        if decided.is_some() || ended != Ended::Boxes {
+            return Ok(Class { class, certainty: decided.unwrap_or(Certainty::Undecided), cells, ended });
         }
-        options.gap /= CLOSER;
+        boxes = boxes.saturating_mul(MORE);
     }
 }
 
@@ -185,6 +186,13 @@ mod tests {
             Class { class: 0, certainty: Certainty::Certain(_), .. }
         ));
         assert!(matches!(on(&network, &[1.0], 1.1).certainty, Certainty::Broken { class: 0, .. }));
+        // A constant is decided at once, though its range has no width that a search could aim at.
+        let rows: &[&[f64]] = &[&[0.0]];
+        let constant = Network::from_rows(&[(rows, &[3.0])]).unwrap();
+        assert!(matches!(
+            on(&constant, &[0.0], 1.0),
+            Class { certainty: Certainty::Certain(_), cells: 1, .. }
+        ));
         // On the border itself.
         assert!(matches!(on(&network, &[0.0], 0.1).certainty, Certainty::Broken { .. }));
     }
