@@ -394,11 +394,11 @@ fn small_files_stay_small() {
     let one = tensor("one", &[], &[1.5]);
     wide(&[1, 1 << 23], &[node("Add", &["x", "one"], "y", &[])], std::slice::from_ref(&one));
     let kernel = tensor("k", &[1, 1, 1, 1], &[1.0]);
-    wide(&[1, 1, 100, 100], &[node("Conv", &["x", "k"], "y", &[])], std::slice::from_ref(&kernel));
+    wide(&[1, 1, 5000, 5000], &[node("Conv", &["x", "k"], "y", &[])], std::slice::from_ref(&kernel));
     let pads = ints("pads", &[1 << 31; 4]);
     wide(&[1, 1, 100, 100], &[node("Conv", &["x", "k"], "y", &[pads])], std::slice::from_ref(&kernel));
     let square = tensor("s", &[2, 2], &[1.0; 4]);
-    wide(&[1, 1 << 12, 2], &[node("MatMul", &["x", "s"], "y", &[])], std::slice::from_ref(&square));
+    wide(&[1, 1 << 23, 2], &[node("MatMul", &["x", "s"], "y", &[])], std::slice::from_ref(&square));
 
     // One matrix of the file used for very many layers.
     let name = |at: usize| if at == 0 { "x".to_owned() } else { format!("v{at}") };
