@@ -125,7 +125,7 @@ pub fn value(question: &InspectQuestion, found: &Inspection) -> anyhow::Result<V
         spaces(&mut value, found)?;
     }
     if question.subspaces {
-        value["subspaces"] = super::subspaces::value(found)?;
+        value["subspaces"] = super::subspaces::value(&found.network, &found.flow)?;
     }
     Ok(value)
 }
@@ -232,7 +232,7 @@ pub fn text(question: &InspectQuestion, found: &Inspection) -> anyhow::Result<St
         );
     }
     if question.subspaces {
-        text.push_str(&super::subspaces::text(found)?);
+        text.push_str(&super::subspaces::text(&found.network, &found.flow)?);
     }
     Ok(text)
 }

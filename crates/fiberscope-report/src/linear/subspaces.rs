@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use anyhow::bail;
-use fiberscope::linear::{Family, SubspaceDefects, Subspaces};
+use fiberscope::linear::{Family, FlowBases, LinearNetwork, SubspaceDefects, Subspaces};
 use serde_json::{Value, json};
 
-use super::inspect::Inspection;
 use super::rows;
 
 /// The most numbers in the bases that JSON holds.
@@ -15,8 +14,8 @@ const NUMBERS: usize = 1 << 20;
 const WORK: f64 = 1e9;
 
 /// Refuses networks whose subspaces are too many, or too large.
-fn check(subspaces: &Subspaces<'_>, found: &Inspection) -> anyhow::Result<()> {
-    let width = found.stratum.ranks().widths().iter().copied().max().unwrap_or(0);
+fn check(subspaces: &Subspaces<'_>, widths: &[usize]) -> anyhow::Result<()> {
+    let width = widths.iter().copied().max().unwrap_or(0);
     let layers = subspaces.depth() as f64 + 1.0;
     if layers * (layers + 1.0) * (layers + 2.0) / 6.0 * (width as f64).powi(3) > WORK {
         bail!(
@@ -28,16 +27,17 @@ fn check(subspaces: &Subspaces<'_>, found: &Inspection) -> anyhow::Result<()> {
 }
 
 /// The tables of dimensions, and what was checked, for a terminal.
-pub(super) fn text(found: &Inspection) -> anyhow::Result<String> {
-    let subspaces = Subspaces::new(&found.flow);
-    check(&subspaces, found)?;
+pub(super) fn text(network: &LinearNetwork, flow: &FlowBases) -> anyhow::Result<String> {
+    let subspaces = Subspaces::new(flow);
+    let widths = network.widths();
+    check(&subspaces, &widths)?;
     let depth = subspaces.depth();
     let mut text = String::from(
         "subspaces, dim A_kji / dim B_kji / omega_ki: rows k, columns i\n\
          A: from layer i, lost by layer k+1; B: seen by layer k, not there before layer i; omega: the prebases\n",
     );
-    for j in 0..=depth {
-        let _ = writeln!(text, "layer j = {j}, width {}", found.stratum.ranks().widths()[j]);
+    for (j, width) in widths.iter().enumerate() {
+        let _ = writeln!(text, "layer j = {j}, width {width}");
         let cell = |k: usize, i: usize| {
             let [a, b] =
                 [Family::Forward, Family::Backward].map(|family| subspaces.dimension(family, k, j, i));
@@ -53,7 +53,7 @@ pub(super) fn text(found: &Inspection) -> anyhow::Result<String> {
         let heads: Vec<String> = (0..=j).map(|i| format!("{:>wide$}", format!("i={i}"))).collect();
         let _ = writeln!(text, "           {}", heads.join("  "));
     }
-    let SubspaceDefects { definition, lemma, instances, condition } = subspaces.defects(&found.network)?;
+    let SubspaceDefects { definition, lemma, instances, condition } = subspaces.defects(network)?;
     let _ = writeln!(
         text,
         "spanned by flow bases: off their definition by at most {definition:.1e}, off Lemma 1 by a sine of at most {lemma:.1e} in its {instances} one-step instances (the others are compositions)"
@@ -66,10 +66,10 @@ pub(super) fn text(found: &Inspection) -> anyhow::Result<String> {
 }
 
 /// The same with bases: orthonormal ones of the subspaces, flow and standard ones of the prebases.
-pub(super) fn value(found: &Inspection) -> anyhow::Result<Value> {
-    let subspaces = Subspaces::new(&found.flow);
-    check(&subspaces, found)?;
-    let widths = found.stratum.ranks().widths();
+pub(super) fn value(network: &LinearNetwork, flow: &FlowBases) -> anyhow::Result<Value> {
+    let subspaces = Subspaces::new(flow);
+    let widths = network.widths();
+    check(&subspaces, &widths)?;
     let families = [Family::Forward, Family::Backward];
     let sizes = subspaces.indices().flat_map(|(k, j, i)| families.map(|family| (family, k, j, i)));
     let total: usize = sizes.map(|(family, k, j, i)| widths[j] * subspaces.dimension(family, k, j, i)).sum();
@@ -90,7 +90,7 @@ pub(super) fn value(found: &Inspection) -> anyhow::Result<Value> {
         };
         subspaces.indices().map(one).collect()
     };
-    let defects = subspaces.defects(&found.network)?;
+    let defects = subspaces.defects(network)?;
     Ok(json!({
         "A": family(Family::Forward),
         "B": family(Family::Backward),

@@ -5,7 +5,7 @@ use fiberscope::train::{Estimate, TrainRecord};
 use serde_json::{Value, json};
 
 use super::experiment::{Experiment, Kind};
-use super::outcome::{ClaimStanding, Outcome, interval};
+use super::standing::{ClaimStanding, interval};
 use crate::page::{Cell, Section, Table};
 
 /// Epochs at which the verdict is told, as far as an experiment goes.
@@ -57,23 +57,26 @@ impl Shape {
     }
 }
 
+/// The means of the groups that are compared, and what they say, at the end of an experiment.
+pub type Judge<'a> = &'a dyn Fn(Experiment, Vec<Vec<Vec<TrainRecord>>>) -> (Vec<Estimate>, ClaimStanding);
+
 /// The verdicts over time of a comparison of groups; none for other experiments.
-pub fn moments(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Moment> {
+pub fn moments(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>], judge: Judge<'_>) -> Vec<Moment> {
     let compares = matches!(experiment.kind, Kind::Rising | Kind::Falling);
     let epochs = runs.iter().flatten().max_by_key(|run| run.len());
     let epochs =
         epochs.into_iter().flatten().map(|record| record.epoch).filter(|&epoch| compares && epoch > 0);
-    epochs.map(|epoch| moment(experiment, runs, epoch)).collect()
+    epochs.map(|epoch| moment(experiment, runs, epoch, judge)).collect()
 }
 
-fn moment(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>], epoch: u64) -> Moment {
+fn moment(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>], epoch: u64, judge: Judge<'_>) -> Moment {
     let until = |run: &Vec<TrainRecord>| -> Vec<TrainRecord> {
         run.iter().filter(|record| record.epoch <= epoch).cloned().collect()
     };
     let cut: Vec<Vec<Vec<TrainRecord>>> =
         runs.iter().map(|group| group.iter().map(until).collect()).collect();
-    let outcome = Outcome::at_end(Experiment { epochs: epoch, ..experiment.clone() }, cut);
-    Moment { epoch, means: outcome.compared_means(), standing: outcome.standing }
+    let (means, standing) = judge(Experiment { epochs: epoch, ..experiment.clone() }, cut);
+    Moment { epoch, means, standing }
 }
 
 /// The first epoch from which on the claim holds at every record; `None` if it does not at the last one.
@@ -201,81 +204,4 @@ pub fn add_to(
         section = section.table(table);
     }
     section
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::experiment::experiment;
-    use super::*;
-
-    /// Trainings whose ranks are given by group, seed and epoch.
-    fn runs(epochs: u64, rank: impl Fn(usize, u64, u64) -> usize) -> Vec<Vec<Vec<TrainRecord>>> {
-        let record = |group: usize, seed: u64, epoch: u64| TrainRecord {
-            seed,
-            epoch,
-            loss: 0.0,
-            score: 1.0,
-            rank: rank(group, seed, epoch),
-            rank_upper: 0,
-            rank_float32: 0,
-            regions: 0,
-            switching: 0,
-            active: 0,
-            inactive: 0,
-            drift: 0.0,
-            stratum: None,
-        };
-        let run = |group: usize, seed: u64| {
-            (0..=epochs).step_by(50).map(|epoch| record(group, seed, epoch)).collect()
-        };
-        (0..3).map(|group| (0..6).map(|seed| run(group, seed)).collect()).collect()
-    }
-
-    fn univariate(epochs: u64) -> Experiment {
-        Experiment { epochs, every: 50, ..experiment("ntk-univariate").unwrap() }
-    }
-
-    #[test]
-    fn the_verdict_turns_where_the_groups_come_apart() {
-        // The groups are the same up to epoch 600 and two apart from 650 on; a difference of a seed is noise.
-        let runs = runs(2000, |group, seed, epoch| {
-            let apart = if epoch > 600 { 2 * group } else { 0 };
-            20 + apart + usize::from(seed == 1 && group == 1)
-        });
-        let experiment = univariate(2000);
-        let moments = moments(&experiment, &runs);
-        assert_eq!(moments.len(), 40);
-        assert_eq!(turning(&moments), Some(650));
-        assert!(moments[..12].iter().all(|moment| moment.standing != ClaimStanding::Holds));
-        assert_eq!(shown(&moments).iter().map(|m| m.epoch).collect::<Vec<_>>(), [250, 500, 1000, 1500, 2000]);
-        let outcome = Outcome::new(experiment, runs);
-        assert_eq!(outcome.standing, ClaimStanding::Holds);
-        let claims = outcome.findings();
-        assert!(claims[0].ours.contains("from epoch 650 on"), "{}", claims[0].ours);
-        // The other way round nothing holds, at no epoch.
-        let falling = Experiment { kind: Kind::Falling, ..univariate(2000) };
-        let reversed = super::moments(&falling, &outcome.runs);
-        assert_eq!((turning(&reversed), reversed[39].standing), (None, ClaimStanding::Fails));
-    }
-
-    #[test]
-    fn rising_and_staying_is_told_from_rising_on() {
-        let shape = |late: &dyn Fn(u64) -> usize| {
-            let runs =
-                runs(1600, |_, seed, epoch| if epoch == 0 { 10 } else { late(epoch) + seed as usize % 2 });
-            shapes(&univariate(1600), &runs)
-        };
-        let flat = shape(&|_| 30);
-        // The seeds are alike at the start and differ by one later: a rise of 20 and a half.
-        assert!((flat[0].rise.mean - 20.5).abs() < 1e-12 && flat[0].late.mean.abs() < 1e-12);
-        assert_eq!(flat[0].standing(), ClaimStanding::Holds);
-        let falling = shape(&|epoch| if epoch <= 800 { 30 } else { 25 });
-        assert!((falling[0].late.mean + 5.0).abs() < 1e-12 && falling[0].standing() == ClaimStanding::Holds);
-        let growing = shape(&|epoch| 20 + epoch as usize / 100);
-        assert_eq!(growing[0].standing(), ClaimStanding::Fails);
-        // Second quarter: epochs 450 to 800; last quarter: 1250 to 1600. The floors of a hundredth add 8.
-        assert!((growing[0].late.mean - 8.0).abs() < 1e-12, "{}", growing[0].late.mean);
-        let sinking = shape(&|_| 5);
-        assert_eq!(sinking[0].standing(), ClaimStanding::Fails);
-    }
 }

@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::finding::Finding;
-use super::outcome::{ClaimStanding, interval};
+use super::standing::{ClaimStanding, interval};
 use crate::Say;
 use crate::draw::trajectory::ScatterChart;
 use crate::page::{Badge, Cell, Section, Table};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::outcome::ClaimStanding;
+use super::standing::ClaimStanding;
 use crate::page::{Cell, Section, Table};
 
 /// A claim of a paper beside our number.

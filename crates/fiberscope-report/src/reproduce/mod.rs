@@ -6,6 +6,9 @@ mod extraction;
 mod finding;
 mod outcome;
 mod pictures;
+mod standing;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

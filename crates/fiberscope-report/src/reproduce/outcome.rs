@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::course::{self, Moment, Shape};
 use super::experiment::{Experiment, Kind, SUCCESS};
 use super::finding::Finding;
+use super::standing::{ClaimStanding, interval, show};
 
 /// A difference of means that is so many standard errors large counts as seen.
 const SEEN: f64 = 2.0;
@@ -43,51 +44,13 @@ struct Comparison {
     differences: [Estimate; 2],
 }
 
-/// Whether the paper's claim holds in these runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimStanding {
-    Holds,
-    /// The means are as claimed, but no further apart than chance makes them.
-    NotSignificant,
-    /// The means are not as claimed, but no further away from it than chance makes them.
-    Open,
-    Fails,
-}
-
-impl ClaimStanding {
-    /// From what supports a claim to what refutes it.
-    pub fn rank(self) -> u8 {
-        match self {
-            ClaimStanding::Holds => 0,
-            ClaimStanding::NotSignificant => 1,
-            ClaimStanding::Open => 2,
-            ClaimStanding::Fails => 3,
-        }
-    }
-
-    /// Whether the averages are as claimed, whether clearly so, and whether clearly not.
-    pub fn decide(average: bool, clear: bool, contrary: bool) -> Self {
-        match (average, clear, contrary) {
-            (true, true, _) => ClaimStanding::Holds,
-            (true, false, _) => ClaimStanding::NotSignificant,
-            (false, _, false) => ClaimStanding::Open,
-            (false, _, true) => ClaimStanding::Fails,
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            ClaimStanding::Holds => "the claim holds here",
-            ClaimStanding::NotSignificant => "as claimed on average, but within the errors",
-            ClaimStanding::Open => "not as claimed on average, but within the errors",
-            ClaimStanding::Fails => "the claim does not hold here",
-        }
-    }
-}
-
 impl Outcome {
     pub fn new(experiment: Experiment, runs: Vec<Vec<Vec<TrainRecord>>>) -> Self {
-        let moments = course::moments(&experiment, &runs);
+        let judge = |experiment: Experiment, runs: Vec<Vec<Vec<TrainRecord>>>| {
+            let outcome = Outcome::at_end(experiment, runs);
+            (outcome.compared_means(), outcome.standing)
+        };
+        let moments = course::moments(&experiment, &runs, &judge);
         let shapes = course::shapes(&experiment, &runs);
         Outcome { moments, shapes, ..Outcome::at_end(experiment, runs) }
     }
@@ -407,21 +370,6 @@ fn single_run(label: &str, run: &[TrainRecord]) -> TrajectoryChart {
             line("functional dimension", |r| r.rank as f64),
             line("regions sampled", |r| r.regions as f64),
         ],
-    }
-}
-
-/// `12.3 ± 0.4`, the second number being half the interval of 95 % confidence.
-pub fn interval(estimate: &Estimate) -> String {
-    show(&Estimate { error: estimate.half_width(), ..*estimate })
-}
-
-/// `12.3 ± 0.4`.
-fn show(estimate: &Estimate) -> String {
-    let digits = if estimate.mean.abs() < 10.0 { 2 } else { 1 };
-    match (estimate.count, estimate.error.is_nan()) {
-        (0, _) => "-".into(),
-        (_, true) => format!("{:.digits$}", estimate.mean),
-        _ => format!("{:.digits$} ± {:.digits$}", estimate.mean, estimate.error),
     }
 }
 
