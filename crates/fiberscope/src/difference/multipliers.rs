@@ -59,7 +59,7 @@ impl Worker<'_> {
             }
             let square: f64 = slopes.iter().map(|slope| slope * slope).sum();
             let gap = last - level + BELOW * level.abs();
-            if !(square > FLAT * gap * gap) {
+            if square.is_nan() || square <= FLAT * gap * gap {
                 break;
             }
             let length = PART * gap / square;
