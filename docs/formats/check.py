@@ -1959,7 +1959,7 @@ def check_decision(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], nod
             demand(-settled <= outputs and -settled - 1 != i, f"{at}: {-settled} is another class")
         demand(all(isfinite(x + y) for x, y in zip(lo, hi)), f"{at}: the sums of the ends are doubles")
         if bounds_of is None or bounds_of[:2] != (lo, hi):
-            bounds_of = lo, hi, BoxBounds(layers, lo, hi)
+            bounds_of = lo, hi, BoxBounds(layers, lo, hi, ())
         found = bounds_of[2]
         if type(settled) is int and settled < 0:
             demand(lead_is_small(found, i, -settled - 1, margin), f"{at}: A leads class {-settled} by less than the margin")

@@ -61,6 +61,10 @@ pub fn statement(certificate: &Value) -> Option<(Statement, Domain)> {
     let statement = match evidence["kind"].as_str()? {
         "moves" | "hyperplanes" | "regions" | "line" => Statement::Equal,
         "rounding" | "nudged" => Statement::Within(number(&evidence["bound"])?),
+        "difference" => {
+            let bounds = evidence["bounds"].as_array()?.iter().map(number).collect::<Option<Vec<_>>>()?;
+            Statement::Within(bounds.into_iter().max()?)
+        }
         "witness" => {
             Statement::Different(evidence["x"].as_array()?.iter().map(number).collect::<Option<_>>()?)
         }

@@ -9,7 +9,7 @@ use crate::args::{
 use crate::commands::answer::AnswerArgs;
 use crate::commands::bounds::BoundsArgs;
 use crate::commands::complex::args::{ConstructArgs, FoldsArgs, RegionsArgs};
-use crate::commands::diff::DiffArgs;
+use crate::commands::diff::args::DiffArgs;
 use crate::commands::explore::ExploreArgs;
 use crate::commands::extract::args::ExtractArgs;
 use crate::commands::fiber::args::{ConserveArgs, FiberArgs, VolumeArgs};

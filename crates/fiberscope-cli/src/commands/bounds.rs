@@ -14,7 +14,8 @@ use fiberscope_io::{Precision, save, write_atomically};
 use fiberscope_report::difference::{classes, range_progress, range_text, range_value};
 use serde_json::json;
 
-use super::diff::{answer, epsilon, not_negative, table};
+use super::diff::args::{epsilon, not_negative};
+use super::diff::{answer, table};
 use super::{read_dense_model, read_domain};
 use crate::Answer;
 use crate::args::{Global, ReadArgs};

@@ -8,7 +8,7 @@ use fiberscope_io::write_atomically;
 use fiberscope_report::difference::{top1, top1_checked, top1_text, top1_value};
 use serde_json::Value;
 
-use super::diff::DiffArgs;
+use super::args::DiffArgs;
 use crate::args::Global;
 use crate::output::Output;
 

@@ -7,7 +7,7 @@ use fiberscope_core::{Domain, Network, Rational};
 use fiberscope_io::domain::{OutputQuestion, Property, read_property};
 use serde_json::{Value, json};
 
-use super::diff::DiffArgs;
+use super::args::DiffArgs;
 use crate::output::Output;
 
 /// What a file asks, and what of that the command does.
