@@ -114,11 +114,10 @@ fn changed_certificates_are_refused_or_still_true() {
                     let constraint = place.contains("/tree/") && place.ends_with("/0");
                     let other_proof = ["/slopes/", "/nudge/"].iter().any(|part| place.contains(part));
                     // Points at which nothing happens may stand anywhere.
-                    // A box may be cut across another input, and an alignment need not be the best one, nor the
-                    // weights of a neuron that is added.
+                    // A box may be cut across another input, and an alignment need not be the best one.
                     // So it is with classes, whose weights may be others and whose margin larger.
                     let cut = matches!(claim, Claim::Within { .. } | Claim::SameClass { .. })
-                        && ["/evidence/tree/", "/factors/", "/neurons/", "/evidence/margin"]
+                        && ["/evidence/tree/", "/evidence/a/", "/evidence/b/", "/evidence/margin"]
                             .iter()
                             .any(|part| place.contains(part));
                     let idle = entry.0 == "abs-line-more"

@@ -5,12 +5,12 @@ mod property;
 mod top1;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use fiberscope::difference::DifferenceOptions;
-use fiberscope_core::{Network, Rational};
+use fiberscope_core::Network;
 use fiberscope_io::{load_data, write_atomically};
 use fiberscope_report::difference::{
     Asked, Compared, around, certificate, draw, draw_around, on_data, rows, search, sides, size, text, value,
