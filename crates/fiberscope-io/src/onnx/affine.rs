@@ -311,11 +311,11 @@ fn fold_weight(
         }
     };
     let scale = |i: usize| post.scale.as_ref().map(|scale| Factor::new(&scale[i]));
-    if !weight.is_sparse() && input <= 2 * weight.cols() {
+    if let Some(dense) = weight.as_dense().filter(|dense| input <= 2 * dense.cols()) {
         let mut folded = Matrix::from_fn(rows, input, |_, _| 0.0);
         for i in 0..rows {
             let scale = scale(i);
-            for (j, &w) in weight.row(post.source(i)) {
+            for (j, &w) in dense.row(post.source(i)).iter().enumerate() {
                 folded[(i, pre.source(j))] = entry(scale.as_ref(), j, w);
             }
         }
