@@ -117,8 +117,13 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         args.domain.is_some() || args.around.is_some() || args.property.is_some(),
         "a box of inputs is needed: far away two networks are as far apart as they like; use --box LO,HI, --box FILE, or --around FILE --radius R"
     );
+    let how = property::Reading {
+        bounding_box: args.bounding_box,
+        intended: args.intended,
+        own: args.epsilon.is_some() || args.top1 || args.around.is_some() || args.relative,
+    };
     let file =
-        args.property.as_deref().map(|path| property::read(path, args, (&a, &b), output)).transpose()?;
+        args.property.as_deref().map(|path| property::read(path, &how, (&a, &b), output)).transpose()?;
     let domain = match &file {
         Some(file) => file.domain.clone(),
         None => read_domain(args.domain.as_deref(), a.input_width())?,
@@ -153,7 +158,13 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         (found.text(&asked), found.summary(&asked), found.holds(&asked))
     } else if args.top1 {
         let points = data.clone().unwrap_or_default();
-        let found = top1::answer(args, (&a, &b), &domain, points, global, output)?;
+        let asked = top1::Asked {
+            margin: args.margin.as_ref(),
+            confidence: args.confidence.as_ref(),
+            as_given: args.as_given,
+            certificate: args.certificate.as_deref(),
+        };
+        let found = top1::answer(&asked, (&a, &b), &domain, points, global, output)?;
         output.end_progress();
         found
     } else {

@@ -7,7 +7,6 @@ use fiberscope_core::{Domain, Network, Rational};
 use fiberscope_io::domain::{OutputQuestion, Property, read_property};
 use serde_json::{Value, json};
 
-use super::diff::DiffArgs;
 use crate::output::Output;
 
 /// What a file asks, and what of that the command does.
@@ -22,18 +21,28 @@ pub struct Asked {
     pub contradiction: Option<String>,
 }
 
+/// How a file is taken.
+pub struct Reading {
+    /// Whether the box around what is no box is used.
+    pub bounding_box: bool,
+    /// Whether what seems to be meant is asked where constraints contradict each other.
+    pub intended: bool,
+    /// Whether the user asks something of their own.
+    pub own: bool,
+}
+
 /// Reads a file. What the user asks beside it comes before the file's own question.
 pub fn read(
     path: &Path,
-    args: &DiffArgs,
+    how: &Reading,
     (a, b): (&Network, &Network),
     output: &Output,
 ) -> anyhow::Result<Asked> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
     let read = |widen| read_property(&bytes, a.input_width(), a.output_width(), widen);
-    let Property { inputs, widened, outputs, isomorphic } = read(args.bounding_box).with_context(|| {
-        let helps = !args.bounding_box && read(true).is_ok();
+    let Property { inputs, widened, outputs, isomorphic } = read(how.bounding_box).with_context(|| {
+        let helps = !how.bounding_box && read(true).is_ok();
         let hint = if helps { " (--bounding-box takes the box around what is no box)" } else { "" };
         format!("{name}{hint}")
     })?;
@@ -47,15 +56,16 @@ pub fn read(
     }
     let domain = Domain::from_bounds(&inputs.bounds).context("the bounds of a box are finite")?;
     let mut asked = Asked { domain, widened: widened.is_some(), epsilon: None, contradiction: None };
-    let own = args.epsilon.is_some() || args.top1 || args.around.is_some() || args.relative;
     match outputs {
         OutputQuestion::Nothing => {}
         OutputQuestion::OfOneNetwork => output.note(&format!(
             "{name}: its constraints on the outputs of one network are not used, only its box"
         )),
-        _ if own => output.note(&format!("{name}: its constraints on outputs are not used, only its box")),
+        _ if how.own => {
+            output.note(&format!("{name}: its constraints on outputs are not used, only its box"))
+        }
         OutputQuestion::Apart(epsilon) => asked.epsilon = Some(epsilon),
-        OutputQuestion::Contradiction { intended, .. } if args.intended => {
+        OutputQuestion::Contradiction { intended, .. } if how.intended => {
             asked.epsilon = Some(intended.with_context(|| {
                 format!("{name}: it does not show what is meant by constraints that contradict each other")
             })?);
