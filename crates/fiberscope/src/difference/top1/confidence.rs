@@ -145,7 +145,7 @@ mod tests {
         assert!(exponential(&Rational::from(-1_000_000)).to_f64() < 1e-300);
     }
 
-    /// Brackets from a formula of its own: `(1 + x/n)^n <= exp(x) <= (1 + x/n)^(n + x)` for `x > 0`.
+    /// A formula of its own: `(1 + x/n)^n <= exp(x)` for `x > 0`.
     #[test]
     fn bounds_are_on_the_safe_side() {
         let one = &Rational::ONE;
