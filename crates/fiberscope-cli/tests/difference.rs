@@ -49,7 +49,8 @@ fn balls_have_bounds_of_every_output() {
     let (least, most) = (outputs[0]["lower"].as_f64().unwrap(), outputs[0]["upper"].as_f64().unwrap());
     assert!(least <= 0.75 && (0.75..=1.1 * 0.75).contains(&most), "{value}");
     assert_eq!(outputs[1]["lower"].as_f64(), Some(0.0));
-    assert!(outputs[1]["upper"].as_f64().unwrap() < 1e-6);
+    // The search ends when the largest difference is known; the other output has some bound.
+    assert!((0.0..0.75).contains(&outputs[1]["upper"].as_f64().unwrap()), "{value}");
     assert_eq!(value["around"]["rows"].as_array().unwrap().len(), 4);
     assert!(code == 0 || code == 3);
 }

@@ -68,7 +68,8 @@ pub fn upper_f64(x: &Rational) -> f64 {
 
 /// The largest double that is not above `x`; minus infinity below the doubles.
 pub fn lower_f64(x: &Rational) -> f64 {
-    -upper_f64(&-x)
+    // Zero has no sign.
+    0.0 - upper_f64(&-x)
 }
 
 #[derive(Clone, Copy, PartialEq)]

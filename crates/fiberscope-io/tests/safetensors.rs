@@ -188,7 +188,7 @@ fn tensors_that_overlap_or_repeat() {
 #[test]
 fn names_from_strangers_are_printed_on_one_line() {
     let header = r#"{"\u001b[31m\n":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}}"#;
-    let expected = r"tensor `\u{1b}[31m\n`: expected names like `W1`, `b1` or `0.weight`, `0.bias`";
+    let expected = r#"tensor `\u{1b}[31m\n`: expected names like `W1`, `b1` or `0.weight`, `0.bias`; such a file does not say how its numbers are used; export the model with torch.onnx.export(model, example_input, "model.onnx"), or use fs.from_torch(model, example_input) in Python"#;
     refused(&file(header, &[0; 4]), expected);
 }
 
