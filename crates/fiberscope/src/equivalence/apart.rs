@@ -11,10 +11,10 @@ use super::verdict::Difference;
 use crate::difference::{DifferenceOptions, measure};
 
 /// The operations that a bound on top of an answer is worth: less than a second.
-const WORK: usize = 1 << 32;
+const WORK: u64 = 1 << 32;
 
 /// The most boxes for such a bound.
-const BOXES: usize = 1 << 10;
+const BOXES: u64 = 1 << 10;
 
 /// With more inputs than this, bisecting some of them is not worth its time: so few boxes with a tolerance, one
 /// without.
@@ -67,7 +67,7 @@ fn affordable(a: &Network, b: &Network) -> usize {
         return 1;
     }
     let neurons = |network: &Network| network.widths().iter().sum::<usize>();
-    let parameters = a.parameter_count().max(b.parameter_count());
-    let work = parameters.saturating_mul(neurons(a).max(neurons(b))).max(1);
-    (WORK / work).clamp(1, BOXES)
+    let parameters = a.parameter_count().max(b.parameter_count()) as u64;
+    let work = parameters.saturating_mul(neurons(a).max(neurons(b)) as u64).max(1);
+    (WORK / work).clamp(1, BOXES) as usize
 }
