@@ -54,7 +54,7 @@ def test_npz_is_what_numpy_reads(tmp_path, parameters, precision, dtype):
     write_json(tmp_path / "net.json", parameters)
     convert(tmp_path / "net.json", tmp_path / "net.npz", "--precision", precision)
     with np.load(tmp_path / "net.npz") as arrays:
-        assert sorted(arrays) == ["W1", "W2", "W3", "b1", "b2", "b3"]
+        assert sorted(arrays) == ["W1", "W2", "W3", "activations", "b1", "b2", "b3"]
         for layer, (w, b) in enumerate(parameters, 1):
             same_bits(arrays[f"W{layer}"], w.astype(dtype))
             same_bits(arrays[f"b{layer}"], b.astype(dtype))
