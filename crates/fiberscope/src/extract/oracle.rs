@@ -3,7 +3,7 @@
 //! The extraction sees a network only through [`Oracle::query`]. A [`NetworkOracle`] answers with a network
 //! that is at hand, in double or single precision and rounded or not, which is what an exposed model does.
 
-use fiberscope_core::{Matrix, Network};
+use fiberscope_core::{Activation, Matrix, Network};
 
 /// A deterministic function `R^n -> R^m` that answers batches of queries.
 pub trait Oracle {
@@ -82,21 +82,33 @@ impl Oracle for NetworkOracle {
 fn in_single_precision(network: &Network, points: &Matrix) -> Matrix {
     let mut hidden: Vec<Vec<f32>> =
         points.iter_rows().map(|x| x.iter().map(|&v| v as f32).collect()).collect();
-    let layers: Vec<(Matrix<f32>, Vec<f32>)> = network
-        .layers()
-        .iter()
-        .map(|layer| (layer.weight().map(|&w| w as f32), layer.bias().iter().map(|&b| b as f32).collect()))
-        .collect();
-    for (index, (weight, bias)) in layers.iter().enumerate() {
-        let last = index + 1 == layers.len();
+    for layer in network.layers() {
+        let weight = layer.weight().map(|&w| w as f32);
+        let bias: Vec<f32> = layer.bias().iter().map(|&b| b as f32).collect();
+        let is_relu = layer.activation() == Activation::Relu;
         for h in &mut hidden {
             let z = weight
                 .iter_rows()
-                .zip(bias)
+                .zip(&bias)
                 .map(|(row, b)| row.iter().zip(h.iter()).fold(*b, |sum, (w, v)| sum + w * v));
-            *h = z.map(|z| if last { z } else { z.max(0.0) }).collect();
+            *h = z.map(|z| if is_relu { z.max(0.0) } else { z }).collect();
         }
     }
     let outputs = network.output_width();
     Matrix::from_fn(hidden.len(), outputs, |i, j| f64::from(hidden[i][j]))
+}
+
+#[cfg(test)]
+mod tests {
+    use fiberscope_core::Layer;
+
+    use super::*;
+
+    #[test]
+    fn layers_without_relu_stay_so_in_single_precision() {
+        let layer = |w: f64| Layer::new(Matrix::from_rows(&[[w]]).unwrap(), vec![0.0], Activation::Identity);
+        let network = Network::new(vec![layer(-1.0), layer(2.0)]).unwrap();
+        let points = Matrix::from_rows(&[[3.0]]).unwrap();
+        assert_eq!(in_single_precision(&network, &points).entries(), [-6.0]);
+    }
 }
