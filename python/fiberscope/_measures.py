@@ -56,11 +56,13 @@ def dimension_on_batch(
     generic: bool,
     primes: int | None,
     memory: int,
+    device: str,
     **options: Unpack[Options],
 ) -> Dimension:
     batch = as_points(X, "X", net.widths[0])
     with terms(**options) as given:
-        found = _native.dimension_on_batch(net, batch, spectrum, float32, generic, primes, memory, given)
+        on = _native.Device(device)
+        found = _native.dimension_on_batch(net, batch, spectrum, float32, generic, primes, memory, on, given)
     return make(Dimension, found.json, of=(net,), text=found.text, _picture=found.picture)
 
 
@@ -72,10 +74,12 @@ def dimension_on_regions(
     max_regions: int,
     primes: int | None,
     memory: int,
+    device: str,
     **options: Unpack[Options],
 ) -> Dimension:
     with terms(**options) as given:
-        found = _native.dimension_on_regions(net, as_box(box), samples, max_regions, primes, memory, given)
+        on = _native.Device(device)
+        found = _native.dimension_on_regions(net, as_box(box), samples, max_regions, primes, memory, on, given)
     return make(Dimension, found.json, of=(net,), text=found.text, _picture=found.picture)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Answer", "Complex", "Construction", "Decision", "Dimension", "ExplorerServer", "Layer", "Measured", "Net",
+    "Answer", "Complex", "Construction", "Decision", "Device", "Dimension", "ExplorerServer", "Layer", "Measured", "Net",
     "Networks", "Picture", "Ranges", "Reproduction", "Rewriting", "Samples", "Search", "Written", "ZooEntry", "align", "assumption", "bounds", "canon", "check",
     "command", "conserve", "construct", "diff", "dimension_on_batch", "dimension_on_regions", "equiv", "extract", "fiber",
     "fiber_contains", "fiber_path", "fiber_sample", "folds", "info", "kernel", "leak_report", "linear_compress",
@@ -316,6 +316,12 @@ def slice_through(net: Net, points: Sequence[Sequence[float]]) -> Net: ...
 
 # Functional dimension and training.
 
+@final
+class Device:
+    def __new__(cls, name: str) -> Device: ...
+    @property
+    def fallback(self) -> str | None: ...
+
 def dimension_on_batch(
     net: Net,
     points: _Doubles,
@@ -324,13 +330,21 @@ def dimension_on_batch(
     generic: bool,
     primes: int | None,
     memory: int,
+    device: Device,
     terms: _Terms,
 ) -> Dimension: ...
 def dimension_on_regions(
-    net: Net, place: _Place, samples: int, max_regions: int, primes: int | None, memory: int, terms: _Terms
+    net: Net,
+    place: _Place,
+    samples: int,
+    max_regions: int,
+    primes: int | None,
+    memory: int,
+    device: Device,
+    terms: _Terms,
 ) -> Dimension: ...
 def kernel(net: Net, points: _Doubles, trace: bool, memory: int, terms: _Terms) -> _Doubles: ...
-def observe(net: Net, points: _Doubles, dimension: bool, terms: _Terms) -> str: ...
+def observe(net: Net, points: _Doubles, dimension: bool, memory: int, device: Device, terms: _Terms) -> str: ...
 def task_samples(name: str) -> Samples | None: ...
 def train(inputs: _Doubles, targets: _Doubles, settings: _Settings, terms: _Terms) -> Networks: ...
 

@@ -47,5 +47,9 @@ class OracleError(FiberscopeError):
     """A function that stands for a network failed, or returned something that is no output."""
 
 
+class DeviceError(FiberscopeError, RuntimeError):
+    """A GPU was asked for that is not there, that cannot be used, or that failed."""
+
+
 class InternalError(FiberscopeError, RuntimeError):
     """A fault of fiberscope itself."""

@@ -151,9 +151,13 @@ class Network(Parameters):
         max_regions: int = 10_000,
         primes: int | None = None,
         memory: int = 12_000,
+        device: str = "cpu",
         **options: Unpack[Options],
     ) -> Dimension:
         """The rank of the parameter Jacobian, exactly: on the batch X, or without one on a decisive set of a box or of R^n.
+
+        Eliminations run on `device`: "cpu", "cuda", "cuda:1", ..., or "auto", a GPU if one can be used; the answer is
+        the same. They take at most `memory` megabytes, of the GPU and of the host together.
 
         >>> import fiberscope as fs
         >>> net = fs.load("zoo:abs")
@@ -165,12 +169,27 @@ class Network(Parameters):
             if spectrum or float32 or generic:
                 raise ArgumentError("spectrum, float32 and generic need a batch X")
             return _measures.dimension_on_regions(
-                self._net, box, samples=samples, max_regions=max_regions, primes=primes, memory=memory, **options
+                self._net,
+                box,
+                samples=samples,
+                max_regions=max_regions,
+                primes=primes,
+                memory=memory,
+                device=device,
+                **options,
             )
         if box is not None:
             raise ArgumentError("expected a batch X or a box, found both")
         return _measures.dimension_on_batch(
-            self._net, X, spectrum=spectrum, float32=float32, generic=generic, primes=primes, memory=memory, **options
+            self._net,
+            X,
+            spectrum=spectrum,
+            float32=float32,
+            generic=generic,
+            primes=primes,
+            memory=memory,
+            device=device,
+            **options,
         )
 
     def ntk(self, X: ArrayLike, *, trace: bool = False, memory: int = 12_000, **options: Unpack[Options]) -> np.ndarray:

@@ -37,6 +37,9 @@ class Tracker:
       conserves, and `conserved_1`, ...: its sum over each hidden layer;
     - `seconds`: what the record itself took; and whatever `step` was given, as in `tracker.step(loss=loss.item())`.
 
+    Eliminations run on `device` ("cpu", "cuda", "cuda:1", ..., or "auto", a GPU if one can be used) and take at most
+    `memory` megabytes there and here; the answers do not depend on it.
+
     Records go to `tracker.records`, to the file `csv` after each one, and to TensorBoard event files in the folder
     `tensorboard` (needs the package tensorboard). The first record is made at once, for step 0.
 
@@ -59,6 +62,8 @@ class Tracker:
         tensorboard: str | os.PathLike[str] | None = None,
         seed: int = 0,
         threads: int | None = None,
+        device: str = "cpu",
+        memory: int = 12_000,
     ) -> None:
         if every < 1 or dimension_every < 0:
             raise ArgumentError(
@@ -71,6 +76,9 @@ class Tracker:
         self.seconds = 0.0
         """The time that all records took together."""
         self._terms: Options = {"seed": seed, "threads": threads, "progress": False}
+        self._device, self._memory = _native.Device(device), memory
+        if self._device.fallback is not None:
+            warnings.warn(f"device {device!r}: the CPU is used: {self._device.fallback}", stacklevel=2)
         net = self._network()
         self._data = as_points(data, "data", net.widths[0]).copy()
         self._start = _conserved(net)
@@ -132,7 +140,7 @@ class Tracker:
             warnings.warn(f"step {self.steps}: nothing to observe: {error}", stacklevel=4)
             return {"functional_dimension": None, "drift": float("nan")}
         with terms(**self._terms) as given:
-            found = json.loads(_native.observe(net._net, self._data, dimension, given))
+            found = json.loads(_native.observe(net._net, self._data, dimension, self._memory, self._device, given))
         count = {state: sum(layer[state] for layer in found["layers"]) for state in ("inactive", "active", "switching")}
         now = _conserved(net)
         drift = max((float(np.abs(a - b).max()) for a, b in zip(now, self._start) if a.size), default=0.0)

@@ -3,7 +3,8 @@
 use anyhow::{Context, bail};
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
 use fiberscope::dimension::{
-    DimensionError, DimensionOptions, DimensionProgress, NeuronState, Patterns, functional_dimension,
+    Device as Eliminator, DeviceChoice, DimensionError, DimensionOptions, DimensionProgress, NeuronState,
+    Patterns, functional_dimension,
 };
 use fiberscope::limit::{Limit, LimitReached, Progress};
 use fiberscope::train::{
@@ -16,11 +17,42 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::answer::{Dimension, Networks, Picture, Samples};
+use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, Watch, work};
 
-fn options(watch: &Watch, primes: Option<usize>, generic: bool, memory: usize) -> DimensionOptions<'static> {
+/// Where eliminations run, started once.
+#[pyclass(frozen, module = "fiberscope._native")]
+pub struct Device(Eliminator);
+
+#[pymethods]
+impl Device {
+    /// What is called `cpu`, `cuda`, `cuda:N` or `auto`.
+    #[new]
+    fn new(py: Python, name: &str) -> PyResult<Self> {
+        let opened = py.detach(|| {
+            let choice: DeviceChoice = name.parse().map_err(anyhow::Error::msg)?;
+            Eliminator::open(choice).map_err(DimensionError::from).with_context(|| format!("device {name:?}"))
+        });
+        opened.map(Device).map_err(|error| raise(py, &error))
+    }
+
+    /// Why there is no GPU where one would have been taken.
+    #[getter]
+    fn fallback(&self) -> Option<String> {
+        self.0.fallback().map(ToString::to_string)
+    }
+}
+
+fn options(
+    watch: &Watch,
+    device: &Eliminator,
+    primes: Option<usize>,
+    generic: bool,
+    memory: usize,
+) -> DimensionOptions<'static> {
     DimensionOptions::new()
+        .device(device.clone())
         .seed(watch.seed)
         .primes(primes)
         .generic(generic)
@@ -39,9 +71,11 @@ pub fn dimension_on_batch(
     generic: bool,
     primes: Option<usize>,
     memory: usize,
+    device: &Device,
     terms: Terms,
 ) -> PyResult<Dimension> {
     let (network, name, points) = (net.dense(py)?, net.name.clone(), matrix(&points));
+    let device = device.0.clone();
     let found = work(py, &terms, move |watch| {
         let question = BatchQuestion {
             place: "an array".into(),
@@ -51,7 +85,7 @@ pub fn dimension_on_batch(
             kind: KernelKind::Full,
             float32,
         };
-        let options = options(watch, primes, generic, memory);
+        let options = options(watch, &device, primes, generic, memory);
         on_batch(&name, &network, &question, &options, &|text| watch.say(text))
     })?;
     answer(py, found)
@@ -67,13 +101,14 @@ pub fn dimension_on_regions(
     max_regions: u64,
     primes: Option<usize>,
     memory: usize,
+    device: &Device,
     terms: Terms,
 ) -> PyResult<Dimension> {
-    let (network, name) = (net.dense(py)?, net.name.clone());
+    let (network, name, device) = (net.dense(py)?, net.name.clone(), device.0.clone());
     let found = work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let question = RegionQuestion { domain: &domain, samples, max_regions };
-        let options = options(watch, primes, false, memory);
+        let options = options(watch, &device, primes, false, memory);
         on_regions(&name, &network, &question, &options, &|text| watch.say(text))
     })?;
     answer(py, found)
@@ -124,12 +159,15 @@ pub fn observe(
     net: &Net,
     points: PyReadonlyArray2<f64>,
     dimension: bool,
+    memory: usize,
+    device: &Device,
     terms: Terms,
 ) -> PyResult<String> {
-    let (network, points) = (net.dense(py)?, matrix(&points));
+    let (network, points, device) = (net.dense(py)?, matrix(&points), device.0.clone());
     work(py, &terms, move |watch| {
         let tell = |_: DimensionProgress| watch.say("rank");
-        let options = options(watch, None, false, 12_000).layer_bound(false).progress(Progress::to(&tell));
+        let options =
+            options(watch, &device, None, false, memory).layer_bound(false).progress(Progress::to(&tell));
         let (rank, regions, states) = if dimension {
             let found = functional_dimension(&network, &points, &options)?;
             (Some((found.rank.lower, found.rank.upper)), found.regions_sampled, found.states)

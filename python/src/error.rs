@@ -84,6 +84,9 @@ fn class(error: &anyhow::Error) -> &'static str {
         {
             return "ArgumentError";
         }
+        if let Some(DimensionError::Device(_)) = cause.downcast_ref() {
+            return "DeviceError";
+        }
         let shape = cause.is::<NetworkError>()
             || cause.is::<InputError>()
             || cause.is::<AlignError>()

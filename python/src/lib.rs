@@ -36,7 +36,9 @@ mod _native {
     #[pymodule_export]
     use super::difference::{bounds, diff, same_class};
     #[pymodule_export]
-    use super::dimension::{dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train};
+    use super::dimension::{
+        Device, dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train,
+    };
     #[pymodule_export]
     use super::extract::{extract, leak_report};
     #[pymodule_export]

@@ -102,6 +102,8 @@ class Dimension(Drawable):
     """Upper bounds by name."""
     symmetry_dimension: int | None
     warnings: list[str] | None
+    device: str | None
+    """What the eliminations ran on, if a device was asked for."""
     text: str = field(metadata=ASIDE)
 
     def __int__(self) -> int:

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fiberscope::dimension::DimensionOptions;
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
+use fiberscope::dimension::{Device, DeviceChoice, DimensionOptions};
 use fiberscope::limit::Deadline;
 use fiberscope_core::Network;
 use fiberscope_io::{Data, IoError, load_data, npz, write_atomically};
@@ -29,7 +29,7 @@ const BLOCK: usize = 64 << 20;
 /// and a decomposition explain it. Exit code 3: the limits ended the computation.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope funcdim model.safetensors inputs.csv\n  fiberscope funcdim model.onnx data.csv --inputs 8 --spectrum --ntk kernel.npy\n  fiberscope funcdim zoo:deep --box -1,1 --json\n  fiberscope funcdim zoo:deep --box -1,1 --stabiliser"
+    after_help = "Examples:\n  fiberscope funcdim model.safetensors inputs.csv\n  fiberscope funcdim model.onnx data.csv --inputs 8 --spectrum --ntk kernel.npy\n  fiberscope funcdim zoo:deep --box -1,1 --json\n  fiberscope funcdim zoo:deep --box -1,1 --stabiliser\n  fiberscope funcdim model.safetensors inputs.csv --device auto"
 )]
 pub struct FuncdimArgs {
     /// The network
@@ -72,6 +72,13 @@ pub struct FuncdimArgs {
     /// The number of primes [default: until the probability of an error is below 1e-6, at most 3]
     #[arg(long, value_name = "N")]
     pub primes: Option<usize>,
+    /// Where eliminations run: cpu, cuda, cuda:N (the GPU of number N, from 0), or auto (a GPU if one can be used)
+    ///
+    /// The answer is the same everywhere. A GPU needs NVIDIA's driver (CUDA 11.8 or later) and compute
+    /// capability 8.0 or later. What it holds counts towards --memory; what does not fit it lies in the memory
+    /// of the host.
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
+    pub device: DeviceChoice,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -79,7 +86,9 @@ pub struct FuncdimArgs {
 pub fn run(args: &FuncdimArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
     let model = read_dense_model(&args.model, &args.read.options(), output)?;
+    let device = Device::open(args.device).with_context(|| format!("--device {}", args.device))?;
     let options = DimensionOptions::new()
+        .device(device)
         .seed(global.seed)
         .primes(args.primes)
         .generic(args.generic)

@@ -62,6 +62,8 @@ pub struct DimensionSummary {
     pub orbits: Vec<OrbitDimension>,
     /// The widths, inputs and outputs included.
     pub widths: Vec<usize>,
+    /// What the eliminations ran on, if a device was asked for.
+    pub device: Option<String>,
     /// What the reader should know.
     pub warnings: Vec<String>,
 }
@@ -132,6 +134,9 @@ impl DimensionSummary {
         for (l, [switching, active, inactive]) in self.layers.iter().enumerate() {
             let name = format!("layer {}", l + 1);
             out.fact(&name, &format!("{switching} switching, {active} always active, {inactive} inactive"));
+        }
+        if let Some(device) = &self.device {
+            out.fact("device", device);
         }
         self.add_orbits_to(&mut out);
         let mut text = out.finish();
@@ -209,6 +214,9 @@ impl DimensionSummary {
             "singular_values": self.singular_values,
             "warnings": self.warnings,
         });
+        if let Some(device) = &self.device {
+            value["device"] = json!(device);
+        }
         if !self.orbits.is_empty() {
             value["orbits"] = self.orbits_json();
         }

@@ -4,8 +4,8 @@ use anyhow::bail;
 use fiberscope::complex::{ComplexOptions, CountProgress};
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, DimensionError, DimensionOptions, DimensionProgress, LayerStates, NeuronState,
-    RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
+    Bounds, Coverage, Device, DeviceUse, DimensionError, DimensionOptions, DimensionProgress, LayerStates,
+    NeuronState, RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
     sample_regions,
 };
 use fiberscope::limit::Progress;
@@ -13,6 +13,7 @@ use fiberscope_core::{Domain, Matrix, Network};
 
 use super::DimensionSummary;
 use crate::Say;
+use crate::number::{grouped, significant};
 
 /// Without being asked, the float32 rank is computed if the smaller side of the Jacobian is at most this.
 const FLOAT_RANK: usize = 2048;
@@ -69,6 +70,7 @@ pub fn on_batch(
         regions: found.regions_sampled,
         data_rank: Some((found.data_rank.lower, points.cols() + 1)),
         rank_generic: found.generic.and_then(|rank| rank.value()),
+        device: device_words(&options.device, &found.device),
         deficit: found.deficit.iter().flat_map(|d| d.named()).map(|(name, v)| (name.into(), v)).collect(),
         ..common(name, network, found.rank, found.rank.upper, &found.bounds, &found.states)
     };
@@ -132,6 +134,7 @@ pub fn on_regions(
     let regions = find_regions(network, question, options, say)?;
     let tell = |progress: DimensionProgress| show(say, progress);
     let found = full_functional_dimension(network, &regions, &options.clone().progress(Progress::to(&tell)));
+    let device = device_words(&options.device, &found.device?);
     let coverage = match found.coverage {
         Coverage::Complete => "all of them".to_owned(),
         Coverage::Sampled { samples, unseen } => format!(
@@ -152,6 +155,7 @@ pub fn on_regions(
         rows: found.bounds.rows,
         regions: found.regions,
         coverage: Some(coverage + &used),
+        device,
         ..common(name, network, found.rank, found.upper, &found.bounds, &found.states)
     };
     // A bound for some of the regions is none for all of them.
@@ -246,6 +250,20 @@ fn common(
 
 fn show(say: Say, progress: DimensionProgress) {
     say(&format!("rank: {} independent rows, of at most {}", progress.done, progress.total));
+}
+
+/// What the eliminations ran on, if a device was asked for.
+fn device_words(device: &Device, used: &DeviceUse) -> Option<String> {
+    let why = used.fallback.as_ref().or(device.fallback());
+    match (&used.gpu, why) {
+        (Some(gpu), why) => {
+            let rest = why.map_or(String::new(), |why| format!("; the rest on the CPU, since {why}"));
+            let (seconds, bytes) = (significant(used.seconds, 3), grouped(used.bytes.div_ceil(1 << 20)));
+            Some(format!("{gpu}: {seconds} s, {bytes} MB at most{rest}"))
+        }
+        (None, Some(why)) => Some(format!("CPU, since {why}")),
+        (None, None) => device.name().map(|gpu| format!("CPU: too little to eliminate for {gpu}")),
+    }
 }
 
 /// What is odd about the data.

@@ -6,9 +6,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::bounds::{Bounds, Deficit, ReducedArchitecture, StateCounts, parameters, theorem_1};
 use super::data_rank::independent_rows;
+use super::device::DeviceUse;
 use super::field::Field;
 use super::jacobian::{At, Factors, Vectors};
-use super::modular::{Modular, sketched_rank, symmetric_rank};
+use super::modular::{Modular, Run};
 use super::options::{DimensionOptions, DimensionProgress};
 use super::pattern::{LayerStates, Patterns};
 use super::{DimensionError, check_points};
@@ -66,6 +67,8 @@ pub struct FunctionalDimension {
     /// Pre-activations that are exactly zero: there the network has a kink, and the neuron counts as
     /// inactive.
     pub zeros: usize,
+    /// What the eliminations ran on.
+    pub device: DeviceUse,
 }
 
 /// The functional dimension of a network on a batch, one point per row of `points`.
@@ -119,6 +122,7 @@ pub fn functional_dimension(
         deficit,
         settled: patterns.settled(),
         zeros: patterns.zeros(),
+        device: batch.run.finish()?,
     })
 }
 
@@ -138,6 +142,7 @@ pub(super) struct Batch<'a> {
     pub states: Vec<LayerStates>,
     pub counts: Vec<StateCounts>,
     pub bounds: Bounds,
+    pub run: Run,
 }
 
 impl<'a> Batch<'a> {
@@ -167,7 +172,8 @@ impl<'a> Batch<'a> {
             layers: None,
         };
         let vectors = Vectors { coordinates: homogeneous.select_rows(&kept), pattern: kept };
-        Batch { network, patterns, vectors, regions: regions.len(), data_rank, states, counts, bounds }
+        let (regions, run) = (regions.len(), Run::default());
+        Batch { network, patterns, vectors, regions, data_rank, states, counts, bounds, run }
     }
 
     /// The batch of regions all of whose interior points count: one pattern per region, the unit vectors in
@@ -201,7 +207,8 @@ impl<'a> Batch<'a> {
         };
         let data_rank = RankBounds { lower: dimension, upper: dimension };
         let vectors = Vectors { coordinates, pattern };
-        Batch { network, patterns, vectors, regions: patterns.count(), data_rank, states, counts, bounds }
+        let (regions, run) = (patterns.count(), Run::default());
+        Batch { network, patterns, vectors, regions, data_rank, states, counts, bounds, run }
     }
 
     /// Adds the layer bound, with ranks modulo the prime at random parameters: at special ones a layer's
@@ -261,8 +268,8 @@ impl<'a> Batch<'a> {
         interval
     }
 
-    /// Raises `lower` to the rank modulo one prime; `None` if time or memory ran out, `lower` then being what
-    /// was found.
+    /// Raises `lower` to the rank modulo one prime; `None` if time or memory ran out or a device failed,
+    /// `lower` then being what was found.
     fn modular_rank(
         &self,
         field: &Field,
@@ -289,7 +296,8 @@ impl<'a> Batch<'a> {
         let only = self.ample_layer(upper);
         let (symmetric, plain) = self.costs(factors.rows(), upper);
         if symmetric < plain {
-            let (rank, ended) = symmetric_rank(&factors, upper, only, &go_on, rng);
+            let on = (&options.device, symmetric);
+            let (rank, ended) = self.run.symmetric_rank(on, &factors, (upper, only), &go_on, rng);
             *lower = rank.max(*lower);
             if !ended {
                 return None;
@@ -298,7 +306,8 @@ impl<'a> Batch<'a> {
                 return Some(Modular { work: symmetric, degree: 4 });
             }
         }
-        let (rank, ended) = sketched_rank(&factors, upper, only, &go_on, rng);
+        let on = (&options.device, plain);
+        let (rank, ended) = self.run.sketched_rank(on, &factors, (upper, only), &go_on, rng);
         *lower = rank.max(*lower);
         ended.then_some(Modular { work: plain, degree: 2 })
     }

@@ -14,6 +14,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::batch::{Batch, RankInterval};
 use super::bounds::{Bounds, parameters};
+use super::device::{DeviceError, DeviceUse};
 use super::field::Field;
 use super::jacobian::{At, Factors};
 use super::options::DimensionOptions;
@@ -194,6 +195,8 @@ pub struct FullDimension {
     pub bounds: Bounds,
     /// The states of the neurons over the same regions.
     pub states: Vec<LayerStates>,
+    /// What the eliminations ran on; an error if the device that was asked for failed: then the rank is not known.
+    pub device: Result<DeviceUse, DeviceError>,
 }
 
 /// The rank of the parameter Jacobian on a decisive set of the given regions.
@@ -242,12 +245,14 @@ pub fn full_functional_dimension(
     let mut first = Batch::of_regions(network, &few);
     first.bounds = batch.bounds.clone();
     let mut rank = first.rank(field, At::Network, options, &mut rng);
+    let mut device = first.run.finish();
     if used < all.count() && affordable && rank.lower < rank.upper && rank.value().is_some() {
         let lower = rank.lower;
         let field = Field::random(&mut rng).until(&options.deadline);
         rank = batch.rank(field, At::Network, options, &mut rng);
         rank.lower = rank.lower.max(lower);
         used = all.count();
+        device = device.and(batch.run.finish());
     }
     FullDimension {
         rank,
@@ -259,5 +264,6 @@ pub fn full_functional_dimension(
         parameters: parameters(&widths),
         bounds: batch.bounds,
         states: batch.states,
+        device,
     }
 }

@@ -29,7 +29,7 @@ use super::pattern::Patterns;
 const TILE: usize = 256;
 
 /// A layer with its `u` and `v`, one column per direction.
-type Direction = (usize, Array2<f64>, Array2<f64>);
+pub(super) type Direction = (usize, Array2<f64>, Array2<f64>);
 
 /// A layer with the weights of its outputs and of its inputs.
 pub(super) type LayerWeights = (usize, Vec<f64>, Vec<f64>);
@@ -115,13 +115,38 @@ impl<'f> Factors<'f> {
         self.points * self.outputs
     }
 
-    /// The Jacobian times `count` random directions, of all parameters or of those of one layer; row `(v, o)`
-    /// stands at `v * outputs + o`.
-    pub fn sketch(&self, count: usize, only: Option<usize>, rng: &mut impl Rng) -> Array2<f64> {
+    /// The number of vectors.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// The number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// `(h_{l-1}, t)` of every layer, one row per vector.
+    pub fn inputs(&self) -> &[Array2<f64>] {
+        &self.inputs
+    }
+
+    /// `B_l` of the hidden layers, one row per vector and output.
+    pub fn signals(&self) -> &[Array2<f64>] {
+        &self.signals
+    }
+
+    /// Random directions, of all parameters or of those of one layer.
+    pub fn directions(&self, count: usize, only: Option<usize>, rng: &mut impl Rng) -> Vec<Direction> {
         let mut random = |rows: usize| Array2::from_shape_fn((rows, count), |_| self.field.sample(rng));
         let direction = |l: usize| (l, random(self.signal_width(l)), random(self.inputs[l].ncols()));
         let chosen = (0..self.inputs.len()).filter(|l| only.is_none_or(|only| only == *l));
-        let directions: Vec<Direction> = chosen.map(direction).collect();
+        chosen.map(direction).collect()
+    }
+
+    /// The Jacobian times `count` random directions, of all parameters or of those of one layer; row `(v, o)`
+    /// stands at `v * outputs + o`.
+    pub fn sketch(&self, count: usize, only: Option<usize>, rng: &mut impl Rng) -> Array2<f64> {
+        let directions = self.directions(count, only, rng);
         let mut product = Array2::zeros((self.rows(), count));
         let entries = product.as_slice_mut().expect("a new matrix is contiguous");
         entries.par_chunks_mut(TILE * self.outputs * count).enumerate().for_each(|(tile, out)| {

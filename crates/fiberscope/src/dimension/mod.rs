@@ -20,13 +20,17 @@
 //! 4. If all points are affinely independent, a change of basis of the inputs makes the first layer's part of
 //!    `J` block diagonal, and the ranks of the blocks add up to a lower bound without any elimination.
 //!
+//! Eliminations run on the processor or on a GPU ([`Device`]), with the same result.
+//!
 //! [`orbit_dimension`] has the orbits and stabilisers of the symmetry groups.
 //! [`ntk`] has the kernel itself and the ranks that floating-point tools report.
 
 mod batch;
+mod blocked;
 mod bounds;
 mod data_rank;
 mod decisive;
+mod device;
 mod elimination;
 mod field;
 mod jacobian;
@@ -49,6 +53,7 @@ pub use bounds::{Bounds, Deficit, ReducedArchitecture, StateCounts, theorem_1};
 pub use decisive::{
     Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
 };
+pub use device::{Device, DeviceChoice, DeviceError, DeviceUse};
 pub use options::{DimensionOptions, DimensionProgress};
 pub use pattern::{LayerStates, NeuronState, Patterns};
 pub use stabiliser::{HiddenGroup, OrbitDimension, orbit_dimension, roughly_monotonic};
@@ -84,6 +89,9 @@ pub enum DimensionError {
     /// A limit came before anything was known, or the work does not fit into the memory that was allowed.
     #[error("{0}")]
     Limit(#[from] LimitReached),
+    /// The device that was asked for cannot do it.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
     /// The eigenvalue iteration failed: numbers beyond the doubles.
     #[error("{0} cannot be computed in doubles: numbers overflow")]
     Overflow(&'static str),

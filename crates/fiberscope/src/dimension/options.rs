@@ -1,5 +1,6 @@
 //! How the functional dimension is computed, and within which limits.
 
+use super::device::Device;
 use crate::limit::{Deadline, Progress};
 
 /// How the functional dimension is computed. The default takes as many primes as certainty needs, all bounds,
@@ -26,8 +27,10 @@ pub struct DimensionOptions<'a> {
     pub generic: bool,
     /// Also the layer bound, which takes longer than the others.
     pub layer_bound: bool,
-    /// Bytes that the elimination may use.
+    /// Bytes that the elimination may use, on the device and on the host together.
     pub memory: usize,
+    /// Where eliminations run; the ranks are the same everywhere.
+    pub device: Device,
     /// When to stop with what is known by then.
     pub deadline: Deadline,
     /// Who is told how far an elimination is.
@@ -51,6 +54,7 @@ impl Default for DimensionOptions<'_> {
             generic: false,
             layer_bound: true,
             memory: 12 << 30,
+            device: Device::cpu(),
             deadline: Deadline::NEVER,
             progress: Progress::SILENT,
         }
@@ -86,6 +90,11 @@ impl<'a> DimensionOptions<'a> {
     /// Bytes that the elimination may use.
     pub fn memory(self, bytes: usize) -> Self {
         DimensionOptions { memory: bytes, ..self }
+    }
+
+    /// Where eliminations run.
+    pub fn device(self, device: Device) -> Self {
+        DimensionOptions { device, ..self }
     }
 
     /// When to stop.
