@@ -4,8 +4,8 @@ use anyhow::bail;
 use fiberscope::complex::{ComplexOptions, CountProgress};
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, DimensionError, DimensionOptions, DimensionProgress, LayerStates, NeuronState,
-    RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
+    Bounds, Coverage, DimensionError, DimensionOptions, DimensionProgress, FunctionalDimension, LayerStates,
+    NeuronState, RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
     sample_regions,
 };
 use fiberscope::limit::Progress;
@@ -63,15 +63,7 @@ pub fn on_batch(
     let points = question.points;
     let tell = |progress: DimensionProgress| show(say, progress);
     let found = functional_dimension(network, points, &options.clone().progress(Progress::to(&tell)))?;
-    let mut summary = DimensionSummary {
-        on: format!("{} ({} points)", question.place, points.rows()),
-        rows: found.rows,
-        regions: found.regions_sampled,
-        data_rank: Some((found.data_rank.lower, points.cols() + 1)),
-        rank_generic: found.generic.and_then(|rank| rank.value()),
-        deficit: found.deficit.iter().flat_map(|d| d.named()).map(|(name, v)| (name.into(), v)).collect(),
-        ..common(name, network, found.rank, found.rank.upper, &found.bounds, &found.states)
-    };
+    let mut summary = summarize(name, network, question, &found);
     summary.warnings = warnings(question, found.data_rank.upper, found.zeros);
     let asked = question.float32 || question.spectrum;
     if let Some(limit) = options.deadline.limit() {
@@ -105,6 +97,25 @@ pub fn on_batch(
         summary.singular_values = Some(values);
     }
     Ok(summary)
+}
+
+/// What was found on a batch; without warnings about its points, which are not looked at.
+pub fn summarize(
+    name: &str,
+    network: &Network,
+    question: &BatchQuestion,
+    found: &FunctionalDimension,
+) -> DimensionSummary {
+    let points = found.rows / network.output_width().max(1);
+    DimensionSummary {
+        on: format!("{} ({points} points)", question.place),
+        rows: found.rows,
+        regions: found.regions_sampled,
+        data_rank: Some((found.data_rank.lower, network.input_width() + 1)),
+        rank_generic: found.generic.and_then(|rank| rank.value()),
+        deficit: found.deficit.iter().flat_map(|d| d.named()).map(|(name, v)| (name.into(), v)).collect(),
+        ..common(name, network, found.rank, found.rank.upper, &found.bounds, &found.states)
+    }
 }
 
 /// A result, or a warning that a limit came first.
