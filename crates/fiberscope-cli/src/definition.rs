@@ -17,6 +17,7 @@ use crate::commands::funcdim::FuncdimArgs;
 use crate::commands::linear::LinearArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::reproduce::ReproduceArgs;
+use crate::commands::tasks::args::{MergeArgs, PlanArgs, WorkArgs};
 use crate::commands::train::TrainArgs;
 
 /// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
@@ -59,6 +60,9 @@ pub enum Command {
     Train(TrainArgs),
     Reproduce(ReproduceArgs),
     Linear(LinearArgs),
+    Plan(Box<PlanArgs>),
+    Work(WorkArgs),
+    Merge(MergeArgs),
     Report(ReportArgs),
     Explore(ExploreArgs),
     Zoo(ZooArgs),

@@ -14,6 +14,7 @@ mod model;
 mod names;
 mod open;
 mod text;
+mod work;
 mod write;
 
 pub mod boundaries;
@@ -36,4 +37,5 @@ pub use error::{FormatError, IoError};
 pub use model::{Assumed, Data, Model, Normalization, Precision, ReadOptions, RoundingLoss, round_to_f32};
 pub use names::{Names, Part};
 pub use open::{Written, check_writable, load, load_bytes, load_data, save, save_named};
+pub use work::{Lease, WorkFolder, Worker};
 pub use write::{HeldWrites, hold_writes, write_atomically};

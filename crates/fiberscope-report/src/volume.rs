@@ -1,6 +1,6 @@
 //! The fraction of parameters that their function identifies: text and JSON.
 
-use fiberscope::fiber::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
+use fiberscope::fiber::{MonteCarlo, Volume, VolumeError, check_widths, monte_carlo, volume};
 use fiberscope::limit::Deadline;
 use fiberscope_core::{Rational, decimal};
 use serde_json::{Value, json};
@@ -30,8 +30,7 @@ impl VolumeAnswer {
         deadline: &Deadline,
     ) -> Result<Self, VolumeError> {
         let found = volume(widths)?;
-        let bits = ((widths[1] + 1) * widths[2]) as u64;
-        let samples = samples.unwrap_or_else(|| (200_000_000 / bits).clamp(1000, 200_000));
+        let samples = samples_for(widths, samples)?;
         let estimate = monte_carlo(widths, samples, seed, deadline)?;
         Ok(VolumeAnswer { widths: widths.to_vec(), found, estimate })
     }
@@ -84,6 +83,13 @@ impl VolumeAnswer {
             "monte_carlo_samples": self.estimate.samples,
         })
     }
+}
+
+/// How many parameters are drawn for these widths: as many as take about a second, if nobody says it.
+pub fn samples_for(widths: &[usize], samples: Option<u64>) -> Result<u64, VolumeError> {
+    check_widths(widths)?;
+    let bits = ((widths[1] + 1) * widths[2]) as u64;
+    Ok(samples.unwrap_or_else(|| (200_000_000 / bits).clamp(1000, 200_000)))
 }
 
 /// A bound as a decimal, rounded to its side; one that rounds to 1 by its distance from it, rounded to the

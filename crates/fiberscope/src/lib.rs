@@ -60,6 +60,7 @@
 //!   paths.
 //! - [`train`]: training of dense networks, with the functional dimension tracked.
 //! - [`extract`]: which parameters does a black box have? From queries alone.
+//! - [`tasks`]: long questions cut into tasks for many workers, and their results put together.
 //!
 //! [`limit`] says when long work stops, [`clock`] what time it is, also where the standard library has no clock.
 //! The checker is [`fiberscope_check`], here as [`check`]; the linear algebra that questions share is
@@ -105,5 +106,6 @@ pub mod limit;
 pub mod linear;
 pub mod orbit;
 pub mod reduce;
+pub mod tasks;
 #[cfg(feature = "dense")]
 pub mod train;

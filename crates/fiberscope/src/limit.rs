@@ -129,6 +129,11 @@ impl Deadline {
         Deadline { end: sooner.end, ..self.clone() }
     }
 
+    /// The same without a moment: the switch and the memory stay.
+    pub fn endless(&self) -> Self {
+        Deadline { end: None, ..self.clone() }
+    }
+
     /// Whether the time is up, or the work was stopped.
     pub fn is_past(&self) -> bool {
         self.limit().is_some()

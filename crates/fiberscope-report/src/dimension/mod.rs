@@ -5,7 +5,7 @@ mod question;
 mod section;
 
 pub use orbits::add_orbits;
-pub use question::{BatchQuestion, RegionQuestion, on_batch, on_regions};
+pub use question::{BatchQuestion, RegionQuestion, on_batch, on_regions, summarize};
 #[cfg(test)]
 pub(crate) use section::STATEMENT;
 pub use section::section;

@@ -4,9 +4,9 @@ use anyhow::bail;
 use fiberscope::complex::{ComplexOptions, CountProgress};
 use fiberscope::dimension::ntk::{Kernel, KernelKind, effective_rank, rank_float64};
 use fiberscope::dimension::{
-    Bounds, Coverage, Device, DeviceUse, DimensionError, DimensionOptions, DimensionProgress, LayerStates,
-    NeuronState, RankInterval, RegionSample, full_functional_dimension, functional_dimension, list_regions,
-    sample_regions,
+    Bounds, Coverage, Device, DeviceUse, DimensionError, DimensionOptions, DimensionProgress,
+    FunctionalDimension, LayerStates, NeuronState, RankInterval, RegionSample, full_functional_dimension,
+    functional_dimension, list_regions, sample_regions,
 };
 use fiberscope::limit::Progress;
 use fiberscope_core::{Domain, Matrix, Network};
@@ -64,16 +64,8 @@ pub fn on_batch(
     let points = question.points;
     let tell = |progress: DimensionProgress| show(say, progress);
     let found = functional_dimension(network, points, &options.clone().progress(Progress::to(&tell)))?;
-    let mut summary = DimensionSummary {
-        on: format!("{} ({} points)", question.place, points.rows()),
-        rows: found.rows,
-        regions: found.regions_sampled,
-        data_rank: Some((found.data_rank.lower, points.cols() + 1)),
-        rank_generic: found.generic.and_then(|rank| rank.value()),
-        device: device_words(&options.device, &found.device),
-        deficit: found.deficit.iter().flat_map(|d| d.named()).map(|(name, v)| (name.into(), v)).collect(),
-        ..common(name, network, found.rank, found.rank.upper, &found.bounds, &found.states)
-    };
+    let mut summary = summarize(name, network, question, &found);
+    summary.device = device_words(&options.device, &found.device);
     summary.warnings = warnings(question, found.data_rank.upper, found.zeros);
     let asked = question.float32 || question.spectrum;
     if let Some(limit) = options.deadline.limit() {
@@ -107,6 +99,25 @@ pub fn on_batch(
         summary.singular_values = Some(values);
     }
     Ok(summary)
+}
+
+/// What was found on a batch; without warnings about its points, which are not looked at.
+pub fn summarize(
+    name: &str,
+    network: &Network,
+    question: &BatchQuestion,
+    found: &FunctionalDimension,
+) -> DimensionSummary {
+    let points = found.rows / network.output_width().max(1);
+    DimensionSummary {
+        on: format!("{} ({points} points)", question.place),
+        rows: found.rows,
+        regions: found.regions_sampled,
+        data_rank: Some((found.data_rank.lower, network.input_width() + 1)),
+        rank_generic: found.generic.and_then(|rank| rank.value()),
+        deficit: found.deficit.iter().flat_map(|d| d.named()).map(|(name, v)| (name.into(), v)).collect(),
+        ..common(name, network, found.rank, found.rank.upper, &found.bounds, &found.states)
+    }
 }
 
 /// A result, or a warning that a limit came first.

@@ -16,7 +16,7 @@ mod space;
 pub use export::export;
 pub use mesh::{Mesh, MeshFacet};
 pub use plane::{Fold, PlanePicture, PlaneRegion};
-pub use question::{Depth, RegionsQuestion, Search, build, regions};
+pub use question::{Depth, RegionsQuestion, Search, build, regions, with_counts};
 pub use space::space_page;
 
 use std::fmt::Write;

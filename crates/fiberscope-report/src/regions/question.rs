@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 use fiberscope::complex::{
-    BreakpointComplex, Built, ComplexError, ComplexOptions, CountOutcome, CountProgress, CountState, Keeper,
-    PolyhedralComplex, count_cells, walk_regions,
+    BreakpointComplex, Built, CellCounts, CellMethod, ComplexError, ComplexOptions, CountOutcome,
+    CountProgress, CountState, Keeper, PolyhedralComplex, count_cells, walk_regions,
 };
 use fiberscope::limit::Progress;
 use fiberscope_io::write_atomically;
@@ -89,7 +89,7 @@ fn walk(RegionsQuestion { view, limits, .. }: &RegionsQuestion, say: Say) -> any
 }
 
 fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Found> {
-    let RegionsQuestion { view, limits, depth, resume, .. } = question;
+    let RegionsQuestion { resume, .. } = question;
     let (counts, method) = match count(question, say)? {
         CountOutcome::Complete { counts, method } => (counts, method),
         CountOutcome::Stopped { regions, explored, state } => {
@@ -103,6 +103,27 @@ fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Foun
             return Ok(Found::Stopped { regions, explored, listing: false, saved });
         }
     };
+    listed(question, counts, method, know)
+}
+
+/// The answer when all cells have been counted elsewhere.
+pub fn with_counts(
+    question: RegionsQuestion,
+    counts: CellCounts,
+    method: CellMethod,
+) -> anyhow::Result<RegionsAnswer> {
+    let found = listed(&question, counts, method, &|_| ())?;
+    Ok(RegionsAnswer { view: question.view, found })
+}
+
+/// The cells are known to be so many; lists them if more is wanted and they are few enough.
+fn listed(
+    question: &RegionsQuestion,
+    counts: CellCounts,
+    method: CellMethod,
+    know: Say,
+) -> anyhow::Result<Found> {
+    let RegionsQuestion { view, limits, depth, .. } = question;
     let regions = counts.all.last().copied().unwrap_or(0);
     know(&format!("there are {regions} regions on {}", view.place()));
     if *depth == Depth::Counts || *depth == Depth::Weights && regions > LISTED {

@@ -62,8 +62,8 @@ impl Tally {
     }
 
     pub fn add(&mut self, other: &Tally) {
-        self.all.iter_mut().zip(&other.all).for_each(|(a, b)| *a += b);
-        self.bounded.iter_mut().zip(&other.bounded).for_each(|(a, b)| *a += b);
+        self.all.iter_mut().zip(&other.all).for_each(|(a, b)| *a = a.saturating_add(*b));
+        self.bounded.iter_mut().zip(&other.bounded).for_each(|(a, b)| *a = a.saturating_add(*b));
     }
 
     /// The counts with `extra` dimensions along which nothing changes.

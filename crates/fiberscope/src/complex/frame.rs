@@ -47,7 +47,19 @@ const BEYOND: f64 = 16.0;
 /// have no mean, so that the farthest of thousands is thousands of times as far as most.
 const REACH: f64 = 4096.0;
 
+/// The most inputs for which the corners of a box are listed.
+const CORNERS: usize = 20;
+
 impl Frame {
+    /// The same, if the corners of the box can be listed.
+    pub fn with_corners(network: &Network, domain: &Domain) -> Result<Self, ComplexError> {
+        let frame = Frame::new(network, domain)?;
+        match frame.dimension() > CORNERS {
+            true => Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: CORNERS }),
+            false => Ok(frame),
+        }
+    }
+
     /// The network on a domain; for the space, on a first box.
     pub fn new(network: &Network, domain: &Domain) -> Result<Self, ComplexError> {
         domain.check(network.input_width())?;
@@ -113,7 +125,20 @@ impl Frame {
 
     /// With a box that reaches well beyond a crossing: there are often more behind it.
     pub fn widen_beyond(&mut self, crossing: f64) {
-        self.widened(BEYOND * crossing.max(self.reach()));
+        self.widened(self.beyond(crossing));
+    }
+
+    /// A reach well beyond a crossing.
+    pub fn beyond(&self, crossing: f64) -> f64 {
+        BEYOND * crossing.max(self.reach())
+    }
+
+    /// With a box that reaches so far, if it stands for the space.
+    pub fn reaching(mut self, reach: Option<f64>) -> Self {
+        if let Some(reach) = reach.filter(|_| self.whole) {
+            self.widened(reach);
+        }
+        self
     }
 
     /// With a box that reaches at least so far.

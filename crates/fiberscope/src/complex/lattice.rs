@@ -12,7 +12,7 @@
 
 use fiberscope_core::{Activation, ExactEvaluator, Layer, Network, Rational, Sign};
 
-use super::count::{CellCounts, Tally};
+use super::count::{CellCounts, SideKind, Tally};
 use super::flat::FlatNetwork;
 use super::frame::Frame;
 
@@ -224,15 +224,72 @@ impl Lattice {
         touching
     }
 
+    /// The cells of a tile, signed as in [`super::count`]: a cell on `j` cuts is what they leave of a cell with `j`
+    /// dimensions more and counts `(-1)^j` there, in the one tile that owns it. `None` if a cut is not in general
+    /// position.
+    ///
+    /// It is iff every vertex `v` on a cut `H` is where `H` crosses an edge: there is an edge at `v` that
+    /// leaves `H`, lies on all other sides of the tile through `v` and has the signs of `v`. If there is none, `v` is a vertex of the
+    /// complex without `H`, cut or not by other sides. Every cell inside `H` has such a vertex, for the tile is bounded.
+    pub fn tally(&self, kinds: &[[SideKind; 2]], whole: bool) -> Option<Tally> {
+        let mask = |wanted: &[SideKind]| -> u64 {
+            let sides = kinds.iter().flatten().enumerate();
+            sides.filter(|(_, kind)| wanted.contains(kind)).map(|(side, _)| 1u64 << side).sum()
+        };
+        let [shared, neighbour, infinity] =
+            [SideKind::Shared, SideKind::Neighbour, SideKind::Infinity].map(|kind| mask(&[kind]));
+        if !self.crosses(shared | neighbour | infinity) {
+            return None;
+        }
+        let mut tally = Tally::new(kinds.len());
+        let add = |counts: &mut [i64], k: usize, cuts: u32| {
+            if let Some(count) = counts.get_mut(k + cuts as usize) {
+                *count += if cuts % 2 == 0 { 1 } else { -1 };
+            }
+        };
+        for (k, cells) in self.cells.iter().enumerate() {
+            for sides in cells.iter().map(|cell| cell.sides).filter(|sides| sides & neighbour == 0) {
+                if sides & infinity == 0 {
+                    add(&mut tally.all, k, (sides & shared).count_ones());
+                }
+                add(&mut tally.bounded, k, (sides & (shared | infinity)).count_ones());
+            }
+        }
+        if !whole {
+            tally.bounded.clone_from(&tally.all);
+        }
+        Some(tally)
+    }
+
+    /// Whether every vertex on one of these sides is where the side crosses an edge.
+    fn crosses(&self, cuts: u64) -> bool {
+        let mut crossed = vec![0u64; self.cells[0].len()];
+        for edge in &self.cells[1] {
+            for &v in &edge.facets {
+                let vertex = &self.cells[0][v as usize];
+                let left = vertex.sides & !edge.sides;
+                if left.is_power_of_two() && vertex.signs == edge.signs {
+                    crossed[v as usize] |= left;
+                }
+            }
+        }
+        self.cells[0].iter().zip(&crossed).all(|(vertex, crossed)| vertex.sides & cuts & !crossed == 0)
+    }
+
     /// How far the box should reach, if it stands for the space and some edge that leaves it ends outside.
     pub fn outside(&self, frame: &Frame) -> Option<f64> {
+        self.leaving(frame, u64::MAX)
+    }
+
+    /// The same for a tile: `ends` are the sides behind which the space goes on.
+    pub fn leaving(&self, frame: &Frame, ends: u64) -> Option<f64> {
         let mut needed: Option<f64> = None;
         if !frame.whole {
             return None;
         }
         for edge in self.cells[1].iter().filter(|edge| edge.sides == 0) {
             for (v, w) in [(edge.facets[0], edge.facets[1]), (edge.facets[1], edge.facets[0])] {
-                if self.cells[0][v as usize].sides != 0 {
+                if self.cells[0][v as usize].sides & ends != 0 {
                     let (x, y) = (&self.points[v as usize], &self.points[w as usize]);
                     needed = needed.into_iter().chain(crossing(frame, x, y)).reduce(f64::max);
                 }

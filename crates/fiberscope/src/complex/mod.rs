@@ -38,6 +38,7 @@ mod layerwise;
 mod listing;
 mod newton;
 mod options;
+mod pieces;
 mod point_search;
 mod polyhedral;
 mod relaxed;
@@ -71,6 +72,7 @@ pub use folds::{DependencyGraph, FoldPiece, FoldSet};
 pub use genericity::{Genericity, MaskedRanks};
 pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition};
 pub use options::{ComplexOptions, Keeper};
+pub use pieces::{CountPart, CountPiece, CountSum, count_piece, count_pieces};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
 pub use slice::on_plane;
 pub use stream::{CellMethod, CountOutcome, count_cells};
@@ -97,4 +99,8 @@ pub enum ComplexError {
     TooManyDimensions { dimensions: usize, most: usize },
     #[error("the state belongs to another network or domain, or is damaged")]
     OtherState,
+    #[error(
+        "{attempts} times cuts of the domain met a vertex of the complex, or a box that stands for the space was too small; no more are tried"
+    )]
+    NoCut { attempts: u32 },
 }

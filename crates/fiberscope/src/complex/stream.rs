@@ -19,7 +19,7 @@ use super::lattice::Lattice;
 use super::options::ComplexOptions;
 use super::skeleton::{Skeleton, Stop};
 use super::subdivide::{Room, subdivide};
-use super::tile::Tile;
+use super::tile::{PLACE, Tile};
 
 /// How the cells were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +75,6 @@ const TILE: usize = 1 << 24;
 const TILES: usize = 16;
 /// How many tiles are counted between two savings of the state.
 const BATCH: usize = 32;
-/// The most inputs for which the corners of a box are listed.
-const CORNERS: usize = 20;
 
 /// Counts the cells of the complex of a network.
 ///
@@ -96,10 +94,7 @@ pub fn count_cells(
     domain: &Domain,
     options: &ComplexOptions,
 ) -> Result<CountOutcome, ComplexError> {
-    let mut frame = Frame::new(network, domain)?;
-    if frame.dimension() > CORNERS {
-        return Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: CORNERS });
-    }
+    let mut frame = Frame::with_corners(network, domain)?;
     let digest = Digest::of(network).to_string();
     let mut start = None;
     if let Some(state) = &options.resume {
@@ -110,9 +105,7 @@ pub fn count_cells(
         frame.arbiter = frame.arbiter.with_sides(&frame.sides);
         start = Some(state.clone());
     }
-    let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
-    let tile = (TILE / (8 * widest + 64 * frame.dimension())).max(SMALLEST);
-    let run = Run::new(options, [FIRST.min(2 * tile), tile]);
+    let run = Run::new(options, room(&frame));
     loop {
         let mut state = start.take().unwrap_or_else(|| CountState {
             network: digest.clone(),
@@ -138,8 +131,15 @@ pub fn count_cells(
     }
 }
 
+/// The most vertices of the undivided domain and of a tile.
+fn room(frame: &Frame) -> [usize; 2] {
+    let widest = frame.flat.layers.iter().map(|layer| layer.width).max().unwrap_or(1);
+    let tile = (TILE / (8 * widest + 64 * frame.dimension())).max(SMALLEST);
+    [FIRST.min(2 * tile), tile]
+}
+
 /// How a tile ended.
-enum TileEnd {
+pub(super) enum TileEnd {
     Counted(Tally),
     Split(Vec<Tile>),
     Irregular,
@@ -155,8 +155,11 @@ enum Tiled {
     Stopped,
 }
 
-struct Run<'a> {
+/// What all tiles of a count share.
+pub(super) struct Run<'a> {
     options: &'a ComplexOptions<'a>,
+    /// Where cuts lie between two points.
+    place: f64,
     stopped: AtomicBool,
     /// Regions of finished tiles, and of tiles that were stopped.
     regions: AtomicU64,
@@ -170,14 +173,20 @@ impl<'a> Run<'a> {
         Run {
             most,
             options,
+            place: PLACE,
             stopped: AtomicBool::new(false),
             regions: AtomicU64::new(0),
             started: AtomicU64::new(0),
         }
     }
 
+    /// A run on tiles that fit into a cache, with cuts at this place between two points.
+    pub fn cutting(options: &'a ComplexOptions<'a>, frame: &Frame, place: f64) -> Self {
+        Run { place, ..Run::new(options, room(frame)) }
+    }
+
     /// Whether to go on, with so many regions in hand.
-    fn go_on(&self, regions: u64) -> bool {
+    pub fn go_on(&self, regions: u64) -> bool {
         let late = self.options.deadline.is_past();
         let full = self
             .options
@@ -219,6 +228,11 @@ impl<'a> Run<'a> {
         Tiled::Complete
     }
 
+    /// Counts the cells of a tile that is not the whole domain.
+    pub fn part(&self, frame: &Frame, tile: &Tile) -> TileEnd {
+        self.tile(frame, tile, self.most[1], false)
+    }
+
     fn tile(&self, frame: &Frame, tile: &Tile, most: usize, first: bool) -> TileEnd {
         if !self.go_on(0) {
             return TileEnd::Open(tile.clone());
@@ -237,7 +251,8 @@ impl<'a> Run<'a> {
             Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
                 let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
-                TileEnd::Split(tile.parts(&points, if first { parts.max(TILES) } else { parts.min(16) }))
+                let parts = if first { parts.max(TILES) } else { parts.min(16) };
+                TileEnd::Split(tile.parts(&points, parts, self.place))
             }
             Ok(skeleton) => self.finish_tile(frame, tile, &skeleton, &arbiter),
         }

@@ -26,11 +26,13 @@
 //! assert!(found.upper.unwrap().to_f64() <= 0.275);
 //! ```
 
+mod assembly;
 mod branch;
 mod class;
 mod exact;
 mod multipliers;
 mod options;
+mod pieces;
 mod probe;
 mod range;
 mod rows;
@@ -45,6 +47,7 @@ mod worker;
 pub use class::{Certainty, Class, class};
 pub use exact::Point;
 pub use options::{DifferenceOptions, DifferenceProgress, GAP};
+pub use pieces::{Preparation, PreparedSearch, SearchPart, SearchPiece, prepare};
 pub use range::{OutputRange, Ranges, ranges};
 pub use state::State;
 pub use top1::{
@@ -381,8 +384,23 @@ fn decided(lower: &Rational, upper: Option<&Rational>, epsilon: &Rational) -> De
     }
 }
 
+/// What a search leaves to be told.
+struct Found {
+    /// The bound of every row.
+    rows: Vec<f64>,
+    /// The tree in preorder.
+    tree: Vec<BoxNode>,
+    /// Points where the networks are far apart, and how many of them are evaluated exactly.
+    points: Vec<Vec<f64>>,
+    most: usize,
+    /// A point that was evaluated exactly.
+    known: Option<Point>,
+    cells: usize,
+    ended: Ended,
+}
+
 fn finish(
-    (a, b): (&Network, &Network),
+    networks: (&Network, &Network),
     domain: &Domain,
     shaped: &Shaped,
     exact: &Exact,
@@ -390,11 +408,28 @@ fn finish(
     ended: Ended,
     options: &DifferenceOptions,
 ) -> Difference {
-    let rows = search.bounds();
+    let found = Found {
+        rows: search.bounds(),
+        tree: search.tree.preorder(),
+        points: search.points(),
+        most: if matches!(ended, Ended::Limit(_)) { POINTS_LATE } else { POINTS },
+        known: search.worst.clone(),
+        cells: search.cells,
+        ended,
+    };
+    conclude(networks, domain, shaped, exact, found, options.epsilon.as_ref())
+}
+
+fn conclude(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    shaped: &Shaped,
+    exact: &Exact,
+    found: Found,
+    epsilon: Option<&Rational>,
+) -> Difference {
+    let Found { rows, tree, points, most, known, cells, ended } = found;
     let uppers: Vec<Option<Rational>> = rows.chunks(2).map(|rows| declared(rows[0].max(rows[1]))).collect();
-    let points = search.points();
-    let known = search.worst.clone();
-    let most = if matches!(ended, Ended::Limit(_)) { POINTS_LATE } else { POINTS };
     let seen = points.iter().take(most).filter_map(|x| exact.at(x)).chain(known);
     let mut lowers = vec![Rational::ZERO; a.output_width()];
     let mut worst: Option<(Rational, Point)> = None;
@@ -409,8 +444,7 @@ fn finish(
     }
     let lower = lowers.iter().max().cloned().unwrap_or(Rational::ZERO);
     let upper = uppers.iter().cloned().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
-    let decision = options.epsilon.as_ref().map(|epsilon| decided(&lower, upper.as_ref(), epsilon));
-    let tree = search.tree.preorder();
+    let decision = epsilon.map(|epsilon| decided(&lower, upper.as_ref(), epsilon));
     let [moves_a, moves_b] = shaped.moves.clone();
     let bounds = uppers.iter().cloned().collect::<Option<Vec<_>>>();
     let evidence = bounds.clone().map(|bounds| evidence([moves_a, moves_b], bounds, &tree));
@@ -420,7 +454,7 @@ fn finish(
         outputs: lowers.into_iter().zip(uppers).map(|(lower, upper)| OutputBounds { lower, upper }).collect(),
         worst: worst.map(|(_, point)| point),
         decision,
-        cells: search.cells,
+        cells,
         ended,
         alignment: shaped.alignment,
         certificate: evidence.map(|evidence| Certificate::new(a, b, domain.clone(), evidence)),

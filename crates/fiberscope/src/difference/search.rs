@@ -26,14 +26,14 @@ use crate::clock::Instant;
 use crate::limit::{Deadline, Progress};
 
 /// A leaf so many times beyond its aim is cut twice.
-const FAR: f64 = 10.0;
+pub const FAR: f64 = 10.0;
 /// The leaves of a batch: a part of those that are open, and never more than this.
 const BATCH: usize = 64;
 const PART: usize = 8;
 /// Aims are lowered by this, relatively, so that what is declared in the end stays within what was asked.
 pub const MARGIN: f64 = 1.0 / (1 << 18) as f64;
 /// Bounds below this part of the size of the outputs are those of rounding.
-const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
+pub const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 /// A range is not looked at more closely than this: the errors that cover underflow are little less.
 const LEAST_WIDTH: f64 = 1e-280;
 

@@ -29,6 +29,7 @@ use crate::limit::Deadline;
 use crate::reduce::{ReduceOptions, Reduction, reduce};
 
 /// Two networks of one shape, and the moves that lead to them.
+#[derive(Clone)]
 pub struct Shaped {
     /// The moves on the first network and on the second.
     pub moves: [MoveChain; 2],

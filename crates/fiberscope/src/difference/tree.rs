@@ -157,6 +157,56 @@ impl Tree {
         }
     }
 
+    /// The cuts on the way from the root to a node, as certificates name them, and whether the first part was taken.
+    pub fn path(&self, node: u32) -> Vec<(BoxNode, bool)> {
+        let mut path = Vec::new();
+        let mut at = node;
+        while self.nodes[at as usize].parent != NONE {
+            let parent = self.nodes[at as usize].parent;
+            let above = self.nodes[parent as usize];
+            path.extend(above.cut.map(|cut| (self.named(cut), at == above.first)));
+            at = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Cuts along a path from the root; the node at its end, if the cuts can be made.
+    pub fn follow(&mut self, path: &[(BoxNode, bool)]) -> Option<u32> {
+        let (mut node, mut part) = (0, Part::default());
+        if path.len() > MAX_DEPTH {
+            return None;
+        }
+        for (cut, first) in path {
+            self.part(node, &mut part);
+            let cut = self.cut_of(cut, &part)?;
+            node = self.split(node, cut) + u32::from(!first);
+        }
+        Some(node)
+    }
+
+    /// The cut that a certificate names, if a part can be cut so.
+    fn cut_of(&self, named: &BoxNode, part: &Part) -> Option<Cut> {
+        match named {
+            BoxNode::Bisect(input) => {
+                let input = *input as usize;
+                middle(*part.lo.get(input)?, *part.hi.get(input)?)?;
+                Some(self.input(input))
+            }
+            BoxNode::Split(operand, neuron) => {
+                let known = part.signs.iter().any(|sign| sign.is_about(*operand, *neuron));
+                if known { None } else { self.neuron(*operand, *neuron) }
+            }
+            BoxNode::Leaf | BoxNode::Weighted(_) => None,
+        }
+    }
+
+    /// Whether rows of multipliers fit to a part with so many signs.
+    pub fn fit(&self, rows: &[RowMultipliers], signs: usize) -> bool {
+        let fits = |row: &RowMultipliers| row.row() < 2 * self.outputs && row.parts.len() == signs;
+        rows.iter().all(fits) && rows.is_sorted_by(|x, y| x.row() < y.row())
+    }
+
     /// The leaves from left to right.
     pub fn leaves(&self) -> Vec<u32> {
         self.walk().filter(|&node| self.nodes[node as usize].cut.is_none()).collect()
@@ -164,16 +214,25 @@ impl Tree {
 
     /// The nodes in preorder, as certificates have them.
     pub fn preorder(&self) -> Vec<BoxNode> {
+        self.below(0).map(|(_, named)| named).collect()
+    }
+
+    /// A node and those below it in preorder, with what they are in a certificate.
+    pub fn below(&self, node: u32) -> impl Iterator<Item = (u32, BoxNode)> {
         let named = |node: u32| match (self.nodes[node as usize].cut, self.weights.get(&node)) {
             (Some(cut), _) => self.named(cut),
             (None, Some(weights)) => BoxNode::Weighted(weights.clone()),
             (None, None) => BoxNode::Leaf,
         };
-        self.walk().map(named).collect()
+        self.walk_below(node).map(move |node| (node, named(node)))
     }
 
     fn walk(&self) -> impl Iterator<Item = u32> {
-        let mut stack = vec![0u32];
+        self.walk_below(0)
+    }
+
+    fn walk_below(&self, node: u32) -> impl Iterator<Item = u32> {
+        let mut stack = vec![node];
         std::iter::from_fn(move || {
             let node = stack.pop()?;
             let at = self.nodes[node as usize];
@@ -196,30 +255,14 @@ impl Tree {
                 continue;
             }
             tree.part(node, &mut part);
-            let cut = match each {
-                BoxNode::Bisect(input) => {
-                    let input = *input as usize;
-                    middle(*part.lo.get(input)?, *part.hi.get(input)?)?;
-                    tree.input(input)
+            if let BoxNode::Weighted(rows) = each {
+                if !tree.fit(rows, part.signs.len()) {
+                    return None;
                 }
-                BoxNode::Split(operand, neuron) => {
-                    if part.signs.iter().any(|sign| sign.is_about(*operand, *neuron)) {
-                        return None;
-                    }
-                    tree.neuron(*operand, *neuron)?
-                }
-                BoxNode::Leaf => continue,
-                BoxNode::Weighted(rows) => {
-                    let fits = |row: &RowMultipliers| {
-                        row.row() < 2 * tree.outputs && row.parts.len() == part.signs.len()
-                    };
-                    if !rows.iter().all(fits) || !rows.is_sorted_by(|x, y| x.row() < y.row()) {
-                        return None;
-                    }
-                    tree.weigh(node, rows.clone());
-                    continue;
-                }
-            };
+                tree.weigh(node, rows.clone());
+                continue;
+            }
+            let cut = tree.cut_of(each, &part)?;
             if depth >= MAX_DEPTH {
                 return None;
             }

@@ -22,7 +22,7 @@ const PRIMES: usize = 3;
 const REPEATED_WORK: f64 = 2e10;
 
 /// What is known of a rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RankInterval {
     /// The rank is at least this: certain.
     pub lower: usize,
@@ -42,7 +42,7 @@ impl RankInterval {
 }
 
 /// The functional dimension of a batch and what explains it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct FunctionalDimension {
     /// The rank of the parameter Jacobian on the batch.
     pub rank: RankInterval,

@@ -129,7 +129,7 @@ pub fn theorem_1(widths: &[usize], states: &[StateCounts]) -> Option<usize> {
 }
 
 /// All bounds for a batch, each an upper bound of its functional dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Bounds {
     /// The number of rows: points times outputs.
     pub rows: usize,
@@ -176,7 +176,7 @@ impl Bounds {
 }
 
 /// What makes up `D - FD`. The parts add up to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Deficit {
     /// Parameters of inactive neurons and of layers before a layer that is constant on the batch.
     pub inactive: usize,

@@ -97,8 +97,8 @@ pub enum DimensionError {
     Overflow(&'static str),
 }
 
-/// Whether points can be given to the network.
-pub(crate) fn check_points(
+/// Whether points can be given to the network, one per row.
+pub fn check_points(
     network: &fiberscope_core::Network,
     points: &fiberscope_core::Matrix,
 ) -> Result<(), DimensionError> {

@@ -217,7 +217,7 @@ impl Patterns {
 }
 
 /// What a neuron does on a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NeuronState {
     /// Active at some points and inactive at others.
     Switching,
@@ -239,7 +239,7 @@ impl NeuronState {
 }
 
 /// The states of the neurons of a hidden layer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LayerStates {
     /// One state per neuron.
     pub neurons: Vec<NeuronState>,

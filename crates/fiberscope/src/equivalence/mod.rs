@@ -28,6 +28,7 @@ mod verdict;
 
 use fiberscope_core::{Domain, Network};
 
+pub(crate) use question::reduced;
 use question::{Question, Step};
 use settle::settle;
 

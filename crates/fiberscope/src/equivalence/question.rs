@@ -55,6 +55,25 @@ pub struct Alignment {
     pub certificate: Certificate,
 }
 
+/// Both networks, reduced on a domain.
+pub(crate) fn reduced(
+    a: &Network,
+    b: &Network,
+    domain: &Domain,
+    deadline: &Deadline,
+) -> Result<(Reduction, Reduction), EquivalenceError> {
+    let options = ReduceOptions::new().deadline(deadline.clone());
+    let reduced = |network: &Network| reduce(&network.to_exact(), domain, &options);
+    let (mut a, mut b) = (reduced(a)?, reduced(b)?);
+    // A hidden layer of its own lets a shallower network be compared with a deeper one.
+    match (a.network.hidden_depth(), b.network.hidden_depth()) {
+        (1, 2) => deepen(&mut a),
+        (2, 1) => deepen(&mut b),
+        _ => {}
+    }
+    Ok((a, b))
+}
+
 /// What a search over boxes found.
 pub struct Apart {
     /// A bound for the difference of the outputs, with its proof.
@@ -150,15 +169,7 @@ impl<'a> Question<'a> {
         if let Some(reduced) = self.reduced.get() {
             return Ok(reduced);
         }
-        let options = ReduceOptions::new().deadline(self.deadline().clone());
-        let reduced = |network: &Network| reduce(&network.to_exact(), self.domain, &options);
-        let (mut a, mut b) = (reduced(self.a)?, reduced(self.b)?);
-        // A hidden layer of its own lets a shallower network be compared with a deeper one.
-        match (a.network.hidden_depth(), b.network.hidden_depth()) {
-            (1, 2) => deepen(&mut a),
-            (2, 1) => deepen(&mut b),
-            _ => {}
-        }
+        let (a, b) = reduced(self.a, self.b, self.domain, self.deadline())?;
         // What the deadline cut short belongs to no search, and none is begun any more.
         let resume = self.options.resume.as_ref().filter(|_| !self.deadline().is_past());
         if let Some(state) = resume {

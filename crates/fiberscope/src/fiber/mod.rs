@@ -69,7 +69,8 @@ pub use pieces::Components;
 pub use point::{FiberPoint, FiberSampler, SamplerError};
 pub use sample::{LayerPoint, Sampler};
 pub use symmetry::{KnownSymmetries, Symmetry, symmetries};
-pub use volume::{MonteCarlo, Volume, VolumeError, monte_carlo, volume};
+pub use volume::{MonteCarlo, Volume, VolumeError, check_widths, monte_carlo, volume};
+pub(crate) use volume::{SIGN_BLOCK, draw_signs};
 
 use fiberscope_core::ExactNetwork;
 

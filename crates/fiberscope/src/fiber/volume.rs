@@ -11,6 +11,8 @@
 //! that hide a hyperplane. Bounds [threelayer2026, Section 6]:
 //! `1 - n_2 2^-n_1 - n_1 2^(-(n_1 + 1) n_2) <= P <= (1 - 2^-(n_1 + 1))^n_2`.
 
+use std::ops::Range;
+
 use fiberscope_core::Rational;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -97,22 +99,42 @@ pub fn monte_carlo(
     seed: u64,
     deadline: &Deadline,
 ) -> Result<MonteCarlo, VolumeError> {
-    const BLOCK: u64 = 1024;
+    let (hits, samples) = draw_signs(widths, samples, seed, 0..samples.div_ceil(SIGN_BLOCK), deadline)?;
+    Ok(MonteCarlo::of(hits, samples))
+}
+
+/// How many draws are made from one stream of random numbers.
+pub(crate) const SIGN_BLOCK: u64 = 1024;
+
+/// Some blocks of the draws of [`monte_carlo`]: how many are identifiable, and how many there are.
+pub(crate) fn draw_signs(
+    widths: &[usize],
+    samples: u64,
+    seed: u64,
+    blocks: Range<u64>,
+    deadline: &Deadline,
+) -> Result<(u64, u64), VolumeError> {
     let (n1, n2) = check(widths)?;
     let block = |number: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(number + 1);
         let mut signs = vec![false; (n1 + 1) * n2];
-        let count = BLOCK.min(samples - number * BLOCK);
+        let count = SIGN_BLOCK.min(samples.saturating_sub(number.saturating_mul(SIGN_BLOCK)));
         let hits = (0..count).filter(|_| is_identifiable(&mut signs, n1 + 1, &mut rng)).count() as u64;
         (hits, count)
     };
     let add = |(hits, count): (u64, u64), (more, further): (u64, u64)| (hits + more, count + further);
-    let blocks = (0..samples.div_ceil(BLOCK)).into_par_iter().take_any_while(|_| !deadline.is_past());
-    let (hits, samples) = blocks.map(block).reduce(|| (0, 0), add);
-    let estimate = hits as f64 / samples.max(1) as f64;
-    let error = (estimate * (1.0 - estimate) / samples.max(1) as f64).sqrt();
-    Ok(MonteCarlo { estimate, error, samples })
+    let blocks = blocks.into_par_iter().take_any_while(|_| !deadline.is_past());
+    Ok(blocks.map(block).reduce(|| (0, 0), add))
+}
+
+impl MonteCarlo {
+    /// The estimate from hits among draws.
+    pub(crate) fn of(hits: u64, samples: u64) -> Self {
+        let estimate = hits as f64 / samples.max(1) as f64;
+        let error = (estimate * (1.0 - estimate) / samples.max(1) as f64).sqrt();
+        MonteCarlo { estimate, error, samples }
+    }
 }
 
 fn is_identifiable(signs: &mut [bool], row: usize, rng: &mut impl Rng) -> bool {
@@ -121,6 +143,11 @@ fn is_identifiable(signs: &mut [bool], row: usize, rng: &mut impl Rng) -> bool {
         chunk.iter_mut().enumerate().for_each(|(k, sign)| *sign = bits >> k & 1 == 1);
     }
     by_signs(signs.chunks(row)) == SignVerdict::Identifiable
+}
+
+/// Whether these are widths for which there is a formula.
+pub fn check_widths(widths: &[usize]) -> Result<(), VolumeError> {
+    check(widths).map(drop)
 }
 
 fn check(widths: &[usize]) -> Result<(usize, usize), VolumeError> {

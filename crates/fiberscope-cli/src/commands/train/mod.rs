@@ -10,8 +10,7 @@ use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainStart, train};
 use fiberscope_io::Precision;
 use fiberscope_report::training::{text, value, write_results};
 
-pub use args::TrainArgs;
-use args::{PrecisionName, Settings};
+pub use args::{PrecisionName, Settings, TrainArgs};
 
 use crate::Answer;
 use crate::args::Global;

@@ -32,6 +32,8 @@ pub enum SearchError {
     OtherSearch(&'static str),
     #[error("the state names a path that the networks do not have (open node {0})")]
     Path(usize),
+    #[error("the parts of a search do not fit together")]
+    Parts,
     #[error("not the state of a search: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -159,11 +161,80 @@ impl SearchState {
         Self::of(question, items)
     }
 
+    /// The state of a search that has not begun.
+    pub(crate) fn whole(question: (&ExactNetwork, &ExactNetwork, &Domain)) -> Self {
+        Self::of(question, vec![StateItem::Open(Vec::new())])
+    }
+
+    /// The open nodes as at most so many states that have nothing else.
+    pub(crate) fn pieces(&self, most: usize) -> Vec<SearchState> {
+        let open: Vec<&StateItem> =
+            self.items.iter().filter(|item| matches!(item, StateItem::Open(_))).collect();
+        let chunks = open.chunks(open.len().div_ceil(most.max(1)).max(1));
+        let piece = |items: &[&StateItem]| SearchState {
+            leaves: 0,
+            items: items.iter().map(|&item| item.clone()).collect(),
+            ..self.bare()
+        };
+        chunks.map(piece).collect()
+    }
+
+    /// The same question without a tree.
+    fn bare(&self) -> SearchState {
+        let SearchState { format, version, given, a, b, domain, .. } = self;
+        SearchState {
+            format: format.clone(),
+            version: *version,
+            given: given.clone(),
+            a: *a,
+            b: *b,
+            domain: domain.clone(),
+            leaves: 0,
+            items: Vec::new(),
+        }
+    }
+
+    /// The state with what became of its pieces, each finished, in the place of its open nodes. Where the nodes of one
+    /// piece end and those of the next one begin follows from the nodes themselves.
+    pub(crate) fn with(self, pieces: Vec<SearchState>) -> Result<SearchState, SearchError> {
+        let mut nodes: std::collections::VecDeque<CoverNode> = Default::default();
+        for piece in pieces {
+            if piece.a != self.a || piece.b != self.b || piece.domain != self.domain {
+                return Err(SearchError::OtherSearch("network or the domain of a part"));
+            }
+            for item in piece.items {
+                match item {
+                    StateItem::Finished(finished) => nodes.extend(finished),
+                    StateItem::Open(_) => return Err(SearchError::Parts),
+                }
+            }
+        }
+        let mut whole = self.bare();
+        let mut tree = Vec::new();
+        for item in self.items {
+            match item {
+                StateItem::Finished(finished) => tree.extend(finished),
+                StateItem::Open(_) => {
+                    // One subtree: a split has two parts.
+                    let mut wanted = 1usize;
+                    while wanted > 0 {
+                        let node = nodes.pop_front().ok_or(SearchError::Parts)?;
+                        wanted = if matches!(node, CoverNode::Split(..)) { wanted + 1 } else { wanted - 1 };
+                        tree.push(node);
+                    }
+                }
+            }
+        }
+        if !nodes.is_empty() {
+            return Err(SearchError::Parts);
+        }
+        whole.items = vec![StateItem::Finished(tree)];
+        whole.leaves = whole.leaves();
+        Ok(whole)
+    }
+
     /// The state of a search that is finished; what is left is to check its tree.
-    pub(in crate::equivalence) fn finished(
-        question: (&ExactNetwork, &ExactNetwork, &Domain),
-        tree: Vec<CoverNode>,
-    ) -> Self {
+    pub(crate) fn finished(question: (&ExactNetwork, &ExactNetwork, &Domain), tree: Vec<CoverNode>) -> Self {
         Self::of(question, vec![StateItem::Finished(tree)])
     }
 
