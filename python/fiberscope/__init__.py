@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from . import _native, errors, linear, results
 from ._difference import bounds, diff
+from ._dimension import functional_dimension
 from ._extract import extract, leak_report
 from ._load import as_network as _as_network
 from ._load import from_onnx, from_sklearn, from_torch, load
@@ -73,5 +74,5 @@ __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
     "UnsupportedLayerError", "Witness", "align", "bounds", "check", "construct", "diff", "equiv", "errors", "explore", "extract", "from_onnx",
-    "from_sklearn", "from_torch", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
+    "from_sklearn", "from_torch", "functional_dimension", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._numerical import NumericalDimension
 from ._parameters import Saved
 from ._result import Result
 from ._results.linear import LinearPoints, Moved, Strata, Stratum
@@ -14,7 +15,7 @@ from .network import Canonical, Fiber, Points, Reduced
 __all__ = [
     "Aligned", "Bounds", "Canonical", "Certificate", "Checked", "Conservation", "Construction", "Difference", "Dimension",
     "Equivalence",
-    "Extraction", "Fiber", "FoldMatch", "Folds", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "Points",
+    "Extraction", "Fiber", "FoldMatch", "Folds", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "NumericalDimension", "Points",
     "Reduced", "Regions", "ReportPage", "Reproduction", "Result", "SameClass", "Saved", "Strata", "Stratum", "TourPage", "Trained",
     "Volume", "Witness",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ import numpy as np
 
 from . import _native
 from ._arrays import points as as_points
+from ._dimension import exact_network
+from ._numerical import Select, functional_dimension
 from ._parameters import Parameters, native
 from ._terms import Options, terms
 from .errors import ArgumentError
@@ -40,6 +42,10 @@ class Tracker:
     Eliminations run on `device` ("cpu", "cuda", "cuda:1", ..., or "auto", a GPU if one can be used) and take at most
     `memory` megabytes there and here; the answers do not depend on it.
 
+    A module that cannot be read exactly with its own parameters (smooth activations, convolutions, attention) is watched in doubles: its
+    records have `functional_dimension`, a numerical rank, with `numerical` true, `tolerance`, `stable_rank` and `effective_dimension`, and `drift` and
+    the states of neurons are left out. `output` picks a tensor out of what the module answers.
+
     Records go to `tracker.records`, to the file `csv` after each one, and to TensorBoard event files in the folder
     `tensorboard` (needs the package tensorboard). The first record is made at once, for step 0.
 
@@ -64,6 +70,7 @@ class Tracker:
         threads: int | None = None,
         device: str = "cpu",
         memory: int = 12_000,
+        output: Select | None = None,
     ) -> None:
         if every < 1 or dimension_every < 0:
             raise ArgumentError(
@@ -79,9 +86,16 @@ class Tracker:
         self._device, self._memory = _native.Device(device), memory
         if self._device.fallback is not None:
             warnings.warn(f"device {device!r}: the CPU is used: {self._device.fallback}", stacklevel=2)
-        net = self._network()
-        self._data = as_points(data, "data", net.widths[0]).copy()
-        self._start = _conserved(net)
+        self._output = output
+        self._data: Any
+        self.numerical = output is not None or exact_network(model) is None
+        """Whether the records are numerical: the module cannot be read with its own parameters."""
+        if self.numerical:
+            self._data = data.detach().clone() if hasattr(data, "detach") else np.array(data)
+        else:
+            net = self._network()
+            self._data = as_points(data, "data", net.widths[0]).copy()
+            self._start = _conserved(net)
         self._csv = None if csv is None else Path(csv)
         self._writer = None if tensorboard is None else _EventFiles(tensorboard)
         self.record()
@@ -132,6 +146,8 @@ class Tracker:
     def _observe(self) -> dict[str, Any]:
         every = self.dimension_every
         dimension = every > 0 and len(self.records) % every == 0
+        if self.numerical:
+            return self._observe_numerically(dimension)
         try:
             net = self._network()
         except ArgumentError as error:
@@ -154,6 +170,18 @@ class Tracker:
             "nonlinear": count["switching"],
             "drift": drift,
         } | {f"conserved_{layer}": float(values.sum()) for layer, values in enumerate(now, 1)}
+
+    def _observe_numerically(self, dimension: bool) -> dict[str, Any]:
+        module: Any = self.model
+        parameters = sum(value.numel() for value in module.parameters() if value.requires_grad)
+        names = ("tolerance", "stable_rank", "effective_dimension")
+        found = functional_dimension(module, self._data, output=self._output) if dimension else None
+        rank = {
+            "functional_dimension": None if found is None else found.rank,
+            "numerical": True,
+            "parameters": parameters,
+        }
+        return rank | {name: None if found is None else getattr(found, name) for name in names}
 
     def _log(self, made: dict[str, Any], whole: bool) -> None:
         if self._csv is not None:
