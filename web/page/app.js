@@ -16,7 +16,7 @@ class App {
   // Begins with a network, given as the text of a network file.
   open(name, text, notes = []) {
     const network = parseNetwork(text);
-    Object.assign(this, { name, notes, start: text, startNetwork: copyNetwork(network), output: 0, box: null, message: "" });
+    Object.assign(this, { name, notes, start: text, startNetwork: copyNetwork(network), output: 0, box: null, data: null, message: "" });
     this.plane = defaultPlane(widths(network)[0]);
     this.set(text, network);
     this.marks = {};
@@ -54,11 +54,13 @@ class App {
   axisNames() {
     const inputs = widths(this.network)[0];
     if (inputs === 1) return ["x1", ""];
+    if (this.plane.through) return this.plane.names;
     return this.plane.axes.map((i) => `x${i + 1}`);
   }
 
   planeRequest() {
     const inputs = widths(this.network)[0];
+    if (this.plane.through) return { origin: this.plane.origin, u: this.plane.u, v: this.plane.v };
     if (inputs === 2 && this.plane.axes[0] === 0 && this.plane.axes[1] === 1) return null;
     const unit = (i) => Array.from({ length: inputs }, (_, j) => (j === i ? 1 : 0));
     const origin = this.plane.origin.map((x, i) => (this.plane.axes.includes(i) ? 0 : x));
@@ -114,10 +116,26 @@ class App {
   // Where the two functions differ, if that is on the plane that is shown.
   witnessOnPlane() {
     const x = this.verdict.state === "known" ? this.verdict.witness?.x : null;
-    if (!x) return null;
-    const { axes, origin } = this.plane;
-    const onPlane = x.every((value, i) => axes.includes(i) || value === origin[i]);
-    return onPlane ? [x[axes[0]], x.length === 1 ? 0 : x[axes[1]]] : null;
+    return x ? onPlane(this.plane, x) : null;
+  }
+
+  // The chosen inputs on the plane.
+  inputsOnPlane() {
+    return this.plane.through?.map((x) => onPlane(this.plane, x)) ?? [];
+  }
+
+  // Shows the plane through two or three inputs; null shows that of the first two axes.
+  showPlane(points) {
+    const inputs = widths(this.network)[0];
+    this.plane = points ? planeThrough(points, inputs) : defaultPlane(inputs);
+    this.fit();
+  }
+
+  // Rows of a table, through which planes can be laid.
+  setData(name, rows) {
+    const inputs = widths(this.network)[0];
+    if (!rows.every((row) => row.length === inputs)) throw new Error(`${name}: expected rows of ${inputs} numbers`);
+    this.data = { name, rows };
   }
 
   // One parameter: `input` is the column, or null for the bias.
@@ -179,14 +197,22 @@ class App {
   }
 
   // Shows what holds the folds of the network.
-  fit() {
-    this.view.show([[-2, 2], [-2, 2]]);
+  fit({ judge = true } = {}) {
+    this.view.show(this.plane.through ? aroundInputs(this.plane) : [[-2, 2], [-2, 2]]);
     this.refresh({ judge: false });
     for (let round = 0; round < 3 && this.view.picture.folds.length === 0 && !this.message; round++) {
       this.view.zoom(0.5);
       this.refresh({ judge: false });
     }
-    this.judgeNow();
+    this.view.touched = false;
+    if (judge) this.judgeNow();
+  }
+
+  // Another size of the drawing: all of it is shown anew, unless the reader looks at a part.
+  resized() {
+    if (!this.network) return;
+    if (this.view.touched) this.refresh({ keepRange: true, judge: false });
+    else this.fit({ judge: false });
   }
 
   saved() {
@@ -205,13 +231,17 @@ class App {
     this.open(String(state.name ?? "a saved state"), start);
     const inputs = widths(this.network)[0];
     const plane = state.plane;
+    if (plane?.through) this.plane = planeThrough(plane.through, inputs);
     const fits = plane?.axes?.length === 2 && plane.axes.every((i) => Number.isInteger(i) && i >= 0 && i < inputs) && plane.origin?.length === inputs && plane.origin.every(Number.isFinite);
     if (fits) this.plane = plane;
     if (Number.isInteger(state.output) && state.output >= 0 && state.output < widths(this.network).at(-1)) this.output = state.output;
     if (Array.isArray(state.box) && state.box.length === 2 && state.box[0] < state.box[1]) this.box = state.box;
     if (state.options && typeof state.options === "object") Object.assign(this.view.options, { ramp: state.options.ramp === "viridis" ? "viridis" : "slate", contours: state.options.contours !== false, folds: state.options.folds !== false });
     const [x, y] = Array.isArray(state.view) ? state.view : [];
-    if (x?.[0] < x?.[1] && y?.[0] < y?.[1]) this.view.show(state.view);
+    if (x?.[0] < x?.[1] && y?.[0] < y?.[1]) {
+      this.view.show(state.view);
+      this.view.touched = true;
+    }
     this.set(current);
     this.rebase();
     // Moves that lead from the start to the current network; the checker looks at them again.
@@ -234,10 +264,6 @@ class App {
     }
     return largest;
   }
-}
-
-function defaultPlane(inputs) {
-  return { axes: inputs === 1 ? [0, 0] : [0, 1], origin: new Array(inputs).fill(0) };
 }
 
 // A network inside a parsed state; parsing keeps doubles but for the sign of zero, which is written again.

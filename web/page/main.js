@@ -55,7 +55,7 @@ async function main() {
   }
   function paint() {
     const cursor = document.activeElement === view.canvas && page.keyboard;
-    const palette = view.draw({ ...app.marks, region: page.pinned ? null : page.region, witness: app.witnessOnPlane(), cursor });
+    const palette = view.draw({ ...app.marks, region: page.pinned ? null : page.region, inputs: app.inputsOnPlane(), witness: app.witnessOnPlane(), cursor });
     showLegend(palette);
     for (const name of page.stale) {
       if (name === "parameters") later(name);
@@ -96,7 +96,18 @@ async function main() {
     Object.assign(page, { reading: null, pinned: false });
     app.marks.neuron = [0, 0];
     for (const name of Object.keys(PANELS)) fill(name);
+    showOpen();
     draw();
+  }
+
+  // The box of examples names what is open: one of them, or a file.
+  function showOpen() {
+    const box = by("examples");
+    box.querySelector("[data-own]")?.remove();
+    if (![...box.options].some((option) => option.value === app.name)) {
+      box.prepend(element("option", { value: app.name, textContent: app.name, "data-own": "yes" }));
+    }
+    box.value = app.name;
   }
 
   const fileName = () => app.name.replace(/^zoo:/, "").replace(/\.[a-z]+$/i, "").replace(/[^\w.-]+/g, "-") || "network";
@@ -116,6 +127,18 @@ async function main() {
     const LARGEST = 64 * 2 ** 20;
     if (file.size > LARGEST) throw new Error(`${file.name}: ${file.size} bytes; this page reads at most ${LARGEST}`);
     const bytes = new Uint8Array(await file.arrayBuffer());
+    if (/\.csv$/i.test(file.name)) {
+      let rows;
+      try {
+        rows = readRows(new TextDecoder().decode(bytes), widths(app.network)[0]);
+      } catch (error) {
+        throw new Error(`${file.name}: ${error.message}`);
+      }
+      app.setData(file.name, rows);
+      by("view-card").open = true;
+      fill("settings");
+      return;
+    }
     if (/\.json$/i.test(file.name)) {
       const text = new TextDecoder().decode(bytes);
       let state = null;
@@ -158,7 +181,18 @@ async function main() {
     by("save").addEventListener("click", () => save(`${fileName()}-state.json`, app.saved()));
     by("save-network").addEventListener("click", () => save(`${fileName()}-moved.json`, app.current));
     by("reset").addEventListener("click", () => attempt(() => { app.reset(); fill("neuron"); }));
-    window.addEventListener("resize", () => { view.resize(); attempt(() => app.refresh({ keepRange: true, judge: false })); });
+    const measured = () => {
+      if (!view.resize()) return;
+      // What was said before is still true: a long sentence may be why the drawing has another size.
+      const said = by("message").textContent;
+      attempt(() => app.resized());
+      if (app.message === "") say(said);
+    };
+    new ResizeObserver(measured).observe(view.canvas);
+    (function screen() {
+      const same = window.matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`);
+      same.addEventListener("change", () => { measured(); screen(); }, { once: true });
+    })();
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { page.stale.add("parameters"); draw(); });
     pointer(app, view, page, { attempt, select, settled, draw, fill });
     keys(app, view, page, { attempt, select, settled, draw, fill });
@@ -170,9 +204,9 @@ async function main() {
   listen();
   const given = JSON.parse(by("model").textContent);
   if (given) {
-    by("examples").prepend(element("option", { value: "", textContent: "choose …", selected: true, disabled: true }));
     app.open(given.name, given.network, given.notes ?? []);
     if (given.box) app.setBox(given.box);
+    if (given.data) app.setData(given.data.name, given.data.rows);
     opened();
   } else {
     openExample(examples[0].name);

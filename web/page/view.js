@@ -15,14 +15,18 @@ class View {
     this.heightsPainter = new Heights();
   }
 
-  // The size in CSS pixels; the canvas has the screen's resolution.
+  // The size in CSS pixels; the canvas has the screen's resolution. Says whether something changed.
   resize() {
     const box = this.canvas.getBoundingClientRect();
     const ratio = window.devicePixelRatio || 1;
-    [this.width, this.height] = [Math.max(box.width, 120), Math.max(box.height, 120)];
+    const size = [Math.max(box.width, 120), Math.max(box.height, 120), ratio];
+    if (size.every((value, i) => value === this.size?.[i])) return false;
+    this.size = size;
+    [this.width, this.height] = size;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context.setTransform(this.canvas.width / this.width, 0, 0, this.canvas.height / this.height, 0, 0);
+    return true;
   }
 
   get middle() {
@@ -50,13 +54,16 @@ class View {
     this.center = [(x0 + x1) / 2, (y0 + y1) / 2];
     const [w, h] = [this.width - MARGIN.left - MARGIN.right, this.height - MARGIN.top - MARGIN.bottom];
     this.scale = Math.min(w / (x1 - x0), h / (y1 - y0));
+    this.touched = false;
   }
 
   pan(dx, dy) {
+    this.touched = true;
     this.center = [this.center[0] - dx / this.scale, this.center[1] + dy / this.scale];
   }
 
   zoom(factor, at = this.middle) {
+    this.touched = true;
     const fixed = this.toPlane(at);
     this.scale = Math.min(Math.max(this.scale * factor, 1e-6), 1e9);
     const moved = this.toPlane(at);
@@ -87,6 +94,7 @@ class View {
     if (this.options.contours) this.drawContours(palette);
     if (marks.region) this.outline(marks.region, palette);
     if (this.options.folds) this.drawFolds(palette, marks);
+    (marks.inputs ?? []).forEach((place, i) => this.drawInput(place, String(i + 1), palette));
     if (marks.witness) this.drawPoint(marks.witness, palette);
     if (marks.cursor) this.drawCursor(palette);
     c.restore();
@@ -175,8 +183,8 @@ class View {
     const sorted = [...groups].sort(([x], [y]) => (x < y ? -1 : 1)).map(([, group]) => group);
     if (palette.halo) for (const { width, pieces } of sorted) stroke(pieces, width + 2, "rgba(255,255,255,.75)", [], "butt");
     const line = (pieces, fold, width) => {
-      const dash = fold.visible ? [] : fold.hidden ? [9, 4, 2, 4] : [4, 4];
-      stroke(pieces, width, fold.hidden ? palette.ink : palette.layer(fold.l), dash, fold.visible ? "square" : "butt");
+      const { colour, dash } = foldStyle(fold, palette);
+      stroke(pieces, width, colour, dash, fold.visible ? "square" : "butt");
     };
     for (const { fold, width, pieces } of sorted) line(pieces, fold, width);
     if (marks.fold) line([marks.fold], marks.fold, 4.5);
@@ -208,6 +216,18 @@ class View {
     c.moveTo(x - 3, y + 3);
     c.lineTo(x + 3, y - 3);
     c.stroke();
+  }
+
+  drawInput(place, name, palette) {
+    const [x, y] = this.toScreen(place);
+    const c = this.context;
+    c.beginPath();
+    c.arc(x, y, 8, 0, 2 * Math.PI);
+    Object.assign(c, { fillStyle: palette.ink, strokeStyle: palette.paper, lineWidth: 1.5 });
+    c.fill();
+    c.stroke();
+    Object.assign(c, { fillStyle: palette.paper, font: "bold 11px system-ui, sans-serif", textAlign: "center", textBaseline: "middle" });
+    c.fillText(name, x, y + 0.5);
   }
 
   drawCursor(palette) {
@@ -279,6 +299,12 @@ class View {
     };
     return this.picture.regions.find(inside) ?? null;
   }
+}
+
+// How a fold is drawn; the legend shows the same.
+function foldStyle(fold, palette) {
+  const dash = fold.visible ? [] : fold.hidden ? [9, 4, 2, 4] : [4, 4];
+  return { colour: fold.hidden ? palette.ink : palette.layer(fold.l), dash };
 }
 
 function segmentDistance([x, y], [ax, ay], [bx, by]) {

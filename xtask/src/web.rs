@@ -12,8 +12,9 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// What runs a module, shared with reports.
 const ENGINE: &str = "crates/fiberscope-report/src/page/engine.js";
 /// The scripts of the page that come after it, in this order.
-const SCRIPTS: [&str; 9] =
-    ["network", "palette", "heights", "view", "judge", "app", "panels", "pointer", "main"];
+const SCRIPTS: [&str; 11] = [
+    "network", "palette", "heights", "plane", "view", "judge", "app", "panels", "settings", "pointer", "main",
+];
 
 /// Builds both.
 pub fn build() -> Result<(), Failure> {

@@ -239,8 +239,12 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": name}]
         self.call("Emulation.setEmulatedMedia", media=media, features=features)
 
-    def size(self, width, height):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    def size(self, width, height, ratio=1):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio, mobile=False)
+
+    def pdf(self, path):
+        """The page as it is printed."""
+        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"]))
 
     def screenshot(self, path, whole=False):
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]

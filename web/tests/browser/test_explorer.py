@@ -145,6 +145,90 @@ def test_the_line_follows_the_pointer(explorer):
     assert gap < 8  # the pointer took hold up to seven pixels beside the line
 
 
+def drawn_line(page, layer):
+    """A point of a line as it was painted: a pixel of the layer's colour with others like it around, in pixels of the window."""
+    return page.js(f"""(() => {{
+      const canvas = document.getElementById("plane");
+      const box = canvas.getBoundingClientRect();
+      const hex = ["#0072b2", "#d55e00"][{layer}];
+      const wanted = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+      const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      const like = (x, y) => wanted.every((value, k) => Math.abs(pixels[4 * (y * canvas.width + x) + k] - value) < 12);
+      for (let y = Math.round(0.3 * canvas.height); y < 0.8 * canvas.height; y++) {{
+        for (let x = Math.round(0.2 * canvas.width); x < 0.9 * canvas.width; x++) {{
+          if (like(x, y)) return [box.x + ((x + 0.5) * box.width) / canvas.width, box.y + ((y + 0.5) * box.height) / canvas.height];
+        }}
+      }}
+      return null;
+    }})()""")
+
+
+def test_a_drawn_line_is_dragged_at_every_size(browser, explorer_file):
+    for width, height, ratio in [(1360, 900, 1), (1024, 640, 1.5), (800, 1100, 2), (420, 900, 3)]:
+        page = browser.page(width, height)
+        page.size(width, height, ratio)
+        page.open(f"file://{explorer_file}", "document.documentElement.dataset.ready === 'yes'")
+        page.scheme("light")
+        for step in range(2):
+            settle(page)
+            page.frame()
+            place = (width, height, ratio, step)
+            size = page.js("""(() => { const c = document.getElementById("plane"), b = c.getBoundingClientRect();
+              return [c.width / b.width, c.height / b.height, devicePixelRatio]; })()""")
+            assert all(math.isclose(each, ratio, rel_tol=0.01) for each in size), (place, size)
+            at = drawn_line(page, 0)
+            assert at is not None, place
+            page.drag(at, (at[0] + 14, at[1] + 10))
+            assert verdict(page) == "✕ no", place
+            assert "1 of 20 parameters differ" in page.text("#verdict"), place
+            page.click("#reset")
+            # Another size, without a reload.
+            page.size(width - 60, height - 40, ratio)
+        assert page.errors == []
+        page.close()
+
+
+def test_planes_go_through_chosen_inputs(explorer, shots, tmp_path):
+    example(explorer, "zoo:hiding-two")
+    explorer.js("document.getElementById('view-card').open = true")
+    explorer.js("document.getElementById('through').value = '0, 0, 0\\n1, 1, 0\\n0, 1, 2'")
+    explorer.click("#set-plane")
+    settle(explorer)
+    assert explorer.text("#message") == ""
+    places = explorer.js("window.explorer.app.inputsOnPlane()")
+    assert places[0] == [0, 0] and places[1] == [1, 0] and len(places) == 3
+    # What is read at a chosen input is what the network gives there.
+    layers = network(explorer)["layers"]
+    for x, place in zip([[0, 0, 0], [1, 1, 0], [0, 1, 2]], places):
+        at = json.dumps(place)
+        found = explorer.js(f"window.explorer.engine.ask({{op: 'region', network: window.explorer.app.current, plane: window.explorer.app.planeRequest(), at: {at}}}).value")
+        assert math.isclose(found[0], signs(layers, x)[1][0], abs_tol=1e-9)
+    explorer.screenshot(shots / "explorer-through.png")
+    data = tmp_path / "inputs.csv"
+    data.write_text("a,b,c\n" + "\n".join("0.5,1,%d" % k for k in range(3)))
+    explorer.upload("#file", data)
+    explorer.wait("document.getElementById('set-rows') !== null")
+    explorer.click("#set-rows")
+    settle(explorer)
+    assert explorer.js("window.explorer.app.plane.through") == [[0.5, 1, 0], [0.5, 1, 1]]
+    explorer.js("document.getElementById('through').value = '0, 0, 0\\n0, 0, 0'")
+    explorer.click("#set-plane")
+    explorer.wait("document.getElementById('message').textContent !== ''")
+    assert "the same" in explorer.text("#message")
+    explorer.click("#axes-plane")
+    settle(explorer)
+    assert explorer.js("window.explorer.app.axisNames()") == ["x1", "x2"]
+
+
+def test_the_box_of_examples_names_what_is_open(explorer):
+    assert explorer.js("document.getElementById('examples').value") == "hiding-plane"
+    explorer.upload("#file", DATA / "pt/f32.pt")
+    explorer.wait("window.explorer.app.name === 'f32.pt'")
+    assert explorer.js("document.getElementById('examples').selectedOptions[0].textContent") == "f32.pt"
+    example(explorer, "folded-map")
+    assert explorer.js("[...document.getElementById('examples').options].filter((o) => o.value === 'f32.pt').length") == 0
+
+
 def handle(kind):
     return f"#fiber input[data-kind='{kind}']"
 
