@@ -67,7 +67,8 @@ pub struct FunctionalDimension {
     /// Pre-activations that are exactly zero: there the network has a kink, and the neuron counts as
     /// inactive.
     pub zeros: usize,
-    /// What the eliminations ran on.
+    /// What the eliminations ran on. (Not stored: results are the same bytes wherever they were computed.)
+    #[serde(skip)]
     pub device: DeviceUse,
 }
 
