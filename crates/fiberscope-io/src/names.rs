@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 /// The names of all layers of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names(Vec<Vec<Part>>);
+pub struct Names {
+    input: Vec<usize>,
+    layers: Vec<Vec<Part>>,
+}
 
 /// Neurons of a layer that belong together, one behind the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,18 +59,31 @@ impl Names {
     pub(crate) fn new(layers: Vec<Vec<Part>>, widths: &[usize]) -> Option<Self> {
         let named = layers.iter().flatten().any(|part| part.name.is_some());
         let counts = layers.iter().map(|parts| parts.iter().map(Part::count).sum::<usize>());
-        (named && counts.eq(widths.iter().skip(1).copied())).then_some(Names(layers))
+        let input = widths.first().copied().into_iter().collect();
+        (named && counts.eq(widths.iter().skip(1).copied())).then_some(Names { input, layers })
+    }
+
+    /// The same with the shape of the input, if it has as many numbers.
+    #[must_use]
+    pub(crate) fn with_input(self, dims: &[usize]) -> Self {
+        let count = self.input.iter().product();
+        Names { input: Part::new(None, dims, count).shape, ..self }
+    }
+
+    /// The shape of the input of the network.
+    pub fn input(&self) -> &[usize] {
+        &self.input
     }
 
     /// The parts of every layer, one behind the other.
     pub fn layers(&self) -> &[Vec<Part>] {
-        &self.0
+        &self.layers
     }
 
     /// The name of a neuron, both counted from 0.
     pub fn neuron(&self, layer: usize, unit: usize) -> Option<String> {
         let mut at = unit;
-        for part in self.0.get(layer)? {
+        for part in self.layers.get(layer)? {
             match at.checked_sub(part.count()) {
                 Some(behind) => at = behind,
                 None => return part.neuron(at),
@@ -78,7 +94,7 @@ impl Names {
 
     /// The name of a layer, if all of its neurons share one.
     pub fn layer(&self, layer: usize) -> Option<&str> {
-        match self.0.get(layer)?.as_slice() {
+        match self.layers.get(layer)?.as_slice() {
             [only] => only.name.as_deref(),
             _ => None,
         }

@@ -151,7 +151,7 @@ fn graphs_that_are_no_chain() {
     check(&graph(&[gemm("z", "y")], &[]), "node `n_y` (Gemm): reads `z`, which nothing makes");
     check(
         &graph(&[node("Mul", &["x", "x"], "y", &[])], &[]),
-        "node `n_y` (Mul): reads `x` and `x`, which both depend on the input; the result is not piecewise linear",
+        "node `n_y` (Mul): reads `x` and `x`, which both depend on the input; the result is not piecewise linear, but either can be read by itself (--output NAME)",
     );
     check(&graph(&[node("Neg", &["v"], "y", &[])], &[]), "output `y` does not depend on the input");
     check(
@@ -172,11 +172,22 @@ fn graphs_that_are_no_chain() {
 
 #[test]
 fn operators_that_are_not_read() {
-    let nonlinear = "this operator is not piecewise linear; a value before it can be read (--output NAME)";
+    let nonlinear = "this operator is not piecewise linear";
     for operator in ["Softmax", "Sigmoid", "Tanh", "Elu", "Gelu"] {
         check(
             &graph(&[node(operator, &["x"], "h", &[]), node("Relu", &["h"], "y", &[])], &[]),
             &format!("node `n_h` ({operator}): {nonlinear}"),
+        );
+        check(
+            &graph(
+                &[
+                    node("Relu", &["x"], "g", &[]),
+                    node(operator, &["g"], "h", &[]),
+                    node("Relu", &["h"], "y", &[]),
+                ],
+                &[],
+            ),
+            &format!("node `n_h` ({operator}): {nonlinear}; the value before it can be read (--output `g`)"),
         );
     }
     check(
@@ -185,7 +196,7 @@ fn operators_that_are_not_read() {
     );
     check(
         &graph(&[node("NonZero", &["x"], "y", &[])], &[]),
-        "node `n_y` (NonZero): this operator cannot be read; a value before it can (--output NAME)",
+        "node `n_y` (NonZero): this operator cannot be read",
     );
     check(
         &graph(&[node("Relu", &["x"], "y", &[]).bytes(7, "com.microsoft")], &[]),
@@ -270,7 +281,7 @@ fn shapes_that_do_not_fit() {
     );
     check(
         &graph(&[node("Conv", &["x", "w"], "y", &[])], &[]),
-        "node `n_y` (Conv): expected an input of shape 1 x channels x 1 to 3 axes, found 1 x 3",
+        "node `n_y` (Conv): expected an input of shape samples x channels x 1 to 3 axes, found 1 x 3",
     );
     let image = |nodes: &[Proto], initializers: &[Proto]| {
         model(nodes, initializers, &[value("x", &[1, 1, 4, 4])], &[value("y", &[1])])

@@ -4,8 +4,22 @@ use fiberscope_core::Rational;
 
 use super::affine::exact;
 use super::lowering::{Lowering, Site};
+use super::proto::Node;
 use super::shape;
 use crate::FormatError;
+
+/// Before opset 7 the second operand stood at an axis of the first: dimensions 1 come behind it.
+pub(super) fn stand_at_axis(node: &Node, dims: &mut Vec<usize>, rank: usize) -> Result<(), FormatError> {
+    let Some(axis) = node.attribute("axis")? else { return Ok(()) };
+    let (rank, axis) = (rank as i64, axis.integer()?);
+    let start = if axis < 0 { axis.saturating_add(rank) } else { axis };
+    let trailing = rank.saturating_sub(start).saturating_sub(dims.len() as i64);
+    if start < 0 || trailing < 0 {
+        return Err(node.malformed(format!("its attribute axis {axis} does not fit the value")));
+    }
+    dims.extend(vec![1; trailing as usize]);
+    Ok(())
+}
 
 impl<'a> Lowering<'_, 'a> {
     /// Arithmetic with a constant, repeated as numpy does it.
@@ -14,15 +28,10 @@ impl<'a> Lowering<'_, 'a> {
         let data_is_left = site.data_is_left()?;
         let mut operand = self.floats(site, usize::from(data_is_left))?;
         self.unbatch(&mut operand);
-        if let Some(axis) = node.attribute("axis")? {
-            // Before opset 7 the second operand stood at an axis of the first.
-            let (rank, axis) = (self.hand.dims.len() as i64, axis.integer()?);
-            let start = if axis < 0 { axis.saturating_add(rank) } else { axis };
-            let trailing = rank.saturating_sub(start).saturating_sub(operand.0.len() as i64);
-            if !data_is_left || start < 0 || trailing < 0 {
-                return Err(node.malformed(format!("its attribute axis {axis} does not fit the value")));
-            }
-            operand.0.extend(vec![1; trailing as usize]);
+        let rank = self.hand.dims.len();
+        match data_is_left {
+            true => stand_at_axis(node, &mut operand.0, rank)?,
+            false => stand_at_axis(node, &mut self.hand.dims, operand.0.len())?,
         }
         let dims = shape::broadcast(&self.hand.dims, &operand.0).map_err(|reason| node.malformed(reason))?;
         self.spread(node, &dims)?;

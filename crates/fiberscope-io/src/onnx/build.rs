@@ -1,6 +1,6 @@
 //! Graphs in memory: what is no ONNX file but means one is written as such and read by the one reader.
 
-use super::write::{bytes, integer, key, text, varint};
+use super::pieces::{bytes, integer, key, text, varint};
 
 /// The bytes of an ONNX model in the making: a chain or graph of nodes with one input and one output.
 #[derive(Default)]
@@ -45,6 +45,11 @@ impl Builder {
         varint(&mut tensor, 8 * numbers.len() as u64);
         numbers.iter().for_each(|number| tensor.extend_from_slice(&number.to_le_bytes()));
         bytes(&mut self.constants, 5, &tensor);
+    }
+
+    /// The nodes alone, as fields of a graph.
+    pub(crate) fn into_nodes(self) -> Vec<u8> {
+        self.nodes
     }
 
     /// The model from an input of this shape to an output.

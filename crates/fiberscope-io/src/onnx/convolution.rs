@@ -49,8 +49,7 @@ impl<'a> Lowering<'_, 'a> {
                 weight.push_row(row);
             }
         }
-        let dims = [&[1, outputs], window.output_dims()].concat();
-        self.multiply(node, weight, dims)?;
+        self.multiply_samples(node, weight, &[&[outputs], window.output_dims()].concat())?;
         self.channel_bias(site, outputs, outside)
     }
 
@@ -88,8 +87,7 @@ impl<'a> Lowering<'_, 'a> {
                 weight.push_row(row);
             }
         }
-        let dims = [vec![1, outputs], window.input_dims()].concat();
-        self.multiply(node, weight, dims)?;
+        self.multiply_samples(node, weight, &[vec![outputs], window.input_dims()].concat())?;
         self.channel_bias(site, outputs, outside)
     }
 
@@ -104,8 +102,10 @@ impl<'a> Lowering<'_, 'a> {
             let found = shape::show(&bias_dims);
             return Err(node.malformed(format!("its bias has shape {found}; expected {outputs}")));
         }
-        self.budget.entries(node, outputs, outside)?;
-        self.add(node, bias.into_iter().flat_map(|b| std::iter::repeat_n(b, outside)).collect())
+        let samples = self.hand.dims[0];
+        self.budget.entries(node, outputs.saturating_mul(samples), outside)?;
+        let one: Vec<f64> = bias.into_iter().flat_map(|b| std::iter::repeat_n(b, outside)).collect();
+        self.add(node, one.repeat(samples))
     }
 
     /// `AveragePool` and `GlobalAveragePool`: sums over windows, then division by the window's size.
@@ -114,13 +114,9 @@ impl<'a> Lowering<'_, 'a> {
         site.data_comes_first()?;
         let channels = self.image_channels(node)?;
         let image = self.hand.dims[2..].to_vec();
-        let window = if node.operator == "GlobalAveragePool" {
-            Window::global(&image)
-        } else {
-            if node.integer("ceil_mode", 0)? != 0 {
-                return Err(node.unsupported("its windows reach over the border (ceil_mode = 1)"));
-            }
-            Window::pooling(node, &image)?
+        let window = match node.operator {
+            "GlobalAveragePool" => Window::global(&image),
+            _ => Window::pooling(node, &image)?,
         };
         let (inside, outside) = (window.input_size(), window.output_size());
         let taps = Taps::new(&mut self.budget, node, outside, &window, false)?;
@@ -133,15 +129,14 @@ impl<'a> Lowering<'_, 'a> {
         }
         let mut counts: Vec<i64> = (0..outside).map(|o| taps.of(o).count() as i64).collect();
         if node.integer("count_include_pad", 0)? != 0 {
-            let size = i64::try_from(window.kernel_size()).ok().filter(|&size| size < i64::MAX);
-            counts.fill(size.ok_or_else(|| node.malformed("its kernel is too large"))?);
+            counts = window.places().into_iter().map(|places| places as i64).collect();
         }
         let inverses: Option<Vec<_>> = counts.iter().map(|&count| Rational::from(count).recip()).collect();
         let inverses = inverses.ok_or_else(|| node.malformed("a window lies outside the image"))?;
-        let dims = [&[1, channels], window.output_dims()].concat();
-        self.multiply(node, weight, dims)?;
-        self.budget.entries(node, channels, outside)?;
-        let factors: Vec<_> = (0..channels).flat_map(|_| inverses.iter().cloned()).collect();
+        self.multiply_samples(node, weight, &[&[channels], window.output_dims()].concat())?;
+        let images = channels.saturating_mul(self.hand.dims[0]);
+        self.budget.entries(node, images, outside)?;
+        let factors: Vec<_> = (0..images).flat_map(|_| inverses.iter().cloned()).collect();
         self.scale(node, &factors)
     }
 
@@ -157,12 +152,35 @@ impl<'a> Lowering<'_, 'a> {
         Ok(SparseMatrix::with_capacity(cols, rows, entries))
     }
 
-    /// The number of channels of a value that is one image.
+    /// Follows the value at hand, samples of one size, by a matrix that acts on each of them.
+    fn multiply_samples(
+        &mut self,
+        node: &Node,
+        weight: SparseMatrix,
+        dims: &[usize],
+    ) -> Result<(), FormatError> {
+        let samples = self.hand.dims[0];
+        let dims = [&[samples], dims].concat();
+        if samples == 1 {
+            return self.multiply(node, weight, dims);
+        }
+        let (rows, cols) = (weight.rows(), weight.cols());
+        let entries = weight.entries().len().saturating_mul(samples);
+        let mut all = self.room(node, rows.saturating_mul(samples), cols.saturating_mul(samples), entries)?;
+        for (sample, i) in (0..samples).flat_map(|sample| (0..rows).map(move |i| (sample, i))) {
+            let (columns, entries) = weight.row(i);
+            let columns = columns.iter().map(|&column| sample * cols + column as usize);
+            all.push_row(columns.zip(entries.iter().copied()));
+        }
+        self.multiply(node, all, dims)
+    }
+
+    /// The number of channels of a value that is a list of images.
     pub(super) fn image_channels(&self, node: &Node) -> Result<usize, FormatError> {
         match self.hand.dims.as_slice() {
-            &[1, channels, _, ..] if self.hand.dims.len() <= AXES + 2 => Ok(channels),
+            &[_, channels, _, ..] if self.hand.dims.len() <= AXES + 2 => Ok(channels),
             dims => {
-                let expected = format!("expected an input of shape 1 x channels x 1 to {AXES} axes");
+                let expected = format!("expected an input of shape samples x channels x 1 to {AXES} axes");
                 Err(node.unsupported(format!("{expected}, found {}", shape::show(dims))))
             }
         }

@@ -4,6 +4,7 @@
 //! Nodes may stand in any order; a cycle is an error.
 
 use super::external::External;
+use super::fused;
 use super::proto::{Dimension, Node, Quoted, ValueInfo};
 use super::shape::{self, MAX_RANK};
 use super::tensor;
@@ -21,6 +22,8 @@ pub(super) struct Graph<'a> {
     order: Vec<usize>,
     /// Where the numbers are that the file does not hold.
     pub(super) files: External,
+    /// The version of the standard by whose rules the file is read, if it names one.
+    opset: Option<i64>,
 }
 
 /// Where a value comes from.
@@ -49,19 +52,35 @@ impl<'a> Input<'a> {
     }
 }
 
-impl<'a> Graph<'a> {
-    /// Reads the graph of a model.
-    pub(super) fn parse(bytes: &'a [u8], files: External) -> Result<Self, FormatError> {
+/// The bytes that a graph is read from: those of the file, and nodes that were written out.
+pub(super) struct Parts<'a> {
+    graph: Message<'a>,
+    opset: Option<i64>,
+    fused: Vec<Vec<u8>>,
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let model = Message::new(bytes, "the model");
         let Some(graph) = model.last(7)? else {
             return Err(FormatError::malformed("not an ONNX model: there is no graph in it"));
         };
-        let lists = Lists::parse(graph.message("the graph")?)?;
+        let graph = graph.message("the graph")?;
+        Ok(Parts { graph, opset: opset(model)?, fused: fused::written_out(graph)? })
+    }
+}
+
+impl<'a> Graph<'a> {
+    /// Reads the graph of a model.
+    pub(super) fn parse(parts: &'a Parts<'a>, files: External) -> Result<Self, FormatError> {
+        let opset = parts.opset;
+        let lists = Lists::parse(parts)?;
         let names = Names::new(&lists)?;
         let inputs = lists.inputs.iter().copied().filter(|input| names.is_input(input.name)).collect();
         let outputs = lists.outputs.iter().map(|output| output.name).collect();
         let Lists { nodes, initializers, .. } = lists;
-        let mut graph = Graph { nodes, initializers, names, inputs, outputs, order: Vec::new(), files };
+        let mut graph =
+            Graph { nodes, initializers, names, inputs, outputs, order: Vec::new(), files, opset };
         if graph.inputs.is_empty() {
             return Err(FormatError::malformed("the graph has no input"));
         }
@@ -70,6 +89,11 @@ impl<'a> Graph<'a> {
         }
         graph.order = graph.sorted()?;
         Ok(graph)
+    }
+
+    /// Whether the file was written before this version of the standard.
+    pub(super) fn is_before(&self, version: i64) -> bool {
+        self.opset.is_some_and(|own| own < version)
     }
 
     /// Where the value of this name comes from.
@@ -165,6 +189,22 @@ impl<'a> Graph<'a> {
     }
 }
 
+/// The version of the operators of the standard that a model asks for.
+fn opset(model: Message) -> Result<Option<i64>, FormatError> {
+    let mut version = None;
+    for field in model.fields() {
+        let field = field?;
+        if field.number == 8 {
+            let set = field.message("a set of operators")?;
+            let domain = set.last(1)?.map(|domain| domain.text()).transpose()?.unwrap_or("");
+            if matches!(domain, "" | "ai.onnx") {
+                version = set.last(2)?.map(|version| version.integer()).transpose()?;
+            }
+        }
+    }
+    Ok(version)
+}
+
 fn read_input<'a>(input: &ValueInfo<'a>, given: Option<&Vec<usize>>) -> Result<Input<'a>, FormatError> {
     let who = format!("input {}", Quoted(input.name));
     let Some((element, shape)) = input.tensor_type()? else {
@@ -231,12 +271,23 @@ struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    fn parse(graph: Message<'a>) -> Result<Self, FormatError> {
+    fn parse(parts: &'a Parts<'a>) -> Result<Self, FormatError> {
         let mut lists = Lists { nodes: vec![], initializers: vec![], inputs: vec![], outputs: vec![] };
-        for field in graph.fields() {
+        let mut fused = parts.fused.iter().peekable();
+        for field in parts.graph.fields() {
             let field = field?;
             match field.number {
-                1 => lists.nodes.push(Node::parse(field.message("a node")?)?),
+                1 => {
+                    let node = Node::parse(field.message("a node")?)?;
+                    match fused.next_if(|_| fused::is_fused(&node)) {
+                        None => lists.nodes.push(node),
+                        Some(written) => {
+                            for field in Message::new(written, "a node").fields() {
+                                lists.nodes.push(Node::parse(field?.message("a node")?)?);
+                            }
+                        }
+                    }
+                }
                 5 => lists.initializers.push(field.message("an initializer")?),
                 11 => lists.inputs.push(ValueInfo::parse(field.message("an input")?)?),
                 12 => lists.outputs.push(ValueInfo::parse(field.message("an output")?)?),

@@ -3,6 +3,7 @@
 use fiberscope_core::{Activation, Matrix, Rational, SparseMatrix, Weights, two_sum};
 
 use super::affine::Affine;
+use super::arithmetic::stand_at_axis;
 use super::layers::Value;
 use super::lowering::{Lowering, Site};
 use super::map::Map;
@@ -25,6 +26,9 @@ impl<'a> Lowering<'_, 'a> {
         }
         if node.operator == "Concat" {
             return self.concatenate(node, values);
+        }
+        if let ("Add" | "Sub", [first, second]) = (node.operator, values.as_mut_slice()) {
+            stand_at_axis(node, &mut second.dims, first.dims.len())?;
         }
         let count = values.len();
         // A sum of two may take a layer of its own; values that wait for the next sum must be part of it.
@@ -94,7 +98,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(a)
     }
 
-    /// The sum of two matrices where that is exact; otherwise both values become a layer first.
+    /// The sum of two matrices where that is exact; otherwise both values become a layer first. Where constants
+    /// that were folded into them (batch normalisation) round them anyway, and the note says so, so may the sums of
+    /// their biases: a normalised sum has the layers that it has after the normalisation was folded by an exporter.
     fn matrix_sum(
         &mut self,
         node: &Node<'a>,
@@ -104,11 +110,17 @@ impl<'a> Lowering<'_, 'a> {
         let stored = a.map.stored().saturating_add(b.map.stored());
         self.budget.matrix(node, (a.map.output(), self.layers.width()), stored)?;
         let parts = [a.map.clone().into_matrix(), b.map.clone().into_matrix()];
-        if let [(weight_a, bias_a, true), (weight_b, bias_b, true)] = &parts
-            && let Some(weight) = exact_matrix_sum(weight_a, weight_b)
-            && let Some(bias) = exact_sums(bias_a, bias_b)
+        let [(weight_a, bias_a, is_exact_a), (weight_b, bias_b, is_exact_b)] = &parts;
+        let rounds = !is_exact_a || !is_exact_b || a.rounded || b.rounded;
+        let bias = match exact_sums(bias_a, bias_b) {
+            None if rounds => Some(bias_a.iter().zip(bias_b).map(|(a, b)| a + b).collect()),
+            exact => exact,
+        };
+        if let Some(weight) = exact_matrix_sum(weight_a, weight_b)
+            && let Some(bias) = bias
         {
             a.inherit(&b);
+            a.rounded |= rounds;
             a.map = Map::Plain(Affine::product(weight, bias));
             return Ok(a);
         }

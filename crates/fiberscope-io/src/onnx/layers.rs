@@ -5,6 +5,7 @@
 //! number that is known to be `>= 0` needs one neuron, `relu(h) = h`; another needs two,
 //! `x = relu(x) - relu(-x)`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fiberscope_core::{Activation, Layer, SparseMatrix, Weights};
@@ -176,9 +177,7 @@ impl Layers {
                 Some(entries) => entries,
             };
         }
-        if width > at {
-            parts.push(Part::new(None, &[], width - at));
-        }
+        parts.extend(self.carried_parts(&places.columns, at..width));
         self.names.push(parts);
         self.layers.push(Layer::new(weight, bias, activation));
         self.nonnegative = nonnegative;
@@ -212,6 +211,41 @@ impl Layers {
             self.notes.push(format!("layer {}: {} {rounded}", self.layers.len() + 1, names.join(", ")));
         }
         Ok((weight, bias))
+    }
+
+    /// The parts that carried neurons make up: those of the layer before that are carried as a whole, in order,
+    /// keep their shape.
+    fn carried_parts(&self, places: &[Place], new: std::ops::Range<usize>) -> Vec<Part> {
+        let mut whole: BTreeMap<usize, &Part> = BTreeMap::new();
+        let mut start = 0;
+        for part in self.names.last().into_iter().flatten() {
+            let count = part.count();
+            if let Some(&Place::At(first)) = places.get(start)
+                && count > 0
+                && (0..count)
+                    .all(|i| matches!(places.get(start + i), Some(&Place::At(at)) if at == first + i))
+            {
+                whole.insert(first, part);
+            }
+            start += count;
+        }
+        let (mut parts, mut at) = (Vec::new(), new.start);
+        while at < new.end {
+            let next = whole.range(at..).next();
+            let end = match next {
+                Some((&first, part)) if first == at => {
+                    parts.push(Part { name: None, shape: part.shape.clone() });
+                    at + part.count()
+                }
+                _ => {
+                    let end = next.map_or(new.end, |(&first, _)| first.min(new.end));
+                    parts.push(Part::new(None, &[], end - at));
+                    end
+                }
+            };
+            at = end;
+        }
+        parts
     }
 
     /// Puts in what values that are not part of the layer read.

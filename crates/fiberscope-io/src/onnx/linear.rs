@@ -233,16 +233,24 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn batch_normalization(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         let node = &site.node;
         site.data_comes_first()?;
-        if node.integer("training_mode", 0)? != 0 || node.integer("spatial", 1)? != 1 {
-            return Err(
-                node.unsupported("it is in training mode or not per channel; export it for inference")
-            );
+        let trains = match (self.graph.is_before(7), self.graph.is_before(14)) {
+            (true, _) => node.integer("is_test", 0)? == 0,
+            // Versions 7 to 13 train where the means of the batch are asked for.
+            (_, true) => node.outputs().count() > 1,
+            _ => node.integer("training_mode", 0)? != 0,
+        };
+        if trains {
+            return Err(node.unsupported("it is in training mode; export the model for inference"));
         }
         let &[_, channels, ..] = self.hand.dims.as_slice() else {
             let found = shape::show(&self.hand.dims);
             return Err(node.malformed(format!("expected an input with channels, found shape {found}")));
         };
-        let [gamma, beta, mean, variance] = self.per_channel(site, channels)?;
+        // Before version 9 every entry could have numbers of its own.
+        let each = self.graph.is_before(9) && node.integer("spatial", 1)? == 0;
+        let expected = if each { self.hand.dims[1..].to_vec() } else { vec![channels] };
+        let channels = shape::count(&expected).unwrap_or(channels);
+        let [gamma, beta, mean, variance] = self.per_channel(site, &expected)?;
         let epsilon = f64::from(node.float("epsilon", 1e-5)?);
         let mut all_exact = true;
         let (mut scale, mut shift) = (Vec::with_capacity(channels), Vec::with_capacity(channels));
@@ -267,16 +275,17 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// The inputs 2 to 5 of the node, each with one number per channel.
-    fn per_channel(&mut self, site: &Site<'a>, channels: usize) -> Result<[Vec<f64>; 4], FormatError> {
+    /// The inputs 2 to 5 of the node, each with one number per channel (or entry).
+    fn per_channel(&mut self, site: &Site<'a>, expected: &[usize]) -> Result<[Vec<f64>; 4], FormatError> {
         let mut parameters = [const { Vec::new() }; 4];
         for (at, parameter) in parameters.iter_mut().enumerate() {
             let (dims, values) = self.floats(site, at + 1)?;
-            if dims != [channels] {
+            if dims != expected {
                 let found = format!("input {} has shape {}", at + 2, shape::show(&dims));
+                let expected = shape::show(expected);
                 return Err(site
                     .node
-                    .malformed(format!("{found}; expected {channels} (one number per channel)")));
+                    .malformed(format!("{found}; expected {expected} (one number per channel)")));
             }
             *parameter = values;
         }

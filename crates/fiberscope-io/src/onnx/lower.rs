@@ -82,15 +82,10 @@ impl<'a> Lowering<'_, 'a> {
         let order = self.graph.needed(output)?;
         self.count_uses(&order, output)?;
         let schedule = Schedule::new(self.graph, &order)?;
-        let last = schedule.last;
-        for round in 1..=last + 1 {
-            for &at in order.iter().filter(|&&at| schedule.due[at] == round && !schedule.switches[at]) {
-                self.evaluate(at)?;
-            }
-            let level = |at: &&usize| schedule.switches[**at] && schedule.due[**at] == round;
-            let switching: Vec<usize> = order.iter().filter(level).copied().collect();
-            if !switching.is_empty() {
-                self.switch(&switching)?;
+        for round in schedule.rounds(&order) {
+            round.affine.into_iter().try_for_each(|at| self.evaluate(at))?;
+            if !round.switching.is_empty() {
+                self.switch(&round.switching)?;
             }
         }
         self.finish(output)
@@ -123,9 +118,10 @@ impl<'a> Lowering<'_, 'a> {
         }
         self.close_hand("the output")?;
         let precision = self.precision.unwrap_or(self.input_precision);
+        let input = self.input_dims;
         let (layers, notes, names) = self.layers.finish();
         let network = Network::new(layers)?;
-        let names = Names::new(names, &network.widths());
+        let names = Names::new(names, &network.widths()).map(|names| names.with_input(&input));
         Ok(Model { names, ..Model::new(network, precision, notes) })
     }
 
@@ -171,7 +167,10 @@ impl<'a> Lowering<'_, 'a> {
                     }
                     let (first, second) = (Quoted(site.inputs[*first]), Quoted(site.inputs[*second]));
                     let both = format!("reads {first} and {second}, which both depend on the input");
-                    return Err(node.unsupported(format!("{both}; the result is not piecewise linear")));
+                    let advice = "either can be read by itself (--output NAME)";
+                    return Err(
+                        node.unsupported(format!("{both}; the result is not piecewise linear, but {advice}"))
+                    );
                 }
                 let mut made = self.join(&site)?;
                 made.label = labels::of_node(&node);
@@ -203,7 +202,7 @@ impl<'a> Lowering<'_, 'a> {
             "Dropout" => self.dropout(site)?,
             operator if choice::compares(operator) => self.comparison(site)?,
             "Scaler" if site.node.is_scaler() => self.scaler(site)?,
-            _ => return Err(piecewise::unknown_operator(&site.node)),
+            _ => return Err(piecewise::unknown_operator(self.graph, site)),
         }
         if let Some(label) = labels::of_weights(site) {
             self.hand.label = Some(label);
@@ -227,18 +226,22 @@ impl<'a> Lowering<'_, 'a> {
         }
         let dims = self.hand.dims.clone();
         let reshaped = constant::reshaped(self, site, &dims)?;
-        self.hand.dims = reshaped.ok_or_else(|| piecewise::unknown_operator(node))?;
+        self.hand.dims = reshaped.ok_or_else(|| piecewise::unknown_operator(self.graph, site))?;
         Ok(())
     }
 
     fn dropout(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         site.data_comes_first()?;
-        if site.input(2).is_none() {
-            return Ok(());
-        }
-        match &self.constant(site, 2)?.values {
-            Values::Integers(values) if values.iter().all(|&value| value == 0) => Ok(()),
-            _ => Err(site.node.unsupported("it is in training mode; export the model for inference")),
+        let is_at_work = match site.input(2) {
+            Some(_) => match &self.constant(site, 2)?.values {
+                Values::Integers(values) => values.iter().any(|&value| value != 0),
+                Values::Floats(..) => true,
+            },
+            None => self.graph.is_before(7) && site.node.integer("is_test", 0)? == 0,
+        };
+        match is_at_work {
+            true => Err(site.node.unsupported("it is in training mode; export the model for inference")),
+            false => Ok(()),
         }
     }
 }

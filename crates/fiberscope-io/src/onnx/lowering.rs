@@ -79,6 +79,8 @@ pub(super) struct Lowering<'g, 'a> {
     pub(super) batch: Option<usize>,
     pub(super) precision: Option<Precision>,
     pub(super) input_precision: Precision,
+    /// The shape of the input, if there is one only.
+    pub(super) input_dims: Vec<usize>,
 }
 
 impl<'g, 'a> Lowering<'g, 'a> {
@@ -98,6 +100,7 @@ impl<'g, 'a> Lowering<'g, 'a> {
         let (mut slots, mut at) = (HashMap::new(), 0);
         let several = inputs.len() > 1;
         let batch = inputs.iter().find_map(|input| input.batch);
+        let input_dims = if several { vec![width] } else { inputs[0].dims.clone() };
         for input in inputs {
             let count = shape::count(&input.dims).expect("it is within the budget");
             if several {
@@ -117,7 +120,19 @@ impl<'g, 'a> Lowering<'g, 'a> {
             at += count;
         }
         let (hand, uses) = (Value::empty(), HashMap::new());
-        Ok(Lowering { graph, budget, hand, layers, slots, uses, batch, precision: None, input_precision })
+        let precision = None;
+        Ok(Lowering {
+            graph,
+            budget,
+            hand,
+            layers,
+            slots,
+            uses,
+            batch,
+            precision,
+            input_precision,
+            input_dims,
+        })
     }
 
     /// The inputs of a node, all of which were made.
@@ -126,7 +141,15 @@ impl<'g, 'a> Lowering<'g, 'a> {
         const MOST_INPUTS: usize = 1 << 16;
         let node = self.graph.nodes[at];
         if !node.is_standard() && !node.is_scaler() {
-            return Err(node.unsupported("operators outside the ONNX standard cannot be read"));
+            let advice = match node.is_for_one_processor() {
+                true => {
+                    "; it was optimised for one processor: save it with the level ORT_ENABLE_EXTENDED or below"
+                }
+                false => "",
+            };
+            return Err(
+                node.unsupported(format!("operators outside the ONNX standard cannot be read{advice}"))
+            );
         }
         if node.has_subgraph()? {
             return Err(node.unsupported("it contains a graph; expected one graph without loops and choices"));

@@ -1,5 +1,5 @@
 //! ONNX files: graphs of affine maps and piecewise-linear operators, read as a [`fiberscope_core::Network`];
-//! networks are written as chains of `Gemm` and `Relu`.
+//! networks are written as graphs of `Gemm`, `Conv` and `Relu`.
 //!
 //! An ONNX file is one protobuf message: `ModelProto { graph: GraphProto { node, initializer, input,
 //! output } }`. Only a handful of its message types matter here and files may be hostile, so they
@@ -28,21 +28,26 @@ mod constant;
 mod convolution;
 mod exact_sum;
 mod external;
+mod fused;
 mod graph;
 mod heads;
 mod join;
+mod kernel;
 mod labels;
 mod layers;
 mod linear;
 mod lower;
 mod lowering;
 mod map;
+mod pieces;
 mod piecewise;
 mod proto;
+mod resize;
 mod rows;
 mod schedule;
 mod select;
 mod shape;
+mod sketch;
 mod tensor;
 mod window;
 mod wire;
@@ -58,6 +63,7 @@ use crate::{FormatError, Model, ReadOptions};
 /// and its operator.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
     let files = external::External::new(options.folder.as_deref());
-    let graph = graph::Graph::parse(bytes, files)?;
+    let model = graph::Parts::of(bytes)?;
+    let graph = graph::Graph::parse(&model, files)?;
     lower::lower(&graph, options, budget::Budget::new(bytes.len(), options.max_dense_entries))
 }

@@ -13,11 +13,12 @@ use fiberscope_core::{Activation, Rational};
 
 use super::affine::exact;
 use super::choice::Bend;
+use super::graph::{Graph, Maker};
 use super::labels;
 use super::layers::Value;
 use super::lowering::{Lowering, Site, Slot};
 use super::map::Map;
-use super::proto::Node;
+use super::proto::{Node, Quoted};
 use super::shape;
 use super::tensor::Values;
 use super::window::Window;
@@ -43,8 +44,13 @@ pub(super) fn switches(operator: &str) -> bool {
     SWITCHES.contains(&operator)
 }
 
-/// The error for an operator that is not read.
-pub(super) fn unknown_operator(node: &Node) -> FormatError {
+/// The error for an operator that is not read. The value before it, if it is not the input, still can be.
+pub(super) fn unknown_operator(graph: &Graph, site: &Site) -> FormatError {
+    let node = &site.node;
+    let before = site.input(site.data).filter(|name| matches!(graph.maker(name), Some(Maker::Node(_))));
+    let advice = before.map_or(String::new(), |name| {
+        format!("; the value before it can be read (--output {})", Quoted(name))
+    });
     const NONLINEAR: [&str; 24] = [
         "Celu",
         "Elu",
@@ -72,10 +78,9 @@ pub(super) fn unknown_operator(node: &Node) -> FormatError {
         "ThresholdedRelu",
     ];
     if NONLINEAR.contains(&node.operator) {
-        let advice = "a value before it can be read (--output NAME)";
-        return node.unsupported(format!("this operator is not piecewise linear; {advice}"));
+        return node.unsupported(format!("this operator is not piecewise linear{advice}"));
     }
-    node.unsupported("this operator cannot be read; a value before it can (--output NAME)")
+    node.unsupported(format!("this operator cannot be read{advice}"))
 }
 
 /// What is still to be done for a node after its ReLUs.
@@ -201,7 +206,11 @@ impl<'a> Lowering<'_, 'a> {
                 self.bent(site, value, slopes)
             }
             "PRelu" => {
-                let slopes = self.floats(&site, 1)?;
+                let mut slopes = self.floats(&site, 1)?;
+                if self.graph.is_before(7) && slopes.0.len() == 1 && value.dims.len() > 2 {
+                    // A slope for each channel, or one for all.
+                    slopes.0.extend(vec![1; value.dims.len() - 2]);
+                }
                 let dims = shape::broadcast(&value.dims, &slopes.0).ok().filter(|dims| *dims == value.dims);
                 let dims = dims.ok_or_else(|| node.malformed("its slopes do not fit the value"))?;
                 let slopes = self.broadcast(&node, slopes, &dims)?.into_iter().map(exact).collect();
@@ -456,14 +465,16 @@ impl<'a> Lowering<'_, 'a> {
             };
             let (inside, outside) = (window.input_size(), window.output_size());
             let taps = outside.saturating_mul(window.kernel_size());
-            self.budget.entries(node, channels, taps)?;
-            let mut groups = vec![Vec::new(); channels * outside];
+            let samples = self.hand.dims[0];
+            let images = channels.saturating_mul(samples);
+            self.budget.entries(node, images, taps)?;
+            let mut groups = vec![Vec::new(); images * outside];
             window.each_tap(|o, _, i| {
-                for channel in 0..channels {
-                    groups[channel * outside + o].push(channel * inside + i);
+                for image in 0..images {
+                    groups[image * outside + o].push(image * inside + i);
                 }
             });
-            ([&[1, channels], window.output_dims()].concat(), groups)
+            ([&[samples, channels], window.output_dims()].concat(), groups)
         };
         if groups.iter().any(Vec::is_empty) {
             return Err(node.malformed("a window lies outside the image"));

@@ -86,6 +86,16 @@ impl<'a> Node<'a> {
         Ok(None)
     }
 
+    /// The messages of all attributes.
+    pub(super) fn attribute_messages(
+        &self,
+    ) -> impl Iterator<Item = Result<Message<'a>, FormatError>> + use<'a> {
+        let is_other =
+            |field: &Result<Field, FormatError>| field.as_ref().is_ok_and(|field| field.number != 5);
+        let fields = self.body.fields().filter(move |field| !is_other(field));
+        fields.map(|field| field?.message("an attribute"))
+    }
+
     /// Its name, or that of its first output if it has none.
     pub(super) fn name(&self) -> &'a str {
         self.name
@@ -118,6 +128,16 @@ impl<'a> Node<'a> {
     /// Whether the operator is one of the ONNX standard rather than of a vendor.
     pub(super) fn is_standard(&self) -> bool {
         matches!(self.domain, "" | "ai.onnx")
+    }
+
+    /// Whether the operator is one that onnxruntime adds to the standard.
+    pub(super) fn is_of_onnxruntime(&self) -> bool {
+        self.domain == "com.microsoft"
+    }
+
+    /// Whether the operator is one of onnxruntime's for a layout of its own.
+    pub(super) fn is_for_one_processor(&self) -> bool {
+        self.domain == "com.microsoft.nchwc"
     }
 
     /// Whether the operator is one of those that scikit-learn's exports use beside the standard.

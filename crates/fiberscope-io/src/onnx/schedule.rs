@@ -7,11 +7,18 @@ use crate::FormatError;
 
 /// When each node is worked off.
 pub(super) struct Schedule {
-    pub(super) switches: Vec<bool>,
+    switches: Vec<bool>,
     /// For a node that switches its level; for another the first level that needs it, or one more than the
     /// last.
-    pub(super) due: Vec<usize>,
-    pub(super) last: usize,
+    due: Vec<usize>,
+    last: usize,
+}
+
+/// The nodes of a level, in the order of the graph: those that lead to it, and those that switch.
+#[derive(Clone, Default)]
+pub(super) struct Round {
+    pub(super) affine: Vec<usize>,
+    pub(super) switching: Vec<usize>,
 }
 
 impl Schedule {
@@ -46,5 +53,15 @@ impl Schedule {
             }
         }
         Ok(Schedule { switches, due, last })
+    }
+
+    /// The nodes of a graph, level by level.
+    pub(super) fn rounds(&self, order: &[usize]) -> Vec<Round> {
+        let mut rounds = vec![Round::default(); self.last + 2];
+        for &at in order {
+            let round = &mut rounds[self.due[at]];
+            if self.switches[at] { &mut round.switching } else { &mut round.affine }.push(at);
+        }
+        rounds
     }
 }

@@ -1,5 +1,4 @@
-//! Operators that take entries of a value: `Transpose`, `Slice`, `Gather`, `Split`, `Expand`, `Tile`, `Pad`,
-//! `Resize`.
+//! Operators that take entries of a value: `Transpose`, `Slice`, `Gather`, `Split`, `Expand`, `Tile`, `Pad`.
 //!
 //! Each is a list of places, one for every entry of the result; the same lists serve constants.
 
@@ -62,7 +61,8 @@ impl<'a> Lowering<'_, 'a> {
                 let target = self.integers(site, 1)?.ok_or_else(|| node.malformed("it has no shape"))?;
                 let target: Option<Vec<usize>> =
                     target.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-                let target = target.ok_or_else(|| node.malformed("its shape is negative"))?;
+                let mut target = target.ok_or_else(|| node.malformed("its shape is negative"))?;
+                self.one_sample(dims, &mut target);
                 let expanded = shape::broadcast(dims, &target).map_err(|reason| node.malformed(reason))?;
                 self.budget.entries(node, shape::count(&expanded).unwrap_or(usize::MAX), 1)?;
                 let source = shape::broadcast_source(dims, &expanded);
@@ -267,67 +267,6 @@ impl<'a> Lowering<'_, 'a> {
             let term = |&inside: &bool| if inside { Rational::ZERO } else { number.clone() };
             self.shift(node, &inside.iter().map(term).collect::<Vec<_>>())?;
         }
-        Ok(())
-    }
-
-    /// `Resize` by the nearest entry and constant scales or sizes.
-    pub(super) fn resize(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
-        let node = &site.node;
-        site.data_comes_first()?;
-        let text = |name: &str, default: &'static [u8]| -> Result<Vec<u8>, FormatError> {
-            let given = node.attribute(name)?.map(|attribute| attribute.string()).transpose()?;
-            Ok(given.unwrap_or(default).to_vec())
-        };
-        for name in ["axes", "keep_aspect_ratio_policy"] {
-            if node.attribute(name)?.is_some() {
-                return Err(node.unsupported(format!("its attribute `{name}` is not read")));
-            }
-        }
-        let is_old = node.operator == "Upsample";
-        let mode = text("mode", b"nearest")?;
-        let coordinates = text("coordinate_transformation_mode", b"half_pixel")?;
-        let rounding = text("nearest_mode", b"round_prefer_floor")?;
-        let dims = self.hand.dims.clone();
-        let asymmetric = is_old || coordinates == b"asymmetric";
-        if mode != b"nearest" || !(asymmetric || coordinates == b"half_pixel") {
-            return Err(node.unsupported("only the nearest entry, asymmetric or half_pixel, is read here"));
-        }
-        let (scales_at, sizes_at) = if is_old { (1, usize::MAX) } else { (2, 3) };
-        let sizes = if sizes_at == usize::MAX { None } else { self.integers(site, sizes_at)? };
-        let mut scales = match (&sizes, node.attribute("scales")?) {
-            (Some(_), _) => vec![],
-            (None, Some(scales)) => scales.floats()?.into_iter().map(f64::from).collect(),
-            (None, None) => self.floats(site, scales_at)?.1,
-        };
-        let result: Vec<usize> = match sizes {
-            Some(sizes) => sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect(),
-            None => {
-                dims.iter().zip(&scales).map(|(&dim, scale)| (dim as f64 * scale).floor() as usize).collect()
-            }
-        };
-        if result.len() != dims.len() || result.contains(&0) {
-            return Err(node.malformed("its scales or sizes do not fit the value"));
-        }
-        if scales.is_empty() {
-            scales = result.iter().zip(&dims).map(|(&to, &from)| to as f64 / from as f64).collect();
-        }
-        self.budget.entries(node, shape::count(&result).unwrap_or(usize::MAX), 1)?;
-        let nearest = |x: f64| match rounding.as_slice() {
-            b"floor" => x.floor(),
-            b"ceil" => x.ceil(),
-            b"round_prefer_ceil" => (x + 0.5).floor(),
-            _ if is_old => x.floor(),
-            _ => (x - 0.5).ceil(),
-        };
-        let place = |i: usize, scale: f64, size: usize| {
-            let x = if asymmetric { i as f64 / scale } else { (i as f64 + 0.5) / scale - 0.5 };
-            nearest(x).clamp(0.0, size as f64 - 1.0) as usize
-        };
-        let lists: Vec<Vec<usize>> = (0..dims.len())
-            .map(|axis| (0..result[axis]).map(|i| place(i, scales[axis], dims[axis])).collect())
-            .collect();
-        self.hand.map.select(&shape::product(&dims, &lists));
-        self.hand.dims = result;
         Ok(())
     }
 }

@@ -19,11 +19,12 @@ struct Axis {
     stride: usize,
     dilation: usize,
     begin: usize,
+    end: usize,
     output: usize,
 }
 
 impl Axis {
-    const POINT: Axis = Axis { input: 1, kernel: 1, stride: 1, dilation: 1, begin: 0, output: 1 };
+    const POINT: Axis = Axis { input: 1, kernel: 1, stride: 1, dilation: 1, begin: 0, end: 0, output: 1 };
 
     /// The kernel places whose input exists at output `o`.
     fn taps(&self, o: usize) -> Range<usize> {
@@ -31,6 +32,12 @@ impl Axis {
         let first = self.begin.saturating_sub(start).div_ceil(self.dilation);
         let end = (self.begin + self.input).saturating_sub(start).div_ceil(self.dilation);
         first..end.min(self.kernel)
+    }
+
+    /// How many kernel places lie on the input or its padding at output `o`.
+    fn inside(&self, o: usize) -> usize {
+        let room = (self.begin + self.input + self.end).saturating_sub(o * self.stride);
+        room.div_ceil(self.dilation).min(self.kernel)
     }
 
     fn input(&self, o: usize, k: usize) -> usize {
@@ -67,7 +74,7 @@ impl Window {
         let mut axes = [Axis::POINT; AXES];
         for (at, axis) in axes[AXES - rank..].iter_mut().enumerate() {
             let (stride, dilation) = (strides[at], dilations[at]);
-            *axis = Axis { input: image[at], kernel: kernel[at], stride, dilation, begin: 0, output: 0 };
+            *axis = Axis { input: image[at], kernel: kernel[at], stride, dilation, ..Axis::POINT };
             let fits = [image[at], kernel[at], stride, dilation]
                 .iter()
                 .all(|&size| (1..=LARGEST as usize).contains(&size));
@@ -90,10 +97,8 @@ impl Window {
                     node.unsupported("its windows reach over padding of their own (ceil_mode and auto_pad)")
                 );
             }
-            let rank = image.len();
-            let pads = node.integers("pads")?.unwrap_or_else(|| vec![0; 2 * rank]);
-            for (at, axis) in window.axes[AXES - rank..].iter_mut().enumerate() {
-                axis.reach_over(usize::try_from(pads[at + rank]).unwrap_or(0));
+            for (at, axis) in window.axes[AXES - image.len()..].iter_mut().enumerate() {
+                axis.reach_over();
                 window.output[at] = axis.output;
             }
         }
@@ -123,7 +128,8 @@ impl Window {
             let whole = stride * (size - 1) + more[at] + (kernel[at] - 1) * dilation + 1;
             let input = whole.checked_sub(pads[at] + pads[at + rank]).filter(|&input| input > 0);
             let input = input.ok_or_else(wrong)?;
-            *axis = Axis { input, kernel: kernel[at], stride, dilation, begin: pads[at], output: size };
+            let (begin, end) = (pads[at], pads[at + rank]);
+            *axis = Axis { input, kernel: kernel[at], stride, dilation, begin, end, output: size };
         }
         let output = axes[AXES - rank..].iter().map(|axis| axis.output).collect();
         Ok(Window { axes, output })
@@ -159,6 +165,14 @@ impl Window {
         &self.output
     }
 
+    /// For every output, how many places of the kernel lie on the image or its padding: all of them, but where
+    /// a window reaches over the end.
+    pub(super) fn places(&self) -> Vec<usize> {
+        let [x, y, z] = &self.axes;
+        let outputs = grid(0..x.output, 0..y.output, 0..z.output);
+        outputs.map(|(ox, oy, oz)| x.inside(ox) * y.inside(oy) * z.inside(oz)).collect()
+    }
+
     /// Calls `each` with output, kernel place and input (all flattened) for everything that is read.
     pub(super) fn each_tap(&self, mut each: impl FnMut(usize, usize, usize)) {
         let [x, y, z] = &self.axes;
@@ -182,9 +196,9 @@ enum Padding {
 
 impl Axis {
     /// Adds a window that reaches over the end, if it begins inside.
-    fn reach_over(&mut self, end: usize) {
+    fn reach_over(&mut self) {
         let reach = (self.kernel - 1) * self.dilation + 1;
-        let room = (self.input + self.begin + end).saturating_sub(reach);
+        let room = (self.input + self.begin + self.end).saturating_sub(reach);
         self.output = room.div_ceil(self.stride) + 1;
         if (self.output - 1) * self.stride >= self.input + self.begin {
             self.output -= 1;
@@ -203,7 +217,7 @@ impl Axis {
                 (if upper { total / 2 } else { total.div_ceil(2) }, total)
             }
         };
-        self.begin = begin;
+        (self.begin, self.end) = (begin, total - begin);
         self.output = (self.input + total).checked_sub(reach).map_or(0, |room| room / self.stride + 1);
         self.output > 0
     }
@@ -246,7 +260,7 @@ mod tests {
         for (input, kernel, stride, dilation, begin, end) in
             [(5, 3, 1, 1, 1, 1), (7, 3, 2, 2, 3, 0), (2, 5, 3, 1, 4, 9), (1, 4, 1, 3, 9, 2)]
         {
-            let mut axis = Axis { input, kernel, stride, dilation, begin: 0, output: 0 };
+            let mut axis = Axis { input, kernel, stride, dilation, ..Axis::POINT };
             assert!(axis.pad(Padding::Given, begin, end));
             assert_eq!(axis.output, (input + begin + end - (kernel - 1) * dilation - 1) / stride + 1);
             for o in 0..axis.output {

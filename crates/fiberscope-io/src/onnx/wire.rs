@@ -17,6 +17,11 @@ impl<'a> Message<'a> {
         Message { bytes, what }
     }
 
+    /// The bytes themselves.
+    pub(super) fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The length in bytes.
     pub(super) fn size(self) -> usize {
         self.bytes.len()

@@ -1,0 +1,160 @@
+//! `Resize` and `Upsample` by the nearest entry, with constant scales or sizes.
+//!
+//! Entry `i` of an axis of the result lies at a place `x` of the value, which need not be a whole number; what
+//! `x` is (`coordinate_transformation_mode`) and which entry is nearest to it (`nearest_mode`) the file says. The
+//! arithmetic is that of runtimes, in single precision: `1 / 0.33333334` is 3 there and not a little less.
+
+use super::lowering::{Lowering, Site};
+use super::shape;
+use crate::FormatError;
+
+impl<'a> Lowering<'_, 'a> {
+    /// `Resize` by the nearest entry and constant scales or sizes.
+    pub(super) fn resize(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        site.data_comes_first()?;
+        for name in ["axes", "keep_aspect_ratio_policy"] {
+            if node.attribute(name)?.is_some() {
+                return Err(node.unsupported(format!("its attribute `{name}` is not read")));
+            }
+        }
+        let text = |name: &str, default: &'static [u8]| -> Result<&[u8], FormatError> {
+            let given = node.attribute(name)?.map(|attribute| attribute.string()).transpose()?;
+            Ok(given.unwrap_or(default))
+        };
+        // Before version 11 there were no choices.
+        let is_old = node.operator == "Upsample" || self.graph.is_before(11);
+        let coordinates = match text("coordinate_transformation_mode", b"half_pixel")? {
+            _ if is_old => Some(Coordinates::Asymmetric),
+            b"asymmetric" => Some(Coordinates::Asymmetric),
+            b"half_pixel" => Some(Coordinates::HalfPixel),
+            b"pytorch_half_pixel" => Some(Coordinates::PytorchHalfPixel),
+            b"align_corners" => Some(Coordinates::AlignCorners),
+            _ => None,
+        };
+        let nearest = match text("nearest_mode", b"round_prefer_floor")? {
+            _ if is_old => Some(Nearest::Simple),
+            b"round_prefer_floor" => Some(Nearest::RoundPreferFloor),
+            b"round_prefer_ceil" => Some(Nearest::RoundPreferCeil),
+            b"floor" => Some(Nearest::Floor),
+            b"ceil" => Some(Nearest::Ceil),
+            _ => None,
+        };
+        let (Some(coordinates), Some(nearest), b"nearest") =
+            (coordinates, nearest, text("mode", b"nearest")?)
+        else {
+            return Err(
+                node.unsupported("it takes more than the nearest entry, or in a way that is not read")
+            );
+        };
+        let dims = self.hand.dims.clone();
+        let sizes = if is_old { None } else { self.integers(site, 3)? };
+        let (result, scales): (Vec<usize>, Vec<f32>) = match (sizes, node.attribute("scales")?) {
+            (Some(sizes), _) => {
+                let mut result: Vec<usize> =
+                    sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
+                self.one_sample(&dims, &mut result);
+                let scales = result.iter().zip(&dims).map(|(&to, &from)| to as f32 / from as f32).collect();
+                (result, scales)
+            }
+            (None, attribute) => {
+                let scales: Vec<f32> = match attribute {
+                    Some(scales) => scales.floats()?,
+                    None => {
+                        self.floats(site, if is_old { 1 } else { 2 })?.1.iter().map(|&s| s as f32).collect()
+                    }
+                };
+                let size = |(&dim, &scale): (&usize, &f32)| (dim as f32 * scale).floor() as usize;
+                let fits = scales.len() == dims.len();
+                (if fits { dims.iter().zip(&scales).map(size).collect() } else { vec![] }, scales)
+            }
+        };
+        if result.len() != dims.len() || result.contains(&0) {
+            return Err(node.malformed("its scales or sizes do not fit the value"));
+        }
+        self.budget.entries(node, shape::count(&result).unwrap_or(usize::MAX), 1)?;
+        let list = |axis: usize| -> Vec<usize> {
+            let (from, to, scale) = (dims[axis], result[axis], scales[axis]);
+            let place = |i: usize| nearest.of(coordinates.of(i, scale, from, to), scale);
+            (0..to).map(|i| place(i).clamp(0.0, from as f32 - 1.0) as usize).collect()
+        };
+        let lists: Vec<Vec<usize>> = (0..dims.len()).map(list).collect();
+        self.hand.map.select(&shape::product(&dims, &lists));
+        self.hand.dims = result;
+        Ok(())
+    }
+
+    /// A shape that was written down for the batch of the file is meant for one sample here.
+    pub(super) fn one_sample(&self, dims: &[usize], target: &mut [usize]) {
+        if let (Some(batch), Some(1), Some(first)) = (self.batch, dims.first(), target.first_mut())
+            && *first == batch
+        {
+            *first = 1;
+        }
+    }
+}
+
+/// Where an entry of the result lies in the value.
+#[derive(Clone, Copy)]
+enum Coordinates {
+    Asymmetric,
+    HalfPixel,
+    PytorchHalfPixel,
+    AlignCorners,
+}
+
+impl Coordinates {
+    fn of(self, i: usize, scale: f32, from: usize, to: usize) -> f32 {
+        let i = i as f32;
+        match self {
+            Coordinates::Asymmetric => i / scale,
+            Coordinates::AlignCorners | Coordinates::PytorchHalfPixel if to == 1 => 0.0,
+            Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (i + 0.5) / scale - 0.5,
+            Coordinates::AlignCorners => i * (from - 1) as f32 / (to - 1) as f32,
+        }
+    }
+}
+
+/// The entry nearest to a place.
+#[derive(Clone, Copy)]
+enum Nearest {
+    RoundPreferFloor,
+    RoundPreferCeil,
+    Floor,
+    Ceil,
+    /// As it was before there was a choice: down where the value grows, up where it shrinks.
+    Simple,
+}
+
+impl Nearest {
+    fn of(self, x: f32, scale: f32) -> f32 {
+        match self {
+            Nearest::RoundPreferFloor => (x - 0.5).ceil(),
+            Nearest::RoundPreferCeil => (x + 0.5).floor(),
+            Nearest::Simple if scale < 1.0 => x.ceil(),
+            Nearest::Floor | Nearest::Simple => x.floor(),
+            Nearest::Ceil => x.ceil(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_as_runtimes_find_them() {
+        let row = |coordinates: Coordinates, nearest: Nearest, from: usize, to: usize| -> Vec<f32> {
+            let scale = to as f32 / from as f32;
+            (0..to).map(|i| nearest.of(coordinates.of(i, scale, from, to), scale)).collect()
+        };
+        assert_eq!(row(Coordinates::Asymmetric, Nearest::Floor, 2, 4), [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(row(Coordinates::HalfPixel, Nearest::RoundPreferFloor, 4, 2), [0.0, 2.0]);
+        assert_eq!(row(Coordinates::HalfPixel, Nearest::RoundPreferCeil, 4, 2), [1.0, 3.0]);
+        assert_eq!(row(Coordinates::AlignCorners, Nearest::Floor, 3, 5), [0.0, 0.0, 1.0, 1.0, 2.0]);
+        assert_eq!(row(Coordinates::PytorchHalfPixel, Nearest::Floor, 4, 1), [0.0]);
+        // A third of three is one place, though neither is a number of single precision.
+        assert_eq!(Nearest::Floor.of(Coordinates::Asymmetric.of(1, 1.0 / 3.0, 3, 1), 1.0 / 3.0), 3.0);
+        assert_eq!(row(Coordinates::Asymmetric, Nearest::Floor, 6, 14)[7], 3.0);
+    }
+}
