@@ -116,21 +116,25 @@ impl<'f> Factors<'f> {
     }
 
     /// The number of vectors.
+    #[cfg(any(test, feature = "cuda"))]
     pub fn points(&self) -> usize {
         self.points
     }
 
     /// The number of outputs.
+    #[cfg(any(test, feature = "cuda"))]
     pub fn outputs(&self) -> usize {
         self.outputs
     }
 
     /// `(h_{l-1}, t)` of every layer, one row per vector.
+    #[cfg(any(test, feature = "cuda"))]
     pub fn inputs(&self) -> &[Array2<f64>] {
         &self.inputs
     }
 
     /// `B_l` of the hidden layers, one row per vector and output.
+    #[cfg(any(test, feature = "cuda"))]
     pub fn signals(&self) -> &[Array2<f64>] {
         &self.signals
     }

@@ -48,6 +48,11 @@ pub enum DeviceError {
     /// The program was built without CUDA.
     #[error("no GPU can be used: this program was built without the feature cuda")]
     NotBuilt,
+    /// The program cannot load libraries.
+    #[error(
+        "no CUDA driver can be loaded: this program is linked statically, for musl; expected one for glibc, as the Python package has it and as cargo builds it"
+    )]
+    Static,
     /// The library of the driver is not there.
     #[error(
         "no CUDA driver: libcuda.so.1 (nvcuda.dll on Windows) was not found or cannot be loaded; expected NVIDIA's driver to be installed"

@@ -246,6 +246,9 @@ unsafe fn load_kernels(text: *const c_void) -> Result<(sys::CUmodule, Vec<sys::C
 
 /// Loads the library of the driver, and starts it.
 fn load_driver() -> Result<(), DeviceError> {
+    if cfg!(target_env = "musl") {
+        return Err(DeviceError::Static);
+    }
     // SAFETY: loading the driver's library runs its constructors, as every program that uses CUDA does.
     if !unsafe { sys::is_culib_present() } {
         return Err(DeviceError::NoDriver);
