@@ -29,6 +29,7 @@ mod data_rank;
 mod decisive;
 mod elimination;
 mod field;
+mod inertia;
 mod jacobian;
 mod modular;
 pub mod ntk;
