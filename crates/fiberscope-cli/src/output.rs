@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope_io::Assumed;
@@ -9,6 +10,9 @@ use fiberscope_report::reading::{add_assumption, assumption};
 use serde_json::{Value, json};
 
 pub use fiberscope_report::files::{check_picture, write_picture};
+
+/// Lines of progress that come sooner than this after the last one are not shown.
+const BLINK: Duration = Duration::from_millis(50);
 
 /// Where results, notes and errors go. Clones write to the same places.
 #[derive(Clone)]
@@ -27,6 +31,8 @@ struct Board {
     known: Vec<String>,
     /// The last line of progress.
     progress: String,
+    /// When a line of progress was last shown.
+    shown: Option<Instant>,
     /// Files that do not say what their layers do, and what was assumed.
     assumed: Vec<(String, Assumed)>,
 }
@@ -102,7 +108,12 @@ impl Output {
     /// Shows how far long work is, on one line of a terminal.
     pub fn progress(&self, text: &str) {
         if !text.is_empty() {
-            text.clone_into(&mut self.board().progress);
+            let mut board = self.board();
+            text.clone_into(&mut board.progress);
+            if board.shown.is_some_and(|shown| shown.elapsed() < BLINK) {
+                return;
+            }
+            board.shown = Some(Instant::now());
         }
         let mut out = io::stderr();
         if !self.quiet && out.is_terminal() {

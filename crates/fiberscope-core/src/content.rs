@@ -22,27 +22,46 @@ use crate::Rational;
 /// assert_eq!(primitive, [0.75, -1.25, 0.0]); // 3 and -5, over 4
 /// ```
 pub fn content<'a>(numbers: impl Iterator<Item = &'a Rational> + Clone) -> Option<Rational> {
+    // The common divisor of the numbers of machine words, zero before the first; and that of the others.
+    let mut short = 0;
     let mut common: Option<UBig> = None;
     let mut denominator = UBig::ONE;
     let mut largest: Option<(i64, &Rational)> = None;
     for x in numbers.filter(|x| !x.is_zero()) {
-        let (n, d, e) = x.to_big_parts();
-        let n = n.unsigned_abs();
-        let size = floor_log2(&n, &d, e);
+        let size = match x.short() {
+            Some((mantissa, exponent)) => {
+                let size = mantissa.unsigned_abs();
+                // A common divisor of 1 stays 1.
+                if short != 1 {
+                    short = size.gcd(short);
+                }
+                exponent + i64::from(size.ilog2())
+            }
+            None => {
+                let (n, d, e) = x.to_big_parts();
+                let n = n.unsigned_abs();
+                let size = floor_log2(&n, &d, e);
+                if d != UBig::ONE {
+                    denominator = &denominator / (&denominator).gcd(&d) * d;
+                }
+                if common.as_ref() != Some(&UBig::ONE) {
+                    common = Some(match common {
+                        Some(common) => common.gcd(n),
+                        None => n,
+                    });
+                }
+                size
+            }
+        };
         if largest.is_none_or(|(most, y)| size > most || size == most && x.abs() > y.abs()) {
             largest = Some((size, x));
         }
-        if d != UBig::ONE {
-            denominator = &denominator / (&denominator).gcd(&d) * d;
-        }
-        // A common divisor of 1 stays 1.
-        if common.as_ref() != Some(&UBig::ONE) {
-            common = Some(match common {
-                Some(common) => common.gcd(n),
-                None => n,
-            });
-        }
     }
+    let common = match (short, common) {
+        (0, common) => common,
+        (short, None) => Some(UBig::from(short)),
+        (short, Some(common)) => Some(common.gcd(UBig::from(short))),
+    };
     let odd = Rational::from_big_parts(IBig::from(common?), denominator, 0);
     let (n, d, e) = (&largest?.1.abs() / &odd).to_big_parts();
     Some(&odd * &Rational::dyadic(1, floor_log2(&n.unsigned_abs(), &d, e)))
@@ -103,6 +122,27 @@ mod tests {
             }
             let largest = expected.iter().map(Rational::abs).max().unwrap();
             assert!(largest >= Rational::ONE && largest < Rational::from(2));
+        }
+    }
+
+    #[test]
+    fn long_and_short_numbers_have_one_common_divisor() {
+        // 3 * 2^80 is short, 3 * (2^70 + 1) long, 9/2 short.
+        let big = &(&Rational::dyadic(1, 70) + &Rational::ONE) * &Rational::from(3);
+        for row in [
+            [Rational::dyadic(9, -1), big.clone()],
+            [big.clone(), Rational::dyadic(9, 80)],
+            [big.clone(), big],
+        ] {
+            let content = content(row.iter()).unwrap();
+            let rest: Vec<Rational> = row.iter().map(|x| x / &content).collect();
+            let largest = rest.iter().map(Rational::abs).max().unwrap();
+            assert!(largest >= Rational::ONE && largest < Rational::from(2), "{rest:?}");
+            let third = |x: &Rational| x / &Rational::from(3);
+            assert!(
+                rest.iter().all(Rational::is_dyadic) && !rest.iter().all(|x| third(x).is_dyadic()),
+                "{rest:?}"
+            );
         }
     }
 

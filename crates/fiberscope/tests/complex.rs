@@ -6,6 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use common::complexes::{cube, random, random_degenerate};
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, CellMethod, ComplexOptions, ConstructOptions, CountOutcome,
     CountState, FoldMatch, FoldSet, Genericity, IdentifiabilityCertificate, Keeper, PolyhedralComplex,
@@ -13,7 +14,6 @@ use fiberscope::complex::{
 };
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Sign};
 use fiberscope_io::load;
-use rand::RngExt;
 use serde_json::Value;
 
 fn data() -> PathBuf {
@@ -23,10 +23,6 @@ fn data() -> PathBuf {
 fn stored(name: &str) -> Network {
     let path = data().join(format!("{name}.npz"));
     load(path.to_str().unwrap(), &Default::default()).unwrap().network
-}
-
-fn cube(d: usize) -> Domain {
-    Domain::from_bounds(&vec![(-1.0, 1.0); d]).unwrap()
 }
 
 fn count(network: &Network, domain: &Domain) -> (CellCounts, CellMethod) {
@@ -41,30 +37,6 @@ fn build(network: &Network, domain: &Domain) -> PolyhedralComplex {
         Built::Complete(complex) => *complex,
         Built::Stopped { .. } => panic!("there is no limit"),
     }
-}
-
-/// A network of random doubles.
-fn random(widths: &[usize], seed: u64) -> Network {
-    let mut rng = common::rng(seed);
-    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
-        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| rng.random_range(-1.0..1.0));
-        let bias = (0..pair[1]).map(|_| rng.random_range(-0.5..0.5)).collect();
-        let last = l + 2 == widths.len();
-        Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
-    });
-    Network::new(layers.collect()).unwrap()
-}
-
-/// A network of small integers: coincident hyperplanes, common points, zero rows and duplicates are usual.
-fn random_degenerate(widths: &[usize], seed: u64) -> Network {
-    let mut rng = common::rng(seed);
-    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
-        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| f64::from(rng.random_range(-1..=1)));
-        let bias = (0..pair[1]).map(|_| f64::from(rng.random_range(-1..=1)) / 2.0).collect();
-        let last = l + 2 == widths.len();
-        Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
-    });
-    Network::new(layers.collect()).unwrap()
 }
 
 #[test]

@@ -121,13 +121,18 @@ impl<'a> Masked<'a> {
         Ok(self.forms[neuron.layer][neuron.unit].as_ref().expect("it was just computed"))
     }
 
-    /// The outputs as expressions of the free inputs and of relu of what is not decided.
-    pub fn outputs(&mut self, inputs: &Inputs, numbering: &mut Numbering) -> Result<Vec<Expression>, Fault> {
+    /// What the first `count` layers compute, one at least, as expressions of the free inputs and of relu of what
+    /// is not decided.
+    pub fn values(
+        &mut self,
+        count: usize,
+        inputs: &Inputs,
+        numbering: &mut Numbering,
+    ) -> Result<Vec<Expression>, Fault> {
         let network = self.network;
-        let last = network.hidden_depth();
-        let first = self.open_layer(last).unwrap_or(last);
+        let first = self.open_layer(count - 1).unwrap_or(count - 1);
         let mut values: Vec<Expression> = Vec::new();
-        for (l, layer) in network.layers().iter().enumerate().skip(first) {
+        for (l, layer) in network.layers().iter().enumerate().take(count).skip(first) {
             let mut next = Vec::with_capacity(layer.width());
             for unit in 0..layer.width() {
                 let on = self.masks.get(l).map_or(Some(true), |mask| mask[unit]);

@@ -96,6 +96,9 @@ pub struct Walk<'a> {
     complete: bool,
     /// The most products at a leaf `same`.
     products: usize,
+    /// How many of the last layers, with one layer before them at least, are equal number by number. Zero if leaves
+    /// `same` do not rest on them.
+    shared: usize,
     stop: Stop<'a>,
 }
 
@@ -115,7 +118,10 @@ impl<'a> Walk<'a> {
         let variables = inputs.free + hidden(a) + hidden(b);
         let parameters = a.parameter_count() + b.parameter_count();
         let more = PRODUCTS.1.saturating_mul(parameters).saturating_mul(variables);
+        let last_layers = a.layers().iter().rev().zip(b.layers().iter().rev());
+        let equal = last_layers.take_while(|(of_a, of_b)| of_a == of_b).count();
         Ok(Walk {
+            shared: equal.min(a.depth() - 1).min(b.depth() - 1),
             a: Masked::new(a, stop),
             b: Masked::new(b, stop),
             inputs,
@@ -264,22 +270,34 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The outputs are the same expressions where the constraints of the path hold.
+    /// The outputs are the same expressions where the constraints of the path hold. They are if what the layers
+    /// before equal ones compute are the same expressions: equal layers make equal values of equal values. That
+    /// is asked first, and not again where it once was not so.
     fn same(&mut self) -> Result<(), Fault> {
+        let depths = [self.a.network.depth(), self.b.network.depth()];
+        if self.shared > 0 && self.differing(depths.map(|depth| depth - self.shared))?.is_none() {
+            return Ok(());
+        }
+        self.shared = 0;
+        match self.differing(depths)? {
+            Some(output) => {
+                Err(format!("output {} is not the same expression in A and B", output + 1).into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The first place where what so many layers of A and of B compute is not the same expression.
+    fn differing(&mut self, [of_a, of_b]: [usize; 2]) -> Result<Option<usize>, Fault> {
         let mut numbering = Numbering::new(&self.inputs.ranges, self.products, self.stop);
         for number in self.inputs.sides.len()..self.inputs.sides.len() + self.numbered.len() {
             let (form, negative) = self.constraint(number)?;
             let known = Expression::affine(form);
             numbering.assume(&if negative { known.times(&-Rational::ONE) } else { known })?;
         }
-        let a = self.a.outputs(&self.inputs, &mut numbering)?;
-        let b = self.b.outputs(&self.inputs, &mut numbering)?;
-        match a.iter().zip(&b).position(|(a, b)| a != b) {
-            Some(output) => {
-                Err(format!("output {} is not the same expression in A and B", output + 1).into())
-            }
-            None => Ok(()),
-        }
+        let a = self.a.values(of_a, &self.inputs, &mut numbering)?;
+        let b = self.b.values(of_b, &self.inputs, &mut numbering)?;
+        Ok(a.iter().zip(&b).position(|(a, b)| a != b))
     }
 
     /// Goes from a finished subtree to the next one; true at the end of the tree.

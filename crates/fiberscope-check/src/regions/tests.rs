@@ -233,3 +233,33 @@ fn hostile_trees_end() {
     refused(&[a(1, 1), empty(&[(usize::MAX, 1)])], "does not exist");
     refused(&vec![Same; 100_000], "node 2: the tree ends before this node");
 }
+
+/// Leaves `same` rest on equal last layers where what comes before is the same, and on the outputs otherwise.
+#[test]
+fn equal_last_layers_need_equal_values_before_them() {
+    type Rows<'a> = (&'a [&'a [i64]], &'a [i64]);
+    let tail: [Rows; 2] = [(&[&[1, 2], &[-3, 1]], &[1, -2]), (&[&[1, -1]], &[4])];
+    let with = |first: Rows, tail: [Rows; 2]| network(&[first, tail[0], tail[1]]);
+    let first: Rows = (&[&[1, 2], &[3, -1]], &[0, 5]);
+    let space = Domain::Space;
+    let plain = with(first, tail);
+    assert_eq!(verify(&plain, &plain, &space, &[Same]), Ok(()));
+    // Neurons exchanged: the output layer is equal, what stands before it is not, and the outputs differ.
+    let exchanged = with(first, [(&[&[-3, 1], &[1, 2]], &[-2, 1]), tail[1]]);
+    let refused = verify(&plain, &exchanged, &space, &[Same]).unwrap_err();
+    assert!(refused.to_string().contains("output 1 is not the same expression"), "{refused}");
+    // Exchanged where the last layer does not tell them apart: other values before it, the same outputs.
+    let sum: [Rows; 2] = [tail[0], (&[&[2, 2]], &[4])];
+    let turned = with(first, [(&[&[-3, 1], &[1, 2]], &[-2, 1]), sum[1]]);
+    assert_eq!(verify(&with(first, sum), &turned, &space, &[Same]), Ok(()));
+    // Any change behind equal layers, or before them, is seen.
+    for changed in [
+        with((&[&[1, 2], &[3, -1]], &[0, 6]), tail),
+        with(first, [(&[&[1, 2], &[-3, 1]], &[1, -1]), tail[1]]),
+        with(first, [tail[0], (&[&[1, -1]], &[5])]),
+        with(first, [tail[0], (&[&[1, 1]], &[4])]),
+    ] {
+        assert!(verify(&plain, &changed, &space, &[Same]).is_err());
+        assert!(verify(&changed, &plain, &space, &[Same]).is_err());
+    }
+}

@@ -144,6 +144,14 @@ impl Rational {
         }
     }
 
+    /// The odd mantissa and the exponent of a dyadic number of machine words.
+    pub(crate) fn short(&self) -> Option<(i64, i64)> {
+        match self.0 {
+            Dyadic { mantissa, exponent } => Some((mantissa, i64::from(exponent))),
+            _ => None,
+        }
+    }
+
     fn from_big(value: RBig) -> Self {
         let zeros = value.denominator().trailing_zeros().unwrap_or(0);
         if value.denominator().bit_len() == zeros + 1 {
@@ -379,6 +387,14 @@ impl FromStr for Rational {
 impl fmt::Display for Rational {
     /// Writes `p` or `p/q` in lowest terms.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        // Numbers of machine words are written without big ones: networks have millions of them.
+        if let Dyadic { mantissa, exponent } = self.0 {
+            match exponent {
+                0..=63 => return write!(f, "{}", i128::from(mantissa) << exponent),
+                -127..0 => return write!(f, "{mantissa}/{}", 1u128 << -exponent),
+                _ => {}
+            }
+        }
         let value = self.to_big();
         if value.denominator() == &UBig::ONE {
             write!(f, "{}", value.numerator())
@@ -408,6 +424,21 @@ mod tests {
         let texts =
             ["1/3", "-22/7", "9223372036854775807", "-9223372036854775808", "18446744073709551617/4", "7"];
         floats.iter().map(|&x| Rational::from_f64(x).unwrap()).chain(texts.iter().map(|t| r(t))).collect()
+    }
+
+    #[test]
+    fn short_numbers_are_written_like_long_ones() {
+        for mantissa in [0, 1, -1, 3, -7, (1 << 53) - 1, i64::MAX, -i64::MAX, i64::MIN + 1] {
+            for exponent in [-1074, -128, -127, -126, -64, -1, 0, 1, 62, 63, 64, 65, 1000] {
+                let x = Rational::dyadic(i128::from(mantissa), exponent);
+                let value = x.to_big();
+                let text = match value.denominator() == &UBig::ONE {
+                    true => value.numerator().to_string(),
+                    false => format!("{}/{}", value.numerator(), value.denominator()),
+                };
+                assert_eq!(x.to_string(), text, "{mantissa} * 2^{exponent}");
+            }
+        }
     }
 
     #[test]

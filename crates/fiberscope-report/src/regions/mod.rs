@@ -88,8 +88,6 @@ pub enum Found {
     },
     /// The cells were listed.
     Listed {
-        /// Their numbers.
-        counts: CellCounts,
         /// The cells.
         complex: Box<PolyhedralComplex>,
         /// The weights of the facets.
@@ -130,8 +128,9 @@ impl RegionsAnswer {
                 }
                 text
             }
-            Found::Listed { counts, complex, breakpoints } => {
-                counts_text(&self.view, counts, complex.method()) + &weights_text(complex, breakpoints)
+            Found::Listed { complex, breakpoints } => {
+                counts_text(&self.view, &complex.counts(), complex.method())
+                    + &weights_text(complex, breakpoints)
             }
             Found::Stopped { regions, explored, saved, .. } => {
                 let bound = decimal::upper(&exact_region_bound(&self.view.network));
@@ -153,7 +152,7 @@ impl RegionsAnswer {
         match &self.found {
             Found::Walked(found) => walked(view, found),
             Found::Counted { counts, method, .. } => counted(view, counts, *method),
-            Found::Listed { counts, complex, breakpoints } => listed(view, counts, complex, breakpoints),
+            Found::Listed { complex, breakpoints } => listed(view, complex, breakpoints),
             Found::Stopped { regions, explored, .. } => stopped(view, *regions, *explored),
         }
     }
@@ -238,13 +237,8 @@ fn counted(view: &ComplexView, counts: &CellCounts, method: CellMethod) -> Value
 }
 
 /// Cell counts and what the weights of the facets say.
-fn listed(
-    view: &ComplexView,
-    counts: &CellCounts,
-    complex: &PolyhedralComplex,
-    breakpoints: &BreakpointComplex,
-) -> Value {
-    let mut value = counted(view, counts, complex.method());
+fn listed(view: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Value {
+    let mut value = counted(view, &complex.counts(), complex.method());
     let visible = breakpoints.visible_facets();
     let hidden: Vec<[usize; 2]> =
         breakpoints.hidden_neurons(complex).iter().map(|n| [n.layer + 1, n.unit + 1]).collect();

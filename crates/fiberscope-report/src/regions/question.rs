@@ -1,8 +1,7 @@
 //! The search for the linear regions, as the command and the Python package ask for it.
 //!
-//! Cells are counted first, which keeps none of them in memory; where they are few enough, and more than
-//! counts is wanted, they are then listed with the weights of their facets. For many inputs the regions are
-//! walked through instead.
+//! Cells are counted, and where they are few enough, and more than counts is wanted, they are listed with the
+//! weights of their facets. For many inputs the regions are walked through instead.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, CellMethod, ComplexError, ComplexOptions, CountOutcome,
-    CountProgress, CountState, Keeper, PolyhedralComplex, count_cells, walk_regions,
+    BreakpointComplex, Built, CellCounts, CellMethod, ComplexError, ComplexOptions, CountProgress,
+    CountState, Keeper, PolyhedralComplex, Survey, survey_cells, survey_in_tiles, walk_regions,
 };
 use fiberscope::limit::Progress;
 use fiberscope_io::write_atomically;
@@ -41,6 +40,17 @@ pub enum Depth {
     Weights,
     /// All of them, for a picture or an export: at most [`DRAWN`] regions.
     Cells,
+}
+
+impl Depth {
+    /// How many regions are listed at most.
+    fn listed(self) -> u64 {
+        match self {
+            Depth::Counts => 0,
+            Depth::Weights => LISTED,
+            Depth::Cells => DRAWN,
+        }
+    }
 }
 
 /// What is asked of the linear regions.
@@ -89,56 +99,59 @@ fn walk(RegionsQuestion { view, limits, .. }: &RegionsQuestion, say: Say) -> any
 }
 
 fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Found> {
-    let RegionsQuestion { resume, .. } = question;
-    let (counts, method) = match count(question, say)? {
-        CountOutcome::Complete { counts, method } => (counts, method),
-        CountOutcome::Stopped { regions, explored, state } => {
-            let saved = match (resume, state) {
+    let RegionsQuestion { view, depth, limits, .. } = question;
+    let found = |regions: u64| know(&format!("there are {regions} regions on {}", view.place()));
+    Ok(match survey(question, depth.listed(), say)? {
+        Survey::Listed(complex) => {
+            found(complex.counts().regions());
+            let breakpoints = BreakpointComplex::new(&complex, limits)?;
+            Found::Listed { complex, breakpoints }
+        }
+        Survey::Counted { counts, method } => {
+            let regions = counts.regions();
+            found(regions);
+            ensure!(
+                *depth != Depth::Cells,
+                "{regions} regions are too many for a picture or an export (at most {DRAWN})"
+            );
+            Found::Counted { counts, method, weights: *depth != Depth::Counts }
+        }
+        Survey::Stopped { counts: Some(counts), .. } => {
+            found(counts.regions());
+            Found::Stopped { regions: counts.regions(), explored: 0.0, listing: true, saved: None }
+        }
+        Survey::Stopped { regions, explored, state, .. } => {
+            let saved = match (&question.resume, state) {
                 (Some(path), Some(state)) => {
                     write_state(path, &state)?;
                     Some(path.clone())
                 }
                 _ => None,
             };
-            return Ok(Found::Stopped { regions, explored, listing: false, saved });
+            Found::Stopped { regions, explored, listing: false, saved }
         }
-    };
-    listed(question, counts, method, know)
+    })
 }
 
-/// The answer when all cells have been counted elsewhere.
+/// The answer when all cells have been counted elsewhere; they are listed here if more is wanted and they are
+/// few enough.
 pub fn with_counts(
     question: RegionsQuestion,
     counts: CellCounts,
     method: CellMethod,
 ) -> anyhow::Result<RegionsAnswer> {
-    let found = listed(&question, counts, method, &|_| ())?;
+    let found = if counts.regions() > question.depth.listed() {
+        Found::Counted { counts, method, weights: question.depth != Depth::Counts }
+    } else {
+        edges(&question, &|_| (), &|_| ())?
+    };
     Ok(RegionsAnswer { view: question.view, found })
 }
 
-/// The cells are known to be so many; lists them if more is wanted and they are few enough.
-fn listed(
-    question: &RegionsQuestion,
-    counts: CellCounts,
-    method: CellMethod,
-    know: Say,
-) -> anyhow::Result<Found> {
-    let RegionsQuestion { view, limits, depth, .. } = question;
-    let regions = counts.all.last().copied().unwrap_or(0);
-    know(&format!("there are {regions} regions on {}", view.place()));
-    if *depth == Depth::Counts || *depth == Depth::Weights && regions > LISTED {
-        return Ok(Found::Counted { counts, method, weights: *depth != Depth::Counts });
-    }
-    ensure!(regions <= DRAWN, "{regions} regions are too many for a picture or an export (at most {DRAWN})");
-    Ok(match build(view, limits, &|_| (), &|_| ())? {
-        Some((complex, breakpoints)) => Found::Listed { counts, complex, breakpoints },
-        None => Found::Stopped { regions, explored: 0.0, listing: true, saved: None },
-    })
-}
-
-/// Counts the cells, and saves the state of the count every few seconds if there is a file for it.
-fn count(question: &RegionsQuestion, say: Say) -> anyhow::Result<CountOutcome> {
-    let RegionsQuestion { view, limits, resume: file, .. } = question;
+/// Counts the cells, and saves the state of the count every few seconds if there is a file for it; lists them
+/// if there are at most so many regions.
+fn survey(question: &RegionsQuestion, listed: u64, say: Say) -> anyhow::Result<Survey> {
+    let RegionsQuestion { view, limits, depth, resume: file, .. } = question;
     let resume = file.as_deref().filter(|path| path.exists()).map(read_state).transpose()?;
     // When the state was last saved, and the error of that time.
     let saved = Mutex::new((Instant::now(), None));
@@ -150,17 +163,35 @@ fn count(question: &RegionsQuestion, say: Say) -> anyhow::Result<CountOutcome> {
             *saved = (Instant::now(), write_state(path, state).err());
         }
     };
-    let progress = |progress: CountProgress| {
-        say(&format!("{:.0} % of the domain, {} regions", 100.0 * progress.explored, progress.regions));
+    let progress = |progress: CountProgress| say(&count_text(progress));
+    let options = limits
+        .clone()
+        .resume(resume)
+        .codimension((*depth == Depth::Weights).then_some(2))
+        .progress(Progress::to(&progress))
+        .keeper(Keeper::to(&save));
+    let (network, domain) = (&view.network, &view.domain);
+    // A count that can be taken up again is one in tiles; where nothing is listed, tiles take less memory.
+    let surveyed = if file.is_none() && *depth != Depth::Counts {
+        survey_cells(network, domain, listed, &options)
+    } else {
+        survey_in_tiles(network, domain, listed, &options)
     };
-    let options = limits.clone().resume(resume).progress(Progress::to(&progress)).keeper(Keeper::to(&save));
-    let outcome =
-        count_cells(&view.network, &view.domain, &options).map_err(|error| match (&error, file) {
-            (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
-            _ => error.into(),
-        })?;
+    let survey = surveyed.map_err(|error| match (&error, file) {
+        (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
+        _ => error.into(),
+    })?;
     let (_, failure) = saved.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failure.map_or(Ok(outcome), Err)
+    failure.map_or(Ok(survey), Err)
+}
+
+/// How far a count is. Before the first part of the domain is finished there is no part to tell.
+fn count_text(CountProgress { explored, regions }: CountProgress) -> String {
+    match explored {
+        0.0 => format!("about {regions} {} so far", if regions == 1 { "region" } else { "regions" }),
+        part if part < 0.01 => format!("less than 1 % of the domain, {regions} regions"),
+        part => format!("{:.0} % of the domain, {regions} regions", (100.0 * part).floor()),
+    }
 }
 
 /// All cells and the weights of the facets; `None` if a limit came before the last cell.

@@ -24,7 +24,7 @@ pub use assignment::assign;
 pub use barrier::{Barrier, interpolation_barrier};
 
 use fiberscope_algebra::dense::fast_dot;
-use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational};
+use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -138,9 +138,6 @@ pub enum AlignError {
     #[error("{0}")]
     Points(String),
 }
-
-/// How many rows of `A` are compared with a row of `B` at a time.
-const BLOCK: usize = 16;
 
 /// Rewrites `b` by permutations and scalings of its hidden layers to be close to `a`.
 ///
@@ -302,22 +299,21 @@ impl Rewriting {
         let n = in_a.rows();
         let squares = |matrix: &Matrix| matrix.iter_rows().map(|row| fast_dot(row, row)).collect::<Vec<_>>();
         let sizes = [&in_a, &in_b, &out_a, &out_b].map(squares);
+        let products = |x: &Matrix, y: &Matrix| {
+            Scalar::product(x, &y.transpose()).expect("the rows of both networks have the same lengths")
+        };
+        let (in_both, out_both) = rayon::join(|| products(&in_a, &in_b), || products(&out_a, &out_b));
         let pair = |i: usize, j: usize| Pair {
             in_a: sizes[0][i],
             in_b: sizes[1][j],
-            in_both: fast_dot(in_a.row(i), in_b.row(j)),
+            in_both: in_both[(i, j)],
             out_a: sizes[2][i],
             out_b: sizes[3][j],
-            out_both: fast_dot(out_a.row(i), out_b.row(j)),
+            out_both: out_both[(i, j)],
         };
-        // A row of B is used for a block of rows of A while it is in the cache.
         let mut table = vec![(0.0, 0.0); n * n];
-        table.par_chunks_mut(BLOCK * n).enumerate().for_each(|(block, entries)| {
-            for j in 0..n {
-                for (i, row) in entries.chunks_exact_mut(n).enumerate() {
-                    row[j] = pair(block * BLOCK + i, j).best(scaling);
-                }
-            }
+        table.par_chunks_mut(n).enumerate().for_each(|(i, row)| {
+            row.iter_mut().enumerate().for_each(|(j, entry)| *entry = pair(i, j).best(scaling));
         });
         let cost = Matrix::from_fn(n, n, |i, j| table[i * n + j].0);
         if cost.entries().iter().any(|c| !c.is_finite()) {

@@ -17,8 +17,6 @@
 //! second layer, and `relu(relu(x - 1) + 1) - 1`, where it belongs to the first; both stay so, with equal
 //! functions, on open sets of parameters.
 
-use std::collections::BTreeMap;
-
 use fiberscope_algebra::dense::{minus, norm, reject};
 use fiberscope_core::{Neuron, Sign};
 use rayon::prelude::*;
@@ -116,13 +114,14 @@ impl BreakpointComplex {
 
 /// Neurons none of whose facets is visible although they have some.
 pub fn unseen_neurons(complex: &PolyhedralComplex, facets: &[WeightedFacet]) -> Vec<Neuron> {
-    let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
+    let mut seen: Vec<Option<bool>> = vec![None; complex.frame.flat.neurons];
     for facet in facets {
         for &h in &facet.neurons {
-            *seen.entry(h).or_default() |= facet.visible;
+            seen[h] = Some(seen[h] == Some(true) || facet.visible);
         }
     }
-    seen.into_iter().filter(|(_, visible)| !visible).map(|(h, _)| complex.neuron(h)).collect()
+    let unseen = seen.iter().enumerate().filter(|(_, visible)| **visible == Some(false));
+    unseen.map(|(h, _)| complex.neuron(h)).collect()
 }
 
 /// A facet at a ridge.
@@ -211,13 +210,12 @@ impl Around {
     fn bends(&self, facets: &[WeightedFacet]) -> (usize, usize) {
         let (mut bending, mut dishonest) = (0, 0);
         for blades in self.ridges() {
-            let visible: Vec<&Blade> = blades.iter().filter(|b| facets[b.at].visible).collect();
-            let bends = visible.iter().any(|b| opposite(b, &visible).is_none());
-            bending += usize::from(bends && visible.len() > 2);
-            let mut layers: Vec<usize> = blades.iter().map(|b| facets[b.at].layer).collect();
-            layers.sort_unstable();
-            layers.dedup();
-            dishonest += usize::from(!bends && layers.len() > 1 && visible.len() == blades.len());
+            let visible = blades.iter().filter(|b| facets[b.at].visible).count();
+            let bends = bent(facets, blades).next().is_some();
+            bending += usize::from(bends && visible > 2);
+            let layer = |b: &Blade| facets[b.at].layer;
+            let several = blades.iter().any(|b| layer(b) != layer(&blades[0]));
+            dishonest += usize::from(!bends && several && visible == blades.len());
         }
         (bending, dishonest)
     }
@@ -234,29 +232,33 @@ impl Around {
         let mut surfaces = Surfaces::new(facets.len());
         let mut below = Vec::new();
         for blades in self.ridges() {
-            let visible: Vec<&Blade> = blades.iter().filter(|b| facets[b.at].visible).collect();
-            let bent: Vec<usize> =
-                visible.iter().filter(|b| opposite(b, &visible).is_none()).map(|b| b.at).collect();
-            for blade in &visible {
-                if let Some(other) = opposite(blade, &visible) {
+            let visible = || blades.iter().filter(|b| facets[b.at].visible);
+            for blade in visible() {
+                if let Some(other) = blade.opposite.filter(|&other| facets[other].visible) {
                     surfaces.join(blade.at, other);
                 }
             }
-            match (visible.len(), bent.len()) {
-                (4, 2) => {
-                    surfaces.join(bent[0], bent[1]);
-                    let straight = visible.iter().find(|b| !bent.contains(&b.at));
-                    below.extend(straight.map(|s| (s.at, bent[0])));
+            let mut bending = bent(facets, blades);
+            let bent: [Option<usize>; 4] = std::array::from_fn(|_| bending.next());
+            match (visible().count(), bent) {
+                (4, [Some(a), Some(b), None, _]) => {
+                    surfaces.join(a, b);
+                    let straight = visible().find(|blade| blade.at != a && blade.at != b);
+                    below.extend(straight.map(|straight| (straight.at, a)));
                 }
-                (3, 3) => {
-                    let lower = bent.iter().find(|&&at| !facets[at].regions.iter().any(|&r| constant[r]));
-                    if let Some(&lower) = lower {
-                        let rest: Vec<usize> = bent.iter().copied().filter(|&at| at != lower).collect();
-                        surfaces.join(rest[0], rest[1]);
-                        below.push((lower, rest[0]));
+                (3, [Some(a), Some(b), Some(c), None]) => {
+                    let is_lower = |at: &usize| !facets[*at].regions.iter().any(|&r| constant[r]);
+                    if let Some(lower) = [a, b, c].into_iter().find(is_lower) {
+                        let [first, second] = match lower {
+                            at if at == a => [b, c],
+                            at if at == b => [a, c],
+                            _ => [a, b],
+                        };
+                        surfaces.join(first, second);
+                        below.push((lower, first));
                     }
                 }
-                (2, 2) => surfaces.join(bent[0], bent[1]),
+                (2, [Some(a), Some(b), None, _]) => surfaces.join(a, b),
                 _ => {}
             }
         }
@@ -368,9 +370,10 @@ fn settle(
     }
 }
 
-/// The visible facet that continues this one in its hyperplane.
-fn opposite(blade: &Blade, visible: &[&Blade]) -> Option<usize> {
-    blade.opposite.filter(|&at| visible.iter().any(|other| other.at == at))
+/// The visible facets at a ridge that no visible one continues in their hyperplanes.
+fn bent(facets: &[WeightedFacet], blades: &[Blade]) -> impl Iterator<Item = usize> {
+    let continued = |b: &&Blade| b.opposite.is_some_and(|other| facets[other].visible);
+    blades.iter().filter(|b| facets[b.at].visible).filter(move |b| !continued(b)).map(|b| b.at)
 }
 
 /// An orthonormal basis of the directions of a cell, and a point of it.

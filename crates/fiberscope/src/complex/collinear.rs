@@ -16,7 +16,7 @@ use super::weights::{WeightedFacet, reaches};
 /// Whether two different facets at one ridge lie in one hyperplane.
 pub(crate) fn are_collinear(complex: &PolyhedralComplex, a: &WeightedFacet, b: &WeightedFacet) -> bool {
     let d = complex.factor_dimension();
-    let [on_a, on_b] = [a, b].map(|facet| complex.cells[d - 1].signs(facet.facet));
+    let [on_a, on_b] = [a, b].map(|facet| complex.level(d - 1).signs(facet.facet));
     if let ([h], [other]) = (&a.neurons[..], &b.neurons[..]) {
         if h != other && complex.method() == CellMethod::Edges {
             return false;
@@ -38,7 +38,7 @@ pub(crate) fn are_collinear(complex: &PolyhedralComplex, a: &WeightedFacet, b: &
 /// The hyperplane of a facet: normal with first nonzero entry 1, and offset.
 pub(crate) fn equation(complex: &PolyhedralComplex, facet: &WeightedFacet) -> (Vec<Rational>, Rational) {
     let d = complex.factor_dimension();
-    let signs = complex.cells[d - 1].signs(facet.facet);
+    let signs = complex.level(d - 1).signs(facet.facet);
     let active = |h: usize| signs[h] == Sign::Positive;
     let (normal, offset) = complex.frame.arbiter.function(&complex.frame.flat, facet.neurons[0], active);
     let lead = normal.iter().find(|x| !x.is_zero()).expect("a neuron is not constant across its facet");

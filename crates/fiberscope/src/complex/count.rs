@@ -42,6 +42,11 @@ pub struct CellCounts {
 }
 
 impl CellCounts {
+    /// The number of regions.
+    pub fn regions(&self) -> u64 {
+        self.all.last().copied().unwrap_or(0)
+    }
+
     /// The alternating sum of the numbers of cells: 1 on a box, `(-1)^d` on `R^d`.
     pub fn euler(&self) -> i64 {
         let signed = |(k, &n): (usize, &u64)| if k % 2 == 0 { n as i64 } else { -(n as i64) };

@@ -164,7 +164,7 @@ struct Place {
 impl Other {
     fn place(&self, complex: &PolyhedralComplex, facet: &WeightedFacet) -> Option<Place> {
         let d = complex.factor_dimension();
-        let signs = complex.cells[d - 1].signs(facet.facet);
+        let signs = complex.level(d - 1).signs(facet.facet);
         let active = |h: usize| signs[h] == Sign::Positive;
         let function = complex.frame.arbiter.function(&complex.frame.flat, facet.neurons[0], active);
         let x = point_on(complex, facet, &function)?;

@@ -81,7 +81,7 @@ impl FoldSet {
                     groups.entry((components[facet.regions[0]], plane)).or_default().push(at);
                 }
             }
-            let mut levelled = vec![false; complex.cells[d - 1].len()];
+            let mut levelled = vec![false; complex.level(d - 1).len()];
             for (facet, level) in facets.iter().zip(&level) {
                 levelled[facet.facet] = level.is_some();
             }
@@ -121,16 +121,16 @@ impl FoldSet {
         let d = complex.factor_dimension();
         let mut edges = BTreeSet::new();
         // The pieces through every cell, dimension by dimension downwards.
-        let mut through: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); complex.cells[d - 1].len()];
+        let mut through: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); complex.level(d - 1).len()];
         for (p, piece) in self.pieces.iter().enumerate() {
             piece.facets.iter().for_each(|&at| {
                 through[facets[at].facet].insert(p);
             });
         }
         for k in (0..d.saturating_sub(1)).rev() {
-            let mut next = vec![BTreeSet::new(); complex.cells[k].len()];
+            let mut next = vec![BTreeSet::new(); complex.level(k).len()];
             for (c, pieces) in next.iter_mut().enumerate() {
-                for &above in complex.cells[k].cofacets(c) {
+                for &above in complex.level(k).cofacets(c) {
                     pieces.extend(through[above as usize].iter().copied());
                 }
                 let lowest = pieces.iter().map(|&p| self.pieces[p].level).min();
@@ -186,7 +186,7 @@ impl Inside {
 
     /// Whether a cell lies in the open part.
     fn holds(&self, complex: &PolyhedralComplex, dimension: usize, cell: usize) -> bool {
-        let cells = &complex.cells[dimension];
+        let cells = complex.level(dimension);
         cells.sides(cell) == 0 && cells.signs(cell)[..self.neurons].iter().all(|&sign| sign == Sign::Positive)
     }
 
@@ -198,7 +198,7 @@ impl Inside {
         level: &[Option<usize>],
     ) -> Vec<usize> {
         let d = complex.factor_dimension();
-        let mut parent: Vec<usize> = (0..complex.cells[d].len()).collect();
+        let mut parent: Vec<usize> = (0..complex.level(d).len()).collect();
         fn find(parent: &mut [usize], mut at: usize) -> usize {
             while parent[at] != at {
                 parent[at] = parent[parent[at]];
@@ -264,13 +264,13 @@ fn is_full(
     }
     let mut shared: BTreeMap<u32, usize> = BTreeMap::new();
     for &at in group {
-        for &ridge in complex.cells[d - 1].facets(facets[at].facet) {
+        for &ridge in complex.facets(d - 1, facets[at].facet) {
             *shared.entry(ridge).or_default() += 1;
         }
     }
     shared.iter().all(|(&ridge, &count)| {
         let boundary = !inside.holds(complex, d - 2, ridge as usize)
-            || complex.cells[d - 2].cofacets(ridge as usize).iter().any(|&f| levelled[f as usize]);
+            || complex.level(d - 2).cofacets(ridge as usize).iter().any(|&f| levelled[f as usize]);
         boundary || count == 2
     })
 }

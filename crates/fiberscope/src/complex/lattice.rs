@@ -84,6 +84,18 @@ impl Lattice {
         Some(lattice)
     }
 
+    /// The complex on the box of a frame; one that stands for the space is widened until it does. `None` if
+    /// `go_on` says to stop.
+    pub fn of_frame(frame: &mut Frame, go_on: &(dyn Fn(usize) -> bool + Sync)) -> Option<Self> {
+        loop {
+            let lattice = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, go_on)?;
+            match lattice.outside(frame) {
+                Some(reach) => frame.widen_beyond(reach),
+                None => return Some(lattice),
+            }
+        }
+    }
+
     /// The faces of the box: for each input at the lower end, at the upper end, or between.
     fn of_box(sides: &[[f64; 2]]) -> Self {
         let d = sides.len();

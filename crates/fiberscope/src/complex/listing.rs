@@ -6,6 +6,8 @@
 //! for every zero and one for every positive sign, so that it follows each step; a match is compared sign by
 //! sign, so that nothing depends on the hash.
 
+use std::ops::RangeInclusive;
+
 use fiberscope_core::Sign;
 use rayon::prelude::*;
 
@@ -19,14 +21,18 @@ use crate::limit::Deadline;
 /// Cells that are joined before the clock is looked at again.
 const CHUNK: usize = 1 << 12;
 
-/// Lists the cells by dimension; the vertices in the order of the skeleton. `None` if the deadline comes
-/// first.
-pub(crate) fn list_cells(frame: &Frame, skeleton: &Skeleton, deadline: &Deadline) -> Option<Vec<Cells>> {
-    let d = skeleton.dimension;
-    let marks = Marks::new(&frame.flat, d);
-    let levels = list(frame, skeleton, &marks, deadline)?;
+/// Lists the cells of some dimensions, and which of them are facets of which; the vertices in the order of the
+/// skeleton. `None` if the deadline comes first.
+pub(crate) fn list_cells(
+    frame: &Frame,
+    skeleton: &Skeleton,
+    dimensions: RangeInclusive<usize>,
+    deadline: &Deadline,
+) -> Option<Vec<Cells>> {
+    let marks = Marks::new(&frame.flat, skeleton.dimension);
+    let levels = list(frame, skeleton, &marks, &dimensions, deadline)?;
     let mut cells: Vec<Cells> = levels.iter().map(|level| level.cells(&frame.flat)).collect();
-    let mut cofacets = Vec::with_capacity(d);
+    let mut cofacets = Vec::with_capacity(levels.len());
     for pair in levels.windows(2) {
         cofacets.push(join(frame, &marks, &pair[0], &pair[1].table(), deadline)?);
     }
@@ -74,6 +80,14 @@ impl Key<'_> {
         self.words[word] ^= bit;
         self.hash ^= self.marks.positive[h];
     }
+
+    /// Leaves a hyperplane, on its positive side or not, or comes back to it.
+    fn leave(&mut self, h: usize, positive: bool) {
+        self.toggle_zero(h);
+        if positive {
+            self.toggle_positive(h);
+        }
+    }
 }
 
 /// The cells of one dimension by their sign vectors.
@@ -90,22 +104,26 @@ impl Level {
     }
 
     fn cells(&self, flat: &FlatNetwork) -> Cells {
-        let mut signs = Vec::with_capacity(self.hashes.len() * flat.neurons);
-        for key in self.keys.chunks_exact(self.stride) {
+        let bytes = byte_signs();
+        let count = self.hashes.len();
+        let mut signs = vec![Sign::Negative; count * flat.neurons];
+        let mut sides = Vec::with_capacity(count);
+        for (cell, key) in self.keys.chunks_exact(self.stride).enumerate() {
+            let own = &mut signs[cell * flat.neurons..(cell + 1) * flat.neurons];
             for layer in flat.layers.iter().filter(|layer| layer.relu) {
-                for unit in 0..layer.width {
-                    let (word, place) = (layer.word + unit / 64, unit % 64);
-                    let positive = key[word] >> place & 1 == 1;
-                    let zero = key[flat.words + word] >> place & 1 == 1;
-                    signs.push(match (positive, zero) {
-                        (true, _) => Sign::Positive,
-                        (false, true) => Sign::Zero,
-                        (false, false) => Sign::Negative,
-                    });
+                let own = &mut own[layer.first..layer.first + layer.width];
+                for (block, own) in own.chunks_mut(64).enumerate() {
+                    let positive = key[layer.word + block].to_le_bytes();
+                    for (own, byte) in own.chunks_mut(8).zip(positive) {
+                        own.copy_from_slice(&bytes[usize::from(byte)][..own.len()]);
+                    }
+                    for bit in bits_of(key[flat.words + layer.word + block]) {
+                        own[bit as usize] = Sign::Zero;
+                    }
                 }
             }
+            sides.push(key[self.stride - 1]);
         }
-        let sides = self.keys.chunks_exact(self.stride).map(|key| key[self.stride - 1]).collect();
         Cells::new(flat.neurons, signs, sides)
     }
 
@@ -121,6 +139,15 @@ impl Level {
         }
         table
     }
+}
+
+/// The signs of eight neurons for every byte that tells which of them are positive, the others being negative.
+fn byte_signs() -> [[Sign; 8]; 256] {
+    let sign = |byte: usize, place: usize| match byte >> place & 1 {
+        1 => Sign::Positive,
+        _ => Sign::Negative,
+    };
+    std::array::from_fn(|byte| std::array::from_fn(|place| sign(byte, place)))
 }
 
 /// Where the cells of one dimension are found by their sign vectors.
@@ -153,12 +180,17 @@ impl Table<'_> {
     }
 }
 
-/// The sign vectors of all cells.
-fn list(frame: &Frame, skeleton: &Skeleton, marks: &Marks, deadline: &Deadline) -> Option<Vec<Level>> {
+/// The sign vectors of all cells of some dimensions.
+fn list(
+    frame: &Frame,
+    skeleton: &Skeleton,
+    marks: &Marks,
+    dimensions: &RangeInclusive<usize>,
+    deadline: &Deadline,
+) -> Option<Vec<Level>> {
     let (flat, d) = (&frame.flat, skeleton.dimension);
     let stride = 2 * flat.words + 1;
-    let level = || Level { stride, keys: Vec::new(), hashes: Vec::new() };
-    let mut levels: Vec<Level> = (0..=d).map(|_| level()).collect();
+    let level = |_| Level { stride, keys: Vec::new(), hashes: Vec::new() };
     let mut up = vec![[None::<u8>; 2]; skeleton.zeros.len()];
     for edge in &skeleton.edges {
         let v = edge.ends[0] as usize;
@@ -167,20 +199,25 @@ fn list(frame: &Frame, skeleton: &Skeleton, marks: &Marks, deadline: &Deadline) 
         let side = (edge.left[0] & 1) as u8;
         sides[usize::from(sides[0].is_some())] = Some(side);
     }
-    let mut key = Key { flat, marks, words: vec![0; stride], hash: 0 };
+    let mut listing = Listing {
+        key: Key { flat, marks, words: vec![0; stride], hash: 0 },
+        levels: dimensions.clone().map(level).collect(),
+        dimensions,
+    };
     for v in 0..skeleton.len() {
         if v % CHUNK == 0 && deadline.is_past() {
             return None;
         }
+        let key = &mut listing.key;
         key.words.fill(0);
         key.words[..flat.words].copy_from_slice(skeleton.signs_of(v));
         key.hash = positive_hash(flat, marks, skeleton.signs_of(v));
         for &h in skeleton.zeros_of(v) {
             key.toggle_zero(h as usize);
         }
-        choose(&mut levels, &mut key, skeleton.zeros_of(v), &up[v * d..(v + 1) * d], 0);
+        listing.choose(skeleton.zeros_of(v), &up[v * d..(v + 1) * d], 0);
     }
-    Some(levels)
+    Some(listing.levels)
 }
 
 fn positive_hash(flat: &FlatNetwork, marks: &Marks, signs: &[u64]) -> u64 {
@@ -194,24 +231,32 @@ fn positive_hash(flat: &FlatNetwork, marks: &Marks, signs: &[u64]) -> u64 {
     hash
 }
 
-/// Goes through all choices for the hyperplanes that are left.
-fn choose(levels: &mut [Level], key: &mut Key, zeros: &[u32], up: &[[Option<u8>; 2]], dimension: usize) {
-    let Some((&h, zeros)) = zeros.split_first() else {
-        levels[dimension].keys.extend_from_slice(&key.words);
-        levels[dimension].hashes.push(key.hash);
-        return;
-    };
-    choose(levels, key, zeros, &up[1..], dimension);
-    for side in up[0].into_iter().flatten() {
-        key.toggle_zero(h as usize);
-        if side == 1 {
-            key.toggle_positive(h as usize);
+/// The cells so far, and the sign vector of the one that is being chosen.
+struct Listing<'a> {
+    key: Key<'a>,
+    dimensions: &'a RangeInclusive<usize>,
+    /// One for each of the dimensions.
+    levels: Vec<Level>,
+}
+
+impl Listing<'_> {
+    /// Goes through all choices for the hyperplanes that are left.
+    fn choose(&mut self, zeros: &[u32], up: &[[Option<u8>; 2]], dimension: usize) {
+        if dimension > *self.dimensions.end() || dimension + zeros.len() < *self.dimensions.start() {
+            return;
         }
-        choose(levels, key, zeros, &up[1..], dimension + 1);
-        if side == 1 {
-            key.toggle_positive(h as usize);
+        let Some((&h, zeros)) = zeros.split_first() else {
+            let level = &mut self.levels[dimension - self.dimensions.start()];
+            level.keys.extend_from_slice(&self.key.words);
+            level.hashes.push(self.key.hash);
+            return;
+        };
+        self.choose(zeros, &up[1..], dimension);
+        for side in up[0].into_iter().flatten() {
+            self.key.leave(h as usize, side == 1);
+            self.choose(zeros, &up[1..], dimension + 1);
+            self.key.leave(h as usize, side == 1);
         }
-        key.toggle_zero(h as usize);
     }
 }
 
@@ -234,12 +279,11 @@ fn join(frame: &Frame, marks: &Marks, level: &Level, above: &Table, deadline: &D
                 for block in 0..layer.words() {
                     for bit in bits_of(level.key(cell)[flat.words + layer.word + block]) {
                         let h = layer.first + 64 * block + bit as usize;
-                        key.toggle_zero(h);
-                        around.push(above.find(&key));
-                        key.toggle_positive(h);
-                        around.push(above.find(&key));
-                        key.toggle_positive(h);
-                        key.toggle_zero(h);
+                        for positive in [false, true] {
+                            key.leave(h, positive);
+                            around.push(above.find(&key));
+                            key.leave(h, positive);
+                        }
                     }
                 }
             }

@@ -24,6 +24,9 @@ pub struct ComplexOptions<'a> {
     pub deadline: Deadline,
     /// The most regions.
     pub regions: Option<u64>,
+    /// List only the cells of at most this codimension at once, and the others when they are first looked at;
+    /// all at once by default.
+    pub codimension: Option<usize>,
     /// The seed of the masks by which the genericity of large networks is checked.
     pub seed: u64,
     /// The count to go on with ([`count_cells`](super::count_cells)).
@@ -72,6 +75,12 @@ impl<'a> ComplexOptions<'a> {
     /// The most regions; `None` for any number.
     pub fn regions(self, regions: impl Into<Option<u64>>) -> Self {
         ComplexOptions { regions: regions.into(), ..self }
+    }
+
+    /// The largest codimension of the cells that are listed at once: 2 is enough for weights and balance. The
+    /// others are listed when they are first looked at, and no limit holds then.
+    pub fn codimension(self, codimension: impl Into<Option<usize>>) -> Self {
+        ComplexOptions { codimension: codimension.into(), ..self }
     }
 
     /// The seed of random choices.

@@ -5,15 +5,18 @@ use std::ops::Range;
 use fiberscope_core::{AffineMap, Domain, Matrix, Network, Neuron, Rational, Sign, SignVector};
 
 use super::cells::Cells;
-use super::count::CellCounts;
+use super::count::{CellCounts, tally};
 use super::frame::Frame;
 use super::lattice::Lattice;
-use super::listing::list_cells;
+use super::levels::Levels;
 use super::options::ComplexOptions;
-use super::skeleton::Stop;
+use super::skeleton::{Skeleton, Stop};
 use super::stream::CellMethod;
 use super::subdivide::{Room, subdivide};
 use super::{ComplexError, CountProgress};
+
+/// The most dimensions of a complex whose cells are listed.
+pub(super) const LISTED_DIMENSIONS: usize = 12;
 
 /// The canonical polyhedral complex of a network on a domain, all cells listed.
 ///
@@ -21,7 +24,8 @@ use super::{ComplexError, CountProgress};
 /// factor ([`PolyhedralComplex::factor_dimension`]), in the coordinates [`PolyhedralComplex::inputs`].
 pub struct PolyhedralComplex {
     pub(crate) frame: Frame,
-    pub(crate) cells: Vec<Cells>,
+    levels: Levels,
+    counts: CellCounts,
     /// For a box that stands for the space: which cells touch its sides.
     touching: Vec<Vec<bool>>,
     /// The coordinates of the vertices, one after the other.
@@ -84,66 +88,72 @@ impl PolyhedralComplex {
         options: &ComplexOptions,
     ) -> Result<Built, ComplexError> {
         let mut frame = Frame::new(network, domain)?;
-        if frame.dimension() > 12 {
-            return Err(ComplexError::TooManyDimensions { dimensions: frame.dimension(), most: 12 });
+        if frame.dimension() > LISTED_DIMENSIONS {
+            return Err(ComplexError::TooManyDimensions {
+                dimensions: frame.dimension(),
+                most: LISTED_DIMENSIONS,
+            });
         }
         let most = options.regions.unwrap_or(u64::MAX);
         let go_on = |regions: usize| {
             options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
             regions as u64 <= most && !options.deadline.is_past()
         };
-        let d = frame.dimension();
-        loop {
-            let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
-            match subdivide(
-                &frame.flat,
-                &frame.arbiter,
-                &frame.sides,
-                Room::up_to(u32::MAX as usize / 4),
-                &vertices,
-            ) {
-                Err(Stop::TooMany(..)) => return Ok(Built::Stopped { regions: most.min(u64::MAX - 1) }),
-                Err(Stop::Irregular) => break,
-                Ok(skeleton) => {
-                    let outside = frame.outside(&skeleton, &frame.arbiter, &frame.kinds);
-                    if let (true, Some(reach)) = (frame.whole, outside) {
-                        frame.widen_beyond(reach);
-                        continue;
-                    }
-                    let Some(cells) = list_cells(&frame, &skeleton, &options.deadline) else {
-                        let regions = (skeleton.len().saturating_sub(1 << d) / (d + 1)) as u64;
-                        return Ok(Built::Stopped { regions });
-                    };
-                    let complex = PolyhedralComplex::of(frame, cells, skeleton.points, CellMethod::Edges);
-                    return Ok(Built::Complete(Box::new(complex)));
-                }
+        Ok(match skeleton_of(&mut frame, Room::up_to(u32::MAX as usize / 4), &go_on) {
+            Err(Stop::TooMany(..)) => Built::Stopped { regions: most.min(u64::MAX - 1) },
+            Ok(skeleton) => PolyhedralComplex::of_skeleton(frame, skeleton, options),
+            Err(Stop::Irregular) => match Lattice::of_frame(&mut frame, &go_on) {
+                None => Built::Stopped { regions: most },
+                Some(lattice) => Built::Complete(Box::new(PolyhedralComplex::of_lattice(frame, &lattice))),
+            },
+        })
+    }
+
+    /// Lists the cells of a simple complex. Those that touch the box that stands for the space are told by
+    /// their vertices, so that all are listed there.
+    pub(super) fn of_skeleton(frame: Frame, mut skeleton: Skeleton, options: &ComplexOptions) -> Built {
+        let counts = simple_counts(&frame, &skeleton);
+        let points = std::mem::take(&mut skeleton.points);
+        let listed = options.codimension.filter(|_| !frame.whole).unwrap_or(skeleton.dimension);
+        let first = skeleton.dimension.saturating_sub(listed);
+        match Levels::of_skeleton(&frame, skeleton, first, &options.deadline) {
+            None => Built::Stopped { regions: counts.regions() },
+            Some(levels) => {
+                let complex = PolyhedralComplex::of(frame, levels, counts, points, CellMethod::Edges);
+                Built::Complete(Box::new(complex))
             }
-        }
-        loop {
-            let lattice = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, &go_on);
-            let Some(lattice) = lattice else { return Ok(Built::Stopped { regions: most }) };
-            if let Some(reach) = lattice.outside(&frame) {
-                frame.widen_beyond(reach);
-                continue;
-            }
-            let points = lattice.points.iter().flatten().map(Rational::to_f64).collect();
-            let cells = Cells::of_lattice(frame.flat.neurons, &lattice.cells);
-            let complex = PolyhedralComplex::of(frame, cells, points, CellMethod::Cells);
-            return Ok(Built::Complete(Box::new(complex)));
         }
     }
 
-    fn of(frame: Frame, cells: Vec<Cells>, points: Vec<f64>, method: CellMethod) -> Self {
-        let mut touching: Vec<Vec<bool>> = Vec::new();
-        for (k, cells) in cells.iter().enumerate().filter(|_| frame.whole) {
+    /// The complex of all cells.
+    pub(super) fn of_lattice(frame: Frame, lattice: &Lattice) -> Self {
+        let counts = lattice.counts(&frame);
+        let points = lattice.points.iter().flatten().map(Rational::to_f64).collect();
+        let levels = Levels::all(Cells::of_lattice(frame.flat.neurons, &lattice.cells));
+        PolyhedralComplex::of(frame, levels, counts, points, CellMethod::Cells)
+    }
+
+    fn of(frame: Frame, levels: Levels, counts: CellCounts, points: Vec<f64>, method: CellMethod) -> Self {
+        let mut complex = PolyhedralComplex { frame, levels, counts, touching: Vec::new(), points, method };
+        for k in (0..=complex.factor_dimension()).filter(|_| complex.frame.whole) {
             let touches = |c: usize| match k.checked_sub(1) {
-                None => cells.sides(c) != 0,
-                Some(below) => cells.facets(c).iter().any(|&f| touching[below][f as usize]),
+                None => complex.level(k).sides(c) != 0,
+                Some(below) => complex.facets(k, c).iter().any(|&f| complex.touching[below][f as usize]),
             };
-            let found = (0..cells.len()).map(touches).collect();
-            touching.push(found);
+            let found = (0..complex.level(k).len()).map(touches).collect();
+            complex.touching.push(found);
         }
-        PolyhedralComplex { frame, cells, touching, points, method }
+        complex
+    }
+
+    /// The cells of a dimension.
+    pub(crate) fn level(&self, dimension: usize) -> &Cells {
+        self.levels.cells(&self.frame, dimension)
+    }
+
+    /// The facets of a cell.
+    pub(crate) fn facets(&self, dimension: usize, cell: usize) -> &[u32] {
+        self.levels.facets(&self.frame, dimension, cell)
     }
 
     /// The dimension of the input space.
@@ -171,7 +181,7 @@ impl PolyhedralComplex {
     /// for which
     /// [`Cell::is_artificial`] holds.
     pub fn cells(&self, dimension: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
-        let count = self.cells.get(dimension).map_or(0, Cells::len);
+        let count = if dimension <= self.factor_dimension() { self.level(dimension).len() } else { 0 };
         let range: Range<usize> = 0..count;
         range.map(move |number| Cell { complex: self, dimension, number })
     }
@@ -182,7 +192,7 @@ impl PolyhedralComplex {
     ///
     /// If there are not that many cells of that dimension.
     pub fn cell(&self, dimension: usize, number: usize) -> Cell<'_> {
-        assert!(number < self.cells[dimension].len(), "cell {number} of dimension {dimension}");
+        assert!(number < self.level(dimension).len(), "cell {number} of dimension {dimension}");
         Cell { complex: self, dimension, number }
     }
 
@@ -208,20 +218,12 @@ impl PolyhedralComplex {
 
     /// The numbers of cells.
     pub fn counts(&self) -> CellCounts {
-        let count = |bounded: bool| {
-            let number = |k: usize| {
-                let counted = |cell: &Cell| !cell.is_artificial() && (!bounded || cell.is_bounded());
-                self.cells(k).filter(counted).count() as u64
-            };
-            let own = (0..=self.factor_dimension()).map(number);
-            std::iter::repeat_n(0, self.frame.extra).chain(own).collect()
-        };
-        CellCounts { all: count(false), bounded: count(true) }
+        self.counts.clone()
     }
 
     /// Pairs of regions with the facet between them: `(region, region, facet)`.
     pub fn adjacency(&self) -> Vec<(usize, usize, usize)> {
-        let Some(facets) = self.factor_dimension().checked_sub(1).map(|k| &self.cells[k]) else {
+        let Some(facets) = self.factor_dimension().checked_sub(1).map(|k| self.level(k)) else {
             return Vec::new();
         };
         let pair = |f: usize| match *facets.cofacets(f) {
@@ -239,8 +241,8 @@ impl PolyhedralComplex {
             .map(|h| BentHyperplane { neuron: self.neuron(h), facets: Vec::new() })
             .collect();
         for (a, b, facet) in self.adjacency() {
-            let [p, q] = [a, b].map(|region| self.cells[d].signs(region));
-            let on = self.cells[d - 1].signs(facet);
+            let [p, q] = [a, b].map(|region| self.level(d).signs(region));
+            let on = self.level(d - 1).signs(facet);
             for h in 0..self.frame.flat.neurons {
                 let constant = p[h] == Sign::Zero && q[h] == Sign::Zero;
                 if on[h] == Sign::Zero && !constant {
@@ -258,6 +260,29 @@ impl PolyhedralComplex {
     }
 }
 
+/// The vertices and edges on the box of a frame; one that stands for the space is widened until it does.
+pub(super) fn skeleton_of(
+    frame: &mut Frame,
+    room: Room,
+    go_on: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<Skeleton, Stop> {
+    let d = frame.dimension();
+    let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
+    loop {
+        let skeleton = subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &vertices)?;
+        let outside = frame.outside(&skeleton, &frame.arbiter, &frame.kinds);
+        match outside.filter(|_| frame.whole) {
+            Some(reach) => frame.widen_beyond(reach),
+            None => return Ok(skeleton),
+        }
+    }
+}
+
+/// The numbers of cells of a simple complex.
+pub(super) fn simple_counts(frame: &Frame, skeleton: &Skeleton) -> CellCounts {
+    tally(skeleton, frame.flat.neurons, &frame.kinds).counts(frame.extra)
+}
+
 impl<'a> Cell<'a> {
     /// The cell's number among those of its dimension.
     pub fn number(&self) -> usize {
@@ -270,7 +295,7 @@ impl<'a> Cell<'a> {
     }
 
     fn all(&self) -> &'a Cells {
-        &self.complex.cells[self.dimension]
+        self.complex.level(self.dimension)
     }
 
     /// The signs of all ReLU neurons, in order.
@@ -292,7 +317,7 @@ impl<'a> Cell<'a> {
 
     /// The numbers of its facets.
     pub fn facets(&self) -> &'a [u32] {
-        self.all().facets(self.number)
+        self.complex.facets(self.dimension, self.number)
     }
 
     /// The numbers of the cells that it is a facet of.
@@ -304,7 +329,7 @@ impl<'a> Cell<'a> {
     pub fn vertices(&self) -> Vec<u32> {
         let mut numbers = vec![self.number as u32];
         for k in (1..=self.dimension).rev() {
-            let facets = |&c: &u32| self.complex.cells[k].facets(c as usize).iter().copied();
+            let facets = |&c: &u32| self.complex.facets(k, c as usize).iter().copied();
             numbers = numbers.iter().flat_map(facets).collect();
             numbers.sort_unstable();
             numbers.dedup();
@@ -315,7 +340,7 @@ impl<'a> Cell<'a> {
     /// The vertices of a two-dimensional cell in the order of its boundary.
     pub fn polygon(&self) -> Vec<u32> {
         let edge = |&e: &u32| {
-            let ends = self.complex.cells[1].facets(e as usize);
+            let ends = self.complex.facets(1, e as usize);
             (ends[0], ends[1])
         };
         let mut edges: Vec<(u32, u32)> =

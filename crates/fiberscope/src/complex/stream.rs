@@ -242,6 +242,9 @@ impl<'a> Run<'a> {
         let go_on = |vertices: usize| {
             let regions = (vertices as u64).saturating_sub(1 << d) / (d + 1);
             self.started.fetch_max(regions, Ordering::Relaxed);
+            if first {
+                self.options.progress.report(CountProgress { explored: 0.0, regions });
+            }
             self.go_on(regions)
         };
         let arbiter = frame.arbiter.with_sides(&tile.sides);
@@ -273,23 +276,20 @@ impl<'a> Run<'a> {
 
     fn lattice(&self, frame: &mut Frame) -> Result<CountOutcome, ComplexError> {
         self.regions.store(0, Ordering::Relaxed);
-        loop {
-            let go_on = |regions: usize| {
-                self.started.store(regions as u64, Ordering::Relaxed);
-                self.options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
-                self.go_on(regions as u64)
-            };
-            let Some(lattice) = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, &go_on)
-            else {
-                let regions = self.started.load(Ordering::Relaxed);
-                return Ok(CountOutcome::Stopped { regions, explored: 0.0, state: None });
-            };
-            if let Some(reach) = lattice.outside(frame) {
-                frame.widen_beyond(reach);
-                continue;
+        let go_on = |regions: usize| {
+            self.started.store(regions as u64, Ordering::Relaxed);
+            self.options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
+            self.go_on(regions as u64)
+        };
+        Ok(match Lattice::of_frame(frame, &go_on) {
+            Some(lattice) => {
+                CountOutcome::Complete { counts: lattice.counts(frame), method: CellMethod::Cells }
             }
-            return Ok(CountOutcome::Complete { counts: lattice.counts(frame), method: CellMethod::Cells });
-        }
+            None => {
+                let regions = self.started.load(Ordering::Relaxed);
+                CountOutcome::Stopped { regions, explored: 0.0, state: None }
+            }
+        })
     }
 }
 

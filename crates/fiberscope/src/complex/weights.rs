@@ -14,7 +14,9 @@
 use fiberscope_core::{Activation, Matrix, Rational, Sign};
 use rayon::prelude::*;
 
+use super::flat::FlatLayer;
 use super::polyhedral::{PolyhedralComplex, Region};
+use super::sums::{Terms, add_rows, add_rows_and_sizes};
 use crate::limit::{Deadline, LimitReached};
 
 /// A facet between two regions with its weight.
@@ -75,19 +77,24 @@ fn jacobian(complex: &PolyhedralComplex, number: usize) -> Matrix {
     }
     let signs = cell.signs();
     let mut rows = network.layers()[network.depth() - 1].weight().entries().to_vec();
+    let (mut below, mut terms) = (Vec::new(), Terms::new());
     for layer in flat.layers.iter().rev() {
-        let mut below = vec![0.0; outputs * layer.inputs];
+        below.clear();
+        below.resize(outputs * layer.inputs, 0.0);
         for (row, sums) in rows.chunks_exact(layer.width).zip(below.chunks_exact_mut(layer.inputs)) {
-            for (i, w) in row.iter().enumerate() {
-                if *w != 0.0 && (!layer.relu || signs[layer.first + i] == Sign::Positive) {
-                    let from = &layer.weight[i * layer.inputs..(i + 1) * layer.inputs];
-                    sums.iter_mut().zip(from).for_each(|(sum, v)| *sum += w * v);
-                }
-            }
+            terms.clear();
+            terms.extend(passed_on(layer, signs, row));
+            add_rows(&terms, &layer.weight, layer.inputs, sums);
         }
-        rows = below;
+        std::mem::swap(&mut rows, &mut below);
     }
     Matrix::from_entries(outputs, d, rows).expect("there is a row for every output")
+}
+
+/// The units of a layer that are on, with the entries of a row behind them that are not zero.
+fn passed_on(layer: &FlatLayer, signs: &[Sign], row: &[f64]) -> impl Iterator<Item = (usize, f64)> {
+    let on = |i: usize| !layer.relu || signs[layer.first + i] == Sign::Positive;
+    row.iter().copied().enumerate().filter(move |&(i, w)| w != 0.0 && on(i))
 }
 
 /// When a limit ends the weighing.
@@ -118,8 +125,8 @@ fn weigh_facet(
     facet: usize,
 ) -> WeightedFacet {
     let d = complex.factor_dimension();
-    let signs = complex.cells[d - 1].signs(facet);
-    let [p, q] = regions.map(|r| complex.cells[d].signs(r));
+    let signs = complex.level(d - 1).signs(facet);
+    let [p, q] = regions.map(|r| complex.level(d).signs(r));
     let neurons: Vec<usize> = (0..signs.len())
         .filter(|&h| signs[h] == Sign::Zero && !(p[h] == Sign::Zero && q[h] == Sign::Zero))
         .collect();
@@ -163,17 +170,15 @@ fn gradient(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<
     let unit = neuron - layer.first;
     let mut row = layer.weight[unit * layer.inputs..(unit + 1) * layer.inputs].to_vec();
     let mut constant = layer.bias[unit];
+    let (mut below, mut terms) = (Vec::new(), Terms::new());
     for layer in flat.layers[..top].iter().rev() {
-        let mut below = vec![0.0; layer.inputs];
-        for (i, w) in row.iter().enumerate() {
-            if *w == 0.0 || layer.relu && signs[layer.first + i] != Sign::Positive {
-                continue;
-            }
-            constant += w * layer.bias[i];
-            let from = &layer.weight[i * layer.inputs..(i + 1) * layer.inputs];
-            below.iter_mut().zip(from).for_each(|(sum, v)| *sum += w * v);
-        }
-        row = below;
+        terms.clear();
+        terms.extend(passed_on(layer, signs, &row));
+        terms.iter().for_each(|&(i, w)| constant += w * layer.bias[i]);
+        below.clear();
+        below.resize(layer.inputs, 0.0);
+        add_rows(&terms, &layer.weight, layer.inputs, &mut below);
+        std::mem::swap(&mut row, &mut below);
     }
     (row, constant)
 }
@@ -230,18 +235,15 @@ fn path_sum(
     let (layers, unit) = (paths.layers(neuron), complex.neuron(neuron).unit);
     // What arrives at the units of a layer; nothing is told of units that no path leads through.
     let mut sums: Vec<(usize, f64, f64)> = vec![(unit, 1.0, 1.0)];
+    let (mut values, mut sizes) = (Vec::new(), Vec::new());
     for l in layers.start..layers.end - 1 {
         let layer = &flat.layers[l];
-        let (mut values, mut sizes) = (vec![0.0; layer.width], vec![0.0; layer.width]);
-        for &(j, value, size) in &sums {
-            let column = &layer.columns[j * layer.stride()..][..layer.width];
-            for ((v, s), w) in values.iter_mut().zip(&mut sizes).zip(column) {
-                *v += w * value;
-                *s += w.abs() * size;
-            }
-        }
-        let through = (0..layer.width).filter(|&i| paths.lead_through(l, i) && sizes[i] != 0.0);
-        sums = through.map(|i| (i, values[i], sizes[i])).collect();
+        values.resize(layer.stride(), 0.0);
+        sizes.resize(layer.stride(), 0.0);
+        add_rows_and_sizes(&sums, &layer.columns, layer.stride(), [&mut values, &mut sizes]);
+        let through = (0..layer.width).filter(|&i| sizes[i] != 0.0 && paths.lead_through(l, i));
+        sums.clear();
+        sums.extend(through.map(|i| (i, values[i], sizes[i])));
     }
     let last = complex.frame.network.layers()[layers.end - 1].weight();
     let add = |(v, s): (f64, f64), (w, value, size): (f64, f64, f64)| (v + w * value, s + w.abs() * size);

@@ -72,7 +72,8 @@ pub fn list_regions(
     options: &ComplexOptions,
 ) -> Result<Option<RegionSample>, ComplexError> {
     let signs: Vec<SignVector> = if network.input_width() <= BUILT {
-        match PolyhedralComplex::build(network, domain, options) {
+        // Of the cells the regions are enough.
+        match PolyhedralComplex::build(network, domain, &options.clone().codimension(0)) {
             Ok(Built::Complete(complex)) => {
                 complex.regions().map(|region| region.cell().sign_vector()).collect()
             }

@@ -33,6 +33,7 @@ mod decisive;
 mod device;
 mod elimination;
 mod field;
+mod inertia;
 mod jacobian;
 mod modular;
 pub mod ntk;

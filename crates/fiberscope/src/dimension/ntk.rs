@@ -12,7 +12,7 @@
 //!
 //! `torch.linalg.matrix_rank` counts singular values of `J` above `max(rows, cols) sigma_max eps`. With the
 //! `eps` of single precision that threshold, squared, is far above the rounding errors of a kernel in
-//! doubles, so the count is made on eigenvalues of the smaller of `J J^T` and `J^T J`. With the `eps` of
+//! doubles, so the count is made on eigenvalues of the smaller of `J J^T` and `J^T J` (`inertia`). With the `eps` of
 //! doubles it is not, and the singular values of `J` itself are computed.
 
 use faer::{Mat, Side};
@@ -21,6 +21,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
 
+use super::inertia::count_above;
 use super::options::DimensionOptions;
 use super::pattern::Patterns;
 use super::{DimensionError, check_points};
@@ -131,6 +132,11 @@ impl Kernel {
 
     /// The eigenvalues of the kernel, largest first. Needs the kernel in memory, twice.
     pub fn spectrum(&self, kind: KernelKind, memory: usize) -> Result<Vec<f64>, DimensionError> {
+        eigenvalues(&self.matrix(kind, memory)?)
+    }
+
+    /// The kernel in memory. There is room for it twice.
+    fn matrix(&self, kind: KernelKind, memory: usize) -> Result<Mat<f64>, DimensionError> {
         let size = self.size(kind);
         within("the spectrum of the kernel", 16 * size * size, memory)?;
         let mut entries = Vec::with_capacity(size * size);
@@ -139,7 +145,7 @@ impl Kernel {
             Ok(())
         });
         let Ok(()) = taken;
-        eigenvalues(&Mat::from_fn(size, size, |i, j| entries[i.max(j) * size + i.min(j)]))
+        Ok(Mat::from_fn(size, size, |i, j| entries[i.max(j) * size + i.min(j)]))
     }
 
     /// The singular values of the parameter Jacobian, largest first, computed from the Jacobian itself.
@@ -155,15 +161,14 @@ impl Kernel {
     /// rounding errors: the number of singular values above `max(rows, cols) sigma_max 2^-23`.
     pub fn rank_float32(&self, memory: usize) -> Result<usize, DimensionError> {
         let (rows, cols) = (self.size(KernelKind::Full), self.parameters);
-        let squares = if rows <= cols {
-            self.spectrum(KernelKind::Full, memory)?
+        let gram = if rows <= cols {
+            self.matrix(KernelKind::Full, memory)?
         } else {
             within("the rank with the float32 threshold", 24 * cols * cols, memory)?;
-            eigenvalues(&self.inner_gram())?
+            self.inner_gram()
         };
         let threshold = rows.max(cols) as f64 * f64::from(f32::EPSILON);
-        let largest = squares.first().copied().unwrap_or(0.0);
-        Ok(squares.iter().filter(|&&square| square > threshold * threshold * largest).count())
+        count_large(gram, threshold * threshold)
     }
 
     /// `J^T J`.
@@ -230,6 +235,24 @@ fn within(what: &'static str, needed: usize, memory: usize) -> Result<(), Dimens
     }
     let when = format!("by {what}: {} MB are needed, {} MB allowed", needed.div_ceil(1 << 20), memory >> 20);
     Err(DimensionError::Limit(LimitReached { limit: Limit::Memory, when }))
+}
+
+/// All eigenvalues are computed of matrices up to this size: that takes a few milliseconds.
+const SMALL: usize = 160;
+
+/// The number of eigenvalues of a Gram matrix above `part` of the largest.
+fn count_large(gram: Mat<f64>, part: f64) -> Result<usize, DimensionError> {
+    let finite = gram.norm_max().is_finite();
+    let gram = match finite && gram.nrows() > SMALL {
+        true => match count_above(gram, part) {
+            Ok(count) => return Ok(count),
+            Err(gram) => gram,
+        },
+        false => gram,
+    };
+    let squares = eigenvalues(&gram)?;
+    let largest = squares.first().copied().unwrap_or(0.0);
+    Ok(squares.iter().filter(|&&square| square > part * largest).count())
 }
 
 /// The eigenvalues of a symmetric matrix, largest first.

@@ -4,6 +4,9 @@
 //! scales. Doubles rank them; the most promising are evaluated exactly. Where doubles see nothing, outputs
 //! are compared modulo a prime (module `residues`), which shows differences of one unit in the last place.
 
+use std::cell::OnceCell;
+use std::ops::ControlFlow;
+
 use fiberscope_core::{Domain, Interval, Matrix, Network, Neuron, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -28,42 +31,54 @@ const EXACT: usize = 3;
 /// A difference in doubles that is so large beside the values is worth exact evaluation at once.
 const VISIBLE: f64 = 1e-9;
 
-/// Looks at the networks in a few points of the domain; the differences that exact evaluation confirms.
+/// Looks at the networks in a few points of the domain: the first difference that exact evaluation confirms and
+/// that is enough for the question, or all that it confirms.
 pub fn look(
     (a, b): (&Network, &Network),
     domain: &Domain,
     data: &[Vec<Rational>],
     seed: u64,
-) -> Vec<Difference> {
+    enough: &dyn Fn(&Difference) -> bool,
+) -> ControlFlow<Difference, Vec<Difference>> {
     let parameters = a.parameter_count() + b.parameter_count();
     let mut points = points(domain, a.input_width(), data, seed);
     points.truncate((WORK / parameters.max(1)).max(8));
-    let residues = (Residues::new(a), Residues::new(b));
+    let residues = OnceCell::new();
+    let suspect = |points: &[Vec<Rational>]| {
+        let (a, b) = residues.get_or_init(|| (Residues::new(a), Residues::new(b)));
+        first_suspect(a, b, points)
+    };
     let mut found: Vec<Difference> = Vec::new();
+    let mut learn = |difference: Option<Difference>| match difference {
+        Some(difference) if enough(&difference) => ControlFlow::Break(difference),
+        difference => {
+            found.extend(difference);
+            ControlFlow::Continue(found.is_empty())
+        }
+    };
     let mut exact = 0;
     for (place, visible) in ranked((a, b), &points) {
         if exact == EXACT {
             break;
         }
         let x = &points[place];
-        if !visible && first_suspect(&residues.0, &residues.1, std::slice::from_ref(x)).is_none() {
+        if !visible && suspect(std::slice::from_ref(x)).is_none() {
             continue;
         }
         exact += 1;
-        let nearer = nearer((a, b), domain, x).and_then(|nearer| compare((a, b), &nearer));
-        found.extend(nearer);
-        found.extend(compare((a, b), x));
+        learn(nearer((a, b), domain, x).and_then(|nearer| compare((a, b), &nearer)))?;
+        learn(compare((a, b), x))?;
     }
     let mut next = 0;
-    while found.is_empty()
+    while learn(None)?
         && exact < 2 * EXACT
-        && let Some(at) = first_suspect(&residues.0, &residues.1, &points[next..])
+        && let Some(at) = suspect(&points[next..])
     {
         exact += 1;
-        found.extend(compare((a, b), &points[next + at]));
+        learn(compare((a, b), &points[next + at]))?;
         next += at + 1;
     }
-    found
+    ControlFlow::Continue(found)
 }
 
 /// A difference in doubles that is so large beside the values needs no larger one to be believed.

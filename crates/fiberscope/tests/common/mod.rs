@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by several tests, which may panic")]
 
 pub mod certificates;
+pub mod complexes;
 pub mod pairs;
 
 use fiberscope::core::{LinearChange, NeuronCopy, PlacedNeuron};

@@ -8,7 +8,8 @@ use crate::equivalence::question::{Question, Step, Unproved};
 use crate::equivalence::regions::{self, SearchLimits, SearchOutcome, SearchProgress, SearchState};
 use crate::equivalence::verdict::{Method, Verdict};
 
-/// Searches, or goes on with a search.
+/// Searches, or goes on with a search. The first search leaves what residues and doubles say to the checker;
+/// where they were wrong, which it says, everything is searched again and proved on the way.
 pub fn run(question: &Question) -> Result<Step, EquivalenceError> {
     let (a, b) = question.reduced()?;
     let limits = SearchLimits { deadline: question.deadline().clone(), leaves: None };
@@ -16,8 +17,20 @@ pub fn run(question: &Question) -> Result<Step, EquivalenceError> {
     let progress = |now: SearchProgress| question.options.progress.report(now);
     let outcome = match question.options.resume.clone() {
         Some(state) => regions::resume(net_a, net_b, domain, state, &limits, &progress)?,
-        None => regions::search(net_a, net_b, domain, &limits, &progress)?,
+        None => regions::propose(net_a, net_b, domain, &limits, &progress)?,
     };
+    match answer(question, outcome) {
+        Err(EquivalenceError::Refused(_)) => {
+            answer(question, regions::search(net_a, net_b, domain, &limits, &progress)?)
+        }
+        answer => answer,
+    }
+}
+
+/// What a search found, proved.
+fn answer(question: &Question, outcome: SearchOutcome) -> Result<Step, EquivalenceError> {
+    let (a, b) = question.reduced()?;
+    let (net_a, net_b, domain) = (&a.network, &b.network, question.domain);
     let stopped = |explored: f64, leaves: u64, state: SearchState| {
         let state = state.named(question.names.0.sha256, question.names.1.sha256);
         question.undecided((explored, leaves), Some(Box::new(state)), Method::Regions)

@@ -1,0 +1,145 @@
+//! Counting the cells, and listing them where they are few.
+//!
+//! One subdivision gives both: the counts follow from the vertices and edges ([`super::count`]), and so do the
+//! cells ([`super::listing`]). Where there are too many vertices for one piece, the domain is counted in tiles
+//! ([`super::stream`]), and subdivided once more if it turns out that the cells are to be listed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fiberscope_core::{Domain, Network};
+
+use super::ComplexError;
+use super::count::CellCounts;
+use super::count_state::{CountProgress, CountState};
+use super::frame::Frame;
+use super::lattice::Lattice;
+use super::options::ComplexOptions;
+use super::polyhedral::{Built, LISTED_DIMENSIONS, PolyhedralComplex, simple_counts, skeleton_of};
+use super::skeleton::Stop;
+use super::stream::{CellMethod, CountOutcome, count_cells};
+use super::subdivide::Room;
+
+/// What is known of the cells of a complex.
+#[must_use]
+pub enum Survey {
+    /// They were few enough to be listed.
+    Listed(Box<PolyhedralComplex>),
+    /// They were counted.
+    Counted {
+        /// Their numbers.
+        counts: CellCounts,
+        /// How they were found.
+        method: CellMethod,
+    },
+    /// A limit was reached first.
+    Stopped {
+        /// The regions counted so far, roughly.
+        regions: u64,
+        /// The part of the domain's volume that is finished.
+        explored: f64,
+        /// Where a count goes on.
+        state: Option<CountState>,
+        /// Their numbers, if the limit came while the cells were listed.
+        counts: Option<CellCounts>,
+    },
+}
+
+/// The most vertices that are subdivided in one piece before it is known how many there are.
+const VERTICES: usize = 1 << 19;
+
+/// Counts the cells of the complex of a network, and lists them if there are at most `listed` regions.
+///
+/// ```
+/// use fiberscope::complex::{ComplexOptions, Survey, survey_cells};
+/// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
+///
+/// let hidden = Layer::new(Matrix::from_rows(&[[1.0, 0.5], [-1.0, 2.0]]).unwrap(), vec![0.1, 0.2], Activation::Relu);
+/// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
+/// let network = Network::new(vec![hidden, output]).unwrap();
+/// let survey = |listed: u64| survey_cells(&network, &Domain::Space, listed, &ComplexOptions::new()).unwrap();
+/// let Survey::Listed(complex) = survey(4) else { panic!("there are four regions") };
+/// let Survey::Counted { counts, .. } = survey(3) else { panic!("there are more than three") };
+/// assert_eq!(complex.counts(), counts);
+/// ```
+pub fn survey_cells(
+    network: &Network,
+    domain: &Domain,
+    listed: u64,
+    options: &ComplexOptions,
+) -> Result<Survey, ComplexError> {
+    let frame = Frame::new(network, domain)?;
+    if frame.dimension() <= LISTED_DIMENSIONS
+        && let Some(survey) = in_one_piece(frame, listed, options)
+    {
+        return Ok(survey);
+    }
+    survey_in_tiles(network, domain, listed, options)
+}
+
+/// The same, the cells being counted in tiles from the start: the options may have a count to go on with, and
+/// somebody who keeps its state.
+pub fn survey_in_tiles(
+    network: &Network,
+    domain: &Domain,
+    listed: u64,
+    options: &ComplexOptions,
+) -> Result<Survey, ComplexError> {
+    match count_cells(network, domain, options)? {
+        CountOutcome::Stopped { regions, explored, state } => {
+            Ok(Survey::Stopped { regions, explored, state, counts: None })
+        }
+        CountOutcome::Complete { counts, method } if counts.regions() > listed => {
+            Ok(Survey::Counted { counts, method })
+        }
+        CountOutcome::Complete { counts, .. } => {
+            Ok(match PolyhedralComplex::build(network, domain, options)? {
+                Built::Complete(complex) => Survey::Listed(complex),
+                Built::Stopped { .. } => listing_stopped(counts),
+            })
+        }
+    }
+}
+
+/// The survey without tiles; `None` if there are too many vertices for that.
+fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Option<Survey> {
+    let most = options.regions.unwrap_or(u64::MAX);
+    let found = AtomicU64::new(0);
+    let go_on = |regions: usize| {
+        found.store(regions as u64, Ordering::Relaxed);
+        options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
+        regions as u64 <= most && !options.deadline.is_past()
+    };
+    let room = Room { most: VERTICES, expected: 1.25 * VERTICES as f64 };
+    let stopped = |regions: u64| Some(Survey::Stopped { regions, explored: 0.0, state: None, counts: None });
+    match skeleton_of(&mut frame, room, &go_on) {
+        Ok(skeleton) => {
+            let counts = simple_counts(&frame, &skeleton);
+            if counts.regions() > listed {
+                return Some(Survey::Counted { counts, method: CellMethod::Edges });
+            }
+            Some(match PolyhedralComplex::of_skeleton(frame, skeleton, options) {
+                Built::Complete(complex) => Survey::Listed(complex),
+                Built::Stopped { .. } => listing_stopped(counts),
+            })
+        }
+        Err(Stop::TooMany(..)) if found.load(Ordering::Relaxed) > most || options.deadline.is_past() => {
+            stopped(found.load(Ordering::Relaxed))
+        }
+        Err(Stop::TooMany(..)) => None,
+        Err(Stop::Irregular) => match Lattice::of_frame(&mut frame, &go_on) {
+            None => stopped(found.load(Ordering::Relaxed)),
+            Some(lattice) => {
+                let counts = lattice.counts(&frame);
+                if counts.regions() > listed {
+                    return Some(Survey::Counted { counts, method: CellMethod::Cells });
+                }
+                Some(Survey::Listed(Box::new(PolyhedralComplex::of_lattice(frame, &lattice))))
+            }
+        },
+    }
+}
+
+/// All cells were counted, and a limit came before they were listed.
+fn listing_stopped(counts: CellCounts) -> Survey {
+    Survey::Stopped { regions: counts.regions(), explored: 0.0, state: None, counts: Some(counts) }
+}
