@@ -20,11 +20,6 @@ pub trait Number: Clone + Debug + PartialEq {
     /// `self - a b`, in place.
     fn subtract_product(&mut self, a: &Self, b: &Self);
 
-    /// `self` minus the sum of `factor * row[place]`, in place.
-    fn subtract_products(&mut self, terms: &[(Self, &[Self])], place: usize) {
-        terms.iter().for_each(|(factor, row)| self.subtract_product(factor, &row[place]));
-    }
-
     /// `self - other`.
     fn minus(&self, other: &Self) -> Self;
 

@@ -42,16 +42,6 @@ impl Number for Residue {
         self.0 = reduce(u128::from(self.0) + u128::from(PRIME - a.0) * u128::from(b.0));
     }
 
-    fn subtract_products(&mut self, terms: &[(Residue, &[Residue])], place: usize) {
-        // A product has at most 122 bits, so that 63 of them fit beside a residue.
-        for terms in terms.chunks(32) {
-            let product = |(factor, row): &(Residue, &[Residue])| {
-                u128::from(PRIME - factor.0) * u128::from(row[place].0)
-            };
-            self.0 = reduce(u128::from(self.0) + terms.iter().map(product).sum::<u128>());
-        }
-    }
-
     fn minus(&self, other: &Residue) -> Residue {
         Residue(reduce(u128::from(self.0 + (PRIME - other.0))))
     }
