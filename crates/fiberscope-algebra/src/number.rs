@@ -20,6 +20,16 @@ pub trait Number: Clone + Debug + PartialEq {
     /// `self - a b`, in place.
     fn subtract_product(&mut self, a: &Self, b: &Self);
 
+    /// `self` minus the sum of `factor * row[place]`, in place.
+    fn subtract_products(&mut self, terms: &[(Self, &[Self])], place: usize) {
+        terms.iter().for_each(|(factor, row)| self.subtract_product(factor, &row[place]));
+    }
+
+    /// Subtracts the rows, each times its factor, from a row of the same length.
+    fn subtract_rows(row: &mut [Self], terms: &[(Self, &[Self])]) {
+        row.iter_mut().enumerate().for_each(|(place, x)| x.subtract_products(terms, place));
+    }
+
     /// `self - other`.
     fn minus(&self, other: &Self) -> Self;
 
