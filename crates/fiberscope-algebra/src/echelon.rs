@@ -38,10 +38,8 @@ impl<N: Number> Echelon<N> {
             }
             // Entries of an earlier row before its leading column are zero.
             let first = group.iter().map(|(lead, _)| *lead).min().unwrap_or(0);
-            if !terms.is_empty() {
-                let places = (first..).zip(&mut row[first..]);
-                places.for_each(|(place, x)| x.subtract_products(&terms, place));
-            }
+            terms.iter_mut().for_each(|(_, earlier)| *earlier = &earlier[first..]);
+            N::subtract_rows(&mut row[first..], &terms);
         }
         let Some(lead) = row.iter().position(|x| !x.is_zero()) else { return false };
         let scale = N::ONE.quotient(&row[lead]);

@@ -25,6 +25,11 @@ pub trait Number: Clone + Debug + PartialEq {
         terms.iter().for_each(|(factor, row)| self.subtract_product(factor, &row[place]));
     }
 
+    /// Subtracts the rows, each times its factor, from a row of the same length.
+    fn subtract_rows(row: &mut [Self], terms: &[(Self, &[Self])]) {
+        row.iter_mut().enumerate().for_each(|(place, x)| x.subtract_products(terms, place));
+    }
+
     /// `self - other`.
     fn minus(&self, other: &Self) -> Self;
 

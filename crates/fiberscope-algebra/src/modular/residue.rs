@@ -42,13 +42,22 @@ impl Number for Residue {
         self.0 = reduce(u128::from(self.0) + u128::from(PRIME - a.0) * u128::from(b.0));
     }
 
-    fn subtract_products(&mut self, terms: &[(Residue, &[Residue])], place: usize) {
-        // A product has at most 122 bits, so that 63 of them fit beside a residue.
-        for terms in terms.chunks(32) {
-            let product = |(factor, row): &(Residue, &[Residue])| {
-                u128::from(PRIME - factor.0) * u128::from(row[place].0)
-            };
-            self.0 = reduce(u128::from(self.0) + terms.iter().map(product).sum::<u128>());
+    fn subtract_rows(row: &mut [Residue], terms: &[(Residue, &[Residue])]) {
+        // A product has at most 122 bits, so that 8 of them fit beside a residue, and are reduced once.
+        let groups = terms.chunks_exact(8);
+        for (factor, other) in groups.remainder() {
+            row.iter_mut().zip(*other).for_each(|(x, e)| x.subtract_product(factor, e));
+        }
+        for group in groups {
+            let factors: [u64; 8] = std::array::from_fn(|k| PRIME - group[k].0.0);
+            let rows: [&[Residue]; 8] = std::array::from_fn(|k| &group[k].1[..row.len()]);
+            for (j, x) in row.iter_mut().enumerate() {
+                let mut sum = u128::from(x.0);
+                for k in 0..8 {
+                    sum += u128::from(factors[k]) * u128::from(rows[k][j].0);
+                }
+                x.0 = reduce(sum);
+            }
         }
     }
 

@@ -323,7 +323,7 @@ mod tests {
                 numbering.assume(&known.times(&Rational::from(if on { 1 } else { -1 }))).unwrap();
                 masked.set(neuron, Some(on));
             }
-            let outputs = masked.outputs(&inputs, &mut numbering).unwrap();
+            let outputs = masked.values(network.depth(), &inputs, &mut numbering).unwrap();
             let mut variables = x.to_vec();
             for (key, range) in numbering.keys.iter().zip(&numbering.ranges[2..]) {
                 let atom = value(key, &variables).max(Rational::ZERO);
