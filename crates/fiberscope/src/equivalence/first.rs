@@ -29,19 +29,40 @@ const EXACT: usize = 3;
 const VISIBLE: f64 = 1e-9;
 
 /// Looks at the networks in a few points of the domain; the differences that exact evaluation confirms.
+///
+/// Points far out are looked at if none of ordinary size shows a difference that is `enough`: people would rather
+/// look at small numbers.
 pub fn look(
-    (a, b): (&Network, &Network),
+    networks: (&Network, &Network),
     domain: &Domain,
     data: &[Vec<Rational>],
     seed: u64,
+    enough: impl Fn(&Difference) -> bool,
 ) -> Vec<Difference> {
-    let parameters = a.parameter_count() + b.parameter_count();
-    let mut points = points(domain, a.input_width(), data, seed);
-    points.truncate((WORK / parameters.max(1)).max(8));
-    let residues = (Residues::new(a), Residues::new(b));
+    let parameters = networks.0.parameter_count() + networks.1.parameter_count();
+    let Points { mut near, mut far } = points(domain, networks.0.input_width(), data, seed);
+    let most = (WORK / parameters.max(1)).max(8);
+    near.truncate(most);
+    far.truncate(most - near.len());
+    let residues = (Residues::new(networks.0), Residues::new(networks.1));
+    let found = look_at(networks, &residues, domain, &near);
+    if found.iter().any(&enough) || !found.is_empty() && !differs_plainly(networks, &far) {
+        return found;
+    }
+    let beyond = look_at(networks, &residues, domain, &far);
+    if found.is_empty() || beyond.iter().any(enough) { beyond } else { found }
+}
+
+/// The differences at the most promising points.
+fn look_at(
+    (a, b): (&Network, &Network),
+    residues: &(Residues, Residues),
+    domain: &Domain,
+    points: &[Vec<Rational>],
+) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     let mut exact = 0;
-    for (place, visible) in ranked((a, b), &points) {
+    for (place, visible) in ranked((a, b), points) {
         if exact == EXACT {
             break;
         }
@@ -64,6 +85,13 @@ pub fn look(
         next += at + 1;
     }
     found
+}
+
+/// A difference in doubles that is so large beside the values may be more than rounding.
+const NOTABLE: f64 = 1e-4;
+
+fn differs_plainly(networks: (&Network, &Network), points: &[Vec<Rational>]) -> bool {
+    scores(networks, points).iter().any(|(_, (_, part))| *part > NOTABLE)
 }
 
 /// A difference in doubles that is so large beside the values needs no larger one to be believed.
@@ -120,8 +148,15 @@ fn matrix(points: &[Vec<Rational>]) -> Option<Matrix> {
     Matrix::from_rows(&rows)
 }
 
-/// The points to look at: of the data, corners, random ones, far ones.
-fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> Vec<Vec<Rational>> {
+/// The points to look at.
+struct Points {
+    /// Of the data, random ones, corners.
+    near: Vec<Vec<Rational>>,
+    /// Those far out, where the domain has no end.
+    far: Vec<Vec<Rational>>,
+}
+
+fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> Points {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let sides = domain.sides(inputs);
     let of_data = data.iter().filter(|x| x.len() == inputs && domain.contains(x)).take(DATA);
@@ -132,10 +167,11 @@ fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> 
     if bounded {
         points.extend((0..corners).map(|k| corner(&sides, |_| corner_bit(k, &mut rng), k as u64 + seed)));
     }
-    if sides.iter().any(|side| side.lower.is_none() || side.upper.is_none()) {
-        points.extend((0..far).map(|k| sides.iter().map(|side| beyond(side, k, &mut rng)).collect()));
-    }
-    points
+    let unbounded = sides.iter().any(|side| side.lower.is_none() || side.upper.is_none());
+    let far = (0..if unbounded { far } else { 0 })
+        .map(|k| sides.iter().map(|side| beyond(side, k, &mut rng)).collect())
+        .collect();
+    Points { near: points, far }
 }
 
 /// The first two corners are those of all lower and of all upper ends; the others are random.
@@ -174,7 +210,7 @@ fn beyond(side: &Interval, k: usize, rng: &mut ChaCha8Rng) -> Rational {
 /// an output points are tried besides the points of the first look.
 pub fn size_on_box(network: &Network, domain: &Domain, data: &[Vec<Rational>], seed: u64) -> Rational {
     let sides = domain.sides(network.input_width());
-    let mut points = points(domain, network.input_width(), data, seed);
+    let mut points = points(domain, network.input_width(), data, seed).near;
     points.truncate((WORK / network.parameter_count().max(1)).max(8));
     points.extend(ascents(network, &sides));
     let values = matrix(&points).and_then(|rows| network.evaluate_batch(&rows).ok());
