@@ -78,6 +78,7 @@ def equiv(
         of=(one, other),
         witness=None if at is None else _witness(at),
         certificate=_certificate(decision.certificate),
+        text=decision.text,
     )
 
 
@@ -135,13 +136,23 @@ def check(
 
 
 def align(
-    a: NetworkLike, b: NetworkLike, *, data: ArrayLike | None = None, scaling: str = "auto", **options: Unpack[Options]
+    a: NetworkLike,
+    b: NetworkLike,
+    *,
+    data: ArrayLike | None = None,
+    scaling: str = "auto",
+    metric: str = "weights",
+    starts: int = 1,
+    **options: Unpack[Options],
 ) -> Aligned:
     """The second network with its neurons permuted and scaled to be as close to the first as possible.
 
     If it is the first one permuted and scaled, by any factors and up to the rounding of its parameters, `relative` is the largest
     relative difference of the parameters: 0 if they are exactly related. `scaling` is "auto" (real factors in that case, and the
     result is rounded; otherwise powers of two, which keep the function exactly), "powers-of-two", "real" or "none".
+
+    `metric` is "weights", or "activations": neurons that do the same on `data`, whatever their weights. Several `starts` keep the
+    closest of their results. With `data` the loss between the two networks is measured, before and after.
 
     >>> import fiberscope as fs
     >>> found = fs.align("zoo:deep", "zoo:deep-shuffled")
@@ -153,12 +164,19 @@ def align(
     """
     if scaling not in ("auto", "powers-of-two", "real", "none"):
         raise ArgumentError(f'expected scaling "auto", "powers-of-two", "real" or "none", found {scaling!r}')
+    if metric not in ("weights", "activations"):
+        raise ArgumentError(f'expected metric "weights" or "activations", found {metric!r}')
+    if metric == "activations" and data is None:
+        raise ArgumentError('metric "activations": expected data, on which neurons are compared')
+    if starts < 1:
+        raise ArgumentError(f"starts: expected at least 1, found {starts!r}")
     first, second = native(a, "a"), native(b, "b")
     given_points = None if data is None else as_points(data, "data", first.widths[0])
     with terms(**options) as given:
-        found = _native.align(first, second, given_points, scaling, given)
+        found = _native.align(first, second, given_points, scaling, (metric == "activations", starts), given)
     proof = _certificate(found.certificate)
-    return make(Aligned, found.json, of=(first, second), network=Network._of(found.network), certificate=proof)
+    network = Network._of(found.network)
+    return make(Aligned, found.json, of=(first, second), network=network, certificate=proof, text=found.text)
 
 
 def match_folds(

@@ -38,16 +38,21 @@ class Result:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._shown())})"
 
-    def _repr_html_(self) -> str:
+    def __str__(self) -> str:
         words = getattr(self, "text", None)
         if words:
-            return f"<pre>{html.escape(words)}</pre>"
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._shown()
-        )
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+            return str(words).rstrip("\n")
+        lines = [f"  {name:<22}{value}" for name, value in self._shown()]
+        return "\n".join([type(self).__name__, *lines])
+
+    def _repr_html_(self) -> str:
+        shown = [each for each in fields(self) if not each.metadata.get("hide")]
+        values = [(each.name, getattr(self, each.name)) for each in shown]
+        facts = _table([(name, value) for name, value in values if value is not None], type(self).__name__)
+        words = getattr(self, "text", None)
+        if not words:
+            return facts
+        return f"{facts}<details><summary>in words</summary><pre>{html.escape(words)}</pre></details>"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -88,11 +93,38 @@ def make(cls: type[R], data: str | dict[str, Any], of: Sequence[_native.Net | No
     return cls(data=found, **(given | extra))
 
 
+def _table(rows: Sequence[tuple[str, Any]], caption: str | None = None) -> str:
+    """A table of names and values."""
+    left = "style='text-align:left;vertical-align:top'"
+    head = "" if caption is None else f"<caption style='text-align:left'><b>{html.escape(caption)}</b></caption>"
+    cells = (f"<tr><th {left}>{html.escape(name)}</th><td {left}>{_cell(value)}</td></tr>" for name, value in rows)
+    return f"<table>{head}{''.join(cells)}</table>"
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell: records become tables, everything else a few words."""
+    if isinstance(value, dict) and 0 < len(value) <= 12:
+        return _table([(str(key), each) for key, each in value.items()])
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(each, dict) and each.keys() == value[0].keys() for each in value)
+    ):
+        shown = value[:12]
+        names = "".join(f"<th>{html.escape(str(name))}</th>" for name in shown[0])
+        lines = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(short(x))}</td>' for x in row.values())}</tr>" for row in shown
+        )
+        more = "" if len(value) <= 12 else f"<tr><td colspan='{len(shown[0])}'>... {len(value)} in all</td></tr>"
+        return f"<table><tr>{names}</tr>{lines}{more}</table>"
+    return html.escape(short(value))
+
+
 def short(value: Any) -> str:
     """A value in a few words."""
     if isinstance(value, (list, tuple)) and len(value) > 8:
         return f"[{', '.join(map(short, value[:4]))}, ... {len(value)} in all]"
     if isinstance(value, dict) and len(json.dumps(value, default=str)) > 120:
         return f"{{{', '.join(value)}}}"
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 200 else text[:160] + " ..."

@@ -74,7 +74,8 @@ class Network(Parameters):
         with terms(**options) as given:
             found = _native.reduce(self._net, as_box(box), bool(round), given)
         proof = None if found.certificate is None else Certificate(found.certificate)
-        return make(Reduced, found.json, of=(self._net,), network=Network._of(found.network), certificate=proof)
+        network = Network._of(found.network)
+        return make(Reduced, found.json, of=(self._net,), network=network, certificate=proof, text=found.text)
 
     def canon(self, **options: Unpack[Options]) -> Canonical:
         """The canonical representative, and a fingerprint of the function.
@@ -91,7 +92,7 @@ class Network(Parameters):
             found = _native.canon(self._net, given)
         if found is None:
             raise UndecidedError("the time limit was reached before the canonical form was")
-        return make(Canonical, found.json, of=(self._net,), network=Network._of(found.network))
+        return make(Canonical, found.json, of=(self._net,), network=Network._of(found.network), text=found.text)
 
     def relabel(self, **options: Unpack[Options]) -> Network:
         """The network with neurons permuted and scaled at random: other parameters, the same function."""
@@ -262,6 +263,8 @@ class Reduced(Result):
     left: list[dict[str, Any]]
     """The steps that were left out because of that: `layer`, `neurons` (from 1, of the result) and `step`."""
     moves: Any = field(metadata=ASIDE)
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -280,6 +283,8 @@ class Canonical(Result):
     relative: float
     """The largest change of a parameter by rounding, relative to its size."""
     moves: Any = field(metadata=ASIDE)
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

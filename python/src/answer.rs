@@ -37,10 +37,11 @@ pub struct Dimension {
     pub picture: Py<Picture>,
 }
 
-/// A decision and its certificate, if it has one.
+/// A decision, its words, and its certificate, if it has one.
 #[pyclass(frozen, get_all, module = "fiberscope._native")]
 pub struct Decision {
     pub json: String,
+    pub text: String,
     pub certificate: Option<String>,
 }
 
@@ -61,11 +62,12 @@ pub struct Ranges {
     pub constant: Py<Net>,
 }
 
-/// A network made from another, and the certificate that says how they compare, if there is one.
+/// A network made from another, what is to be said of it, and the certificate that says how they compare, if there is one.
 #[pyclass(frozen, get_all, module = "fiberscope._native")]
 pub struct Rewriting {
     pub network: Py<Net>,
     pub json: String,
+    pub text: String,
     pub certificate: Option<String>,
 }
 

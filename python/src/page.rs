@@ -92,7 +92,7 @@ pub fn reproduce(
 /// The explorer page with a network in it, if one is given.
 fn explorer(net: Option<&Net>) -> anyhow::Result<String> {
     let notes = net.map_or_else(Vec::new, Net::remarks);
-    page(net.map(|net| (net.name.as_str(), &*net.network)), &notes)
+    page(net.map(|net| (net.name.as_str(), &*net.network)), &notes, None)
 }
 
 /// Writes the explorer page to a file.

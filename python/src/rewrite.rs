@@ -17,7 +17,7 @@ use fiberscope_report::anatomy;
 use fiberscope_report::certificate::{answer, parse_claim};
 use fiberscope_report::equivalence;
 use fiberscope_report::reading::{add_names, name_neurons, names_text};
-use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json};
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
@@ -56,7 +56,7 @@ pub fn equiv(
     terms: Terms,
 ) -> PyResult<Decision> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
-    let precision = a.precision.min(b.precision).epsilon();
+    let precision = equivalence::precision(a.precision, b.precision);
     let points = data.as_ref().map(matrix);
     work(py, &terms, move |watch| {
         let (a, b) = networks;
@@ -72,7 +72,8 @@ pub fn equiv(
         let decision =
             equivalence::search((&a, &b), &domain, options, resume.as_deref(), &|text| watch.say(text))?;
         let certificate = equivalence::certificate(&decision.verdict).map(Certificate::to_json);
-        Ok(Decision { json: equivalence::value(&decision, &domain).to_string(), certificate })
+        let text = equivalence::text(&decision, &domain);
+        Ok(Decision { json: equivalence::value(&decision, &domain).to_string(), text, certificate })
     })
 }
 
@@ -128,12 +129,13 @@ pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: T
         let options = ReduceOptions::new().round(round).deadline(watch.deadline.clone());
         let reduction = reduce_in_doubles(&network, &domain, &options)?;
         let reduced = Reduced::new(reduction, &network, &domain, !watch.deadline.is_past())?;
-        let value = reduced.to_json().to_string();
-        Ok((reduced.reduction.network, value, reduced.certificate.map(|certificate| certificate.to_json())))
+        let (value, text) = (reduced.to_json().to_string(), reduced.text());
+        let certificate = reduced.certificate.map(|certificate| certificate.to_json());
+        Ok((reduced.reduction.network, value, text, certificate))
     });
-    let (small, json, certificate) = done?;
+    let (small, json, text, certificate) = done?;
     let network = Net::object(py, small, &format!("{}, reduced", net.name))?;
-    Ok(Rewriting { network, json, certificate })
+    Ok(Rewriting { network, json, text, certificate })
 }
 
 /// The canonical representative; nothing if the time is up before.
@@ -147,11 +149,11 @@ pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<Rewriting>>
         };
         let form = WrittenForm::new(&canonical)?;
         let value = canonical_json(&canonical, Some(&form));
-        Ok(Some((form.network, value.to_string())))
+        Ok(Some((form.network, value.to_string(), canonical_text(&canonical))))
     });
-    let rewriting = |(rounded, json)| {
+    let rewriting = |(rounded, json, text)| {
         let network = Net::object(py, rounded, &format!("{}, canonical", net.name))?;
-        Ok(Rewriting { network, json, certificate: None })
+        Ok(Rewriting { network, json, text, certificate: None })
     };
     done?.map(rewriting).transpose()
 }
@@ -164,10 +166,12 @@ pub fn align(
     b: &Net,
     data: Option<PyReadonlyArray2<f64>>,
     scaling: &str,
+    by: (bool, usize),
     terms: Terms,
 ) -> PyResult<Rewriting> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
     let points = data.as_ref().map(matrix);
+    let (by_activations, starts) = by;
     let scaling = match scaling {
         "auto" => Scaling::Auto,
         "powers-of-two" => Scaling::PowersOfTwo,
@@ -180,18 +184,25 @@ pub fn align(
     };
     let done = work(py, &terms, move |watch| {
         let (a, b): (Arc<Network>, Arc<Network>) = networks;
-        let options = AlignOptions::new().scaling(scaling).seed(watch.seed).deadline(watch.deadline.clone());
+        let options = AlignOptions::new()
+            .scaling(scaling)
+            .activations(points.clone().filter(|_| by_activations))
+            .starts(starts)
+            .seed(watch.seed)
+            .deadline(watch.deadline.clone());
         let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
-        let mut value = aligned.to_json();
+        let (mut value, mut text) = (aligned.to_json(), aligned.text());
         if let Some(points) = points {
-            aligned.barrier(&a, &b, &points)?.add_to(&mut value);
+            let barriers = aligned.barrier(&a, &b, &points)?;
+            barriers.add_to(&mut value);
+            text += &barriers.to_text();
         }
         let certificate = aligned.certificate.map(|certificate| certificate.to_json());
-        Ok((aligned.alignment.network, value.to_string(), certificate))
+        Ok((aligned.alignment.network, value.to_string(), text, certificate))
     });
-    let (network, json, certificate) = done?;
+    let (network, json, text, certificate) = done?;
     let network = Net::object(py, network, &format!("{}, aligned", b.name))?;
-    Ok(Rewriting { network, json, certificate })
+    Ok(Rewriting { network, json, text, certificate })
 }
 
 /// The network with neurons permuted and scaled at random.

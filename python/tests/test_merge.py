@@ -57,6 +57,26 @@ def test_parameters_are_mixed_one_by_one() -> None:
     assert fs.merge(a, b, 0.0) == a
 
 
+def test_neurons_are_matched_by_what_they_do() -> None:
+    torch.manual_seed(4)
+    a = torch.nn.Sequential(torch.nn.Linear(4, 9), torch.nn.ReLU(), torch.nn.Linear(9, 2))
+    b = shuffled(a, 2)
+    with torch.no_grad():
+        for each in b.parameters():
+            each += 0.01 * torch.randn_like(each)
+    x = np.random.default_rng(0).normal(size=(200, 4))
+    for metric in ("weights", "activations"):
+        found = fs.align(a, b, data=x, metric=metric, starts=3)
+        assert found.exact and 10 * found.barrier_after < found.barrier_before
+        assert len(found.losses_before) == len(found.losses_after) > 10
+    with pytest.raises(fs.ArgumentError, match="expected data"):
+        fs.align(a, b, metric="activations")
+    with pytest.raises(fs.ArgumentError, match="metric"):
+        fs.align(a, b, metric="names")
+    with pytest.raises(fs.ArgumentError, match="starts"):
+        fs.align(a, b, starts=0)
+
+
 def test_what_cannot_be_merged() -> None:
     with pytest.raises(fs.ArgumentError, match="from 0 to 1"):
         fs.merge("zoo:deep", "zoo:deep-shuffled", 1.5)

@@ -52,6 +52,31 @@ def test_results_are_pickled_and_copied():
             assert getattr(again, "svg", None) == getattr(found, "svg", None)
 
 
+def test_results_read_well():
+    """`print` shows the words of the command, `repr` is one line, a notebook shows a table."""
+    net = fs.load("zoo:deep")
+    found = [
+        fs.equiv("zoo:hiding-two", "zoo:hiding-two-too-far"),
+        fs.equiv("zoo:deep", "zoo:deep-rounded"),
+        fs.align("zoo:deep", "zoo:deep-shuffled"),
+        fs.diff("zoo:deep", "zoo:deep-rounded", box=(-1, 1), epsilon=1e-9),
+        net.info(),
+        net.reduce(),
+        net.canon(),
+        net.regions(box=(-1, 1)),
+        net.fiber(),
+    ]
+    for each in found:
+        assert "\n" not in repr(each) and repr(each).startswith(type(each).__name__)
+        assert "\n" in str(each) and not str(each).endswith("\n")
+        shown = each._repr_html_()
+        assert "<table>" in shown and shown.count("<table>") == shown.count("</table>")
+    assert str(found[0]).startswith("different: the outputs differ by 0.5 ") and "A(x) = (0)" in str(found[0])
+    assert "not exactly equal" in str(found[1]) and "B(x) = " in str(found[1])
+    assert str(found[2]).startswith("distance ") and str(found[4]).startswith("zoo:deep\n")
+    assert "29" in str(found[7]) or "regions" in str(found[7])
+
+
 def test_there_is_no_picture_where_nothing_can_be_seen():
     found = random_network([3, 3, 1], 1).regions(box=(-1, 1))
     assert found.regions > 1 and found.svg is None and "<img" not in found._repr_html_()

@@ -36,6 +36,7 @@ mod testing;
 
 use std::fmt;
 
+use fiberscope_core::decimal::shortest;
 use fiberscope_core::{
     Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
     side_by_side,
@@ -233,7 +234,7 @@ fn short_number(x: &Rational) -> String {
     let near = x.to_f64();
     match x {
         _ if x.length() <= BITS => x.to_string(),
-        _ if near.is_finite() && near != 0.0 => format!("about {near:e}"),
+        _ if near.is_finite() && near != 0.0 => format!("about {}", shortest(near)),
         _ => "a number beyond the doubles".into(),
     }
 }

@@ -14,6 +14,7 @@
 //! function; moves change nothing. By the triangle inequality the changes along both chains and the
 //! difference of the results add up to a bound for `abs(f_A - f_B)`.
 
+use fiberscope_core::decimal::shortest;
 use fiberscope_core::{Domain, ExactNetwork, Interval, Network, Rational, RoundingStep, side_by_side};
 
 use crate::{End, Stop, apply_moves, check_lengths, go_on, refuse, short_number, widths_differ};
@@ -77,7 +78,7 @@ fn follow(
 fn within(computed: Rational, bound: &Rational) -> Result<(), End> {
     if computed > *bound {
         let shown = |x: &Rational| match x.to_f64() {
-            near if near.is_finite() => format!("{near:e}"),
+            near if near.is_finite() => shortest(near),
             _ => short_number(x),
         };
         let (computed, bound) = (shown(&computed), shown(bound));

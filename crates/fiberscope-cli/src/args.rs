@@ -82,6 +82,17 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A box around a row of a table.
+#[derive(Debug, Default, Args)]
+pub struct AroundArgs {
+    /// The box around a row of a table (.csv, .npy, .npz), rows counted from 1; cut with --box if that is given
+    #[arg(long, value_name = "FILE:ROW", requires = "radius")]
+    pub around: Option<String>,
+    /// How far the box of --around reaches from its row in every input
+    #[arg(long, value_name = "R", value_parser = positive, allow_hyphen_values = true, requires = "around")]
+    pub radius: Option<f64>,
+}
+
 /// How model files are read.
 #[derive(Debug, Default, Args)]
 pub struct ReadArgs {
@@ -162,6 +173,8 @@ pub struct InfoArgs {
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
     #[command(flatten)]
+    pub around: AroundArgs,
+    #[command(flatten)]
     pub read: ReadArgs,
 }
 
@@ -228,6 +241,8 @@ pub struct EquivArgs {
     /// Compare on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    #[command(flatten)]
+    pub around: AroundArgs,
     /// Refuse the verdict "equivalent up to rounding"
     #[arg(long, conflicts_with = "tolerance")]
     pub exact: bool,
@@ -326,9 +341,20 @@ pub struct AlignArgs {
     /// Where to write the result
     #[arg(long = "out", short, value_name = "OUT")]
     pub output: PathBuf,
-    /// Inputs on which the interpolation barrier is measured (.csv, .npy, .npz)
+    /// Inputs (.csv, .npy, .npz) on which the interpolation barrier is measured, and on which --metric activations
+    /// compares neurons
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// What neurons are matched by
+    #[arg(long, value_enum, default_value_t = AlignMetric::Weights)]
+    pub metric: AlignMetric,
+    /// How many starts are made, of which the closest result is kept: the first matches incoming weights, the second is B as
+    /// it is, the others are random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub starts: usize,
+    /// Draw the loss between A and B before and after (.svg; .png in released programs); needs --data
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub plot: Option<PathBuf>,
     /// The factors that neurons may be scaled by
     #[arg(long, value_enum, default_value_t = AlignScaling::Auto)]
     pub scaling: AlignScaling,
@@ -337,6 +363,14 @@ pub struct AlignArgs {
     pub certificate: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AlignMetric {
+    /// Incoming and outgoing weights, layers improved in turn
+    Weights,
+    /// Values on the inputs of --data: neurons that do the same there
+    Activations,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -7,6 +7,7 @@ mod commands;
 mod definition;
 mod oracle;
 mod output;
+mod paint;
 mod watch;
 
 use std::ffi::OsString;

@@ -9,6 +9,8 @@ use fiberscope_io::Assumed;
 use fiberscope_report::reading::{add_assumption, assumption};
 use serde_json::{Value, json};
 
+use crate::paint;
+
 pub use fiberscope_report::files::{check_picture, write_picture};
 
 /// Lines of progress that come sooner than this after the last one are not shown.
@@ -60,7 +62,9 @@ impl Output {
             add_assumption(&mut value, &assumed);
             return self.raw(format!("{value:#}\n").as_bytes());
         }
-        self.raw(format!("{text}{}", assumption(&assumed)).as_bytes())
+        let text = format!("{text}{}", assumption(&assumed));
+        let text = if paint::wanted() { paint::painted(&text) } else { text };
+        self.raw(text.as_bytes())
     }
 
     /// Remembers what was assumed of a file: every result from here on says it.

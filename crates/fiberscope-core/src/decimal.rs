@@ -12,14 +12,24 @@ use crate::Rational;
 /// Digits of a printed bound.
 const DIGITS: usize = 4;
 
-/// A short decimal number at least as large as `x`, such as `1.234e-9`.
+/// A short decimal number at least as large as `x`, such as `11.56` or `1.234e-9`.
 pub fn upper(x: &Rational) -> String {
-    rounded(x, DIGITS, Direction::Up)
+    upper_to(x, DIGITS)
 }
 
 /// A short decimal number at most as large as `x`.
 pub fn lower(x: &Rational) -> String {
-    rounded(x, DIGITS, Direction::Down)
+    lower_to(x, DIGITS)
+}
+
+/// The least decimal number with so many significant digits that is not below `x`.
+pub fn upper_to(x: &Rational, digits: usize) -> String {
+    rounded(x, digits, Direction::Up)
+}
+
+/// The largest decimal number with so many significant digits that is not above `x`.
+pub fn lower_to(x: &Rational, digits: usize) -> String {
+    rounded(x, digits, Direction::Down)
 }
 
 /// The decimal number with so many significant digits that is nearest to `x`.
@@ -80,20 +90,70 @@ enum Direction {
 }
 
 fn rounded(x: &Rational, digits: usize, direction: Direction) -> String {
-    let digits = digits.max(1);
     if x.is_zero() {
-        return format!("{:.*e}", digits - 1, 0.0);
+        return "0".into();
     }
     let away = match direction {
         Direction::Up => Some(x.is_positive()),
         Direction::Down => Some(x.is_negative()),
         Direction::Nearest => None,
     };
-    let (mantissa, exponent) = significand(&x.abs(), digits, away);
-    let sign = if x.is_negative() { "-" } else { "" };
-    let (first, rest) = mantissa.split_at(1);
-    let point = if rest.is_empty() { "" } else { "." };
-    format!("{sign}{first}{point}{rest}e{exponent}")
+    let (significant, exponent) = significand(&x.abs(), digits.max(1), away);
+    written(x.is_negative(), &significant, exponent)
+}
+
+/// A double with so many significant digits, the nearest number of them.
+///
+/// ```
+/// use fiberscope_core::decimal::significant;
+///
+/// assert_eq!(significant(11.55781, 4), "11.56");
+/// assert_eq!(significant(-0.5, 4), "-0.5");
+/// assert_eq!(significant(5.9012e-15, 3), "5.9e-15");
+/// ```
+pub fn significant(value: f64, digits: usize) -> String {
+    of_scientific(value, &format!("{value:.*e}", digits.saturating_sub(1)))
+}
+
+/// The shortest decimal number that determines the double.
+pub fn shortest(value: f64) -> String {
+    of_scientific(value, &format!("{value:e}"))
+}
+
+/// The same number as people write it; what is infinite or no number stays as it is.
+fn of_scientific(value: f64, scientific: &str) -> String {
+    match scientific.split_once('e') {
+        Some((mantissa, exponent)) if value.is_finite() => {
+            let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+            written(value.is_sign_negative(), &digits, exponent.parse().unwrap_or(0))
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// The number with these significant digits whose first one counts `10^exponent`, as people write it: zeros at
+/// the end are left out, and there is a power of ten only where the number is small or larger than its digits.
+fn written(negative: bool, digits: &str, exponent: i64) -> String {
+    let plain = -4..=(digits.len() as i64).clamp(5, 15);
+    let digits = digits.trim_end_matches('0');
+    if digits.is_empty() {
+        return "0".into();
+    }
+    let sign = if negative { "-" } else { "" };
+    let pointed = |whole: &str, rest: &str| match rest.is_empty() {
+        true => format!("{sign}{whole}"),
+        false => format!("{sign}{whole}.{rest}"),
+    };
+    if !plain.contains(&exponent) {
+        let (first, rest) = digits.split_at(1);
+        return format!("{}e{exponent}", pointed(first, rest));
+    }
+    let before = (exponent + 1).max(0) as usize;
+    match before {
+        0 => pointed("0", &format!("{}{digits}", "0".repeat((-exponent - 1) as usize))),
+        _ if before >= digits.len() => pointed(&format!("{digits:0<before$}"), ""),
+        _ => pointed(&digits[..before], &digits[before..]),
+    }
 }
 
 /// The first digits of `x > 0` and the power of ten of the first one, rounded away from zero, towards it, or
@@ -140,8 +200,6 @@ pub fn fits_f64(x: &Rational) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use dashu_int::IBig;
-
     use super::*;
 
     fn r(text: &str) -> Rational {
@@ -150,20 +208,7 @@ mod tests {
 
     /// The number that a text of this module stands for.
     fn value(text: &str) -> Rational {
-        let (mantissa, exponent) = text.split_once('e').unwrap();
-        let (negative, mantissa) = match mantissa.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, mantissa),
-        };
-        let decimals = mantissa.split_once('.').map_or(0, |(_, rest)| rest.len()) as i64;
-        let power = exponent.parse::<i64>().unwrap() - decimals;
-        let digits: IBig = mantissa.replace('.', "").parse().unwrap();
-        let ten = UBig::from(10u8).pow(power.unsigned_abs() as usize);
-        let size = match power >= 0 {
-            true => Rational::from_big_parts(digits * IBig::from(ten), UBig::ONE, 0),
-            false => Rational::from_big_parts(digits, ten, 0),
-        };
-        if negative { -size } else { size }
+        parse(text).unwrap()
     }
 
     #[test]
@@ -171,23 +216,43 @@ mod tests {
         let check = |text: &str, down: &str, up: &str| {
             assert_eq!((lower(&r(text)).as_str(), upper(&r(text)).as_str()), (down, up), "{text}");
         };
-        check("1", "1.000e0", "1.000e0");
-        check("0", "0.000e0", "0.000e0");
-        check("1/3", "3.333e-1", "3.334e-1");
-        check("-1/3", "-3.334e-1", "-3.333e-1");
-        check("99999", "9.999e4", "1.000e5");
-        check("1000", "1.000e3", "1.000e3");
-        check("1/1024", "9.765e-4", "9.766e-4");
-        assert_eq!(nearest(&r("2/3"), 3), "6.67e-1");
-        assert_eq!(nearest(&r("2/3"), 1), "7e-1");
-        assert_eq!(nearest(&r("-99999"), 2), "-1.0e5");
+        check("1", "1", "1");
+        check("0", "0", "0");
+        check("1/3", "0.3333", "0.3334");
+        check("-1/3", "-0.3334", "-0.3333");
+        check("99999", "99990", "100000");
+        check("1000", "1000", "1000");
+        check("-1234567/10", "-123500", "-123400");
+        check("1234567", "1.234e6", "1.235e6");
+        check("1/1024", "0.0009765", "0.0009766");
+        check("1/100000", "1e-5", "1e-5");
+        assert_eq!(nearest(&r("2/3"), 3), "0.667");
+        assert_eq!(nearest(&r("2/3"), 1), "0.7");
+        assert_eq!(nearest(&r("-99999"), 2), "-100000");
+    }
+
+    #[test]
+    fn doubles_are_written_as_people_write_them() {
+        let check = |value: f64, four: &str, all: &str| {
+            assert_eq!((significant(value, 4).as_str(), shortest(value).as_str()), (four, all));
+        };
+        check(11.55781, "11.56", "11.55781");
+        check(0.5, "0.5", "0.5");
+        check(-0.0, "0", "0");
+        check(-20.0, "-20", "-20");
+        check(9999.96, "10000", "9999.96");
+        check(1e-12, "1e-12", "1e-12");
+        check(9.5367431640625e-7, "9.537e-7", "9.5367431640625e-7");
+        check(123456789.0, "1.235e8", "123456789");
+        check(1e300, "1e300", "1e300");
+        check(f64::NEG_INFINITY, "-inf", "-inf");
     }
 
     #[test]
     fn numbers_beyond_the_doubles_are_shown_as_they_are() {
         assert_eq!(upper(&Rational::dyadic(1, 5000)), "1.413e1505");
         assert_eq!(lower(&Rational::dyadic(1, 5000)), "1.412e1505");
-        assert_eq!(upper(&Rational::dyadic(1, -5000)), "7.080e-1506");
+        assert_eq!(upper(&Rational::dyadic(1, -5000)), "7.08e-1506");
         assert_eq!(fits_f64(&Rational::dyadic(1, 5000)), None);
         assert_eq!(fits_f64(&Rational::dyadic(-1, -5000)), None);
         assert_eq!(fits_f64(&Rational::ZERO), Some(0.0));

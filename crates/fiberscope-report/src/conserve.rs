@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::Svg;
 use crate::draw::graph::{Curve, Graph};
+use crate::number::significant;
 
 /// The runs of a flow with the keys of `fiberscope conserve --json`.
 pub fn value(found: &Conservation) -> Value {
@@ -66,7 +67,8 @@ pub fn text(name: &str, data: &str, time: f64, found: &Conservation) -> String {
     }
     if let (Some(neuron), Some(along)) = (found.hidden, found.along_translation) {
         text += &format!(
-            "  the next layer hides {neuron}: the gradient has no component along its translation (cosine {along:.1e}),\n  yet the translation induces no conserved quantity: b[k] - sum_j W[j,k] b_next[j] changes as in the last column, whatever the step\n"
+            "  the next layer hides {neuron}: the gradient has no component along its translation (cosine {}),\n  yet the translation induces no conserved quantity: b[k] - sum_j W[j,k] b_next[j] changes as in the last column, whatever the step\n",
+            significant(along, 2)
         );
     }
     text

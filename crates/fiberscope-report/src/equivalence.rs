@@ -14,7 +14,7 @@ use fiberscope::equivalence::{
 };
 use fiberscope::limit::{Limit, Progress};
 use fiberscope_core::{Certificate, Domain, Evidence, Matrix, MoveChain, Network, Rational, decimal};
-use fiberscope_io::write_atomically;
+use fiberscope_io::{Precision, write_atomically};
 use serde_json::{Value, json};
 
 use crate::Say;
@@ -68,6 +68,13 @@ pub fn data_points(points: &Matrix, inputs: usize) -> anyhow::Result<Vec<Vec<Rat
 fn read_state(path: &Path) -> anyhow::Result<SearchState> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     SearchState::from_json(&bytes).with_context(|| path.display().to_string())
+}
+
+/// The precision to which the parameters of two models count as rounded, for [`EquivalenceOptions::precision`]: where one
+/// was stored in single or half precision, that which the numbers show, so that the same numbers get the same verdict in
+/// either; otherwise that of doubles.
+pub fn precision(a: Precision, b: Precision) -> Option<f64> {
+    (a.min(b) == Precision::F64).then_some(f64::EPSILON)
 }
 
 /// The certificate of a verdict.
@@ -172,21 +179,18 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
         Verdict::EquivalentUpToRounding { agreement, differ_at, .. } => {
             let known = match differ_at {
                 Some(found) => format!("not exactly equal: {}", differing(found)),
-                None => "not proved exactly equal; no point where the outputs differ was found".to_owned(),
+                None => "not proved exactly equal; no point where the outputs differ was found\n".to_owned(),
             };
-            format!("{}\n{known}\n{}", agreeing(agreement, tolerance, place), asking(agreement))
+            format!("{}\n{known}{}", agreeing(agreement, tolerance, place), asking(agreement))
         }
         Verdict::Different { x, a, b, bound, .. } => {
             let found = Difference { x: x.clone(), a: a.clone(), b: b.clone() };
             let on_box = if *domain == Domain::Space { "" } else { " on the box" };
             let beyond = tolerance.map_or(String::new(), |eps| format!(", more than the tolerance {eps}"));
             format!(
-                "different{on_box}: the outputs differ by {}{beyond} (method: {method}; witness checked exactly)\n  \
-                 x    = {}\n  A(x) = {}\n  B(x) = {}\n{}",
+                "different{on_box}: the outputs differ by {}{beyond} (method: {method}; witness checked exactly)\n{}{}",
                 decimal::lower(&found.size()),
-                point(x),
-                point(a),
-                point(b),
+                values(&found),
                 at_most(bound.as_ref())
             )
         }
@@ -216,7 +220,7 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
             }
             let seen = difference
                 .as_ref()
-                .map_or(String::new(), |found| format!("they are not equal: {}\n", differing(found)));
+                .map_or(String::new(), |found| format!("they are not equal: {}", differing(found)));
             format!("undecided: {}\n{seen}{}", sentences.join("; "), at_most(bound.as_ref()))
         }
     }
@@ -281,7 +285,16 @@ fn asking(agreement: &Agreement) -> &'static str {
 }
 
 fn differing(found: &Difference) -> String {
-    format!("the outputs differ by {} at x = {}", decimal::lower(&found.size()), point(&found.x))
+    format!(
+        "the outputs differ by {} (evaluated exactly) at\n{}",
+        decimal::lower(&found.size()),
+        values(found)
+    )
+}
+
+/// An input and what both networks make of it, a line each.
+fn values(found: &Difference) -> String {
+    format!("  x    = {}\n  A(x) = {}\n  B(x) = {}\n", point(&found.x), point(&found.a), point(&found.b))
 }
 
 fn at_most(bound: Option<&Rational>) -> String {

@@ -1,14 +1,16 @@
 //! Numbers as readers like them: short, and exact where that is short.
 
 use fiberscope_core::Rational;
-use fiberscope_core::decimal::nearest;
+use fiberscope_core::decimal::{self, nearest, shortest};
+
+pub use fiberscope_core::decimal::significant;
 
 /// The most digits of a numerator or a denominator that is shown.
 const DIGITS: usize = 4;
 
 /// An integer or a fraction if that is short; otherwise a decimal with 4 significant digits.
 pub fn short(x: &Rational) -> String {
-    exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| decimal(x, 4))
+    exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| rounded(x, 4))
 }
 
 /// An integer or a fraction of up to 20 characters; otherwise as [`exact`].
@@ -22,10 +24,9 @@ pub fn exact(x: &Rational) -> String {
     let value = x.to_f64();
     let is_double = Rational::from_f64(value).is_some_and(|double| double == *x);
     exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| match (is_double, x.to_string()) {
-        (true, _) if (1e-5..1e16).contains(&value.abs()) => value.to_string(),
-        (true, _) => format!("{value:e}"),
+        (true, _) => shortest(value),
         (false, fraction) if fraction.len() <= 60 => fraction,
-        (false, _) => format!("about {}", decimal(x, 17)),
+        (false, _) => format!("about {}", rounded(x, 17)),
     })
 }
 
@@ -48,7 +49,7 @@ fn exact_if(x: &Rational, short: impl Fn(&str) -> bool) -> Option<String> {
     parts.into_iter().all(short).then_some(text)
 }
 
-fn decimal(x: &Rational, digits: usize) -> String {
+fn rounded(x: &Rational, digits: usize) -> String {
     let value = x.to_f64();
     match (value == 0.0, value.is_infinite()) {
         (true, _) if x.is_zero() => "0".into(),
@@ -57,33 +58,30 @@ fn decimal(x: &Rational, digits: usize) -> String {
     }
 }
 
-/// A finite double with so many significant digits, trailing zeros left out.
-pub fn significant(value: f64, digits: usize) -> String {
-    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..=digits.clamp(5, 15) as i32).contains(&exponent) {
-        let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
-        trim_zeros(&format!("{value:.decimals$}")).into()
-    } else {
-        format!("{}e{exponent}", trim_zeros(mantissa))
-    }
-}
-
 /// An upper bound with so many significant digits, or one more unit in the last of them: never below the
-/// bound.
+/// bound. A number that is the double as it is written stays so.
 pub fn significant_upper(bound: f64, digits: usize) -> String {
-    let nearest = significant(bound, digits);
-    if nearest.parse::<f64>().is_ok_and(|shown| shown >= bound) {
-        return nearest;
-    }
-    // The bound lies within half a unit of the last digit above what was shown.
-    let unit = 10f64.powi(bound.abs().log10().floor() as i32 + 1 - digits as i32);
-    significant(bound + 0.5 * unit, digits)
+    to_side(bound, digits, f64::ge, decimal::upper_to)
 }
 
-fn trim_zeros(text: &str) -> &str {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+/// A lower bound with so many significant digits, or one unit less in the last of them: never above the bound.
+pub fn significant_lower(bound: f64, digits: usize) -> String {
+    to_side(bound, digits, f64::le, decimal::lower_to)
+}
+
+fn to_side(
+    bound: f64,
+    digits: usize,
+    on_its_side: fn(&f64, &f64) -> bool,
+    rounded: fn(&Rational, usize) -> String,
+) -> String {
+    let nearest = significant(bound, digits);
+    match Rational::from_f64(bound) {
+        Some(exact) if !nearest.parse().is_ok_and(|shown| on_its_side(&shown, &bound)) => {
+            rounded(&exact, digits)
+        }
+        _ => nearest,
+    }
 }
 
 #[cfg(test)]
@@ -106,8 +104,8 @@ mod tests {
         check("-1/3000000", "-3.333e-7");
         check("3602879701896397/36028797018963968", "0.1");
         check("1/10000", "0.0001");
-        assert_eq!(short(&Rational::dyadic(1, -5000)), "7.080e-1506");
-        assert_eq!(short(&Rational::dyadic(-1, -5000)), "-7.080e-1506");
+        assert_eq!(short(&Rational::dyadic(1, -5000)), "7.08e-1506");
+        assert_eq!(short(&Rational::dyadic(-1, -5000)), "-7.08e-1506");
         assert_eq!(short(&Rational::dyadic(1, 5000)), "1.412e1505");
     }
 
@@ -141,6 +139,8 @@ mod tests {
             let bound = 1.37f64.powi(k % 80 - 40) * (1.0 + f64::from(k) / 700.0);
             let shown: f64 = significant_upper(bound, 3).parse().unwrap();
             assert!(bound <= shown && shown <= 1.02 * bound, "{bound} {shown}");
+            let shown: f64 = significant_lower(bound, 3).parse().unwrap();
+            assert!(0.98 * bound <= shown && shown <= bound, "{bound} {shown}");
         }
     }
 

@@ -4,10 +4,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::Svg;
+use crate::draw::graph::{Curve, Graph};
 use crate::json::upper;
+use crate::number::significant;
 use crate::words::joined;
 use anyhow::bail;
-use fiberscope::align::{AlignError, Alignment, interpolation_barrier};
+use fiberscope::align::{AlignError, Alignment, Barrier, interpolation_barrier};
 use fiberscope::canonical::Canonical;
 use fiberscope::check::{Outcome, check};
 use fiberscope::reduce::{DoubleReduction, Left, LeftStep};
@@ -190,25 +193,50 @@ impl WrittenForm {
 /// Where a straight line between two networks is looked at for its barrier: at so many places.
 const STEPS: usize = 20;
 
-/// The height of the barrier between two networks before and after an alignment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The barrier of the loss between two networks before and after an alignment.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Barriers {
     /// Before.
-    pub before: f64,
+    pub before: Barrier,
     /// After.
-    pub after: f64,
+    pub after: Barrier,
 }
 
 impl Barriers {
     /// The two heights for a terminal.
-    pub fn to_text(self) -> String {
-        format!("interpolation barrier {:.6e} -> {:.6e}\n", self.before, self.after)
+    pub fn to_text(&self) -> String {
+        let [before, after] = [&self.before, &self.after].map(|barrier| significant(barrier.height, 4));
+        format!(
+            "interpolation barrier {before} -> {after}: how far the loss rises between A and B above its ends\n"
+        )
     }
 
-    /// Adds the two heights to the keys of `fiberscope align --json`.
-    pub fn add_to(self, value: &mut Value) {
-        value["barrier_before"] = json!(self.before);
-        value["barrier_after"] = json!(self.after);
+    /// Adds the heights and the losses along the way to the keys of `fiberscope align --json`.
+    pub fn add_to(&self, value: &mut Value) {
+        value["barrier_before"] = json!(self.before.height);
+        value["barrier_after"] = json!(self.after.height);
+        value["losses_before"] = json!(self.before.losses);
+        value["losses_after"] = json!(self.after.losses);
+    }
+
+    /// The loss along the straight line from `A` to `B`, before and after the alignment.
+    pub fn draw(&self) -> Svg {
+        let curve = |name: &str, barrier: &Barrier| {
+            let last = (barrier.losses.len() - 1).max(1) as f64;
+            let points = barrier.losses.iter().enumerate().map(|(step, &loss)| (step as f64 / last, loss));
+            let top = (barrier.height > 0.0).then(|| {
+                let step = (barrier.at * last).round() as usize;
+                (barrier.at, barrier.losses[step])
+            });
+            Curve { name: name.into(), points: points.collect(), breakpoints: top.into_iter().collect() }
+        };
+        Graph {
+            title: "The loss between A and B".into(),
+            x_label: "t: 0 is A, 1 is B".into(),
+            y_label: "loss (squared distance)".into(),
+            curves: vec![curve("B as it is", &self.before), curve("B aligned", &self.after)],
+        }
+        .draw()
     }
 }
 
@@ -236,8 +264,8 @@ impl Aligned {
 
     /// The barrier of the loss between `a` and `b` before and after the alignment, on the points of a table.
     pub fn barrier(&self, a: &Network, b: &Network, points: &Matrix) -> Result<Barriers, AlignError> {
-        let height = |b: &Network| interpolation_barrier(a, b, points, None, STEPS).map(|found| found.height);
-        Ok(Barriers { before: height(b)?, after: height(&self.alignment.network)? })
+        let along = |b: &Network| interpolation_barrier(a, b, points, None, STEPS);
+        Ok(Barriers { before: along(b)?, after: along(&self.alignment.network)? })
     }
 
     /// The facts with the keys of `fiberscope align --json`.
@@ -258,7 +286,8 @@ impl Aligned {
     /// The facts in words.
     pub fn text(&self) -> String {
         let Alignment { distance_before, distance_after, exact, rounded, relative, .. } = &self.alignment;
-        let mut text = format!("distance {distance_before:.6e} -> {distance_after:.6e}\n");
+        let mut text =
+            format!("distance {} -> {}\n", significant(*distance_before, 4), significant(*distance_after, 4));
         match relative {
             Some(relative) if relative.is_zero() => {
                 text += "B is A with neurons permuted and scaled, exactly\n";

@@ -11,6 +11,7 @@ use crate::Svg;
 use crate::draw::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
 use crate::files::write_picture;
 use crate::linear::StratumTimeline;
+use crate::number::{significant, significant_lower, significant_upper};
 
 /// Writes networks, records and charts into a folder; returns the names of the files.
 pub fn write_results(
@@ -108,18 +109,31 @@ pub fn text(runs: &[TrainRun], written: &[String], dimension: bool) -> String {
     text.push('\n');
     for run in runs {
         let Some(last) = run.state.records.last() else { continue };
-        text += &format!("{:6}  {:6}  {:10.3e}  {:8.4}", last.seed, last.epoch, last.loss, last.score);
+        text += &format!(
+            "{:6}  {:6}  {:>10}  {:8.4}",
+            last.seed,
+            last.epoch,
+            significant(last.loss, 4),
+            last.score
+        );
         if dimension {
             text += &format!("  {:9}  {:7}  {:7}", last.rank, last.rank_float32, last.regions);
         }
         if let Some(stratum) = &last.stratum {
             let below = stratum.below_upper.map_or(String::new(), |upper| {
                 let lower = stratum.below_lower.unwrap_or(0.0);
-                format!(", the next one below is {lower:.2e} to {upper:.2e} away")
+                format!(
+                    ", the next one below is {} to {} away",
+                    significant_lower(lower, 3),
+                    significant_upper(upper, 3)
+                )
             });
             text += &format!(
-                "  {} (rank {}, dim {}) within {:.1e}{below}",
-                stratum.name, stratum.product_rank, stratum.dimension, stratum.offset
+                "  {} (rank {}, dim {}) within {}{below}",
+                stratum.name,
+                stratum.product_rank,
+                stratum.dimension,
+                significant_upper(stratum.offset, 2)
             );
         }
         if let Some(epoch) = run.state.diverged {

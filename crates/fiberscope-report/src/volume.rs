@@ -5,6 +5,7 @@ use fiberscope::limit::Deadline;
 use fiberscope_core::{Rational, decimal};
 use serde_json::{Value, json};
 
+use crate::number::significant;
 use crate::words::joined;
 
 /// Fractions up to this many characters are printed in text; JSON has them whole.
@@ -56,13 +57,13 @@ impl VolumeAnswer {
         let MonteCarlo { samples, estimate, error, .. } = &self.estimate;
         let estimate = match samples {
             0 => "none: a limit was reached".into(),
-            _ => format!("{estimate} +- {error:.1e} ({samples} parameters)"),
+            _ => format!("{estimate} +- {} ({samples} parameters)", significant(*error, 2)),
         };
         let names = joined(&self.widths, ",");
         format!(
-            "identifiable parameters of widths {names}\n  formula       (1 - 2^-n_1)^n_2 - n_1 2^(-(n_1 + 1) n_2)\n  exact         {shown}\n  decimal       {}\n  1 - decimal   {:.6e}\n  bounds        {} to {}\n  Monte Carlo   {estimate}\n",
+            "identifiable parameters of widths {names}\n  formula       (1 - 2^-n_1)^n_2 - n_1 2^(-(n_1 + 1) n_2)\n  exact         {shown}\n  decimal       {}\n  1 - decimal   {}\n  bounds        {} to {}\n  Monte Carlo   {estimate}\n",
             self.found.exact.to_f64(),
-            self.rest().to_f64(),
+            decimal::nearest(&self.rest(), 7),
             near_one(&self.found.lower, decimal::lower_f64, decimal::upper),
             near_one(&self.found.upper, decimal::upper_f64, decimal::lower),
         )

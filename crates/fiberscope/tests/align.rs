@@ -134,6 +134,33 @@ fn alignment_lowers_the_barrier() {
     assert_eq!(given.losses[0], 0.0);
 }
 
+/// Neurons that do the same on data are matched whatever their weights, and the function is kept.
+#[test]
+fn activations_match_neurons_by_what_they_do() {
+    for seed in 0..10 {
+        let rng = &mut rng(100 + seed);
+        let a = network(rng, &[4, 10, 8, 2]);
+        let near = noisy(rng, &a, 0.02);
+        let b = shaken(rng, &near);
+        let points = Matrix::from_fn(300, 4, |_, _| rng.random_range(-2.0..2.0));
+        let options = AlignOptions::new().activations(points.clone());
+        let found = align(&a, &b, &options).unwrap();
+        check_certificate(&b, &found);
+        let before = interpolation_barrier(&a, &b, &points, None, 10).unwrap();
+        let after = interpolation_barrier(&a, &found.network, &points, None, 10).unwrap();
+        assert!(10.0 * after.height < before.height, "seed {seed}: {} {}", before.height, after.height);
+        let none = align(&a, &b, &options.clone().scaling(Scaling::None)).unwrap();
+        assert!(none.moves.moves().iter().all(|each| matches!(each, fiberscope::Move::Permute { .. })));
+    }
+    let rng = &mut rng(1);
+    let (a, b) = (network(rng, &[3, 4, 2]), network(rng, &[3, 4, 2]));
+    let wrong = AlignOptions::new().activations(Matrix::from_fn(2, 5, |_, _| 0.0));
+    assert!(matches!(align(&a, &b, &wrong).unwrap_err(), AlignError::Points(_)));
+    // Constant values correlate with nothing; there is still an answer.
+    let same = AlignOptions::new().activations(Matrix::from_fn(3, 3, |_, _| 1.0));
+    check_certificate(&b, &align(&a, &b, &same).unwrap());
+}
+
 #[test]
 fn shapes_must_agree() {
     let rng = &mut rng(1);

@@ -28,7 +28,13 @@ class Aligned(Result):
     barrier_before: float | None
     """The interpolation barrier on the given data."""
     barrier_after: float | None
+    losses_before: list[float] | None = field(metadata=ASIDE)
+    """The loss on the given data along the straight line between the parameters, the second network as it is."""
+    losses_after: list[float] | None = field(metadata=ASIDE)
+    """The same, the second network aligned."""
     moves: Any = field(metadata=ASIDE)
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

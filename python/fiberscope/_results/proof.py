@@ -70,6 +70,8 @@ class Equivalence(Result):
     """The proof; `fs.check` checks it again."""
     explored: float | None
     """Undecided: the part of the search that was finished."""
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
 
     def __bool__(self) -> bool:
         return self.verdict in ("equivalent", "equivalent_up_to_rounding")

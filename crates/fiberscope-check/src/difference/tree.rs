@@ -7,6 +7,7 @@
 //!
 //! The tree is walked in preorder with an explicit stack; nothing is computed for a box that is cut.
 
+use fiberscope_core::decimal::shortest;
 use fiberscope_core::{Activation, BoxNode, Domain, ExactNetwork, Neuron, Operand, Rational, RowMultipliers};
 
 use super::exact::ExactBounder;
@@ -137,7 +138,12 @@ impl<'a> Walk<'a> {
         self.demand_room()?;
         let (lo, hi) = (self.lo[input], self.hi[input]);
         let Some(middle) = middle(lo, hi) else {
-            let rule = format!("input {} cannot be bisected between {lo:e} and {hi:e}", input + 1);
+            let rule = format!(
+                "input {} cannot be bisected between {} and {}",
+                input + 1,
+                shortest(lo),
+                shortest(hi)
+            );
             return refuse(self.step(), rule);
         };
         self.hi[input] = middle;
@@ -238,7 +244,7 @@ impl<'a> Walk<'a> {
                 if row <= self.doubles[k] {
                     continue;
                 }
-                return self.too_large(k, format!("{:e}", row.min(form)));
+                return self.too_large(k, shortest(row.min(form)));
             }
         }
         Ok(())
@@ -258,7 +264,7 @@ impl<'a> Walk<'a> {
                 let weights = multipliers(rows, k, sign);
                 let row = exact.tighten((k, sign), (&self.signs, weights), &mut self.bounder, stop)?;
                 if row > self.bounds[k] {
-                    return self.too_large(k, format!("{:e}", row.min(form).to_f64()));
+                    return self.too_large(k, shortest(row.min(form).to_f64()));
                 }
             }
         }
@@ -267,7 +273,7 @@ impl<'a> Walk<'a> {
 
     fn too_large(&self, output: usize, found: String) -> Result<(), End> {
         let stated = match self.bounds[output].to_f64() {
-            near if near.is_finite() => format!("{near:e}"),
+            near if near.is_finite() => shortest(near),
             _ => short_number(&self.bounds[output]),
         };
         let rule = format!(

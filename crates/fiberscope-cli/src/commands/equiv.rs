@@ -6,10 +6,10 @@ use std::time::Instant;
 use anyhow::Context;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope_io::{load_data, write_atomically};
-use fiberscope_report::equivalence::{certificate, data_points, holds, search, text, value};
+use fiberscope_report::equivalence::{certificate, data_points, holds, precision, search, text, value};
 use serde_json::json;
 
-use super::{read_domain, read_model};
+use super::{read_box, read_model};
 use crate::Answer;
 use crate::args::{EquivArgs, Global};
 use crate::output::Output;
@@ -18,7 +18,7 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let start = Instant::now();
     let read = args.read.options();
     let (a, b) = (read_model(&args.a, &read, output)?, read_model(&args.b, &read, output)?);
-    let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
+    let domain = read_box(args.domain.as_deref(), &args.around, a.network.input_width())?;
     let data = match &args.data {
         None => Vec::new(),
         Some(path) => data_points(&load_data(path)?.points, a.network.input_width())
@@ -27,7 +27,7 @@ pub fn run(args: &EquivArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let options = EquivalenceOptions::new()
         .exact(args.exact)
         .tolerance(args.tolerance)
-        .precision(a.precision.min(b.precision).epsilon())
+        .precision(precision(a.precision, b.precision))
         .data(data)
         .deadline(global.deadline())
         .seed(global.seed);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_io::{Model, write_atomically};
+use fiberscope_io::{IoError, Model, load_data, write_atomically};
 use fiberscope_report::explore::{Server, page};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ use crate::output::Output;
 /// which needs no server and can be handed on.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope explore zoo:hiding-two\n  fiberscope explore model.onnx --port 8080\n  fiberscope explore model.onnx -o explorer.html"
+    after_help = "Examples:\n  fiberscope explore zoo:hiding-two\n  fiberscope explore model.onnx --port 8080\n  fiberscope explore model.onnx --data inputs.csv -o explorer.html"
 )]
 pub struct ExploreArgs {
     /// The network [default: the page begins with an example]
@@ -35,6 +35,9 @@ pub struct ExploreArgs {
     /// Write the page to this file and serve nothing
     #[arg(long = "out", short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// A table (.csv, .npy, .npz) through whose rows planes can be laid
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub data: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -46,7 +49,10 @@ pub fn run(args: &ExploreArgs, global: &Global, output: &mut Output) -> anyhow::
         .map(|model| read_dense_model(model, &args.read.options(), output))
         .transpose()?;
     let network = args.model.as_deref().zip(model.as_ref().map(|model| &model.network));
-    let page = page(network, &model.as_ref().map_or_else(Vec::new, Model::remarks))?;
+    let read = |path: &PathBuf| Ok::<_, IoError>((path.display().to_string(), load_data(path)?.points));
+    let table = args.data.as_ref().map(read).transpose()?;
+    let table = table.as_ref().map(|(name, points)| (name.as_str(), points));
+    let page = page(network, &model.as_ref().map_or_else(Vec::new, Model::remarks), table)?;
     if let Some(path) = &args.output {
         write_atomically(path, |file| file.write_all(page.as_bytes()))?;
         let text = format!("wrote {}: open it in a browser\n", path.display());

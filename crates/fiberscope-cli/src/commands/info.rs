@@ -4,7 +4,7 @@ use fiberscope::anatomy::examine;
 use fiberscope_report::anatomy;
 use fiberscope_report::reading::{add_names, name_neurons, names_text, neurons_text};
 
-use super::{read_domain, read_model};
+use super::{read_box, read_model};
 use crate::Answer;
 use crate::args::{Global, InfoArgs};
 use crate::output::Output;
@@ -12,7 +12,7 @@ use crate::output::Output;
 pub fn run(args: &InfoArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
     let model = read_model(&args.model, &args.read.options(), output)?;
-    let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
+    let domain = read_box(args.domain.as_deref(), &args.around, model.network.input_width())?;
     let found = examine(&model.network, &domain, &deadline);
     let stopped = deadline.limit();
     let names = model.names.as_ref();

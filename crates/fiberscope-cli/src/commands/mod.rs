@@ -23,10 +23,13 @@ pub mod tour;
 pub mod train;
 pub mod zoo;
 
-use anyhow::Context;
-use fiberscope_core::Domain;
-use fiberscope_io::{Model, ReadOptions, domain, load};
+use std::path::Path;
 
+use anyhow::{Context, ensure};
+use fiberscope_core::Domain;
+use fiberscope_io::{Model, ReadOptions, domain, load, load_data};
+
+use crate::args::AroundArgs;
 use crate::output::Output;
 
 /// Reads a model argument and passes the reader's notes on.
@@ -61,4 +64,52 @@ fn read_domain(argument: Option<&str>, inputs: usize) -> anyhow::Result<Domain> 
     let parsed = domain::parse_box(argument, inputs).map_err(|error| anyhow::anyhow!("--box {error}"))?;
     let bounds = parsed.bounds;
     Ok(Domain::from_bounds(&bounds).expect("the bounds of a box are finite"))
+}
+
+/// The domain that `--box` and `--around` name: the box around a row of a table, cut with the other box.
+fn read_box(argument: Option<&str>, around: &AroundArgs, inputs: usize) -> anyhow::Result<Domain> {
+    let (Some(place), Some(radius)) = (&around.around, around.radius) else {
+        return read_domain(argument, inputs);
+    };
+    let rows = data_rows(place, inputs).context("--around")?;
+    let [row] = &rows[..] else {
+        anyhow::bail!("--around {place}: expected one row, found {}", rows.len());
+    };
+    let mut bounds: Vec<(f64, f64)> = row.iter().map(|x| (x - radius, x + radius)).collect();
+    if let Some(argument) = argument {
+        let cut =
+            domain::parse_box(argument, inputs).map_err(|error| anyhow::anyhow!("--box {error}"))?.bounds;
+        for (i, (side, (low, high))) in bounds.iter_mut().zip(cut).enumerate() {
+            *side = (side.0.max(low), side.1.min(high));
+            ensure!(
+                side.0 <= side.1,
+                "--around {place}: input {} lies outside of the box by more than the radius",
+                i + 1
+            );
+        }
+    }
+    Domain::from_bounds(&bounds).context("--around: the bounds of the box are not finite")
+}
+
+/// Rows of a table, `FILE:ROW,ROW,..` counted from 1; columns behind the inputs are left out.
+fn data_rows(place: &str, inputs: usize) -> anyhow::Result<Vec<Vec<f64>>> {
+    let expected = || format!("{place}: expected FILE:ROW, rows counted from 1");
+    let (file, rows) = place.rsplit_once(':').with_context(expected)?;
+    let rows: Vec<usize> =
+        rows.split(',').map(str::parse).collect::<Result<_, _>>().ok().with_context(expected)?;
+    let points = load_data(Path::new(file))?.points;
+    ensure!(
+        points.cols() >= inputs,
+        "{file}: expected {inputs} columns (one per input), found {}",
+        points.cols()
+    );
+    let row = |number: usize| {
+        ensure!(
+            (1..=points.rows()).contains(&number),
+            "{file}: expected a row from 1 to {}, found {number}",
+            points.rows()
+        );
+        Ok(points.row(number - 1)[..inputs].to_vec())
+    };
+    rows.into_iter().map(row).collect()
 }

@@ -9,9 +9,9 @@ use fiberscope_report::dimension::BatchQuestion;
 use fiberscope_report::report::{Named, ReportQuestion, report};
 
 use super::funcdim::read_inputs;
-use super::{read_dense_model, read_domain};
+use super::{read_box, read_dense_model};
 use crate::Answer;
-use crate::args::{Global, ReadArgs};
+use crate::args::{AroundArgs, Global, ReadArgs};
 use crate::output::Output;
 
 /// Write a page about a network, or about two: what they are, with proof
@@ -40,6 +40,8 @@ pub struct ReportArgs {
     /// Judge and compare on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    #[command(flatten)]
+    pub around: AroundArgs,
     /// Where to write the page
     #[arg(long = "out", short, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
@@ -52,7 +54,7 @@ pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::R
     let read = args.read.options();
     let a = read_dense_model(&args.model, &read, output)?;
     let b = args.b.as_deref().map(|name| read_dense_model(name, &read, output)).transpose()?;
-    let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
+    let domain = read_box(args.domain.as_deref(), &args.around, a.network.input_width())?;
     let data = args.data.as_deref().map(|path| read_inputs(path, args.inputs, &a.network)).transpose()?;
     let question = ReportQuestion {
         a: named(&args.model, &a),

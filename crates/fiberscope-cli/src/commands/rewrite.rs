@@ -7,7 +7,7 @@ use anyhow::bail;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
-use fiberscope_core::{Certificate, Domain};
+use fiberscope_core::{Certificate, Domain, Network};
 use fiberscope_io::{Model, Precision, load_data, save, write_atomically};
 use fiberscope_report::reading::{add_names, names_text};
 use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::{read_dense_model, read_domain, read_model};
 use crate::Answer;
-use crate::args::{AlignArgs, AlignScaling, CanonArgs, Global, ReduceArgs};
-use crate::output::Output;
+use crate::args::{AlignArgs, AlignMetric, AlignScaling, CanonArgs, Global, ReduceArgs};
+use crate::output::{Output, check_picture, write_picture};
 
 pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let deadline = global.deadline();
@@ -74,38 +74,68 @@ pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::
 
 pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let read = args.read.options();
-    let (a, b) = (
-        read_dense_model(&args.a, &read, output)?.network,
-        read_dense_model(&args.b, &read, output)?.network,
-    );
+    if let Some(path) = &args.plot {
+        check_picture(path)?;
+    }
+    let a = read_dense_model(&args.a, &read, output)?.network;
+    let Model { network: b, precision, .. } = read_dense_model(&args.b, &read, output)?;
+    let points = args.data.as_ref().map(|path| load_data(path)).transpose()?.map(|data| data.points);
+    let matched_on = match (args.metric, &points) {
+        (AlignMetric::Weights, _) => None,
+        (AlignMetric::Activations, Some(points)) => Some(points.clone()),
+        (AlignMetric::Activations, None) => {
+            bail!("--metric activations: expected --data FILE, on whose inputs neurons are compared")
+        }
+    };
     let scaling = match args.scaling {
         AlignScaling::Auto => Scaling::Auto,
         AlignScaling::PowersOfTwo => Scaling::PowersOfTwo,
         AlignScaling::Real => Scaling::Doubles,
         AlignScaling::None => Scaling::None,
     };
-    let options = AlignOptions::new().scaling(scaling).seed(global.seed).deadline(global.deadline());
+    let options = AlignOptions::new()
+        .scaling(scaling)
+        .activations(matched_on)
+        .starts(args.starts)
+        .seed(global.seed)
+        .deadline(global.deadline());
     let aligned = Aligned::new(align_networks(&a, &b, &options)?, &b)?;
     let stopped = options.deadline.limit();
     if let Some(limit) = stopped {
         output.note(&format!("{limit}; there may be a closer network"));
     }
-    save(&aligned.alignment.network, &args.output, Precision::F64)?;
+    let precision = save_in(&aligned.alignment.network, &args.output, precision)?;
     let proof = write_certificate(args.certificate.as_deref(), aligned.certificate.as_ref(), output)?;
     let mut text = aligned.text();
     let mut value = aligned.to_json();
     value["certificate"] = json!(proof);
     value["output"] = json!(args.output.display().to_string());
-    if let (Some(path), None) = (&args.data, stopped) {
-        let points = load_data(path)?.points;
-        let barrier = aligned.barrier(&a, &b, &points)?;
+    value["precision"] = json!(precision.name());
+    if let (Some(points), None) = (&points, stopped) {
+        let barrier = aligned.barrier(&a, &b, points)?;
         text += &barrier.to_text();
         barrier.add_to(&mut value);
+        if let Some(path) = &args.plot {
+            write_picture(path, &barrier.draw())?;
+            text += &format!("wrote {}\n", path.display());
+            value["plot"] = json!(path.display().to_string());
+        }
     }
     value["limit"] = json!(stopped.map(|limit| limit.name()));
-    text += &format!("wrote {}\n", args.output.display());
+    text += &format!("wrote {} ({precision})\n", args.output.display());
     output.result(&text, &value)?;
     Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
+}
+
+/// Writes a network in the precision that it came in, or in doubles where that would round a number.
+fn save_in(network: &Network, path: &Path, precision: Precision) -> anyhow::Result<Precision> {
+    let precision = precision.max(Precision::F32);
+    let kept = save(network, path, precision)?.loss.is_none();
+    if kept {
+        return Ok(precision);
+    }
+    save(network, path, Precision::F64)?;
+    Ok(Precision::F64)
 }
 
 /// Writes the certificate where that is asked for and there is one; the name of the file.

@@ -1,7 +1,7 @@
 //! What a network is: text, JSON, and a section of a page with its drawing.
 
 pub mod diagram;
-mod words;
+pub(crate) mod words;
 
 use fiberscope::anatomy::Anatomy;
 use fiberscope::limit::Limit;
@@ -13,6 +13,7 @@ use crate::number::grouped;
 use crate::page::{Badge, Cell, Section, Table};
 use crate::text::Lines;
 use crate::words::{answer as word, domain, widths};
+use words::Undecided;
 
 /// What the roles of neurons and identifiability rest on.
 pub const STATEMENT: &str = "a neuron is dead on the domain if its pre-activation is never positive there and linear if it is never negative; both are decided by interval arithmetic in exact rational numbers. A dead or linear neuron, a hidden hyperplane, a neuron without outgoing weights and two neurons on one ray each give parameters with the same function that are no permutation and scaling of the given ones; the converse is known for generic parameters of one hidden layer and of three layers with a bottleneck [threelayer2026, Section 6].";
@@ -39,6 +40,11 @@ pub fn text(name: &str, anatomy: &Anatomy) -> String {
     }
     let (answer, reason) = words::identifiable(anatomy);
     out.fact("identifiable", &decided(answer, reason));
+    if let Some(Undecided { known, needed, next }) = words::undecided(anatomy) {
+        out.fact("known", &known);
+        out.fact("needed", &needed);
+        out.fact("ask next", &next);
+    }
     if let Some(fiber) = words::fiber(anatomy) {
         out.fact("fiber", &fiber);
     }
@@ -85,6 +91,7 @@ pub fn value(anatomy: &Anatomy) -> Value {
         "hides": hides.collect::<Vec<_>>(),
         "identifiable": identifiable,
         "reason": reason,
+        "needed": words::undecided(anatomy).map(|open| open.needed),
         "fiber_dimension": anatomy.fiber.and_then(|facts| facts.dimension),
         "fiber_generic_dimension": anatomy.fiber.and_then(|facts| facts.generic_dimension),
         "fiber_components": anatomy.fiber.and_then(|facts| facts.components),
@@ -123,6 +130,9 @@ fn facts(anatomy: &Anatomy) -> Table {
     let (answer, reason) = words::identifiable(anatomy);
     if let Some(fiber) = words::fiber(anatomy) {
         table = table.fact("fiber", Cell::text(fiber));
+    }
+    if let Some(Undecided { known, needed, .. }) = words::undecided(anatomy) {
+        table = table.fact("known", Cell::text(known)).fact("needed", Cell::text(needed));
     }
     table
         .fact("hidden hyperplanes", Cell::text(words::hidden(anatomy)))

@@ -103,3 +103,69 @@ pub fn fiber(anatomy: &Anatomy) -> Option<String> {
     };
     Some(format!("{dimension} modulo permutation and scaling, {pieces}"))
 }
+
+/// Where identifiability is not decided: what is known all the same, how far the network is from what is decided,
+/// and what to ask next.
+pub struct Undecided {
+    /// What is known, in numbers.
+    pub known: String,
+    /// What the theory needs and this network lacks.
+    pub needed: String,
+    /// Commands that tell more.
+    pub next: String,
+}
+
+/// What can be said where identifiability is not decided; `None` where it is.
+pub fn undecided(anatomy: &Anatomy) -> Option<Undecided> {
+    if identifiable(anatomy).0.is_some() {
+        return None;
+    }
+    let scaled: usize = anatomy
+        .roles
+        .iter()
+        .zip(&anatomy.relu)
+        .filter(|(_, relu)| **relu)
+        .map(|(roles, _)| roles.len())
+        .sum();
+    let parameters = anatomy.parameters;
+    let known = format!(
+        "each of the {} ReLU neurons can be scaled, so at least {} of the {} dimensions of the parameters keep the function, and it fixes at most {}",
+        grouped(scaled),
+        grouped(scaled),
+        grouped(parameters),
+        grouped(parameters.saturating_sub(scaled))
+    );
+    let next = "`fiberscope fiber MODEL` bounds the dimension of all parameters with this function from both sides; \
+                `fiberscope folds MODEL --box LO,HI` proves identifiability among general networks where it can; \
+                `fiberscope equiv` compares with another network";
+    Some(Undecided { known, needed: needed(anatomy), next: next.into() })
+}
+
+/// How far the network is from those that are decided.
+fn needed(anatomy: &Anatomy) -> String {
+    let hidden = anatomy.roles.len();
+    let mut lacks = Vec::new();
+    if anatomy.domain != fiberscope_core::Domain::Space {
+        lacks.push("the question was asked on a box".to_owned());
+    }
+    if hidden > 2 {
+        lacks.push(format!("{hidden} hidden layers are {} too many", hidden - 2));
+    }
+    if let [inputs, first, ..] = anatomy.widths[..]
+        && hidden == 2
+        && first > inputs
+    {
+        lacks.push(format!("layer 1 has {first} neurons for {inputs} inputs, {} too many", first - inputs));
+    } else if anatomy.bottleneck == Some(false) && hidden == 2 {
+        lacks.push(bottleneck(anatomy));
+    }
+    for condition in anatomy.conditions.iter().filter(|condition| !condition.holds) {
+        let place = condition.detail.as_ref().map_or(String::new(), |detail| format!(" ({detail})"));
+        lacks.push(format!("it fails that {}{place}", condition.statement));
+    }
+    let rule = "decided are generic networks on the whole space with one hidden layer, or with two if layer 1 is not wider than the input and its rows are independent";
+    match lacks.is_empty() {
+        true => rule.into(),
+        false => format!("{rule}; here {}", lacks.join("; ")),
+    }
+}

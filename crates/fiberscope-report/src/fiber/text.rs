@@ -9,6 +9,9 @@ use crate::words;
 /// What the software does not look for.
 const NOT_COVERED: &str = "not covered: symmetries of several layers at once other than hidden hyperplanes, groups of neurons that cancel only together, and neurons that are dead or linear but not by signs or interval bounds";
 
+/// What tells more where the theory does not cover a network.
+const ASK_NEXT: &str = "fiberscope folds MODEL --box LO,HI: whether the function determines the parameters among general networks; fiberscope reduce MODEL -o OUT: fewer neurons may fit the theory; fiberscope funcdim MODEL: the local dimension with more regions (--samples)";
+
 impl FiberSummary {
     /// The description for a terminal.
     pub fn to_text(&self) -> String {
@@ -64,6 +67,7 @@ impl FiberSummary {
         }
         if self.case.is_none() {
             out.fact("", NOT_COVERED);
+            out.fact("ask next", ASK_NEXT);
         } else {
             for condition in &self.conditions {
                 out.fact("checked", &condition.statement);

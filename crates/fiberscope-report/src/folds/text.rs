@@ -38,17 +38,21 @@ impl StoppedFolds {
             layers.join(", "),
             paths.programs
         );
-        text.push_str(match (self.is_identifiable_if_general(), paths.is_stopped) {
+        let total: usize = paths.points.iter().map(Vec::len).sum();
+        let lacking = total - (0..paths.points.len()).map(|l| paths.count(l)).sum::<usize>();
+        text.push_str(&match (self.is_identifiable_if_general(), paths.is_stopped) {
             (true, _) if self.is_general => {
-                "  certified identifiable yes: it is general (independent rows of W_1 are all it takes with one hidden layer), and the function determines the parameters among general networks, up to permutation and scaling\n"
+                "  certified identifiable yes: it is general (independent rows of W_1 are all it takes with one hidden layer), and the function determines the parameters among general networks, up to permutation and scaling\n".to_owned()
             }
             (true, _) => {
-                "  identifiable           yes if it is general, as all networks but a set of measure zero are: then the function determines the parameters among general networks, up to permutation and scaling\n"
+                "  identifiable           yes if it is general, as all networks but a set of measure zero are: then the function determines the parameters among general networks, up to permutation and scaling\n".to_owned()
             }
-            (false, true) => "  identifiable           unknown: the time was up before all paths were looked for\n",
-            (false, false) => {
-                "  identifiable           unknown: not all paths were found where all neurons before are positive\n"
-            }
+            (false, true) => format!(
+                "  identifiable           unknown: the time was up before all paths were looked for; {lacking} of {total} neurons lack one so far, and more time (--time-limit) may find them\n"
+            ),
+            (false, false) => format!(
+                "  identifiable           unknown: {lacking} of {total} neurons lack a path; none was found where all neurons before are positive. Another --box, or the network without neurons that it does not need (fiberscope reduce), may have them all\n"
+            ),
         });
         text
     }

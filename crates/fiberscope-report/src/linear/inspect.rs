@@ -11,6 +11,7 @@ use fiberscope_core::{Domain, Network};
 use serde_json::{Value, json};
 
 use super::{FlowBar, FlowPicture, LatticePicture, rows, stratum_json};
+use crate::number::significant;
 use crate::words::joined;
 
 /// Multiplications of rationals that exact ranks may take.
@@ -213,11 +214,11 @@ pub fn text(question: &InspectQuestion, found: &Inspection) -> anyhow::Result<St
     );
     let _ = writeln!(
         text,
-        "singular values up to {:.1e} count as zero; smallest kept {}, largest dropped {}; residual {:.1e}",
-        flow.threshold(),
+        "singular values up to {} count as zero; smallest kept {}, largest dropped {}; residual {}",
+        significant(flow.threshold(), 2),
         number(flow.smallest_kept()),
         number(flow.largest_dropped()),
-        flow.residual(),
+        significant(flow.residual(), 2),
     );
     if let Some(exact) = &found.exact {
         let verdict = if exact == stratum.ranks() { "agree" } else { "DIFFER; the exact ones are" };
@@ -251,5 +252,5 @@ fn total(found: &Inspection) -> String {
 }
 
 fn number(value: Option<f64>) -> String {
-    value.map_or("none".into(), |value| format!("{value:.1e}"))
+    value.map_or("none".into(), |value| significant(value, 2))
 }

@@ -13,6 +13,7 @@ use fiberscope_core::Matrix;
 use serde_json::{Value, json};
 
 use super::omega;
+use crate::number::{significant, significant_upper};
 
 /// How far the velocity of a walk may be from a tangent, relative to its size.
 const TANGENT: f64 = 1e-8;
@@ -118,7 +119,9 @@ fn curve_or_reason<P>(
     match connection {
         Connection::Path(path) => Ok(curve(path)),
         Connection::DifferentFunctions { difference, allowed } => Err(format!(
-            "they compute different functions: a difference of {difference:.1e}, more than rounding ({allowed:.1e})"
+            "they compute different functions: a difference of {}, more than rounding ({})",
+            significant(difference, 2),
+            significant_upper(allowed, 2)
         )),
         Connection::DifferentStrata => {
             Err("they lie in different strata of the fiber; a path through the minimum leaves the stratum"
@@ -157,7 +160,8 @@ pub fn path(
 /// Which path was taken through so many points, and how much the product changes along it, as text.
 pub fn path_text(note: &str, points: usize, difference: f64) -> String {
     format!(
-        "connected by a path {note}\nthe product changes by at most {difference:.1e} on {points} points\n"
+        "connected by a path {note}\nthe product changes by at most {} on {points} points\n",
+        significant_upper(difference, 2)
     )
 }
 
@@ -215,8 +219,9 @@ pub fn sample_text(
     folder: &Path,
     difference: Option<f64>,
 ) -> String {
-    let kept =
-        difference.map_or(String::new(), |difference| format!("; the product is kept to {difference:.1e}"));
+    let kept = difference.map_or(String::new(), |difference| {
+        format!("; the product is kept to {}", significant_upper(difference, 2))
+    });
     format!(
         "wrote {count} networks of stratum {at} ({}, {}) to {}{kept}\n",
         stratum.short_name(),
@@ -257,12 +262,12 @@ impl Walked {
     /// The facts of a walk for this time, for a terminal.
     pub fn to_text(&self, length: f64) -> String {
         format!(
-            "walked along the stratum {} for time {length}, speed {:.3e} at the start; the weights moved by {:.3e}\nthe product \
-             changed by at most {:.1e} on {} points; the numerical ranks at the end {}\n",
+            "walked along the stratum {} for time {length}, speed {} at the start; the weights moved by {}\nthe product \
+             changed by at most {} on {} points; the numerical ranks at the end {}\n",
             self.bars[0],
-            self.speed,
-            self.distance,
-            self.difference,
+            significant(self.speed, 4),
+            significant(self.distance, 4),
+            significant_upper(self.difference, 2),
             self.points.len(),
             if self.bars[0] == self.bars[1] { "are the same" } else { "differ at this tolerance" },
         )

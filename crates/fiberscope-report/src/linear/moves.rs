@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::motion::{Step, StepRequest, common_scale, step};
 use super::{downs, omega, ups};
+use crate::number::{significant, significant_upper};
 
 /// The moves of a stratum, with keys of `fiberscope linear move --json`.
 pub fn list_value(stratum: &Stratum) -> Value {
@@ -83,7 +84,7 @@ impl Moved {
     /// The facts for a terminal.
     pub fn to_text(&self) -> String {
         format!(
-            "from {}\nto   {}{}\nthe product changed by at most {:.1e}; the weights moved by {:.3e}\n",
+            "from {}\nto   {}{}\nthe product changed by at most {}; the weights moved by {}\n",
             self.from,
             self.step.planned,
             if self.numerical == self.step.planned {
@@ -91,8 +92,8 @@ impl Moved {
             } else {
                 "\nat this tolerance the numerical ranks say otherwise; try a larger --epsilon or a smaller --tolerance"
             },
-            self.difference,
-            self.step.distance,
+            significant_upper(self.difference, 2),
+            significant(self.step.distance, 4),
         )
     }
 

@@ -7,6 +7,7 @@ use fiberscope::linear::{Family, FlowBases, LinearNetwork, SubspaceDefects, Subs
 use serde_json::{Value, json};
 
 use super::rows;
+use crate::number::significant_upper;
 
 /// The most numbers in the bases that JSON holds.
 const NUMBERS: usize = 1 << 20;
@@ -56,11 +57,14 @@ pub(super) fn text(network: &LinearNetwork, flow: &FlowBases) -> anyhow::Result<
     let SubspaceDefects { definition, lemma, instances, condition } = subspaces.defects(network)?;
     let _ = writeln!(
         text,
-        "spanned by flow bases: off their definition by at most {definition:.1e}, off Lemma 1 by a sine of at most {lemma:.1e} in its {instances} one-step instances (the others are compositions)"
+        "spanned by flow bases: off their definition by at most {}, off Lemma 1 by a sine of at most {} in its {instances} one-step instances (the others are compositions)",
+        significant_upper(definition, 2),
+        significant_upper(lemma, 2)
     );
     let _ = writeln!(
         text,
-        "the prebases of a layer add up to the whole layer: condition number of the bases at most {condition:.1e}"
+        "the prebases of a layer add up to the whole layer: condition number of the bases at most {}",
+        significant_upper(condition, 2)
     );
     Ok(text)
 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod badge;
+mod prose;
 mod section;
 mod table;
 
@@ -43,6 +44,7 @@ const CONTENTS: usize = 3;
 pub struct Page {
     title: String,
     introduction: Vec<String>,
+    summary: Option<Section>,
     sections: Vec<Section>,
     networks: Vec<(String, String)>,
     checker: Option<&'static str>,
@@ -54,6 +56,7 @@ impl Page {
         Page {
             title: title.into(),
             introduction: Vec::new(),
+            summary: None,
             sections: Vec::new(),
             networks: Vec::new(),
             checker: None,
@@ -63,6 +66,12 @@ impl Page {
     /// With one more paragraph in its introduction.
     pub fn introduce(mut self, paragraph: impl Into<String>) -> Self {
         self.introduction.push(paragraph.into());
+        self
+    }
+
+    /// With a section before the table of contents: what the page says, for readers in a hurry.
+    pub fn summary(mut self, section: Section) -> Self {
+        self.summary = Some(section);
         self
     }
 
@@ -97,9 +106,13 @@ impl Page {
         let anchors: Vec<_> = self.sections.iter().map(|section| ids.unique(section.heading())).collect();
         let mut header = Element::new("header").line(Element::of_text("h1", &self.title));
         for paragraph in &self.introduction {
-            header = header.line(Element::of_text("p", paragraph));
+            header = header.line(prose::prose(Element::new("p"), paragraph));
         }
         let mut main = Element::new("main").line(header);
+        if let Some(summary) = &self.summary {
+            let anchor = ids.unique(summary.heading());
+            main = main.line(summary.element(&anchor, &mut ids).class("summary"));
+        }
         if self.sections.len() >= CONTENTS {
             main = main.line(self.contents(&anchors));
         }

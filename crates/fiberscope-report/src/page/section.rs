@@ -4,6 +4,7 @@ use fiberscope_core::Certificate;
 use serde_json::Value;
 
 use super::badge::Badge;
+use super::prose::prose;
 use super::{Ids, Table};
 use crate::draw::markup::Element;
 use crate::draw::svg::Svg;
@@ -28,6 +29,7 @@ enum Block {
     Table(Table),
     Figures(Vec<Figure>),
     List(Vec<String>),
+    Points(Vec<String>),
     Code { summary: String, text: String },
     Data { id: String, json: String },
     Certificate { id: String, json: String },
@@ -89,6 +91,11 @@ impl Section {
         self.block(Block::List(entries.into_iter().collect()))
     }
 
+    /// With a list without numbers.
+    pub fn points(self, points: impl IntoIterator<Item = String>) -> Self {
+        self.block(Block::Points(points.into_iter().collect()))
+    }
+
     /// With a text in a fixed-width font that is folded away behind a summary.
     pub fn code(self, summary: impl Into<String>, text: impl Into<String>) -> Self {
         self.block(Block::Code { summary: summary.into(), text: text.into() })
@@ -134,10 +141,14 @@ impl Block {
     fn element(&self, ids: &mut Ids) -> Element {
         match self {
             Block::Subheading(text) => Element::of_text("h3", text),
-            Block::Paragraph(text) => Element::of_text("p", text),
+            Block::Paragraph(text) => prose(Element::new("p"), text),
+            Block::Points(points) => {
+                let point = |text: &String| prose(Element::new("li"), text);
+                Element::new("ul").children(points.iter().map(point))
+            }
             Block::Statement(text) => {
                 let head = Element::of_text("strong", "Rests on: ");
-                Element::new("p").class("rests").child(head).text(text)
+                prose(Element::new("p").class("rests").child(head), text)
             }
             Block::Table(table) => table.element(),
             Block::Figures(figures) => {
@@ -158,12 +169,12 @@ impl Block {
 fn figure(figure: &Figure) -> Element {
     let drawing = Element::new("div").class("scroll").attr("tabindex", "0").attr("role", "group");
     let drawing = drawing.attr("aria-label", &figure.caption).child(figure.drawing.inline());
-    Element::new("figure").child(drawing).child(Element::of_text("figcaption", &figure.caption))
+    Element::new("figure").child(drawing).child(prose(Element::new("figcaption"), &figure.caption))
 }
 
 fn list(entries: &[String]) -> Element {
     let numbered = |entries: &[String]| {
-        Element::new("ol").children(entries.iter().map(|entry| Element::of_text("li", entry)))
+        Element::new("ol").children(entries.iter().map(|entry| prose(Element::new("li"), entry)))
     };
     let shown = numbered(&entries[..entries.len().min(LISTED)]);
     if entries.len() <= LISTED {

@@ -1,6 +1,7 @@
 //! Tables.
 
 use super::badge::Badge;
+use super::prose::prose;
 use crate::draw::markup::Element;
 
 /// A table; the first cell of every row is the row's heading.
@@ -43,10 +44,10 @@ impl Cell {
     fn element(&self, heading: bool) -> Element {
         let cell = if heading { Element::new("th").attr("scope", "row") } else { Element::new("td") };
         match self {
-            Cell::Text(text) => cell.text(text),
+            Cell::Text(text) => prose(cell, text),
             Cell::Number(text) => cell.class("number").text(text),
             Cell::Code(text) => cell.child(Element::of_text("code", text)),
-            Cell::Status(badge, text) => cell.child(badge.element()).text(" ").text(text),
+            Cell::Status(badge, text) => prose(cell.child(badge.element()).text(" "), text),
         }
     }
 }
@@ -84,7 +85,7 @@ impl Table {
         if self.header.is_empty() {
             table = table.class("facts");
         }
-        table = table.children(self.caption.as_ref().map(|text| Element::of_text("caption", text)));
+        table = table.children(self.caption.as_ref().map(|text| prose(Element::new("caption"), text)));
         if !self.header.is_empty() {
             let heading = |(column, text): (usize, &String)| {
                 let number = self.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Number(_))));

@@ -31,6 +31,7 @@ use serde_json::{Value, json};
 
 use crate::Svg;
 use crate::json::upper;
+use crate::number::significant_upper;
 
 /// The most regions whose cells are listed for weights unless a picture or an export needs them.
 pub(crate) const LISTED: u64 = 100_000;
@@ -194,8 +195,10 @@ fn weights_text(complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) ->
     let mut text = format!("  facets               {facets} between regions, {visible} visible\n");
     let _ = writeln!(
         text,
-        "  weights              balanced at {} ridges up to {:.1e}; two formulas agree up to {:.1e}",
-        breakpoints.ridges, breakpoints.imbalance, breakpoints.disagreement
+        "  weights              balanced at {} ridges up to {}; two formulas agree up to {}",
+        breakpoints.ridges,
+        significant_upper(breakpoints.imbalance, 2),
+        significant_upper(breakpoints.disagreement, 2)
     );
     let yes = |is: bool| if is { "yes" } else { "no" };
     let _ = writeln!(

@@ -26,14 +26,24 @@ const REACH: f64 = 4.0;
 /// What the section rests on.
 pub(crate) const STATEMENT: &str = "the domain is cut, layer by layer, by the zero sets of the neurons, which are affine on every cell so far; signs that doubles with bounds on their errors do not decide are decided in rational numbers. The function bends across a facet iff its weight, the sum over the paths from its neuron to the outputs, is not zero [threelayer2026, Proposition 17].";
 
-/// The section.
+/// The section, and what a summary says of it.
+pub struct Regions {
+    /// The section.
+    pub section: Section,
+    /// What is known, in a sentence.
+    pub known: Option<String>,
+    /// What is not known and why, in a sentence.
+    pub open: Option<String>,
+}
+
+/// The linear regions of a network on the domain, or on a plane through it.
 pub fn section(
     name: &str,
     network: &Network,
     domain: &Domain,
     deadline: &Deadline,
     say: Say,
-) -> anyhow::Result<Section> {
+) -> anyhow::Result<Regions> {
     let show = |progress: CountProgress| say(&format!("{} regions", progress.regions));
     let options = ComplexOptions::new()
         .regions(MOST)
@@ -45,10 +55,11 @@ pub fn section(
         Ok(Built::Complete(complex)) => complex,
         Ok(Built::Stopped { .. }) => {
             return Ok(none(&format!(
-                "There are more than {MOST} regions, or listing them takes too long; `fiberscope regions` counts them."
+                "The linear regions were not listed: there are more than {}, or it takes too long; `fiberscope regions --count-only` counts them.",
+                grouped(MOST as usize)
             )));
         }
-        Err(error) => return Ok(none(&format!("The regions were not listed: {error}."))),
+        Err(error) => return Ok(none(&format!("The linear regions were not listed: {error}."))),
     };
     // What was listed is weighed, however long it takes.
     let breakpoints = BreakpointComplex::new(&complex, &ComplexOptions::new())?;
@@ -71,8 +82,21 @@ pub fn section(
             _ => "edges subdivided, certified in exact arithmetic",
         }
         .into(),
+        sliced,
     };
-    Ok(found(&facts, draw(name, &shown, &complex, &breakpoints, &place, sliced)))
+    let count = grouped(facts.count());
+    let open = sliced.then(|| {
+        format!(
+            "How many linear regions there are on all {} inputs: they were listed on a plane only; `fiberscope regions --count-only` counts the others.",
+            network.input_width()
+        )
+    });
+    let known = Some(match sliced {
+        true => format!("A slice, {}, meets {count} linear regions.", facts.place),
+        false => format!("{count} linear regions on {}: the function is affine on each.", facts.place),
+    });
+    let section = found(&facts, draw(name, &shown, &complex, &breakpoints, &place, sliced));
+    Ok(Regions { section, known, open })
 }
 
 fn words(inputs: usize) -> String {
@@ -137,6 +161,14 @@ pub(crate) struct RegionFacts {
     pub(crate) unseen: Vec<String>,
     /// How the cells were found.
     pub(crate) method: String,
+    /// Whether they are those of a plane through the domain only.
+    pub(crate) sliced: bool,
+}
+
+impl RegionFacts {
+    fn count(&self) -> usize {
+        self.cells.last().map_or(0, |&count| count as usize)
+    }
 }
 
 /// The linear regions, with a picture.
@@ -144,10 +176,11 @@ pub(crate) fn found(facts: &RegionFacts, picture: Option<(Svg, String)>) -> Sect
     let cells: Vec<String> = facts.cells.iter().map(|&count| grouped(count as usize)).collect();
     let bounded =
         facts.bounded.map_or(String::new(), |count| format!(", {} of them bounded", grouped(count as usize)));
-    let count = facts.cells.last().map_or(0, |&count| count as usize);
+    let count = facts.count();
+    let (slice, of_slice) = if facts.sliced { ("slice", ", of this slice only") } else { ("place", "") };
     let mut table = Table::facts()
-        .fact("place", Cell::text(&facts.place))
-        .fact("regions", Cell::text(format!("{}{bounded}", grouped(count))))
+        .fact(slice, Cell::text(&facts.place))
+        .fact("regions", Cell::text(format!("{}{bounded}{of_slice}", grouped(count))))
         .fact("cells by dimension", Cell::text(cells.join(", ")))
         .fact(
             "facets",
@@ -161,8 +194,11 @@ pub(crate) fn found(facts: &RegionFacts, picture: Option<(Svg, String)>) -> Sect
     if !facts.unseen.is_empty() {
         table = table.fact("never visible", Cell::text(facts.unseen.join(", ")));
     }
-    let mut section =
-        Section::new("Linear regions").badge(Badge::note(format!("{} regions", grouped(count))));
+    let (heading, badge) = match facts.sliced {
+        true => ("Linear regions on a slice", format!("a slice with {} regions", grouped(count))),
+        false => ("Linear regions", format!("{} regions", grouped(count))),
+    };
+    let mut section = Section::new(heading).badge(Badge::note(badge));
     if let Some((drawing, caption)) = picture {
         section = section.figure(drawing, caption);
     }
@@ -170,6 +206,7 @@ pub(crate) fn found(facts: &RegionFacts, picture: Option<(Svg, String)>) -> Sect
 }
 
 /// A section for regions that were not listed, with the reason.
-fn none(reason: &str) -> Section {
-    Section::new("Linear regions").badge(Badge::open("not listed")).paragraph(reason)
+fn none(reason: &str) -> Regions {
+    let section = Section::new("Linear regions").badge(Badge::open("not listed")).paragraph(reason);
+    Regions { section, known: None, open: Some(reason.into()) }
 }

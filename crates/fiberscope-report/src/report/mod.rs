@@ -2,6 +2,7 @@
 //! on, and every certificate with the networks that it is about.
 
 mod proofs;
+mod summary;
 
 use std::path::Path;
 
@@ -23,9 +24,11 @@ use crate::dimension::{BatchQuestion, on_batch};
 use crate::fiber::{Listing, Subject};
 use crate::json::{lower, upper};
 use crate::reading::assumption;
+use crate::regions::section::Regions;
 use crate::web::CHECKER;
 use crate::{anatomy, difference, dimension, equivalence, fiber, regions};
 use proofs::Proofs;
+use summary::Summary;
 
 /// At most so many components are listed.
 const COMPONENTS: usize = 16;
@@ -94,11 +97,9 @@ pub fn report(question: &ReportQuestion, say: Say) -> anyhow::Result<Report> {
         Some(b) => format!("Report on {} and {}", question.a.name, b.name),
         None => format!("Report on {}", question.a.name),
     };
-    let page = Page::new(&title).introduce(
-        "What this network is, which other parameters compute its function, and why. Numbers are those of the file, taken exactly; \
-         what was not decided says so.",
-    );
-    let mut draft = Draft { question, say, page, claims: Vec::new(), notes: String::new() };
+    let page = Page::new(&title);
+    let summary = Summary::default();
+    let mut draft = Draft { question, say, page, summary, claims: Vec::new(), notes: String::new() };
     // The verdict comes first: a report on two networks is read for it.
     let verdict = question.b.map(|b| draft.compare(b)).transpose()?;
     draft.describe(question.a);
@@ -108,6 +109,8 @@ pub fn report(question: &ReportQuestion, say: Say) -> anyhow::Result<Report> {
     draft.dimension()?;
     draft.prove()?;
     draft.change(|page| page.section(references()));
+    let summary = std::mem::take(&mut draft.summary);
+    draft.change(|page| page.summary(summary.section()));
     if let Some(checker) = CHECKER {
         draft.change(|page| page.checker(checker));
     }
@@ -119,6 +122,7 @@ struct Draft<'a> {
     question: &'a ReportQuestion<'a>,
     say: Say<'a>,
     page: Page,
+    summary: Summary,
     claims: Vec<Value>,
     notes: String,
 }
@@ -135,6 +139,7 @@ impl Draft<'_> {
 
     fn describe(&mut self, Named { name, network, assumed, .. }: Named) {
         let facts = examine(network, self.question.domain, &self.question.deadline);
+        self.summary.network(name, &facts);
         let mut section = anatomy::section(name, network, &facts).statement(anatomy::STATEMENT);
         if let Some(assumed) = assumed {
             section = section.paragraph(assumption(&[(name.to_owned(), assumed)]));
@@ -150,6 +155,7 @@ impl Draft<'_> {
         let subject = Subject::new(name.into(), network.clone(), Ground::Space, deadline, seed);
         let listing = Listing { components: COMPONENTS, classes: None };
         let summary = fiber::summary(&subject, listing, self.say)?;
+        self.summary.fiber(&summary);
         self.change(|page| page.section(fiber::section(&summary)));
         self.claims.push(json!({"about": name, "claim": "fiber"}));
         self.note("symmetries and fiber");
@@ -158,13 +164,15 @@ impl Draft<'_> {
 
     fn regions(&mut self) -> anyhow::Result<()> {
         let Named { name, network, .. } = self.question.a;
-        let section = regions::section::section(
+        let Regions { section, known, open } = regions::section::section(
             name,
             network,
             self.question.domain,
             &self.question.deadline,
             self.say,
         )?;
+        self.summary.known.extend(known);
+        self.summary.open.extend(open);
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "regions"}));
         self.note("linear regions");
@@ -179,10 +187,12 @@ impl Draft<'_> {
         let summary = match on_batch(name, network, batch, &options, self.say) {
             Err(error) if error.chain().any(|cause| cause.is::<LimitReached>()) => {
                 self.note(&format!("functional dimension on {}: undecided, {error}", batch.place));
+                self.summary.open.push(format!("The functional dimension on {}: {error}.", batch.place));
                 return Ok(());
             }
             summary => summary?,
         };
+        self.summary.dimension(&summary);
         self.change(|page| page.section(dimension::section(&summary)));
         self.claims.push(json!({"about": name, "claim": "functional_dimension", "rank": summary.rank}));
         self.note(&format!("functional dimension on {}", batch.place));
@@ -193,6 +203,7 @@ impl Draft<'_> {
         let Named { name, network, .. } = self.question.a;
         let ReportQuestion { domain, seed, deadline, .. } = self.question;
         for proof in Proofs::of(name, network, domain, *seed, deadline)? {
+            self.summary.certificates += 1;
             self.claims.push(json!({"a": name, "b": proof.name, "claim": "equivalent", "valid": true}));
             self.note(&format!("certificate: {name} and {}", proof.name));
             let (own, other) = (network_text(network)?, network_text(&proof.network)?);
@@ -209,12 +220,13 @@ impl Draft<'_> {
             say(&format!("searched {:.2} % of the joint regions", 100.0 * now.explored));
         };
         let options = EquivalenceOptions::new()
-            .precision(a.precision.min(b.precision).epsilon())
+            .precision(equivalence::precision(a.precision, b.precision))
             .deadline(self.question.deadline.clone())
             .seed(self.question.seed)
             .progress(Progress::to(&progress));
         let decision = decide(a.network, b.network, domain, &options)?;
         let verdict = equivalence::name(&decision.verdict);
+        self.summary.verdict(names, &decision, domain);
         self.note(&format!("verdict on {} and {}: {}", names.0, names.1, verdict.replace('_', " ")));
         self.change(|page| page.section(equivalence::section(&decision, domain)));
         if let Some(certificate) = equivalence::certificate(&decision.verdict) {
@@ -241,6 +253,9 @@ impl Draft<'_> {
             difference::section::section(&of, data, *seed, deadline, self.say)?
         else {
             self.note("how far apart they are: needs a bounded box, --box LO,HI");
+            self.summary.open.push(
+                "How far apart the outputs can be: that needs a bounded box; `fiberscope report A B --box LO,HI` tells it.".into(),
+            );
             return Ok(());
         };
         let most = found.upper.as_ref().map_or("?".into(), decimal::upper);
@@ -248,6 +263,7 @@ impl Draft<'_> {
             "how far apart they are: at least {}, at most {most}",
             decimal::lower(&found.lower)
         ));
+        self.summary.apart(&found);
         self.change(|page| page.section(section));
         if let Some(certificate) = &found.certificate {
             let section = proofs::checked(names, certificate, a.network, b.network)?;

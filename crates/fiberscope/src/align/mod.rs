@@ -15,16 +15,21 @@
 //! their parameters, the real factors are found next ([`find_near`]), and the result says how far apart the
 //! parameters are.
 //!
-//! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings.
+//! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings. On points of the caller, neurons
+//! are matched by what they do there instead ([`AlignOptions::activations`]).
 
+mod activations;
 pub(crate) mod assignment;
 mod barrier;
 
+use activations::match_activations;
 pub use assignment::assign;
 pub use barrier::{Barrier, interpolation_barrier};
 
 use fiberscope_algebra::dense::fast_dot;
-use fiberscope_core::{Activation, Domain, Layer, Matrix, Move, MoveChain, Network, Rational, Scalar};
+use fiberscope_core::{
+    Activation, Domain, InputError, Layer, Matrix, Move, MoveChain, Network, Rational, Scalar,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -48,12 +53,26 @@ pub enum Scaling {
     None,
 }
 
+impl Scaling {
+    /// The factor that is allowed and nearest to one that is wanted.
+    fn allowed(self, factor: f64) -> f64 {
+        match self {
+            Scaling::Auto | Scaling::PowersOfTwo => 2f64.powi(factor.log2().round() as i32),
+            Scaling::Doubles => factor,
+            Scaling::None => 1.0,
+        }
+    }
+}
+
 /// How [`align`] goes about its work.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AlignOptions {
     /// The scalings; [`Scaling::Auto`] by default.
     pub scaling: Scaling,
+    /// Points, one per row, on which neurons are matched by their activations instead of their weights. By default there
+    /// are none.
+    pub activations: Option<Matrix>,
     /// The number of starts, 1 by default; the first matches incoming weights layer by layer, the second is
     /// `B` as it is, the others are random.
     pub starts: usize,
@@ -67,7 +86,14 @@ pub struct AlignOptions {
 
 impl Default for AlignOptions {
     fn default() -> Self {
-        AlignOptions { scaling: Scaling::Auto, starts: 1, rounds: 50, seed: 0, deadline: Deadline::NEVER }
+        AlignOptions {
+            scaling: Scaling::Auto,
+            activations: None,
+            starts: 1,
+            rounds: 50,
+            seed: 0,
+            deadline: Deadline::NEVER,
+        }
     }
 }
 
@@ -80,6 +106,11 @@ impl AlignOptions {
     /// Which positive scalings may be used.
     pub fn scaling(self, scaling: Scaling) -> Self {
         AlignOptions { scaling, ..self }
+    }
+
+    /// The points on which neurons are matched by their activations.
+    pub fn activations(self, points: impl Into<Option<Matrix>>) -> Self {
+        AlignOptions { activations: points.into(), ..self }
     }
 
     /// The number of starts.
@@ -152,6 +183,12 @@ pub enum AlignError {
 /// ```
 pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignment, AlignError> {
     same_shape(a, b)?;
+    if let Some(points) = &options.activations
+        && points.cols() != a.input_width()
+    {
+        let wrong = InputError { expected: a.input_width(), found: points.cols() };
+        return Err(AlignError::Points(wrong.to_string()));
+    }
     let distance_before = distance(a, b);
     if let Some(found) = orbit::find(&a.to_exact(), &b.to_exact()) {
         return Ok(Alignment {
@@ -169,6 +206,15 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         && let Some(alignment) = moved(a, b, found.relabelling.moves(), distance_before)
     {
         return Ok(Alignment { relative: Some(found.relative), ..alignment });
+    }
+    if let Some(points) = &options.activations {
+        let mut rewriting = Rewriting::new(b);
+        let matched = match_activations(a, b, points, &options.deadline).unwrap_or_default();
+        for (layer, LayerRelabelling { order, factors }) in matched.into_iter().enumerate() {
+            let factors = factors.into_iter().map(|c| options.scaling.allowed(c)).collect();
+            rewriting.rewrite(layer, &LayerRelabelling { order, factors });
+        }
+        return Ok(rewriting.finish(a, b, options, distance_before));
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let mut best = Rewriting::new(b);
@@ -356,7 +402,9 @@ impl Rewriting {
         let mut made = candidates.into_iter().filter_map(|moves| {
             let alignment = moved(a, b, moves, distance_before)?;
             let fits = alignment.exact || options.scaling == Scaling::Doubles;
-            (fits && alignment.distance_after <= distance_before).then_some(alignment)
+            // What does the same on the data may have parameters that are farther away.
+            let closer = options.activations.is_some() || alignment.distance_after <= distance_before;
+            (fits && closer).then_some(alignment)
         });
         made.next().unwrap_or_else(|| Alignment {
             network: b.clone(),

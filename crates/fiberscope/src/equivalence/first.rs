@@ -33,17 +33,38 @@ const VISIBLE: f64 = 1e-9;
 
 /// Looks at the networks in a few points of the domain: the first difference that exact evaluation confirms and
 /// that is enough for the question, or all that it confirms.
+///
+/// Points far out are looked at if none of ordinary size shows a difference that is enough: people would rather
+/// look at small numbers.
 pub fn look(
-    (a, b): (&Network, &Network),
+    networks: (&Network, &Network),
     domain: &Domain,
     data: &[Vec<Rational>],
     seed: u64,
     enough: &dyn Fn(&Difference) -> bool,
 ) -> ControlFlow<Difference, Vec<Difference>> {
-    let parameters = a.parameter_count() + b.parameter_count();
-    let mut points = points(domain, a.input_width(), data, seed);
-    points.truncate((WORK / parameters.max(1)).max(8));
+    let parameters = networks.0.parameter_count() + networks.1.parameter_count();
+    let Points { mut near, mut far } = points(domain, networks.0.input_width(), data, seed);
+    let most = (WORK / parameters.max(1)).max(8);
+    near.truncate(most);
+    far.truncate(most - near.len());
     let residues = OnceCell::new();
+    let found = look_at(networks, &residues, domain, &near, enough)?;
+    if !found.is_empty() && !differs_plainly(networks, &far) {
+        return ControlFlow::Continue(found);
+    }
+    let beyond = look_at(networks, &residues, domain, &far, enough)?;
+    ControlFlow::Continue(if found.is_empty() { beyond } else { found })
+}
+
+/// The first difference that is enough at the most promising points, or all of them.
+fn look_at<'n>(
+    (a, b): (&'n Network, &'n Network),
+    residues: &OnceCell<(Residues<'n>, Residues<'n>)>,
+    domain: &Domain,
+    points: &[Vec<Rational>],
+    enough: &dyn Fn(&Difference) -> bool,
+) -> ControlFlow<Difference, Vec<Difference>> {
     let suspect = |points: &[Vec<Rational>]| {
         let (a, b) = residues.get_or_init(|| (Residues::new(a), Residues::new(b)));
         first_suspect(a, b, points)
@@ -57,7 +78,7 @@ pub fn look(
         }
     };
     let mut exact = 0;
-    for (place, visible) in ranked((a, b), &points) {
+    for (place, visible) in ranked((a, b), points) {
         if exact == EXACT {
             break;
         }
@@ -79,6 +100,13 @@ pub fn look(
         next += at + 1;
     }
     ControlFlow::Continue(found)
+}
+
+/// A difference in doubles that is so large beside the values may be more than rounding.
+const NOTABLE: f64 = 1e-4;
+
+fn differs_plainly(networks: (&Network, &Network), points: &[Vec<Rational>]) -> bool {
+    scores(networks, points).iter().any(|(_, (_, part))| *part > NOTABLE)
 }
 
 /// A difference in doubles that is so large beside the values needs no larger one to be believed.
@@ -135,8 +163,15 @@ fn matrix(points: &[Vec<Rational>]) -> Option<Matrix> {
     Matrix::from_rows(&rows)
 }
 
-/// The points to look at: of the data, corners, random ones, far ones.
-fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> Vec<Vec<Rational>> {
+/// The points to look at.
+struct Points {
+    /// Of the data, random ones, corners.
+    near: Vec<Vec<Rational>>,
+    /// Those far out, where the domain has no end.
+    far: Vec<Vec<Rational>>,
+}
+
+fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> Points {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let sides = domain.sides(inputs);
     let of_data = data.iter().filter(|x| x.len() == inputs && domain.contains(x)).take(DATA);
@@ -147,10 +182,11 @@ fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> 
     if bounded {
         points.extend((0..corners).map(|k| corner(&sides, |_| corner_bit(k, &mut rng), k as u64 + seed)));
     }
-    if sides.iter().any(|side| side.lower.is_none() || side.upper.is_none()) {
-        points.extend((0..far).map(|k| sides.iter().map(|side| beyond(side, k, &mut rng)).collect()));
-    }
-    points
+    let unbounded = sides.iter().any(|side| side.lower.is_none() || side.upper.is_none());
+    let far = (0..if unbounded { far } else { 0 })
+        .map(|k| sides.iter().map(|side| beyond(side, k, &mut rng)).collect())
+        .collect();
+    Points { near: points, far }
 }
 
 /// The first two corners are those of all lower and of all upper ends; the others are random.
@@ -189,7 +225,7 @@ fn beyond(side: &Interval, k: usize, rng: &mut ChaCha8Rng) -> Rational {
 /// an output points are tried besides the points of the first look.
 pub fn size_on_box(network: &Network, domain: &Domain, data: &[Vec<Rational>], seed: u64) -> Rational {
     let sides = domain.sides(network.input_width());
-    let mut points = points(domain, network.input_width(), data, seed);
+    let mut points = points(domain, network.input_width(), data, seed).near;
     points.truncate((WORK / network.parameter_count().max(1)).max(8));
     points.extend(ascents(network, &sides));
     let values = matrix(&points).and_then(|rows| network.evaluate_batch(&rows).ok());

@@ -17,6 +17,7 @@ pub mod falsify;
 mod first;
 mod methods;
 mod options;
+mod precision;
 mod question;
 pub mod regions;
 mod residues;
@@ -34,6 +35,7 @@ use settle::settle;
 
 pub use methods::{METHODS, Procedure};
 pub use options::{EquivalenceError, EquivalenceOptions};
+pub use precision::coarser_precision;
 pub use verdict::{Agreement, Decision, Difference, Method, UnknownMethod, Verdict};
 
 /// Decides whether two networks compute the same function on a domain.

@@ -31,9 +31,9 @@ pub struct EquivalenceOptions<'a> {
     pub exact: bool,
     /// The question is whether the outputs differ by at most this much on the domain, instead of equality.
     pub tolerance: Option<f64>,
-    /// The distance from 1 to the next number of the coarser of the formats in which the parameters were
-    /// stored.
-    pub precision: f64,
+    /// The distance from 1 to the next number of the coarser of the formats to which the parameters are rounded, that of
+    /// doubles by default; `None` for the one that the numbers show ([`coarser_precision`](super::coarser_precision)).
+    pub precision: Option<f64>,
     /// Points of interest, which are tried first.
     pub data: Vec<Vec<Rational>>,
     /// The methods that may be used; their order is that of [`METHODS`](super::METHODS) all the same.
@@ -55,7 +55,7 @@ impl Default for EquivalenceOptions<'_> {
         EquivalenceOptions {
             exact: false,
             tolerance: None,
-            precision: f64::EPSILON,
+            precision: Some(f64::EPSILON),
             data: Vec::new(),
             methods: Method::ALL.to_vec(),
             deadline: Deadline::NEVER,
@@ -83,9 +83,9 @@ impl<'a> EquivalenceOptions<'a> {
         EquivalenceOptions { tolerance: tolerance.into(), ..self }
     }
 
-    /// The distance from 1 to the next number of the coarser format of the parameters.
-    pub fn precision(self, precision: f64) -> Self {
-        EquivalenceOptions { precision, ..self }
+    /// The distance from 1 to the next number of the coarser format of the parameters; `None`: the numbers show it.
+    pub fn precision(self, precision: impl Into<Option<f64>>) -> Self {
+        EquivalenceOptions { precision: precision.into(), ..self }
     }
 
     /// Points that are tried first.

@@ -14,6 +14,7 @@ use fiberscope_core::{
 use super::apart;
 use super::first;
 use super::options::{EquivalenceError, EquivalenceOptions, Goal};
+use super::precision::coarser_precision;
 use super::regions::SearchState;
 use super::rounding::{self, Aligned};
 use super::verdict::{Decision, Difference, Method, Verdict};
@@ -195,6 +196,11 @@ impl<'a> Question<'a> {
         matches!(self.domain, Domain::Box(sides) if finite(sides))
     }
 
+    /// The precision of the parameters.
+    fn precision(&self) -> f64 {
+        self.options.precision.unwrap_or_else(|| coarser_precision(self.a, self.b))
+    }
+
     /// The size of the outputs on a bounded box.
     pub fn size(&self) -> &Rational {
         let (data, seed) = (&self.options.data, self.options.seed);
@@ -204,7 +210,7 @@ impl<'a> Question<'a> {
     /// The alignment up to rounding with the best bound that was found and proved; bounds need a bounded box.
     pub fn aligned(&self, enough: &Rational) -> Option<&Alignment> {
         let align = || {
-            let precision = (self.options.precision, self.options.tolerance);
+            let precision = (self.precision(), self.options.tolerance);
             let found = rounding::align(self.networks(), self.domain, precision, enough, self.deadline());
             let Aligned { evidence, bound } = found?;
             self.proved(evidence).ok().map(|certificate| Alignment { bound, certificate })
@@ -245,10 +251,8 @@ impl<'a> Question<'a> {
 
     /// Evidence that the parameters agree one by one, after moves that hold on the domain.
     pub fn close(&self) -> Option<&Evidence> {
-        let agree = || {
-            let precision = self.options.precision;
-            rounding::parameters_agree(self.a, self.b, self.domain, precision, self.deadline())
-        };
+        let agree =
+            || rounding::parameters_agree(self.a, self.b, self.domain, self.precision(), self.deadline());
         self.close.get_or_init(agree).as_ref()
     }
 

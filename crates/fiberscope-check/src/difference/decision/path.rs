@@ -1,5 +1,7 @@
 //! The box of a tree at which a walk in preorder stands.
 
+use fiberscope_core::decimal::shortest;
+
 use super::super::{MAX_DEPTH, middle};
 
 /// A bisection on the current path.
@@ -34,7 +36,12 @@ impl BoxPath {
             return Err(format!("a path has more than {MAX_DEPTH} bisections"));
         }
         let Some(middle) = middle(lo, hi) else {
-            return Err(format!("input {} cannot be bisected between {lo:e} and {hi:e}", input + 1));
+            return Err(format!(
+                "input {} cannot be bisected between {} and {}",
+                input + 1,
+                shortest(lo),
+                shortest(hi)
+            ));
         };
         self.hi[input] = middle;
         self.frames.push(Frame { input, lo, middle, hi, upper: false });

@@ -7,6 +7,7 @@
 //! The trees are walked in preorder, one after the other; nothing is computed for a box that is bisected, and
 //! a box that several trees begin with is bounded once.
 
+use fiberscope_core::decimal::shortest;
 use fiberscope_core::{DecisionNode, Domain, ExactNetwork, Rational, RivalWeights};
 
 use super::super::exact::ExactBounder;
@@ -134,8 +135,9 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let rule = format!(
-            "A leads class {} by at most the margin and {lead:e} on this box; that must be less than the margin",
-            other + 1
+            "A leads class {} by at most the margin and {} on this box; that must be less than the margin",
+            other + 1,
+            shortest(lead)
         );
         refuse(self.step(), rule)
     }
@@ -163,8 +165,9 @@ impl<'a> Walk<'a> {
             };
             if !held {
                 let rule = format!(
-                    "class {} is held down to {bound:e} by its weights on this box; that must be less than 0",
-                    rival + 1
+                    "class {} is held down to {} by its weights on this box; that must be less than 0",
+                    rival + 1,
+                    shortest(bound)
                 );
                 return refuse(self.step(), rule);
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::ReadArgs;
+use crate::args::{AroundArgs, ReadArgs};
 
 /// Count and draw the linear regions: the canonical polyhedral complex
 ///
@@ -13,7 +13,7 @@ use crate::args::ReadArgs;
 /// printed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png"
+    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png\n  fiberscope regions model.npz --slice data.csv:1,2,3 --plot slice.svg\n  fiberscope regions model.npz --around data.csv:7 --radius 0.1"
 )]
 pub struct RegionsArgs {
     /// The network
@@ -22,6 +22,8 @@ pub struct RegionsArgs {
     /// coordinates
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    #[command(flatten)]
+    pub around: AroundArgs,
     /// Draw the complex (.svg or .png for one and two inputs and slices, .html for three inputs); may be
     /// repeated
     #[arg(long, value_name = "OUT")]
@@ -29,7 +31,8 @@ pub struct RegionsArgs {
     /// Write all cells (.json), or the facets of a complex with three inputs (.obj, .vtk); may be repeated
     #[arg(long, value_name = "OUT")]
     pub export: Vec<PathBuf>,
-    /// Restrict to the plane through three points: x1,..,xn;y1,..,yn;z1,..,zn
+    /// Restrict to the plane through three points: x1,..,xn;y1,..,yn;z1,..,zn, or FILE:ROW,ROW,ROW for rows of a table
+    /// (.csv, .npy, .npz), counted from 1
     #[arg(long, value_name = "POINTS", allow_hyphen_values = true, conflicts_with = "directions")]
     pub slice: Option<String>,
     /// Restrict to the plane spanned by two directions: u1,..,un;v1,..,vn
@@ -79,6 +82,8 @@ pub struct FoldsArgs {
     /// The box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    #[command(flatten)]
+    pub around: AroundArgs,
     /// Draw the dependency graph (.svg, .png or .dot); may be repeated
     #[arg(long, value_name = "OUT")]
     pub graph: Vec<PathBuf>,

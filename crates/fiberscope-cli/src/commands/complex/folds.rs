@@ -13,7 +13,7 @@ use fiberscope_report::regions::ComplexView;
 use super::args::FoldsArgs;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::{read_dense_model, read_domain};
+use crate::commands::{read_box, read_dense_model};
 use crate::output::{Output, write_picture};
 
 pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -25,7 +25,7 @@ pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let network = read_dense_model(&args.model, &args.read.options(), output)?.network;
     let other = args.other.as_ref().map(|other| read_dense_model(other, &args.read.options(), output));
     let other = other.transpose()?.map(|model| Arc::new(model.network));
-    let domain = read_domain(args.domain.as_deref(), network.input_width())?;
+    let domain = read_box(args.domain.as_deref(), &args.around, network.input_width())?;
     let view = ComplexView { name: args.model.clone(), network: Arc::new(network), domain, axes: None };
     let limits =
         ComplexOptions::new().regions(args.max_regions).deadline(global.deadline()).seed(global.seed);

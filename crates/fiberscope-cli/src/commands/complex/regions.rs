@@ -17,7 +17,7 @@ use super::endings;
 use super::slice::slice;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::{read_dense_model, read_domain};
+use crate::commands::{read_box, read_dense_model, read_domain};
 use crate::output::Output;
 
 pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -58,10 +58,15 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
 fn question(args: &RegionsArgs, global: &Global, output: &Output) -> anyhow::Result<RegionsQuestion> {
     let model = read_dense_model(&args.model, &args.read.options(), output)?;
     let sliced = slice(args, &model.network)?;
+    ensure!(
+        sliced.is_none() || args.around.around.is_none(),
+        "--around: a box of all inputs; a slice has coordinates of its own (--box LO,HI)"
+    );
     let inputs = sliced.as_ref().map_or(&model.network, |(slice, _)| &slice.network).input_width();
     let domain = match &sliced {
         Some((slice, true)) => Domain::from_bounds(&slice.view).expect("the view is finite"),
-        _ => read_domain(args.domain.as_deref(), inputs)?,
+        Some(_) => read_domain(args.domain.as_deref(), inputs)?,
+        None => read_box(args.domain.as_deref(), &args.around, inputs)?,
     };
     endings::check(args, inputs)?;
     let (network, axes) = match sliced {

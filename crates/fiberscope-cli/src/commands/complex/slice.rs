@@ -5,12 +5,13 @@ use fiberscope_core::Network;
 use fiberscope_report::regions::slice::{Slice, along, through};
 
 use super::args::RegionsArgs;
+use crate::commands::data_rows;
 
 /// The slice that the flags ask for, and whether its own view is the domain.
 pub fn slice(args: &RegionsArgs, network: &Network) -> anyhow::Result<Option<(Slice, bool)>> {
     let inputs = network.input_width();
     if let Some(text) = &args.slice {
-        let points = vectors(text, inputs).context("--slice")?;
+        let points = points(text, inputs).context("--slice")?;
         return Ok(Some((through(network, &points).context("--slice")?, true)));
     }
     let Some(text) = &args.directions else { return Ok(None) };
@@ -21,6 +22,16 @@ pub fn slice(args: &RegionsArgs, network: &Network) -> anyhow::Result<Option<(Sl
     };
     let slice = along(network, &origin, &directions).context("--directions")?;
     Ok(Some((slice, args.domain.is_none())))
+}
+
+/// Three points: typed, or rows of a table.
+fn points(text: &str, inputs: usize) -> anyhow::Result<[Vec<f64>; 3]> {
+    if text.contains(';') || !text.contains(':') {
+        return vectors(text, inputs);
+    }
+    let rows = data_rows(text, inputs)?;
+    let found = rows.len();
+    rows.try_into().ok().with_context(|| format!("{text}: expected three rows, found {found}"))
 }
 
 /// `COUNT` vectors of `inputs` numbers, separated by semicolons.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::bail;
 use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainStart, train};
 use fiberscope_io::Precision;
+use fiberscope_report::number::significant;
 use fiberscope_report::training::{text, value, write_results};
 
 pub use args::{PrecisionName, Settings, TrainArgs};
@@ -47,8 +48,9 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
                 let state = record.stratum.as_ref().map(|stratum| format!(", stratum {}", stratum.name));
                 let state = state.unwrap_or_else(|| format!(", dimension {}", record.rank));
                 shown.progress(&format!(
-                    "{part} % of {total} epochs; seed {}: loss {:.2e}{state}",
-                    record.seed, record.loss
+                    "{part} % of {total} epochs; seed {}: loss {}{state}",
+                    record.seed,
+                    significant(record.loss, 3)
                 ));
                 Ok(())
             }
@@ -70,6 +72,15 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     // What was trained is written before an error of one seed is reported.
     let (runs, errors): (Vec<_>, Vec<_>) = runs.into_iter().partition(Result::is_ok);
     let runs: Vec<TrainRun> = runs.into_iter().flatten().collect();
+    let late = runs.iter().any(|run| !run.finished && run.state.diverged.is_none());
+    let kept = match late {
+        true => format!("the checkpoints in {} are kept; --resume goes on with them", args.output.display()),
+        false => String::new(),
+    };
+    // Known before the pictures are drawn, which may take longer than a limit allows.
+    if late {
+        output.know(kept.clone());
+    }
     let written = if runs.is_empty() {
         Vec::new()
     } else {
@@ -78,8 +89,8 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     if let Some(error) = errors.into_iter().find_map(Result::err) {
         return Err(error);
     }
-    output.result(&text(&runs, &written, track.dimension), &value(&runs, &written))?;
-    let late = runs.iter().any(|run| !run.finished && run.state.diverged.is_none());
+    let ending = if late { format!("{kept}\n") } else { String::new() };
+    output.result(&(text(&runs, &written, track.dimension) + &ending), &value(&runs, &written))?;
     Ok(match () {
         () if late => Answer::Undecided,
         () if runs.iter().all(|run| run.state.diverged.is_some()) => Answer::No,

@@ -23,7 +23,7 @@ pub struct EquivalenceQuestion {
     domain: Domain,
     exact: bool,
     tolerance: Option<f64>,
-    precision: f64,
+    precision: Option<f64>,
     seed: u64,
     data: Vec<Vec<Rational>>,
     methods: Vec<String>,
