@@ -14,7 +14,7 @@ use fiberscope::tasks::{
 use fiberscope::train::TrackOptions;
 use fiberscope_core::{Activation, Network};
 use fiberscope_io::{Assumed, Model, WorkFolder, load_data};
-use fiberscope_report::equivalence::data_points;
+use fiberscope_report::equivalence::{data_points, precision};
 use fiberscope_report::tasks::{Command, DataNote, Remembered};
 use fiberscope_report::volume::samples_for;
 use serde_json::json;
@@ -159,7 +159,7 @@ impl Planner<'_> {
         let options = EquivalenceOptions::new()
             .exact(args.exact)
             .tolerance(args.tolerance)
-            .precision(a.precision.min(b.precision).epsilon())
+            .precision(precision(a.precision, b.precision))
             .data(data)
             .deadline(self.global.deadline())
             .seed(self.global.seed);
