@@ -199,10 +199,12 @@ impl Engine for Host<'_> {
             k += 1;
         }
         let mut out = pivots.memory.borrow_mut();
-        for i in 0..PANEL {
-            out[pivots.at + i] = if i < k { square[i][i] as i32 } else { 0 };
-            for j in i..width {
-                scratch.work.borrow_mut()[i * PANEL + j] = if i < k { square[i][j] as i32 } else { 0 };
+        out[pivots.at..pivots.at + PANEL].fill(0);
+        let mut work = scratch.work.borrow_mut();
+        for (i, row) in square.iter().enumerate().take(k) {
+            out[pivots.at + i] = row[i] as i32;
+            for (to, &x) in work[i * PANEL..][..width].iter_mut().zip(row).skip(i) {
+                *to = x as i32;
             }
         }
         let mut found = scratch.found.borrow_mut();
