@@ -12,6 +12,39 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 const THREADS: [&str; 4] =
     ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"];
 
+/// The CPU seconds, user and system, that a command takes from start to end, the best of some turns: the machine
+/// may be busy. Short commands are repeated in a turn, since the shell counts milliseconds.
+pub fn command_seconds(program: &Path, arguments: &[&str], turns: usize) -> io::Result<f64> {
+    const REPEATED: usize = 8;
+    let turn = |repeats: usize| {
+        let script =
+            "TIMEFORMAT='%3U %3S'; time for ((i = 0; i < $0; i++)); do \"$@\" > /dev/null 2>&1; done";
+        let run = Command::new("bash")
+            .args(["-c", script, &repeats.to_string()])
+            .arg(program)
+            .args(arguments)
+            .output()?;
+        let text = String::from_utf8_lossy(&run.stderr);
+        let times: Option<Vec<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
+        match times.as_deref() {
+            Some([user, system]) => Ok((user + system) / repeats as f64),
+            _ => Err(io::Error::other(format!("bash did not tell the time: {text}"))),
+        }
+    };
+    let mut best = turn(1)?;
+    let repeats = if best < 0.1 { REPEATED } else { 1 };
+    for _ in 1..turns {
+        best = best.min(turn(repeats)?);
+    }
+    Ok(best)
+}
+
+/// CPU seconds of this thread; not a number where the system does not tell them.
+pub fn thread_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns / 1e9)
+}
+
 /// A Python process that does its work once, and answers with a line, whenever it is asked to.
 #[derive(Debug)]
 pub struct Peer {

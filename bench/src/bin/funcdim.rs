@@ -19,7 +19,7 @@ use fiberscope::dimension::{DimensionOptions, functional_dimension};
 use fiberscope::train::{
     Initialization, Samples, Task, TrackOptions, TrainError, TrainOptions, TrainStart, Trainer, train,
 };
-use fiberscope_bench::Peer;
+use fiberscope_bench::{Peer, thread_seconds};
 use fiberscope_core::{Matrix, Network};
 use fiberscope_io::{Precision, npz, save};
 use rand::{RngExt, SeedableRng};
@@ -95,12 +95,12 @@ fn case(name: &str, points: usize, widths: &[usize], turns: usize, speed: f64) -
         // The clock of the kernel ticks in milliseconds: short computations are repeated.
         let repeats = if points * widths.iter().sum::<usize>() < 10_000 { 200 } else { 1 };
         let (seconds, found) = pool.install(|| {
-            let start = cpu_seconds();
+            let start = thread_seconds();
             let mut found = functional_dimension(&network, &inputs, &options);
             for _ in 1..repeats {
                 found = functional_dimension(&network, &inputs, &options);
             }
-            ((cpu_seconds() - start) / f64::from(repeats), found)
+            ((thread_seconds() - start) / f64::from(repeats), found)
         });
         let found = found?;
         (rank, upper) = (found.rank.lower, found.rank.upper);
@@ -159,9 +159,9 @@ fn product_speed() -> f64 {
     let mut c = Mat::zeros(N, N);
     let mut best = f64::INFINITY;
     for _ in 0..5 {
-        let start = cpu_seconds();
+        let start = thread_seconds();
         matmul(&mut c, Accum::Replace, &a, &a, 1.0, Par::Seq);
-        best = best.min(cpu_seconds() - start);
+        best = best.min(thread_seconds() - start);
     }
     2.0 * (N * N * N) as f64 / best
 }
@@ -176,9 +176,9 @@ fn training() -> Result<()> {
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     let seeds: Vec<_> = (0..15).map(TrainStart::Seed).collect();
     let ours = pool.install(|| -> std::result::Result<f64, TrainError> {
-        let start = cpu_seconds();
+        let start = thread_seconds();
         train::<f32, TrainError>(&options, &track, &x, &y, &seeds)?;
-        Ok(cpu_seconds() - start)
+        Ok(thread_seconds() - start)
     })?;
     println!(
         "## Training\n\nThe 1-D experiment (f1, 2000 epochs, rank recorded every 50), CPU seconds of one thread, in one run.\n"
@@ -222,12 +222,6 @@ fn write_npy(path: &Path, matrix: &Matrix) -> Result<()> {
     npz::write_npy_header(&[matrix.rows(), matrix.cols()], &mut file)?;
     npz::write_npy_numbers(matrix.entries(), &mut file)?;
     Ok(())
-}
-
-/// CPU seconds of this thread.
-fn cpu_seconds() -> f64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|first| first.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns / 1e9)
 }
 
 fn median(times: &mut [f64]) -> f64 {

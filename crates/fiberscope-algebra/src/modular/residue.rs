@@ -42,6 +42,7 @@ impl Number for Residue {
         self.0 = reduce(u128::from(self.0) + u128::from(PRIME - a.0) * u128::from(b.0));
     }
 
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
     fn subtract_rows(row: &mut [Residue], terms: &[(Residue, &[Residue])]) {
         // A product has at most 122 bits, so that 8 of them fit beside a residue, and are reduced once.
         let groups = terms.chunks_exact(8);

@@ -24,6 +24,7 @@ impl pulp::WithSimd for Rows<'_> {
     type Output = ();
 
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let Rows { terms, rows, stride, sums } = self;
         let whole = sums.len() / LANES * LANES;
@@ -70,6 +71,7 @@ impl pulp::WithSimd for RowsAndSizes<'_> {
     type Output = ();
 
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let RowsAndSizes { terms, rows, stride, values, sizes } = self;
         for at in (0..values.len()).step_by(LANES) {
