@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from . import _native, errors, linear, results
 from ._difference import bounds, diff
 from ._dimension import functional_dimension
+from ._executor import RayExecutor
 from ._extract import extract, leak_report
 from ._load import as_network as _as_network
 from ._load import from_onnx, from_sklearn, from_torch, load
 from ._merge import merge
 from ._pages import Explorer, explore, report, reproduce, tour
-from ._questions import align, check, construct, equiv, match_folds, train, volume
+from ._questions import align, check, construct, equiv, functional_dimensions, match_folds, train, volume
 from .errors import (
     ArgumentError,
     CertificateError,
@@ -72,7 +73,7 @@ def save(network: NetworkLike, path: str | os.PathLike[str], *, precision: str |
 
 __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
-    "InternalError", "ModelFileError", "Network", "OracleError", "ShapeError", "Tracker", "UndecidedError",
+    "InternalError", "ModelFileError", "Network", "OracleError", "RayExecutor", "ShapeError", "Tracker", "UndecidedError",
     "UnsupportedLayerError", "Witness", "align", "bounds", "check", "construct", "diff", "equiv", "errors", "explore", "extract", "from_onnx",
-    "from_sklearn", "from_torch", "functional_dimension", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
+    "from_sklearn", "from_torch", "functional_dimension", "functional_dimensions", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import _native
+from . import _executor, _native
 from ._arrays import box as as_box
 from ._arrays import points as as_points
 from ._parameters import native
@@ -40,6 +40,7 @@ def diff(
     as_given: bool = False,
     data: ArrayLike | None = None,
     resume: str | os.PathLike[str] | None = None,
+    executor: Any = None,
     **options: Unpack[Options],
 ) -> Difference: ...
 
@@ -73,6 +74,7 @@ def diff(
     as_given: bool = False,
     data: ArrayLike | None = None,
     resume: str | os.PathLike[str] | None = None,
+    executor: Any = None,
     **options: Unpack[Options],
 ) -> Difference | SameClass:
     """How far apart two networks (or files, or torch modules) can be on a box: both bounds, the worst input, and a certificate.
@@ -81,6 +83,7 @@ def diff(
     (`as_given` leaves the neurons where they are). Without `epsilon` the search ends when `upper <= (1 + gap) * lower`; with it, when it
     is decided whether the outputs differ by at most `epsilon`. With `relative`, `epsilon` is a part of the size of the outputs. A
     `time_limit` gives the best bounds until then; the search is written to the file `resume`, and the next call goes on with it.
+    With an `executor` its workers search; their tree is another one than that of a search without, and does not depend on them.
 
     >>> import fiberscope as fs
     >>> found = fs.diff("zoo:deep", "zoo:deep-rounded", box=(-1, 1), epsilon=1e-9)
@@ -104,6 +107,8 @@ def diff(
         raise DomainError("box: a bounded box of inputs is needed; far away two networks are as far apart as they like")
     if epsilon is not None and not (epsilon >= 0 and np.isfinite(epsilon)):
         raise ArgumentError(f"epsilon: expected a number that is not negative, found {epsilon!r}")
+    if executor is not None and (top1 or relative or resume is not None):
+        raise ArgumentError("executor: top1, relative and resume are for searches without one")
     if top1:
         for name, used in (("epsilon", epsilon), ("gap", gap), ("relative", relative or None), ("resume", resume)):
             if used is not None:
@@ -119,7 +124,15 @@ def diff(
     points = None if data is None else as_points(data, "data", one.widths[0])
     file = None if resume is None else os.fspath(resume)
     with terms(**options) as given:
-        measured = _native.diff(one, other, as_box(box), epsilon, float(gap), relative, as_given, points, file, given)
+        if executor is not None:
+            plan = _native.plan_diff(
+                one, other, as_box(box), epsilon, float(gap), as_given, points, _executor.TASKS, given
+            )
+            measured = _executor.run(plan, executor, given)
+        else:
+            measured = _native.diff(
+                one, other, as_box(box), epsilon, float(gap), relative, as_given, points, file, given
+            )
     found = json.loads(measured.json)
     at = found["witness"]
     return make(

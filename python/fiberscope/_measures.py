@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native
+from . import _executor, _native
 from ._arrays import box as as_box
 from ._arrays import points as as_points
 from ._arrays import targets
@@ -34,8 +34,15 @@ def regions(
     max_regions: int | None,
     count_only: bool,
     method: str | None,
+    executor: Any,
     **options: Unpack[Options],
 ) -> Regions:
+    if executor is not None:
+        if method == "walk" or max_regions is not None:
+            raise ArgumentError("executor: tasks count all regions by their edges; leave out method and max_regions")
+        with terms(**options) as given:
+            plan = _native.plan_regions(net, as_box(box), count_only, _executor.TASKS, given)
+            return make(Regions, _executor.run(plan, executor, given).json, of=(net,), _picture=None)
     with terms(**options) as given:
         found = _native.regions(net, as_box(box), max_regions, count_only, method, given)
     return make(Regions, found.json, of=(net,), _picture=found.picture)

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Answer", "Complex", "Construction", "Decision", "Device", "Dimension", "ExplorerServer", "Layer", "Measured", "Net",
-    "Networks", "Picture", "Ranges", "Reproduction", "Rewriting", "Samples", "Search", "Written", "ZooEntry", "align", "assumption", "bounds", "canon", "check",
+    "Networks", "Picture", "Plan", "Ranges", "Reproduction", "Rewriting", "Samples", "Search", "TaskResults", "Written", "ZooEntry", "align", "assumption", "bounds", "canon", "check",
     "command", "conserve", "construct", "diff", "dimension_on_batch", "dimension_on_regions", "equiv", "extract", "fiber",
     "fiber_contains", "fiber_path", "fiber_sample", "folds", "info", "kernel", "leak_report", "linear_compress",
     "linear_inspect", "linear_move", "linear_path", "linear_sample", "linear_strata", "linear_walk", "load_data",
-    "match_folds", "observe", "plot", "reduce", "regions", "relabel", "report", "reproduce", "same_class", "slice_along",
+    "match_folds", "observe", "plan_diff", "plan_dimensions", "plan_equiv", "plan_regions", "plan_volume", "plot", "reduce", "regions", "relabel", "report", "reproduce", "same_class", "slice_along",
     "slice_through", "task_samples", "tour", "train", "volume", "write_explorer", "zoo",
 ]  # fmt: skip
 
 _Doubles: TypeAlias = NDArray[np.float64]
+_Bytes: TypeAlias = bytes
 _FileName: TypeAlias = str | os.PathLike[str]
 _Place: TypeAlias = str | tuple[float, float] | Sequence[tuple[float, float]] | None
 """A box: a file or "LO,HI", a pair for every input, or one pair per input; `None` is the whole space."""
@@ -317,6 +318,56 @@ def match_folds(a: Net, b: Net, place: _Place, max_regions: int, terms: _Terms) 
 def plot(net: Net, place: _Place, terms: _Terms) -> str: ...
 def slice_along(net: Net, origin: Sequence[float], directions: Sequence[Sequence[float]]) -> Net: ...
 def slice_through(net: Net, points: Sequence[Sequence[float]]) -> Net: ...
+
+# Questions cut into tasks.
+
+@final
+class Plan:
+    def __new__(cls, bytes: _Bytes) -> Plan: ...
+    @property
+    def bytes(self) -> _Bytes: ...
+    @property
+    def digest(self) -> str: ...
+    def work(self, task: _Bytes, slice: float | None, terms: _Terms) -> _Bytes: ...
+    def results(self) -> TaskResults: ...
+
+@final
+class TaskResults:
+    def add(self, result: bytes) -> int: ...
+    def missing(self) -> list[tuple[str, bytes]]: ...
+    def answer(self, terms: _Terms) -> Measured: ...
+
+def plan_regions(net: Net, place: _Place, count_only: bool, tasks: int, terms: _Terms) -> Plan: ...
+def plan_diff(
+    a: Net,
+    b: Net,
+    place: _Place,
+    epsilon: float | None,
+    gap: float,
+    as_given: bool,
+    data: _Doubles | None,
+    tasks: int,
+    terms: _Terms,
+) -> Plan: ...
+def plan_equiv(
+    a: Net,
+    b: Net,
+    place: _Place,
+    exact: bool,
+    tolerance: float | None,
+    data: _Doubles | None,
+    tasks: int,
+    terms: _Terms,
+) -> Plan: ...
+def plan_dimensions(
+    nets: Sequence[Net],
+    data: Sequence[_Doubles],
+    generic: bool,
+    primes: int | None,
+    tasks: int,
+    terms: _Terms,
+) -> Plan: ...
+def plan_volume(widths: Sequence[int], samples: int | None, tasks: int, terms: _Terms) -> Plan: ...
 
 # Functional dimension and training.
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native
+from . import _executor, _native
 from ._arrays import box as as_box
 from ._arrays import doubles, targets
 from ._arrays import points as as_points
 from ._parameters import native
 from ._result import make
-from ._results.measures import FoldMatch, Volume
+from ._results.measures import Dimension, FoldMatch, Volume
 from ._results.networks import Aligned, Construction, Trained
 from ._results.proof import Certificate, Checked, Equivalence, Witness
 from ._terms import Options, terms
@@ -40,6 +42,7 @@ def equiv(
     tolerance: float | None = None,
     data: ArrayLike | None = None,
     resume: str | os.PathLike[str] | None = None,
+    executor: Any = None,
     **options: Unpack[Options],
 ) -> Equivalence:
     """Whether two networks (or files, or torch modules) compute the same function, with a proof or a witness.
@@ -49,7 +52,8 @@ def equiv(
     `exact` refuses that answer. With a `tolerance` the question is another: true iff the outputs are proved to differ by at most that much,
     "different" iff a point where they differ by more is shown; on a box it is decided by the search of `fs.diff`, given time.
     `data` are inputs at which a difference is looked for first.
-    A search that a `time_limit` ends is written to the file `resume`; the next call goes on with it.
+    A search that a `time_limit` ends is written to the file `resume`; the next call goes on with it. With an `executor` its workers
+    search all joint linear regions, if nothing else decides.
 
     >>> import fiberscope as fs
     >>> found = fs.equiv("zoo:hiding-two", "zoo:hiding-two-translated")
@@ -68,8 +72,15 @@ def equiv(
         raise ArgumentError("exact=True and a tolerance contradict each other")
     one, other = native(a, "a"), native(b, "b")
     given_points = None if data is None else as_points(data, "data", one.widths[0])
+    if executor is not None and resume is not None:
+        raise ArgumentError("executor: resume is for searches without one")
+    decision: _native.Decision | _native.Measured
     with terms(**options) as given:
-        decision = _native.equiv(one, other, as_box(box), exact, tolerance, given_points, resume, given)
+        if executor is not None:
+            plan = _native.plan_equiv(one, other, as_box(box), exact, tolerance, given_points, _executor.TASKS, given)
+            decision = _executor.run(plan, executor, given)
+        else:
+            decision = _native.equiv(one, other, as_box(box), exact, tolerance, given_points, resume, given)
     found = json.loads(decision.json)
     at = found["witness"]
     return make(
@@ -202,15 +213,63 @@ def match_folds(
     return make(FoldMatch, data, of=(first, second))
 
 
-def volume(widths: Iterable[int], *, samples: int | None = None, **options: Unpack[Options]) -> Volume:
+def volume(
+    widths: Iterable[int], *, samples: int | None = None, executor: Any = None, **options: Unpack[Options]
+) -> Volume:
     """The fraction of parameters of three layers with a bottleneck that their function identifies, exactly.
+
+    With an `executor` its workers draw the samples of the estimate beside it, with the same result.
 
     >>> import fiberscope as fs
     >>> fs.volume([3, 3, 2, 1], samples=1000).exact
     '193/256'
     """
     with terms(**options) as given:
+        if executor is not None:
+            plan = _native.plan_volume(list(widths), samples, _executor.TASKS, given)
+            return make(Volume, _executor.run(plan, executor, given).json)
         return make(Volume, _native.volume(list(widths), samples, given))
+
+
+def functional_dimensions(
+    networks: Iterable[NetworkLike],
+    data: ArrayLike | Iterable[ArrayLike],
+    *,
+    generic: bool = False,
+    primes: int | None = None,
+    executor: Any = None,
+    **options: Unpack[Options],
+) -> list[list[Dimension]]:
+    """The functional dimension of every network (checkpoints of a training, say) on every batch: a row for each network.
+
+    `data` is one batch, one point per row, or a list of batches. With an `executor` its workers compute them.
+
+    >>> import fiberscope as fs
+    >>> rows = fs.functional_dimensions(["zoo:abs", "zoo:abs"], [[[-1.0], [2.0], [3.0], [4.0]], [[1.0], [2.0]]])
+    >>> [[found.rank for found in row] for row in rows]
+    [[3, 2], [3, 2]]
+    """
+    nets = [native(network, f"networks[{i}]") for i, network in enumerate(networks)]
+    if not nets:
+        raise ArgumentError("networks: expected at least one")
+    batches = _batches(data, nets[0].widths[0])
+    with terms(**options) as given:
+        plan = _native.plan_dimensions(nets, batches, generic, primes, len(nets) * len(batches), given)
+        with ExitStack() as stack:
+            if executor is None:
+                executor = stack.enter_context(ThreadPoolExecutor(1))
+            measured = _executor.run(plan, executor, given, None)
+    found = json.loads(measured.json)
+    rows = found["rows"] if "rows" in found else [found]
+    made = [make(Dimension, row, of=(nets[i // len(batches)],), text="", _picture=None) for i, row in enumerate(rows)]
+    return [made[i : i + len(batches)] for i in range(0, len(made), len(batches))]
+
+
+def _batches(data: Any, inputs: int) -> list[np.ndarray]:
+    """One batch, or a list of them."""
+    several = isinstance(data, (list, tuple)) and data and np.ndim(data[0]) == 2
+    several = several or (isinstance(data, np.ndarray) and data.ndim == 3)
+    return [as_points(each, f"data[{i}]", inputs) for i, each in enumerate(data if several else [data])]
 
 
 def construct(kind: str, widths: Iterable[int], *, box: BoxLike = None, **options: Unpack[Options]) -> Construction:

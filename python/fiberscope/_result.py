@@ -59,12 +59,12 @@ class Result:
 class Drawable(Result):
     """A result with a picture, which is drawn when somebody wants to see it."""
 
-    _picture: _native.Picture = field(metadata=ASIDE)
+    _picture: _native.Picture | None = field(metadata=ASIDE)
 
     @property
     def svg(self) -> str | None:
         """The picture as SVG, if there is something to be seen."""
-        document = self._picture.svg()
+        document = None if self._picture is None else self._picture.svg()
         return None if document is None else document[document.index("<svg") :]
 
     def _repr_svg_(self) -> str | None:

@@ -125,16 +125,19 @@ class Network(Parameters):
         max_regions: int | None = None,
         count_only: bool = False,
         method: str | None = None,
+        executor: Any = None,
         **options: Unpack[Options],
     ) -> Regions:
         """The linear regions, counted exactly, on a box or on all of R^n.
+
+        With an `executor` (a process pool, a Dask client's `get_executor()`, `fs.RayExecutor()`) its workers count them, with the same result.
 
         >>> import fiberscope as fs
         >>> found = fs.load("zoo:abs").regions(box=(-1, 1))
         >>> found.regions, found.f_vector
         (2, [3, 2])
         """
-        return _measures.regions(self._net, box, max_regions, count_only, method, **options)
+        return _measures.regions(self._net, box, max_regions, count_only, method, executor, **options)
 
     def folds(self, box: BoxLike = None, *, max_regions: int = 20_000, **options: Unpack[Options]) -> Folds:
         """Where the function bends: the fold-set, its dependency graph, and whether it identifies the parameters."""

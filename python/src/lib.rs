@@ -19,6 +19,7 @@ mod network;
 mod page;
 mod parts;
 mod rewrite;
+mod tasks;
 mod work;
 
 use pyo3::prelude::*;
@@ -55,4 +56,8 @@ mod _native {
     use super::parts::{Layer, Written, ZooEntry};
     #[pymodule_export]
     use super::rewrite::{align, canon, check, equiv, info, reduce, relabel};
+    #[pymodule_export]
+    use super::tasks::{
+        Plan, TaskResults, plan_diff, plan_dimensions, plan_equiv, plan_regions, plan_volume,
+    };
 }

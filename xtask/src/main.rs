@@ -20,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask TASK
 
   test            everything that must pass: format, lints, Rust tests, docs, Python tests, browser tests
   ci              the same, as run for every submission
+  test cluster    long work on a Ray cluster of three nodes and a Dask cluster of three processes, a worker killed
   web             build the explorer page and the checker as WebAssembly, for the crate that embeds them
   bench NAME..    run benchmarks against their peers and store the tables in bench/results/; `build` times the compiler
   bench NAME ARG  print a part of a benchmark, such as extract table
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test" | "ci"] => test(),
+        ["test", "cluster"] => python::test_cluster(),
         ["web"] => web::build(),
         ["package", kinds @ ..] => release::package(kinds),
         ["program", target] => release::program(target),

@@ -33,6 +33,25 @@ pub fn test(python: &Path) -> Result<(), Failure> {
     pytest(&["--doctest-modules", PACKAGE])
 }
 
+/// Runs long work on real engines, which are installed apart: they are large, and no other test needs them.
+pub fn test_cluster() -> Result<(), Failure> {
+    // With the tests, as above.
+    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
+    let built = target().join("debug");
+    install(&built)?;
+    let folder = target().join("cluster");
+    let mut python = interpreter(&folder);
+    if !python.exists() {
+        python = create(&folder)?;
+    }
+    let requirements = format!("{PACKAGE}/tests/cluster-requirements.txt");
+    program(&python, &["-m", "pip", "install", "--quiet", "--requirement", &requirements]).run()?;
+    let command = built.join("fiberscope").display().to_string();
+    program(&python, &[&format!("{PACKAGE}/tests/scale_files.py"), &command]).run()?;
+    let script = format!("{PACKAGE}/tests/cluster.py");
+    program(&python, &[&script]).env("PYTHONPATH", root().join(PACKAGE)).run()
+}
+
 /// Format, lints and types of the package, as `pyproject.toml` has them.
 fn lint(python: &Path) -> Result<(), Failure> {
     let configuration = format!("{PACKAGE}/pyproject.toml");

@@ -98,7 +98,7 @@ fn cuts_through_vertices_are_made_elsewhere() {
     let special = of_rows(&[([1.0, 0.5], 0.1), ([1.0, 0.5], 0.1)]);
     let first = bodies(&Results::new(&planned(&special, 2)));
     let sides = first[0]["tiles"][0]["sides"].clone();
-    let [x, y] = [0, 1].map(|axis| sides[axis][1].as_f64().unwrap());
+    let [x, y] = [0usize, 1].map(|axis| sides[axis][1].as_f64().unwrap());
     let (axis, at) = if x < 1.0 { (0, x) } else { (1, y) };
     let unit = |axis: usize, w: f64| if axis == 0 { [w, 0.0] } else { [0.0, w] };
     for rows in [
