@@ -19,6 +19,7 @@ def test_certificates_are_checked_again(page, fiberscope, tmp_path, shots):
     found = re.match(r"(\d+) of (\d+) certificates proved", recheck(page))
     assert found and found[1] == found[2] and int(found[1]) >= 3
     assert page.js("document.querySelectorAll('.rechecked.good').length") == int(found[1])
+    assert "on all of ℝ³" in page.text(".rechecked.good")
     page.screenshot(shots / "report-checked.png")
     assert all(url.startswith("file:") for url in page.requests)
     for part in ["Verdict", "Symmetries and fiber", "Linear regions", "Functional dimension", "Rests on"]:
