@@ -19,6 +19,7 @@ def test_certificates_are_checked_again(page, fiberscope, tmp_path, shots):
     found = re.match(r"(\d+) of (\d+) certificates proved", recheck(page))
     assert found and found[1] == found[2] and int(found[1]) >= 3
     assert page.js("document.querySelectorAll('.rechecked.good').length") == int(found[1])
+    assert "on all of ℝ³" in page.text(".rechecked.good")
     page.screenshot(shots / "report-checked.png")
     assert all(url.startswith("file:") for url in page.requests)
     for part in ["Verdict", "Symmetries and fiber", "Linear regions", "Functional dimension", "Rests on"]:
@@ -56,3 +57,24 @@ def test_the_tour_has_the_button_too(page, fiberscope, tmp_path):
     fiberscope("tour", "-o", report)
     page.open(f"file://{report}")
     assert recheck(page).startswith("5 of 5 certificates proved")
+
+
+def test_a_phone_shows_whole_drawings_and_the_summary_first(page, fiberscope, tmp_path, shots):
+    report = tmp_path / "report.html"
+    fiberscope("report", "zoo:hiding-two", "zoo:hiding-two-too-far", "--box", "-1,1", "-o", report)
+    page.size(390, 844, 2)
+    page.open(f"file://{report}")
+    assert page.js("document.documentElement.scrollWidth") <= 390
+    clipped = page.js("""[...document.querySelectorAll("figure svg")].filter((svg) => {
+      const inner = svg.getBoundingClientRect(), outer = svg.parentElement.getBoundingClientRect();
+      return inner.left < outer.left - 1 || inner.right > outer.right + 1;
+    }).length""")
+    assert clipped == 0 and page.js("document.querySelectorAll('figure svg').length") >= 3
+    assert page.text("main > section h2") == "Summary"
+    summary = page.text("#summary")
+    assert "different functions" in summary and "at most" in summary and "Not known, and why" in summary
+    # Three inputs: what is drawn is a slice, and is called so.
+    assert "a slice with" in page.text("[id^=linear-regions] .badge")
+    body = page.js("document.querySelector('main').innerText")
+    assert not re.search(r"\bR\^\d|\bW_\d|\bn_\d", body)
+    page.screenshot(shots / "report-phone.png")

@@ -5,6 +5,8 @@ document.getElementById("recheck").addEventListener("click", async (event) => {
   button.disabled = true;
   result.textContent = "checking …";
   document.querySelectorAll(".rechecked").forEach((old) => old.remove());
+  // ℝ³ and [−1, 1]³ instead of R^3 and [-1, 1]^3.
+  const set = (text) => text.replace(/\bR\^/g, "ℝ^").replace(/\^(\d+)/g, (_, digits) => [...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join(""));
   try {
     const engine = await Engine.fromBase64(document.getElementById("checker").textContent);
     const blocks = [...document.querySelectorAll('script[type="application/json"]')];
@@ -28,7 +30,7 @@ document.getElementById("recheck").addEventListener("click", async (event) => {
       } else {
         const answer = engine.ask({ op: "check", certificate: block.textContent, a: first, b: second });
         answer.valid ? proved++ : refused++;
-        note.textContent = answer.valid ? `✓ Checked again in this browser: on ${answer.place}, ${answer.reason} (evidence: ${answer.kind}).` : `✕ Refused in this browser: ${answer.reason}.`;
+        note.textContent = answer.valid ? `✓ Checked again in this browser: on ${set(answer.place)}, ${answer.reason} (evidence: ${answer.kind}).` : `✕ Refused in this browser: ${answer.reason}.`;
       }
       note.classList.add(first === undefined || second === undefined ? "open" : note.textContent.startsWith("✓") ? "good" : "bad");
       block.before(note);

@@ -136,8 +136,8 @@ impl Summary {
             grouped(anatomy.parameters)
         ));
         match identifiable(anatomy) {
-            (Some(true), _) => self.known.push(format!(
-                "The function of {name} determines its parameters, up to the order and the scales of neurons."
+            (Some(true), reason) => self.known.push(format!(
+                "The function of {name} determines its parameters, up to the order and the scales of neurons: {reason}."
             )),
             (Some(false), reason) => {
                 self.known
