@@ -367,9 +367,9 @@ pub struct CheckArgs {
     /// The first network
     #[arg(value_name = "A")]
     pub a: String,
-    /// The second network
+    /// The second network; not needed for a certificate about one network
     #[arg(value_name = "B")]
-    pub b: String,
+    pub b: Option<String>,
     /// Ask for a proof on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true, conflicts_with = "space")]
     pub domain: Option<String>,
@@ -377,7 +377,8 @@ pub struct CheckArgs {
     #[arg(long)]
     pub space: bool,
     /// Ask for a proof of this: equivalent, different, within=EPS (outputs differ by at most EPS), same_class=M
-    /// (B decides for A's class wherever A leads by M; M may be left out) or other_class=M (somewhere it does not)
+    /// (B decides for A's class wherever A leads by M; M may be left out), other_class=M (somewhere it does not) or
+    /// locally_identifiable (near A's parameters, those with the same function are its positive scalings)
     #[arg(long, value_name = "CLAIM")]
     pub claim: Option<String>,
     /// Bound the boxes of a difference in exact arithmetic too, a thousand times slower than in doubles with
