@@ -153,7 +153,7 @@ pub struct TourArgs {
 /// standard input.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope info zoo:hiding-two\n  fiberscope info model.onnx --box -1,1 --json"
+    after_help = "Examples:\n  fiberscope info zoo:hiding-two\n  fiberscope info model.onnx --box -1,1 --json\n  fiberscope info zoo:deep --certificate deep.json && fiberscope check deep.json zoo:deep --claim locally_identifiable"
 )]
 pub struct InfoArgs {
     /// The network
@@ -161,6 +161,10 @@ pub struct InfoArgs {
     /// Judge neurons on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    /// Write the certificate that bounds the fiber near the parameters, or proves that they are locally
+    /// identifiable; then networks of any size are looked at, until the time limit
+    #[arg(long, value_name = "OUT")]
+    pub certificate: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
 }

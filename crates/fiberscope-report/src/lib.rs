@@ -42,6 +42,7 @@ pub mod regions;
 pub mod report;
 pub mod reproduce;
 pub mod rewrite;
+pub mod rigidity;
 mod text;
 pub mod tour;
 pub mod training;
