@@ -395,10 +395,17 @@ pub struct CheckArgs {
 
 /// The built-in networks with known answers
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope zoo list")]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:\n  fiberscope zoo list\n  fiberscope zoo --export benchmark.json"
+)]
 pub struct ZooArgs {
     #[command(subcommand)]
-    pub command: ZooCommand,
+    pub command: Option<ZooCommand>,
+    /// Write the benchmark set: 100 networks, those of the zoo and generated ones, with everything that is proved
+    /// about each and the certificates, as one JSON file
+    #[arg(long, value_name = "OUT")]
+    pub export: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

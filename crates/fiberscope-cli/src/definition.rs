@@ -17,6 +17,7 @@ use crate::commands::funcdim::FuncdimArgs;
 use crate::commands::linear::LinearArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::reproduce::ReproduceArgs;
+use crate::commands::survey::SurveyArgs;
 use crate::commands::train::TrainArgs;
 
 /// Answers, with proof, what people ask about the parameters of ReLU and linear networks.
@@ -58,6 +59,7 @@ pub enum Command {
     Answer(AnswerArgs),
     Train(TrainArgs),
     Reproduce(ReproduceArgs),
+    Survey(SurveyArgs),
     Linear(LinearArgs),
     Report(ReportArgs),
     Explore(ExploreArgs),

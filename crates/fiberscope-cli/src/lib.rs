@@ -119,10 +119,11 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Answer(args) => commands::answer::run(&args, &global, output),
         Command::Train(args) => commands::train::run(&args, &global, output),
         Command::Reproduce(args) => commands::reproduce::run(&args, &global, output),
+        Command::Survey(args) => commands::survey::run(&args, &global, output),
         Command::Linear(args) => commands::linear::run(&args, &global, output),
         Command::Report(args) => commands::report::run(&args, &global, output),
         Command::Explore(args) => commands::explore::run(&args, &global, output),
-        Command::Zoo(args) => commands::zoo::run(&args, output),
+        Command::Zoo(args) => commands::zoo::run(&args, &global, output),
         Command::Completions(args) => commands::completions::run(&args, &mut definition(), output),
         Command::Man(args) => commands::man::run(&args, definition(), output),
     })

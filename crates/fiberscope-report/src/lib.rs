@@ -20,6 +20,7 @@
 //! ```
 
 pub mod anatomy;
+pub mod benchmark_set;
 pub mod certificate;
 pub mod conserve;
 pub mod construct;
@@ -43,6 +44,7 @@ pub mod report;
 pub mod reproduce;
 pub mod rewrite;
 pub mod rigidity;
+pub mod survey;
 mod text;
 pub mod tour;
 pub mod training;

@@ -18,6 +18,7 @@ pub mod man;
 pub mod report;
 pub mod reproduce;
 pub mod rewrite;
+pub mod survey;
 pub mod tour;
 pub mod train;
 pub mod zoo;

@@ -10,7 +10,7 @@ use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainStart, train};
 use fiberscope_io::Precision;
 use fiberscope_report::training::{text, value, write_results};
 
-pub use args::TrainArgs;
+pub use args::{InitName, TrainArgs};
 use args::{PrecisionName, Settings};
 
 use crate::Answer;

@@ -1,0 +1,87 @@
+//! Surveys: rows are what the questions answer, whatever the threads and the tasks.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use fiberscope::anatomy::examine;
+use fiberscope::complex::{ComplexOptions, walk_regions};
+use fiberscope::core::Role;
+use fiberscope::fiber::{Identifiability, volume};
+use fiberscope::rigidity::{RigidityOptions, rigidity};
+use fiberscope::survey::{Measure, Plan, PlanError, Row, Task, rows};
+use fiberscope::{Deadline, Domain};
+
+fn all_rows(plan: &Plan) -> Vec<Row> {
+    plan.tasks().iter().flat_map(|task| rows(plan, task, &Deadline::NEVER).unwrap()).collect()
+}
+
+#[test]
+fn rows_are_what_the_questions_answer() {
+    let widths = vec![vec![2, 3, 2, 1], vec![3, 3, 2, 1], vec![2, 3, 1]];
+    let plan = Plan::new(widths, 20, Measure::ALL.to_vec()).unwrap();
+    let found = all_rows(&plan);
+    assert_eq!(found.len(), 60);
+    for (at, row) in found.iter().enumerate() {
+        let network = plan.network(at / 20, row.seed);
+        let value =
+            |measure: Measure| row.values[Measure::ALL.iter().position(|&each| each == measure).unwrap()];
+        let anatomy = examine(&network, &Domain::Space, &Deadline::NEVER);
+        let expected = match anatomy.identifiability {
+            Identifiability::Yes { .. } => Some(1.0),
+            Identifiability::No { .. } => Some(0.0),
+            Identifiability::Unknown { .. } => None,
+        };
+        assert_eq!(value(Measure::Identifiable), expected);
+        let count = |role: Role| anatomy.roles.iter().flatten().filter(|&&each| each == role).count() as f64;
+        assert_eq!(value(Measure::Dead), Some(count(Role::Dead)));
+        assert_eq!(value(Measure::Linear), Some(count(Role::Linear)));
+        assert_eq!(value(Measure::Hidden), Some(anatomy.hidden.len() as f64));
+        assert_eq!(value(Measure::FiberDimension), anatomy.fiber.unwrap().dimension.map(|d| d as f64));
+        let walked = walk_regions(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
+        assert_eq!(value(Measure::Regions), Some(walked.sign_vectors(&network).len() as f64));
+        let rigid = rigidity(&network, &Domain::Space, &RigidityOptions::new()).unwrap();
+        assert_eq!(value(Measure::LocallyIdentifiable) == Some(1.0), rigid.is_proved());
+        let rank = value(Measure::FunctionalDimension).unwrap();
+        assert!(rigid.rank as f64 <= rank && rank <= (rigid.parameters - rigid.scalings) as f64);
+    }
+}
+
+#[test]
+fn neither_threads_nor_tasks_matter() {
+    let mut plan =
+        Plan::new(vec![vec![2, 4, 3, 1]], 130, vec![Measure::LocallyIdentifiable, Measure::Regions]).unwrap();
+    plan.seed = 5;
+    let whole = all_rows(&plan);
+    assert!(plan.tasks().len() > 1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(pool.install(|| all_rows(&plan)), whole);
+    let part = rows(&plan, &Task { axis: 0, first: 50, count: 7 }, &Deadline::NEVER).unwrap();
+    assert_eq!(part, whole[45..52]);
+    let over = Deadline::after(Some(std::time::Duration::ZERO));
+    assert_eq!(rows(&plan, &plan.tasks()[0], &over), None);
+}
+
+/// The fraction of identifiable parameters is 193/256 for widths 3-3-2-1, within five standard errors.
+#[test]
+fn frequencies_are_near_the_exact_fraction() {
+    for widths in [vec![3, 3, 2, 1], vec![2, 2, 2, 1]] {
+        let exact = volume(&widths).unwrap().exact.to_f64();
+        let plan = Plan::new(vec![widths], 4000, vec![Measure::Identifiable]).unwrap();
+        let found = all_rows(&plan);
+        let mean = found.iter().map(|row| row.values[0].unwrap()).sum::<f64>() / 4000.0;
+        assert!((mean - exact).abs() < 5.0 * (exact * (1.0 - exact) / 4000.0).sqrt(), "{mean} {exact}");
+    }
+}
+
+#[test]
+fn plans_that_cannot_be_are_refused() {
+    let with = |widths: Vec<usize>| Plan::new(vec![widths], 1, vec![Measure::Dead]);
+    assert!(matches!(with(vec![3]), Err(PlanError::Widths(_))));
+    assert!(matches!(with(vec![3, 0, 1]), Err(PlanError::Widths(_))));
+    assert!(matches!(with(vec![usize::MAX, usize::MAX, 1]), Err(PlanError::TooLarge(_))));
+    assert_eq!(Plan::new(vec![], 1, vec![Measure::Dead]), Err(PlanError::NoWidths));
+    assert_eq!(Plan::new(vec![vec![1, 1]], 1, vec![]), Err(PlanError::NoMeasures));
+    let mut plan = with(vec![2, 2, 1]).unwrap();
+    plan.interval = Some((1.0, 1.0));
+    assert!(matches!(plan.check(), Err(PlanError::Interval(..))));
+    (plan.interval, plan.seed) = (None, u64::MAX);
+    assert!(matches!(plan.check(), Err(PlanError::Seeds(..))));
+}
