@@ -34,7 +34,10 @@ fn rows_are_what_the_questions_answer() {
         assert_eq!(value(Measure::Dead), Some(count(Role::Dead)));
         assert_eq!(value(Measure::Linear), Some(count(Role::Linear)));
         assert_eq!(value(Measure::Hidden), Some(anatomy.hidden.len() as f64));
-        assert_eq!(value(Measure::FiberDimension), anatomy.fiber.unwrap().dimension.map(|d| d as f64));
+        assert_eq!(
+            value(Measure::FiberDimension),
+            anatomy.fiber.and_then(|facts| facts.dimension).map(|d| d as f64)
+        );
         let walked = walk_regions(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
         assert_eq!(value(Measure::Regions), Some(walked.sign_vectors(&network).len() as f64));
         let rigid = rigidity(&network, &Domain::Space, &RigidityOptions::new()).unwrap();
