@@ -2,7 +2,7 @@
 """A second checker for Fiberscope certificates, after the format page.
 
     python3 check.py CERT A.json B.json [--box LO,HI | --box FILE.json | --space]
-                     [--claim equivalent|different|within=EPS|same_class[=M]|other_class[=M]] [--time-limit SECONDS] [--json]
+                     [--claim equivalent|different|within=EPS|same_class[=M]|other_class[=M]|locally_identifiable] [--time-limit SECONDS] [--json]
 
 Exit code 0: the certificate proves the claim; 1: refused; 2: a file cannot be read; 3: stopped by --time-limit or memory.
 Networks are Fiberscope's JSON (network-v1.md) or .npz; `fiberscope convert model.onnx model.json` makes the former.
@@ -61,6 +61,7 @@ class Result:
     bound: Optional[Fraction] = None
     relative: Optional[Fraction] = None  # of the claim `parameters_agree`
     margin: Optional[Fraction] = None  # of the claim `same_class`
+    fiber: Optional[dict[str, int]] = None  # of the claims `locally_identifiable` and `fiber_dimension`
     domain: Any = None
 
     EXIT = {"proved": 0, "refused": 1, "unreadable": 2, "stopped": 3}
@@ -68,7 +69,8 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         bound, relative, margin = (None if x is None else str(x) for x in (self.bound, self.relative, self.margin))
         return {"valid": self.answer == "proved", "answer": self.answer, "claim": self.claim, "domain": self.domain,
-                "bound": bound, "relative": relative, "margin": margin, "kind": self.kind, "reason": self.reason[:400]}
+                "bound": bound, "relative": relative, "margin": margin, "fiber_dimension": self.fiber,
+                "kind": self.kind, "reason": self.reason[:400]}
 
 
 def demand(holds: bool, rule: str) -> None:
@@ -1116,6 +1118,157 @@ def check_witness(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> C
     return "different", None
 
 
+# ---- Evidence: rank --------------------------------------------------------------------------------------------------
+
+PRIME = (1 << 61) - 1
+Pattern = list[list[bool]]  # which neurons of each hidden layer are on
+Residues = list[list[int]]
+
+
+class Echelon:
+    """Rows modulo the prime, each with a 1 in its leading column and zeros before it."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, list[int]] = {}
+
+    def insert(self, row: list[int]) -> None:
+        for lead in range(len(row)):
+            if row[lead]:
+                if lead not in self.rows:
+                    scale = pow(row[lead], -1, PRIME)
+                    self.rows[lead] = [x * scale % PRIME for x in row]
+                    return
+                factor, earlier = row[lead], self.rows[lead]
+                row = row[:lead] + [(x - factor * e) % PRIME for x, e in zip(row[lead:], earlier[lead:])]
+
+
+class Masked:
+    """A network whose neurons are on or off, as residues: linear in homogeneous coordinates (x, t)."""
+
+    def __init__(self, layers: Layers) -> None:
+        def residue(x: Fraction) -> int:
+            return x.numerator * pow(x.denominator, -1, PRIME) % PRIME
+        self.rows = [[[residue(x) for x in [*w, b]] for w, b in zip(layer.weight, layer.bias)] for layer in layers]
+        self.columns = len(layers[0].weight[0]) + 1
+
+    def activations(self, pattern: Pattern, up_to: int) -> list[Residues]:
+        """(h_l, t) of the layers 0 to `up_to` at the unit vectors: a row per neuron, and one for t."""
+        values: list[Residues] = [[[int(i == j) for j in range(self.columns)] for i in range(self.columns)]]
+        last = values[0][-1]
+        for l in range(up_to):
+            off = [0] * self.columns
+            values.append([self.combine(w, values[l]) if on else off for w, on in zip(self.rows[l], pattern[l])] + [last])
+        return values
+
+    def combine(self, weights: list[int], rows: Residues) -> list[int]:
+        used = [(w, entries) for w, entries in zip(weights, rows) if w]
+        return [sum(w * entries[b] for w, entries in used) % PRIME for b in range(self.columns)]
+
+    def vectors(self, layer: int, unit: int, inputs: Residues) -> list[list[tuple[int, int]]]:
+        """Vectors that span the kernel of z of a hidden neuron (all unit vectors for an output), as places and entries."""
+        if layer + 1 == len(self.rows):
+            return [[(b, 1)] for b in range(self.columns)]
+        z = self.combine(self.rows[layer][unit], inputs)
+        pivot = next((b for b in range(self.columns) if z[b]), None)
+        if pivot is None:
+            return []
+        scale = pow(z[pivot], -1, PRIME)
+        return [[(b, 1), (pivot, -z[b] * scale % PRIME)] for b in range(self.columns) if b != pivot]
+
+    def reaches_output(self, pattern: Pattern, layer: int, unit: int) -> bool:
+        signal = [w[unit] for w in self.rows[layer + 1]]
+        for l in range(layer + 1, len(self.rows) - 1):
+            signal = [s if on else 0 for s, on in zip(signal, pattern[l])]
+            signal = [sum(map(mul, w, signal)) % PRIME for w in self.rows[l + 1]]
+        return any(signal)
+
+    def own_rows(self, pattern: Pattern, layer: int, unit: int) -> Iterator[list[int]]:
+        """dz with respect to the neuron's own row: (h, t) of the layer before at the vectors."""
+        inputs = self.activations(pattern, layer)[layer]
+        for vector in self.vectors(layer, unit, inputs):
+            yield [sum(entries[b] * x for b, x in vector) % PRIME for entries in inputs]
+
+    def all_rows(self, pattern: Pattern, layer: int, unit: int) -> Iterator[list[int]]:
+        """dz with respect to all parameters, the last layer's first."""
+        values = self.activations(pattern, layer)
+        signal, signals = [int(i == unit) for i in range(len(self.rows[layer]))], []
+        for l in range(layer, -1, -1):
+            signals.append(signal)
+            used = [(s, w) for s, w in zip(signal, self.rows[l]) if s]
+            signal = [sum(s * w[k] for s, w in used) % PRIME if on else 0 for k, on in enumerate(pattern[l - 1])] if l else []
+        behind = sum(len(rows) * len(rows[0]) for rows in self.rows[layer + 1:])
+        for vector in self.vectors(layer, unit, values[layer]):
+            row = [0] * behind
+            for l, signal in zip(range(layer, -1, -1), signals):
+                at = [sum(entries[b] * x for b, x in vector) % PRIME for entries in values[l]]
+                row += [s * x % PRIME for s in signal for x in at]
+            yield row
+
+
+def pattern_at(exact: list[tuple[list[list[int]], int]], x: list[Fraction], point: int) -> Pattern:
+    """Which hidden neurons are on at x; none may be exactly 0."""
+    values, scale = over_one_denominator([x])
+    value, pattern = values[0], []
+    for l, (rows, denominator) in enumerate(exact):
+        z = [sum(map(mul, w, value)) + w[-1] * scale for w in rows]
+        demand(all(z), f"no pre-activation of layer {l + 1} is zero at point {point}")
+        pattern.append([entry > 0 for entry in z])
+        value, scale = [max(entry, 0) for entry in z], scale * denominator
+    return pattern
+
+
+def check_rank(a: Layers, _: Layers, box: Box, evidence: dict[str, Any]) -> Claim:
+    """The rank of the differentials of the outputs with respect to the parameters is at least the stated one."""
+    size = [len(layer.bias) * (len(layer.weight[0]) + 1) for layer in a]
+    hidden = sum(len(layer.bias) for layer in a[:-1])
+    demand(all(layer.relu for layer in a[:-1]), "all hidden layers are ReLU layers")
+    demand(sum(size) <= 1 << (13 if evidence["extra"] else 24), "there are not too many parameters")
+    demand((max(widths(a)) + 1) * (len(box) + 1) <= 1 << 25, "the widest layer times the inputs is not too large")
+    demand(len(evidence["points"]) > 0, "there is at least one point")
+    exact, patterns = [layer.integers() for layer in a[:-1]], []
+    for place, x in enumerate(evidence["points"], 1):
+        demand(len(x) == len(box), f"point {place} has {len(box)} entries")
+        demand(all((low is None or low < value) and (high is None or value < high) for value, (low, high) in zip(x, box)),
+               f"point {place} lies in the interior of the domain")
+        patterns.append(pattern_at(exact, x, place))
+
+    def pattern(number: int) -> Pattern:
+        demand(number <= len(patterns), f"there is a point {number}")
+        return patterns[number - 1]
+    for number in [*evidence["outputs"], *evidence["extra"]]:
+        pattern(number)
+    masked, last, blocks = Masked(a), (1, 1), Echelon()
+    own: dict[tuple[int, int], Echelon] = {}
+    for layer, unit, p, q in evidence["folds"]:
+        demand(layer < len(a) and unit <= len(a[layer - 1].bias), f"there is a hidden neuron {unit} of layer {layer}")
+        one, other = pattern(p), pattern(q)
+        places = [(l + 1, i + 1) for l in range(len(one)) for i in range(len(one[l])) if one[l][i] != other[l][i]]
+        demand(places == [(layer, unit)], f"patterns of the points {p} and {q} differ in neuron {unit} of layer {layer} only")
+        demand(last <= (layer, unit), "folds stand in the order of their neurons")
+        last = (layer, unit)
+    demand(evidence["rank"] <= sum(size) - hidden, "the stated rank is at most parameters minus hidden neurons")
+    for layer, unit, p, _q in evidence["folds"]:
+        if masked.reaches_output(pattern(p), layer - 1, unit - 1):
+            rows = masked.all_rows if evidence["extra"] else masked.own_rows
+            echelon = blocks if evidence["extra"] else own.setdefault((layer, unit), Echelon())
+            for entries in rows(pattern(p), layer - 1, unit - 1):
+                echelon.insert(entries)
+    if evidence["extra"]:
+        for number in [*evidence["outputs"], *evidence["extra"]]:
+            for output in range(len(a[-1].bias)):
+                for entries in masked.all_rows(pattern(number), len(a) - 1, output):
+                    blocks.insert(entries)
+        rank = len(blocks.rows)
+    else:
+        for number in evidence["outputs"]:
+            for entries in masked.own_rows(pattern(number), len(a) - 1, 0):
+                blocks.insert(entries)
+        rank = sum(len(echelon.rows) for echelon in own.values()) + len(blocks.rows) * len(a[-1].bias)
+    demand(rank >= evidence["rank"], f"the rank ({rank}) is at least the stated one")
+    evidence["fiber"] = {"upper": sum(size) - evidence["rank"], "scalings": hidden}
+    return ("locally_identifiable" if evidence["rank"] == sum(size) - hidden else "fiber_dimension"), None
+
+
 # ---- Evidence: hyperplanes -------------------------------------------------------------------------------------------
 
 Representation = tuple[dict[tuple[Fraction, ...], list[Fraction]], list[list[Fraction]]]
@@ -1993,11 +2146,13 @@ EVIDENCE: dict[str, dict[str, Form]] = {
     "difference": {**CHAINS, "bounds": NUMBERS},
     "decision": {**CHAINS, "margin": number},
     "witness": {"x": NUMBERS, "a": NUMBERS, "b": NUMBERS},
+    "rank": {"points": listing(NUMBERS), "folds": listing(row(index, index, index, index)), "outputs": listing(index),
+             "extra": listing(index), "rank": natural},
 }
 STREAMED: dict[str, tuple[str, Form]] = {"regions": ("tree", node), "line": ("breakpoints", number),
                                          "difference": ("tree", box_node), "decision": ("tree", decision_node)}
 CHECKS = {"moves": check_moves, "rounding": check_rounding, "nudged": check_nudged, "close": check_close,
-          "hyperplanes": check_hyperplanes, "witness": check_witness}
+          "hyperplanes": check_hyperplanes, "witness": check_witness, "rank": check_rank}
 
 
 @dataclass
@@ -2025,7 +2180,7 @@ def check(certificate: str, a: Network, b: Network, question: Optional[Question]
     except Exception as error:  # no accident is ever a proof
         result.answer, result.reason = "refused", f"internal error of this checker: {error!r}"
     if result.answer != "proved":
-        result.claim = result.bound = result.relative = result.margin = None
+        result.claim = result.bound = result.relative = result.margin = result.fiber = None
     return result
 
 
@@ -2062,6 +2217,7 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
     same = (a.widths[0], a.widths[-1]) == (b.widths[0], b.widths[-1])
     demand(same, "A and B have the same numbers of inputs and outputs")
     box = read_domain(domain, a.widths[0])
+    demand(kind != "rank" or names["a"] == names["b"], "evidence of kind `rank` is about one network: A and B are the same")
     if kind == "regions":
         claim = check_regions(a.layers, b.layers, box, evidence, stream)
     elif kind == "difference":
@@ -2079,7 +2235,7 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
     reader.expect("}")
     reader.end()
     result.claim, result.bound = claim
-    result.relative, result.margin = evidence.get("relative"), evidence.get("margin")
+    result.relative, result.margin, result.fiber = (evidence.get(key) for key in ("relative", "margin", "fiber"))
     answer_question(claim, box, evidence, question, a.widths[-1])
 
 
@@ -2095,7 +2251,8 @@ def keeps_class(claim: Claim, evidence: dict[str, Any], margin: Fraction, output
 
 
 def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: Question, outputs: int) -> None:
-    """`equivalent`, `within`, `same_class`: the question's domain lies in the certificate's; the others: the witness lies in it."""
+    """`equivalent`, `within`, `same_class`: the question's domain lies in the certificate's; `different`, `other_class`: the
+    witness lies in it; claims about the fiber: it contains the certificate's."""
     name, bound = claim
     asked = box
     if question.box == "space":
@@ -2119,6 +2276,8 @@ def answer_question(claim: Claim, box: Box, evidence: dict[str, Any], question: 
         demand(wanted == name, f"what is proved ({name}) is the claim of the question ({wanted})")
     if name == "different":
         demand(contains(asked, evidence["x"]), "the witness lies in the domain of the question")
+    elif "fiber" in evidence:
+        demand(inside(box, asked), "the domain of the question contains that of the certificate")
     else:
         demand(inside(asked, box), "the domain of the question lies in that of the certificate")
 
@@ -2142,8 +2301,8 @@ def parse_question(box: Any, space: bool, claim: Optional[str], inputs: int) -> 
     if claim is not None:
         word, _, eps = claim.partition("=")
         classes = word in ("same_class", "other_class")
-        if claim not in ("equivalent", "different") and word != "within" and not classes:
-            raise Unreadable("expected --claim equivalent, different, within=EPS, same_class[=M] or other_class[=M]")
+        if claim not in ("equivalent", "different", "locally_identifiable") and word != "within" and not classes:
+            raise Unreadable("expected --claim equivalent, different, within=EPS, same_class[=M], other_class[=M] or locally_identifiable")
         question.claim = word
         if classes and claim == word:
             question.margin = ZERO
@@ -2213,7 +2372,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", metavar="CERT A B")
     parser.add_argument("--box", help="LO,HI for every input, or a JSON file with a list of pairs")
     parser.add_argument("--space", action="store_true", help="the question is about all of R^n")
-    parser.add_argument("--claim", help="equivalent, different, within=EPS, same_class[=M] or other_class[=M]")
+    parser.add_argument("--claim", help="equivalent, different, within=EPS, same_class[=M], other_class[=M] or locally_identifiable")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop then, with exit code 3")
     parser.add_argument("--json", action="store_true", help="answer as a JSON object")
     parser.add_argument("--batch", action="store_true", help="read jobs from standard input, one JSON object per line")

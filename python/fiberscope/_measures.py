@@ -12,6 +12,7 @@ from ._arrays import points as as_points
 from ._arrays import targets
 from ._result import make
 from ._results.measures import Conservation, Dimension, Folds, Info, Membership, Regions
+from ._results.proof import Certificate
 from ._terms import Options, terms
 from .errors import ArgumentError
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 def info(net: _native.Net, box: BoxLike, **options: Unpack[Options]) -> Info:
     with terms(**options) as given:
         found = _native.info(net, as_box(box), given)
-    return make(Info, found.json, of=(net,), text=found.text)
+    proof = None if found.certificate is None else Certificate(found.certificate)
+    return make(Info, found.json, of=(net,), text=found.text, certificate=proof)
 
 
 def regions(

@@ -266,7 +266,7 @@ class Samples:
 
 # What a network is, whether two are equal, and rewritings that keep the function.
 
-def info(net: Net, place: _Place, terms: _Terms) -> Answer: ...
+def info(net: Net, place: _Place, terms: _Terms) -> Measured: ...
 def equiv(
     a: Net,
     b: Net,

@@ -106,17 +106,17 @@ def _certificate(text: str | None) -> Certificate | None:
 def check(
     certificate: str | bytes | os.PathLike[str],
     a: NetworkLike,
-    b: NetworkLike,
+    b: NetworkLike | None = None,
     box: BoxLike = None,
     *,
     space: bool = False,
     claim: str | None = None,
     **options: Unpack[Options],
 ) -> Checked:
-    """Checks a certificate (a `Certificate`, its JSON text or bytes, or a file) about two networks, in exact arithmetic.
+    """Checks a certificate (a `Certificate`, its JSON text or bytes, or a file) about two networks, or about one, in exact arithmetic.
 
     A certificate proves its own claim on its own domain. With `box` or `space`, and `claim` ("equivalent", "different", "within=EPS",
-    "same_class=M" or "other_class=M"), the question is whether it proves that. A file is read as a stream. Raises
+    "same_class=M", "other_class=M" or "locally_identifiable"), the question is whether it proves that. A file is read as a stream. Raises
     `UndecidedError` if it is not checked within `time_limit`.
 
     >>> import fiberscope as fs
@@ -137,7 +137,8 @@ def check(
         source: str | bytes = os.fspath(certificate)
     else:
         source = certificate.encode() if isinstance(certificate, str) else bytes(certificate)
-    first, second = native(a, "a"), native(b, "b")
+    first = native(a, "a")
+    second = first if b is None else native(b, "b")
     with terms(**options) as given:
         answer = _native.check(source, first, second, as_box(box), space, claim, given)
     found = json.loads(answer.json)

@@ -18,27 +18,31 @@ use fiberscope_report::certificate::{answer, parse_claim};
 use fiberscope_report::equivalence;
 use fiberscope_report::reading::{add_names, name_neurons, names_text};
 use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
+use fiberscope_report::rigidity::Local;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
-use crate::answer::{Answer, Decision, Rewriting};
+use crate::answer::{Answer, Decision, Measured, Rewriting};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, work};
 
 /// The anatomy of a network.
 #[pyfunction]
-pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<Answer> {
+pub fn info(py: Python, net: &Net, place: Option<Place>, terms: Terms) -> PyResult<Measured> {
     let (network, name) = (Arc::clone(&net.network), net.name.clone());
     let (precision, names) = (net.precision, net.names.clone());
     work(py, &terms, move |watch| {
         let domain = read_domain(place, network.input_width())?;
         let found = examine(&network, &domain, &watch.deadline);
         let mut value = anatomy::model_value(&name, precision, watch.deadline.limit(), &found);
+        let local = Local::examine(&network, &domain, &found, false, (watch.seed, &watch.deadline));
+        local.add_to(&mut value);
         add_names(&mut value, names.as_ref());
         name_neurons(&mut value, "hides", names.as_ref());
-        let text = anatomy::text(&name, &found) + &names_text(names.as_ref());
-        Ok(Answer { json: value.to_string(), text })
+        let text = anatomy::text(&name, &found) + &local.text() + &names_text(names.as_ref());
+        let certificate = local.certificate().map(Certificate::to_json);
+        Ok(Measured { json: value.to_string(), text, certificate })
     })
 }
 

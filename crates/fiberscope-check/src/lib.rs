@@ -28,6 +28,7 @@ mod hyperplanes;
 mod limits;
 mod line;
 mod question;
+pub mod rank;
 mod regions;
 mod rounding;
 mod stream;

@@ -9,6 +9,9 @@
 //! of the differences of outputs if `e_i + e_j < m` for all `i != j`: where `A_i - A_j >= m`,
 //! `B_i - B_j >= m - e_i - e_j > 0`. That it is not so somewhere in `Q` follows from a point of `Q` whose values
 //! say so.
+//!
+//! What is said of the parameters near the given ones with the same function on `D` is true of those with the same
+//! function on any larger set: there are fewer of them.
 
 use fiberscope_core::{Certificate, Claim, Domain, Evidence, Rational};
 
@@ -28,6 +31,8 @@ pub enum AskedClaim {
     SameClass(Rational),
     /// That is not so.
     OtherClass(Rational),
+    /// Near the parameters, those with the same function are their positive scalings.
+    LocallyIdentifiable,
 }
 
 /// A question about two networks. What is left open is taken from the certificate.
@@ -63,6 +68,8 @@ pub enum Shortfall {
     Domain,
     /// The point where the networks differ does not lie in the question's domain.
     Point,
+    /// The question's domain does not contain the certificate's.
+    Around,
 }
 
 impl Question {
@@ -81,6 +88,9 @@ impl Question {
                 Claim::Equivalent,
             ) => true,
             (Some(AskedClaim::Different), Claim::Different) => true,
+            (Some(AskedClaim::LocallyIdentifiable), Claim::FiberDimension { upper, scalings }) => {
+                upper <= scalings
+            }
             (Some(AskedClaim::Within(eps)), Claim::EquivalentUpToRounding { .. } | Claim::Within { .. }) => {
                 if claim.bound().is_some_and(|bound| bound > eps) {
                     return Some(Shortfall::Bound);
@@ -109,6 +119,10 @@ impl Question {
         let asked = self.domain.as_ref()?;
         match &certificate.evidence {
             Evidence::Witness { x, .. } => (!asked.contains(x)).then_some(Shortfall::Point),
+            Evidence::Rank(_) => {
+                let inputs = certificate.a.widths.first().copied().unwrap_or(0);
+                (!certificate.domain.is_inside(asked, inputs)).then_some(Shortfall::Around)
+            }
             _ => {
                 let inputs = certificate.a.widths.first().copied().unwrap_or(0);
                 (!asked.is_inside(&certificate.domain, inputs)).then_some(Shortfall::Domain)
@@ -129,7 +143,10 @@ fn least_lead(claim: &Claim, certificate: &Certificate) -> Option<Rational> {
             let [.., second, first] = bounds[..] else { return None };
             Some(first + second)
         }
-        Claim::Equivalent | Claim::ParametersAgree { .. } | Claim::Different => None,
+        Claim::Equivalent
+        | Claim::ParametersAgree { .. }
+        | Claim::Different
+        | Claim::FiberDimension { .. } => None,
     }
     .filter(|_| certificate.a.widths.last().is_some_and(|&outputs| outputs > 1))
 }

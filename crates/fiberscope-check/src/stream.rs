@@ -11,7 +11,8 @@ use fiberscope_core::{
 
 use crate::difference::{self, Arithmetic, Pair};
 use crate::{
-    Checker, End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, refuse, regions, rewrite, rounding,
+    Checker, End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, rank, refuse, regions, rewrite,
+    rounding,
 };
 use crate::{verify_equal, verify_name, verify_witness};
 
@@ -198,6 +199,7 @@ impl<'a> Verifier<'a> {
             Evidence::Witness { x, a: value_a, b: value_b } => {
                 verify_witness((a, value_a), (b, value_b), domain, x)
             }
+            Evidence::Rank(evidence) => rank::verify(certificate, evidence, a, stop),
             _ => refuse("evidence", "the checker does not know this kind of evidence"),
         }
     }

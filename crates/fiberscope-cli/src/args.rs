@@ -164,7 +164,7 @@ pub struct TourArgs {
 /// standard input.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope info zoo:hiding-two\n  fiberscope info model.onnx --box -1,1 --json"
+    after_help = "Examples:\n  fiberscope info zoo:hiding-two\n  fiberscope info model.onnx --box -1,1 --json\n  fiberscope info zoo:deep --certificate deep.json && fiberscope check deep.json zoo:deep --claim locally_identifiable"
 )]
 pub struct InfoArgs {
     /// The network
@@ -172,6 +172,10 @@ pub struct InfoArgs {
     /// Judge neurons on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true)]
     pub domain: Option<String>,
+    /// Write the certificate that bounds the fiber near the parameters, or proves that they are locally
+    /// identifiable; then networks of any size are looked at, until the time limit
+    #[arg(long, value_name = "OUT")]
+    pub certificate: Option<PathBuf>,
     #[command(flatten)]
     pub around: AroundArgs,
     #[command(flatten)]
@@ -401,9 +405,9 @@ pub struct CheckArgs {
     /// The first network
     #[arg(value_name = "A")]
     pub a: String,
-    /// The second network
+    /// The second network; not needed for a certificate about one network
     #[arg(value_name = "B")]
-    pub b: String,
+    pub b: Option<String>,
     /// Ask for a proof on a box: LO,HI for every input, or a file (JSON, CSV, VNN-LIB)
     #[arg(long = "box", value_name = "LO,HI or FILE", allow_hyphen_values = true, conflicts_with = "space")]
     pub domain: Option<String>,
@@ -411,7 +415,8 @@ pub struct CheckArgs {
     #[arg(long)]
     pub space: bool,
     /// Ask for a proof of this: equivalent, different, within=EPS (outputs differ by at most EPS), same_class=M
-    /// (B decides for A's class wherever A leads by M; M may be left out) or other_class=M (somewhere it does not)
+    /// (B decides for A's class wherever A leads by M; M may be left out), other_class=M (somewhere it does not) or
+    /// locally_identifiable (near A's parameters, those with the same function are its positive scalings)
     #[arg(long, value_name = "CLAIM")]
     pub claim: Option<String>,
     /// Bound the boxes of a difference in exact arithmetic too, a thousand times slower than in doubles with
@@ -424,10 +429,17 @@ pub struct CheckArgs {
 
 /// The built-in networks with known answers
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  fiberscope zoo list")]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:\n  fiberscope zoo list\n  fiberscope zoo --export benchmark.json"
+)]
 pub struct ZooArgs {
     #[command(subcommand)]
-    pub command: ZooCommand,
+    pub command: Option<ZooCommand>,
+    /// Write the benchmark set: 100 networks, those of the zoo and generated ones, with everything that is proved
+    /// about each and the certificates, as one JSON file
+    #[arg(long, value_name = "OUT")]
+    pub export: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,6 +17,7 @@ use crate::commands::funcdim::FuncdimArgs;
 use crate::commands::linear::LinearArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::reproduce::ReproduceArgs;
+use crate::commands::survey::SurveyArgs;
 use crate::commands::tasks::args::{MergeArgs, PlanArgs, WorkArgs};
 use crate::commands::train::TrainArgs;
 
@@ -59,6 +60,7 @@ pub enum Command {
     Answer(AnswerArgs),
     Train(TrainArgs),
     Reproduce(ReproduceArgs),
+    Survey(SurveyArgs),
     Linear(LinearArgs),
     Plan(Box<PlanArgs>),
     Work(WorkArgs),

@@ -20,6 +20,7 @@
 //! ```
 
 pub mod anatomy;
+pub mod benchmark_set;
 pub mod certificate;
 pub mod conserve;
 pub mod construct;
@@ -42,6 +43,8 @@ pub mod regions;
 pub mod report;
 pub mod reproduce;
 pub mod rewrite;
+pub mod rigidity;
+pub mod survey;
 pub mod tasks;
 mod text;
 pub mod tour;

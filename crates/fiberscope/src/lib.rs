@@ -56,6 +56,8 @@
 //! - [`fiber`]: which parameters give a network's function? Components, dimensions, points and paths.
 //! - [`complex`]: which linear regions does a network have, and where does its function bend?
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
+//! - [`rigidity`]: are the parameters near the given ones with the same function its scalings and no others?
+//! - [`survey`]: what is usual among random networks, and how often?
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
 //!   paths.
 //! - [`train`]: training of dense networks, with the functional dimension tracked.
@@ -106,6 +108,10 @@ pub mod limit;
 pub mod linear;
 pub mod orbit;
 pub mod reduce;
+#[cfg(feature = "dense")]
+pub mod rigidity;
+#[cfg(feature = "dense")]
+pub mod survey;
 pub mod tasks;
 #[cfg(feature = "dense")]
 pub mod train;

@@ -12,8 +12,10 @@ mod common;
 
 use common::certificates::{changes, numbers, valid_certificates};
 use fiberscope::check::{Outcome, check};
+use fiberscope::complex::ComplexOptions;
 use fiberscope::core::NetworkName;
-use fiberscope::{Activation, Certificate, Claim, ExactNetwork, Interval, Layer, Network, Rational};
+use fiberscope::dimension::{DimensionOptions, full_functional_dimension, list_regions};
+use fiberscope::{Activation, Certificate, Claim, Domain, ExactNetwork, Interval, Layer, Network, Rational};
 use fiberscope_io::zoo;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -85,7 +87,13 @@ fn claim_is_true(certificate: &Certificate, claim: &Claim, a: &Network, b: &Netw
             kept && left.widths() == right.widths()
                 && parameters(&left).iter().zip(&parameters(&right)).all(close)
         }
-        (Claim::Different | Claim::ParametersAgree { .. }, _) => false,
+        // The rank on all regions is the largest that points can have.
+        (Claim::FiberDimension { upper, .. }, fiberscope::Evidence::Rank(_)) => {
+            let regions = list_regions(a, &Domain::Space, &ComplexOptions::new()).unwrap().unwrap();
+            let most = full_functional_dimension(a, &regions, &DimensionOptions::new()).rank.upper;
+            a.parameter_count() as u64 - upper <= most as u64
+        }
+        (Claim::Different | Claim::ParametersAgree { .. } | Claim::FiberDimension { .. }, _) => false,
     }
 }
 
@@ -122,7 +130,11 @@ fn changed_certificates_are_refused_or_still_true() {
                     let classes = matches!(claim, Claim::SameClass { .. }) && place.starts_with("/evidence/");
                     let idle = entry.0 == "abs-line-more"
                         && ["/evidence/breakpoints/0", "/evidence/breakpoints/2"].contains(&place.as_str());
+                    // Points may stand anywhere in their regions, and a smaller rank is a weaker statement.
+                    let points =
+                        matches!(claim, Claim::FiberDimension { .. }) && place.starts_with("/evidence/");
                     let allowed = constraint
+                        || points
                         || factor
                         || other_proof
                         || idle

@@ -1,126 +1,90 @@
-//! Cells that are listed late, and surveys, against cells that are all listed at once and counts.
+//! Surveys: rows are what the questions answer, whatever the threads and the tasks.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
+use fiberscope::anatomy::examine;
+use fiberscope::complex::{ComplexOptions, walk_regions};
+use fiberscope::core::Role;
+use fiberscope::fiber::{Identifiability, volume};
+use fiberscope::rigidity::{RigidityOptions, rigidity};
+use fiberscope::survey::{Measure, Plan, PlanError, Row, Task, rows};
+use fiberscope::{Deadline, Domain};
 
-use std::time::Duration;
-
-use common::complexes::{cube, random, random_degenerate};
-use fiberscope::Deadline;
-use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexOptions, CountOutcome, PolyhedralComplex, Survey,
-    count_cells, survey_cells, survey_in_tiles,
-};
-use fiberscope::core::{Domain, Network};
-
-fn build(network: &Network, domain: &Domain, options: &ComplexOptions) -> PolyhedralComplex {
-    match PolyhedralComplex::build(network, domain, options).unwrap() {
-        Built::Complete(complex) => *complex,
-        Built::Stopped { .. } => panic!("there is no limit"),
-    }
-}
-
-/// Networks in general position and others: coincident hyperplanes, zero rows, duplicates.
-fn networks() -> Vec<(Network, Domain)> {
-    let shapes: [&[usize]; 7] = [
-        &[1, 4, 3, 1],
-        &[2, 5, 4, 2],
-        &[2, 3, 3, 3, 1],
-        &[3, 5, 3, 1],
-        &[4, 5, 3, 1],
-        &[5, 4, 3, 1],
-        &[3, 1, 2, 1],
-    ];
-    let mut all = Vec::new();
-    for (seed, shape) in shapes.iter().enumerate() {
-        for network in [random(shape, seed as u64), random_degenerate(shape, seed as u64)] {
-            all.push((network.clone(), cube(shape[0])));
-            all.push((network, Domain::Space));
-        }
-    }
-    all
-}
-
-/// The cells one by one, so that nothing depends on how they were counted.
-fn counted(complex: &PolyhedralComplex) -> Vec<u64> {
-    let number = |k: usize| complex.cells(k).filter(|cell| !cell.is_artificial()).count() as u64;
-    let own = (0..=complex.factor_dimension()).map(number);
-    std::iter::repeat_n(0, complex.dimension() - complex.factor_dimension()).chain(own).collect()
+fn all_rows(plan: &Plan) -> Vec<Row> {
+    plan.tasks().iter().flat_map(|task| rows(plan, task, &Deadline::NEVER).unwrap()).collect()
 }
 
 #[test]
-fn cells_that_are_listed_late_are_the_same() {
-    for (number, (network, domain)) in networks().iter().enumerate() {
-        let eager = build(network, domain, &ComplexOptions::new());
-        assert_eq!(eager.counts().all, counted(&eager), "{number}");
-        let d = eager.factor_dimension();
-        for codimension in 0..=d {
-            let late = build(network, domain, &ComplexOptions::new().codimension(codimension));
-            assert_eq!(late.counts(), eager.counts());
-            // From the regions down, so that the lower ones are looked at last.
-            for k in (0..=d).rev() {
-                assert_eq!(late.cells(k).len(), eager.cells(k).len(), "{number}, {k}");
-                for (a, b) in late.cells(k).zip(eager.cells(k)) {
-                    assert_eq!(a.signs(), b.signs(), "{number}, {k}");
-                    assert_eq!((a.facets(), a.cofacets()), (b.facets(), b.cofacets()), "{number}, {k}");
-                    assert_eq!((a.is_on_boundary(), a.is_bounded()), (b.is_on_boundary(), b.is_bounded()));
-                    assert_eq!(a.vertices(), b.vertices(), "{number}, {k}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn two_codimensions_are_enough_for_weights() {
-    for (number, (network, domain)) in networks().iter().enumerate() {
-        let of = |options: &ComplexOptions| {
-            let breakpoints = BreakpointComplex::new(&build(network, domain, options), options).unwrap();
-            format!("{breakpoints:?}")
+fn rows_are_what_the_questions_answer() {
+    let widths = vec![vec![2, 3, 2, 1], vec![3, 3, 2, 1], vec![2, 3, 1]];
+    let plan = Plan::new(widths, 20, Measure::ALL.to_vec()).unwrap();
+    let found = all_rows(&plan);
+    assert_eq!(found.len(), 60);
+    for (at, row) in found.iter().enumerate() {
+        let network = plan.network(at / 20, row.seed);
+        let value =
+            |measure: Measure| row.values[Measure::ALL.iter().position(|&each| each == measure).unwrap()];
+        let anatomy = examine(&network, &Domain::Space, &Deadline::NEVER);
+        let expected = match anatomy.identifiability {
+            Identifiability::Yes { .. } => Some(1.0),
+            Identifiability::No { .. } => Some(0.0),
+            Identifiability::Unknown { .. } => None,
         };
-        assert_eq!(of(&ComplexOptions::new().codimension(2)), of(&ComplexOptions::new()), "{number}");
+        assert_eq!(value(Measure::Identifiable), expected);
+        let count = |role: Role| anatomy.roles.iter().flatten().filter(|&&each| each == role).count() as f64;
+        assert_eq!(value(Measure::Dead), Some(count(Role::Dead)));
+        assert_eq!(value(Measure::Linear), Some(count(Role::Linear)));
+        assert_eq!(value(Measure::Hidden), Some(anatomy.hidden.len() as f64));
+        assert_eq!(
+            value(Measure::FiberDimension),
+            anatomy.fiber.and_then(|facts| facts.dimension).map(|d| d as f64)
+        );
+        let walked = walk_regions(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
+        assert_eq!(value(Measure::Regions), Some(walked.sign_vectors(&network).len() as f64));
+        let rigid = rigidity(&network, &Domain::Space, &RigidityOptions::new()).unwrap();
+        assert_eq!(value(Measure::LocallyIdentifiable) == Some(1.0), rigid.is_proved());
+        let rank = value(Measure::FunctionalDimension).unwrap();
+        assert!(rigid.rank as f64 <= rank && rank <= (rigid.parameters - rigid.scalings) as f64);
     }
 }
 
 #[test]
-fn surveys_agree_with_counts() {
-    for (number, (network, domain)) in networks().iter().enumerate() {
-        let CountOutcome::Complete { counts, method } =
-            count_cells(network, domain, &ComplexOptions::new()).unwrap()
-        else {
-            panic!("there is no limit")
-        };
-        let regions = counts.regions();
-        let survey = |listed: u64| {
-            let options = ComplexOptions::new();
-            [
-                survey_cells(network, domain, listed, &options).unwrap(),
-                survey_in_tiles(network, domain, listed, &options).unwrap(),
-            ]
-        };
-        for found in survey(regions) {
-            let Survey::Listed(complex) = found else { panic!("{number}: few enough") };
-            assert_eq!((complex.counts(), complex.method()), (counts.clone(), method), "{number}");
-        }
-        for found in survey(regions - 1) {
-            let Survey::Counted { counts: found, method: how } = found else { panic!("{number}: too many") };
-            assert_eq!((found, how), (counts.clone(), method), "{number}");
-        }
+fn neither_threads_nor_tasks_matter() {
+    let mut plan =
+        Plan::new(vec![vec![2, 4, 3, 1]], 130, vec![Measure::LocallyIdentifiable, Measure::Regions]).unwrap();
+    plan.seed = 5;
+    let whole = all_rows(&plan);
+    assert!(plan.tasks().len() > 1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(pool.install(|| all_rows(&plan)), whole);
+    let part = rows(&plan, &Task { axis: 0, first: 50, count: 7 }, &Deadline::NEVER).unwrap();
+    assert_eq!(part, whole[45..52]);
+    let over = Deadline::after(Some(std::time::Duration::ZERO));
+    assert_eq!(rows(&plan, &plan.tasks()[0], &over), None);
+}
+
+/// The fraction of identifiable parameters is 193/256 for widths 3-3-2-1, within five standard errors.
+#[test]
+fn frequencies_are_near_the_exact_fraction() {
+    for widths in [vec![3, 3, 2, 1], vec![2, 2, 2, 1]] {
+        let exact = volume(&widths).unwrap().exact.to_f64();
+        let plan = Plan::new(vec![widths], 4000, vec![Measure::Identifiable]).unwrap();
+        let found = all_rows(&plan);
+        let mean = found.iter().map(|row| row.values[0].unwrap()).sum::<f64>() / 4000.0;
+        assert!((mean - exact).abs() < 5.0 * (exact * (1.0 - exact) / 4000.0).sqrt(), "{mean} {exact}");
     }
 }
 
 #[test]
-fn surveys_keep_their_limits() {
-    let network = random(&[3, 30, 30, 1], 5);
-    let few = ComplexOptions::new().regions(200);
-    let found = survey_cells(&network, &cube(3), 1_000_000, &few).unwrap();
-    let Survey::Stopped { regions, counts, .. } = found else { panic!("200 regions are not enough") };
-    assert!((200..2000).contains(&regions) && counts.is_none(), "{regions}");
-    let late = ComplexOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
-    let found = survey_cells(&network, &cube(3), 1_000_000, &late).unwrap();
-    assert!(matches!(found, Survey::Stopped { counts: None, .. }));
-    let none: Option<CellCounts> = None;
-    assert!(
-        matches!(survey_in_tiles(&network, &cube(3), 9, &late).unwrap(), Survey::Stopped { counts, .. } if counts == none)
-    );
+fn plans_that_cannot_be_are_refused() {
+    let with = |widths: Vec<usize>| Plan::new(vec![widths], 1, vec![Measure::Dead]);
+    assert!(matches!(with(vec![3]), Err(PlanError::Widths(_))));
+    assert!(matches!(with(vec![3, 0, 1]), Err(PlanError::Widths(_))));
+    assert!(matches!(with(vec![usize::MAX, usize::MAX, 1]), Err(PlanError::TooLarge(_))));
+    assert_eq!(Plan::new(vec![], 1, vec![Measure::Dead]), Err(PlanError::NoWidths));
+    assert_eq!(Plan::new(vec![vec![1, 1]], 1, vec![]), Err(PlanError::NoMeasures));
+    let mut plan = with(vec![2, 2, 1]).unwrap();
+    plan.interval = Some((1.0, 1.0));
+    assert!(matches!(plan.check(), Err(PlanError::Interval(..))));
+    (plan.interval, plan.seed) = (None, u64::MAX);
+    assert!(matches!(plan.check(), Err(PlanError::Seeds(..))));
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._result import ASIDE, Drawable, Result
+from .proof import Certificate
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -24,6 +25,15 @@ class Info(Result):
     identifiable: bool | None
     """Whether the function determines the parameters up to permutation and scaling; `None` if not decided."""
     reason: str
+    locally_identifiable: bool | None
+    """Whether the parameters near the given ones with the same function are its positive scalings; `True` is proved."""
+    local_reason: str
+    local_dimension: dict[str, int | None]
+    """Bounds `lower` and `upper` of the fiber's dimension near the parameters, scalings included."""
+    rank: dict[str, Any] | None
+    """What was proved of the rank of the parameter Jacobian, and for which neurons something is open."""
+    certificate: Certificate | None = field(metadata=ASIDE)
+    """The certificate of that rank, for `fs.check(certificate, net)`."""
     fiber_dimension: int | None
     """The dimension of the listed pieces of the fiber, modulo permutation and scaling."""
     fiber_generic_dimension: int | None

@@ -25,19 +25,20 @@ pub fn run(args: CheckArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let claim = args.claim.as_deref().map(parse_claim).transpose().context("--claim")?;
     let options = args.read.options();
     let a = read_model(&args.a, &options, output)?.network;
-    let b = read_model(&args.b, &options, output)?.network;
+    let name_b = args.b.unwrap_or_else(|| args.a.clone());
+    let b = if name_b == args.a { a.clone() } else { read_model(&name_b, &options, output)?.network };
     let domain = match &args.domain {
         Some(text) => Some(read_domain(Some(text), a.input_width())?),
         None => args.space.then_some(Domain::Space),
     };
     let question = Question { claim, domain };
     let arithmetic = if args.exact { Arithmetic::Exact } else { Arithmetic::Doubles };
-    let late = too_late((&args.a, &args.b), &question);
+    let late = too_late((&args.a, &name_b), &question);
     let left = deadline.left();
     let (sender, receiver) = channel();
     // A thread of its own: the check looks at the time between its steps, and one of them may be long.
     std::thread::Builder::new().spawn(move || {
-        let names = (args.a.as_str(), args.b.as_str());
+        let names = (args.a.as_str(), name_b.as_str());
         // Nobody receives what comes too late.
         let _ = sender.send(answer(file, names, (&a, &b), &question, arithmetic, &deadline));
     })?;

@@ -18,6 +18,7 @@ pub mod man;
 pub mod report;
 pub mod reproduce;
 pub mod rewrite;
+pub mod survey;
 pub mod tasks;
 pub mod tour;
 pub mod train;

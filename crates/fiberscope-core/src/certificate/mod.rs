@@ -14,7 +14,8 @@ pub use read::CertificatePart;
 
 use crate::strict::read_strictly;
 use crate::{
-    BoxNode, CoverNode, DecisionNode, Digest, Domain, MoveChain, Network, Rational, RoundingStep, decimal,
+    BoxNode, CoverNode, DecisionNode, Digest, Domain, MoveChain, Network, RankEvidence, Rational,
+    RoundingStep, decimal,
 };
 
 const FORMAT: &str = "fiberscope-certificate";
@@ -50,6 +51,15 @@ pub enum Claim {
     },
     /// `f_A(x) != f_B(x)` for some `x`.
     Different,
+    /// Near the parameters of `A`, those with the same function on the domain lie in a manifold of this
+    /// dimension. If it is the number of the positive scalings, they are the scalings of `A` and no others: the
+    /// parameters are locally identifiable.
+    FiberDimension {
+        /// The dimension.
+        upper: u64,
+        /// How many hidden neurons can be scaled.
+        scalings: u64,
+    },
 }
 
 impl Claim {
@@ -62,6 +72,8 @@ impl Claim {
             Claim::SameClass { .. } => "same_class",
             Claim::ParametersAgree { .. } => "parameters_agree",
             Claim::Different => "different",
+            Claim::FiberDimension { upper, scalings } if upper == scalings => "locally_identifiable",
+            Claim::FiberDimension { .. } => "fiber_dimension",
         }
     }
 
@@ -73,7 +85,8 @@ impl Claim {
             Claim::Equivalent
             | Claim::SameClass { .. }
             | Claim::ParametersAgree { .. }
-            | Claim::Different => None,
+            | Claim::Different
+            | Claim::FiberDimension { .. } => None,
         }
     }
 }
@@ -101,6 +114,16 @@ impl fmt::Display for Claim {
                 decimal::upper(relative)
             ),
             Claim::Different => write!(f, "the networks compute different functions"),
+            Claim::FiberDimension { upper, scalings } if upper == scalings => write!(
+                f,
+                "the parameters are locally identifiable: near them, those with the same function are their \
+                 positive scalings and no others"
+            ),
+            Claim::FiberDimension { upper, scalings } => write!(
+                f,
+                "near the parameters, those with the same function lie in a manifold of dimension {upper}, of which {scalings} \
+                 are positive scalings"
+            ),
         }
     }
 }
@@ -226,6 +249,9 @@ pub enum Evidence {
         /// The second network's value there.
         b: Vec<Rational>,
     },
+    /// Points at which the outputs are smooth functions of the parameters, and the rank of their differentials: a
+    /// statement about one network, which is named twice.
+    Rank(RankEvidence),
 }
 
 /// Evidence for a statement about two networks on a domain.
@@ -283,6 +309,7 @@ impl Evidence {
             Evidence::Difference { .. } => "difference",
             Evidence::Decision { .. } => "decision",
             Evidence::Witness { .. } => "witness",
+            Evidence::Rank(_) => "rank",
         }
     }
 }
@@ -320,6 +347,7 @@ impl Certificate {
             Evidence::Decision { margin, .. } => Claim::SameClass { margin: margin.clone() },
             Evidence::Close { relative, .. } => Claim::ParametersAgree { relative: relative.clone() },
             Evidence::Witness { .. } => Claim::Different,
+            Evidence::Rank(evidence) => evidence.claim(&self.a.widths),
         }
     }
 
@@ -377,6 +405,16 @@ impl Certificate {
             }
             Evidence::Witness { x, a, b } => {
                 write!(out, "\n  \"x\": {},\n  \"a\": {},\n  \"b\": {}", json(x), json(a), json(b))?;
+            }
+            Evidence::Rank(RankEvidence { points, folds, outputs, extra, rank }) => {
+                write!(out, "\n  \"points\": ")?;
+                write_list(out, points)?;
+                write!(out, ",\n  \"folds\": ")?;
+                write_short_list(out, folds)?;
+                let [outputs, extra] =
+                    [outputs, extra].map(|list| list.iter().map(|i| i + 1).collect::<Vec<_>>());
+                write!(out, ",\n  \"outputs\": {},\n  \"extra\": {},", json(&outputs), json(&extra))?;
+                write!(out, "\n  \"rank\": {rank}")?;
             }
         }
         writeln!(out, "}}}}")
@@ -521,6 +559,13 @@ mod tests {
                 tree: vec![DecisionNode::Bisect(0), DecisionNode::Never(1), DecisionNode::Held(vec![])],
             },
             Evidence::Witness { x: vec![r("1/3")], a: vec![r("1")], b: vec![r("2")] },
+            Evidence::Rank(RankEvidence {
+                points: vec![vec![r("1/3")], vec![r("-2")]],
+                folds: vec![FoldPair { neuron: Neuron { layer: 0, unit: 1 }, points: (0, 1) }],
+                outputs: vec![0],
+                extra: vec![1, 0],
+                rank: 4,
+            }),
         ] {
             let certificate = certificate(evidence);
             let json = certificate.to_json();

@@ -11,7 +11,8 @@ use std::ops::ControlFlow;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Certificate, CertificateError, Evidence, FORMAT, VERSION};
-use crate::{BoxNode, CoverNode, DecisionNode, Rational};
+use crate::serde_forms::list_from_one;
+use crate::{BoxNode, CoverNode, DecisionNode, RankEvidence, Rational};
 
 /// A part of a certificate, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +112,15 @@ fn key<'de, A: MapAccess<'de>>(map: &mut A, expected: &str) -> Result<(), A::Err
     }
 }
 
+/// A list of indices that count from 1 in the file.
+struct Indices(Vec<usize>);
+
+impl<'de> Deserialize<'de> for Indices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        list_from_one::deserialize(deserializer).map(Indices)
+    }
+}
+
 /// The value of the next key, which must be this one.
 fn entry<'de, A: MapAccess<'de>, T: Deserialize<'de>>(map: &mut A, expected: &str) -> Result<T, A::Error> {
     key(map, expected)?;
@@ -191,6 +201,13 @@ impl<'de, H: FnOnce(Evidence) -> Box<Certificate>> Visitor<'de> for EvidenceSeed
             "hyperplanes" => {
                 Evidence::Hyperplanes { a: entry(m, "a")?, b: entry(m, "b")?, prefix: entry(m, "prefix")? }
             }
+            "rank" => Evidence::Rank(RankEvidence {
+                points: entry(m, "points")?,
+                folds: entry(m, "folds")?,
+                outputs: entry::<_, Indices>(m, "outputs")?.0,
+                extra: entry::<_, Indices>(m, "extra")?.0,
+                rank: entry(m, "rank")?,
+            }),
             "witness" => Evidence::Witness { x: entry(m, "x")?, a: entry(m, "a")?, b: entry(m, "b")? },
             "regions" => {
                 let evidence = Evidence::Regions { a: entry(m, "a")?, b: entry(m, "b")?, tree: Vec::new() };

@@ -63,19 +63,21 @@ fn told(checked: &Checked, names: (&str, &str), (a, b): (&Network, &Network), qu
     Answer { proved, text, value, swapped }
 }
 
-/// Reads `equivalent`, `different`, `within=EPS`, `same_class[=M]` or `other_class[=M]` with exact decimals EPS
+/// Reads `equivalent`, `different`, `within=EPS`, `same_class[=M]`, `other_class[=M]` or `locally_identifiable` with exact decimals EPS
 /// and M.
 pub fn parse_claim(text: &str) -> anyhow::Result<AskedClaim> {
     match text.split_once('=') {
         None if text == "equivalent" => Ok(AskedClaim::Equivalent),
         None if text == "different" => Ok(AskedClaim::Different),
+        None if text == "locally_identifiable" => Ok(AskedClaim::LocallyIdentifiable),
         None if text == "same_class" => Ok(AskedClaim::SameClass(Rational::ZERO)),
         None if text == "other_class" => Ok(AskedClaim::OtherClass(Rational::ZERO)),
         Some(("within", eps)) => Ok(AskedClaim::Within(claimed(text, eps, "bound")?)),
         Some(("same_class", margin)) => Ok(AskedClaim::SameClass(claimed(text, margin, "margin")?)),
         Some(("other_class", margin)) => Ok(AskedClaim::OtherClass(claimed(text, margin, "margin")?)),
         _ => bail!(
-            "expected a claim equivalent, different, within=EPS, same_class[=M] or other_class[=M], found {:?}",
+            "expected a claim equivalent, different, within=EPS, same_class[=M], other_class[=M] or \
+             locally_identifiable, found {:?}",
             cut(text)
         ),
     }

@@ -116,6 +116,9 @@ fn told_value(head: Option<&Certificate>, outcome: &Outcome, question: &Question
         value["margin"] = upper(margin);
         value["margin_exact"] = json!(margin.to_string());
     }
+    if let Some(Claim::FiberDimension { upper, scalings }) = &claim {
+        value["fiber_dimension"] = json!({"upper": upper, "scalings": scalings});
+    }
     if let Some(bound) = claim.as_ref().and_then(Claim::bound) {
         value["bound"] = upper(bound);
         value["bound_exact"] = json!(bound.to_string());

@@ -1,7 +1,9 @@
 //! What a certificate claims and brings, and what the checker said, in words.
 
 use fiberscope_check::{AskedClaim, Outcome, Question, Shortfall};
-use fiberscope_core::{Certificate, Claim, Domain, Evidence, MoveChain, Rational, RoundingStep, decimal};
+use fiberscope_core::{
+    Certificate, Claim, Domain, Evidence, MoveChain, RankEvidence, Rational, RoundingStep, decimal,
+};
 
 use crate::number::{grouped, precise, short};
 use crate::words::{domain, plural};
@@ -78,6 +80,18 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
             listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes")))
         ),
         Evidence::Witness { x, .. } => format!("a point with {}, and the values there", coordinates(x)),
+        Evidence::Rank(RankEvidence { points, folds, extra, rank, .. }) => format!(
+            "{} {}, {} {} of them for folds of neurons{}; {} as the rank of the parameter Jacobian there",
+            grouped(points.len()),
+            plural(points.len(), "point", "points"),
+            grouped(folds.len()),
+            plural(folds.len(), "pair", "pairs"),
+            match extra.len() {
+                0 => String::new(),
+                n => format!(", {} used in full", grouped(n)),
+            },
+            grouped(usize::try_from(*rank).unwrap_or(usize::MAX))
+        ),
         _ => "of a kind that this version does not know".into(),
     }
 }
@@ -157,6 +171,9 @@ pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shor
         (Some(AskedClaim::OtherClass(margin)), _) => {
             format!("whether B does not decide for A's class somewhere{}", by_margin(margin))
         }
+        (Some(AskedClaim::LocallyIdentifiable), _) => {
+            "whether the parameters are locally identifiable".into()
+        }
         (None, _) => "the same".into(),
     };
     let why = match shortfall {
@@ -165,6 +182,7 @@ pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shor
         Shortfall::Margin => "it does not say so for a lead as small as that",
         Shortfall::Domain => "the domain asked for is not inside the certificate's",
         Shortfall::Point => "the point where they differ lies outside the domain asked for",
+        Shortfall::Around => "the domain asked for does not contain the certificate's",
     };
     format!(
         "the certificate proves that {}; asked was, on {}, {asked}: {why}",

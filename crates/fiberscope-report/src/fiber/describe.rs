@@ -10,6 +10,7 @@ use fiberscope::fiber::{
     Membership, Orientation, Rest, Symmetry, describe, local_dimension, symmetries,
 };
 use fiberscope::limit::Deadline;
+use fiberscope::rigidity::{RigidityOptions, rigidity};
 use fiberscope_core::{Domain, Network, Neuron};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use crate::Say;
 
 /// Equations with numbers are written for at most this many inputs, outputs and hyperplanes.
 const SMALL: usize = 8;
-/// Chains of folds are not looked for any longer.
+/// Chains of folds, and a proof of local identifiability, are not looked for any longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The local dimension is computed for at most this many parameters.
 const LOCAL: usize = 6_000;
@@ -105,6 +106,15 @@ pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<
         let options = DimensionOptions::new().seed(subject.seed).deadline(subject.deadline.clone());
         let local = local_dimension(network, 20_000, 10_000, &options);
         summary.local = Some((local.dimension, local.complete));
+        say("local identifiability");
+        let limit = subject.deadline.at_most(PATIENCE);
+        let options = RigidityOptions::new().seed(subject.seed).deadline(limit);
+        summary.rigidity = rigidity(network, &subject.domain(), &options).ok();
+        let proved = summary.rigidity.as_ref().filter(|found| found.certificate.is_some());
+        let upper = proved.map_or(local.dimension, |found| found.parameters - found.rank);
+        if upper < local.dimension {
+            summary.local = Some((upper, false));
+        }
     }
     match &subject.fiber {
         Err(conditions) => {

@@ -20,6 +20,7 @@ pub use section::section;
 pub use strip::{StripPanel, TranslationStrip};
 
 use fiberscope::fiber::{Condition, DeeperFacts};
+use fiberscope::rigidity::Rigidity;
 use fiberscope_core::{Matrix, Neuron, Rational};
 use serde_json::{Value, json};
 
@@ -47,6 +48,8 @@ pub struct FiberSummary {
     pub scalings: usize,
     /// `D` minus the functional dimension, and whether all linear regions were used.
     pub local: Option<(usize, bool)>,
+    /// What was proved of the rank of the parameter Jacobian.
+    pub rigidity: Option<Rigidity>,
     /// There are `2^exponent` orientations.
     pub exponent: usize,
     /// The number of pieces, if they were counted.
@@ -159,6 +162,7 @@ impl FiberSummary {
             "scalings": self.scalings,
             "local_dimension": self.local.map(|local| local.0),
             "local_dimension_complete": self.local.map(|local| local.1),
+            "locally_identifiable": self.is_locally_identifiable(),
             "orientations": power_of_two(self.exponent),
             "pieces": self.pieces,
             "nonempty": self.nonempty,
@@ -173,6 +177,14 @@ impl FiberSummary {
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "latex": self.to_latex(),
         })
+    }
+}
+
+impl FiberSummary {
+    /// Whether the fiber near the parameter is the orbit of scalings: proved, refuted by a symmetry, or not decided.
+    pub fn is_locally_identifiable(&self) -> Option<bool> {
+        let proved = self.rigidity.as_ref().is_some_and(Rigidity::is_proved);
+        if self.lower_bound > self.scalings { Some(false) } else { proved.then_some(true) }
     }
 }
 

@@ -39,6 +39,9 @@ pub fn section(summary: &FiberSummary) -> Section {
         let text = format!("{bound}{dimension}: parameters minus functional dimension ({how})");
         facts = facts.fact("local dimension", Cell::text(text));
     }
+    if let Some(sentence) = summary.local_sentence() {
+        facts = facts.fact("locally identifiable", Cell::text(sentence));
+    }
     section = section
         .table(facts)
         .subheading("Symmetries that were found")

@@ -3,8 +3,9 @@
 use super::formula::{affine_form, matrix_text, vector_text};
 use super::{FiberSummary, deeper};
 use crate::number::{grouped, short};
+use crate::rigidity;
 use crate::text::Lines;
-use crate::words;
+use crate::words::{self, answer};
 
 /// What the software does not look for.
 const NOT_COVERED: &str = "not covered: symmetries of several layers at once other than hidden hyperplanes, groups of neurons that cancel only together, and neurons that are dead or linear but not by signs or interval bounds";
@@ -57,6 +58,9 @@ impl FiberSummary {
         if let (None, Some((upper, complete))) = (&self.case, self.local) {
             out.fact("gap", &self.gap_text(upper, complete));
         }
+        if let Some(sentence) = self.local_sentence() {
+            out.fact("locally", &format!("identifiable: {sentence}"));
+        }
         if let Some(facts) = &self.deeper {
             let [hyperplanes, rigid] = deeper::sentences(facts);
             out.fact("hyperplanes", &hyperplanes);
@@ -78,6 +82,16 @@ impl FiberSummary {
         text += &self.components_text();
         text += &self.classes_text();
         text
+    }
+
+    /// Whether the fiber near the parameter is the orbit of scalings, in words.
+    pub(crate) fn local_sentence(&self) -> Option<String> {
+        let found = self.rigidity.as_ref()?;
+        let answer = answer(self.is_locally_identifiable());
+        Some(match self.is_locally_identifiable() {
+            Some(false) => format!("{answer}: there are symmetries beyond permutation and scaling, below"),
+            _ => format!("{answer}: {}", rigidity::sentence(found)),
+        })
     }
 
     /// Why the bounds of the dimension differ, if they do.

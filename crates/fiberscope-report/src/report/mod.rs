@@ -25,8 +25,9 @@ use crate::fiber::{Listing, Subject};
 use crate::json::{lower, upper};
 use crate::reading::assumption;
 use crate::regions::section::Regions;
+use crate::rigidity::Local;
 use crate::web::CHECKER;
-use crate::{anatomy, difference, dimension, equivalence, fiber, regions};
+use crate::{anatomy, difference, dimension, equivalence, fiber, regions, rigidity};
 use proofs::Proofs;
 use summary::Summary;
 
@@ -140,7 +141,12 @@ impl Draft<'_> {
     fn describe(&mut self, Named { name, network, assumed, .. }: Named) {
         let facts = examine(network, self.question.domain, &self.question.deadline);
         self.summary.network(name, &facts);
-        let mut section = anatomy::section(name, network, &facts).statement(anatomy::STATEMENT);
+        let limits = (self.question.seed, &self.question.deadline);
+        let local = Local::examine(network, self.question.domain, &facts, false, limits);
+        let mut section = anatomy::section(name, network, &facts)
+            .table(local.facts(Table::facts()))
+            .statement(anatomy::STATEMENT)
+            .statement(rigidity::STATEMENT);
         if let Some(assumed) = assumed {
             section = section.paragraph(assumption(&[(name.to_owned(), assumed)]));
         }

@@ -29,7 +29,7 @@ pub use statistics::{Estimate, correlation};
 pub use strata::StratumRecord;
 pub use task::{ColumnScaling, Task, energy};
 pub use track::{TrackOptions, TrainEvent, TrainListener, TrainRecord, TrainRun, TrainStart, train};
-pub use trainer::{Initialization, Samples, TrainOptions, Trainer};
+pub use trainer::{Initialization, Samples, TrainOptions, Trainer, initial_network};
 
 /// Why there is nothing to train.
 #[derive(Clone, Debug, Error, PartialEq)]

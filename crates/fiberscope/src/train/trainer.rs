@@ -382,6 +382,21 @@ impl<'a, T: Real> Trainer<'a, T> {
     }
 }
 
+/// The network that a training from this seed starts with.
+///
+/// ```
+/// use fiberscope::train::{Initialization, initial_network};
+///
+/// let network = initial_network(&[2, 3, 1], Initialization::Torch, true, 7);
+/// assert_eq!((network.widths(), network.layers()[0].bias()), (vec![2, 3, 1], &[0.0; 3][..]));
+/// ```
+pub fn initial_network(widths: &[usize], init: Initialization, no_bias: bool, seed: u64) -> Network {
+    let options = TrainOptions { no_bias, ..TrainOptions::paper(widths, 0) }.init(init);
+    let mut parameters = initialize::<f64>(&options, seed).into_iter();
+    let network = Network::from_widths(widths, || parameters.next().expect("as many as the widths ask for"));
+    network.expect("widths of at least two layers, each at least 1")
+}
+
 fn initialize<T: Real>(options: &TrainOptions, seed: u64) -> Vec<T> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut parameters = Vec::new();

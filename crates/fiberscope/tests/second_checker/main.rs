@@ -9,6 +9,7 @@ mod common;
 mod decision;
 mod difference;
 mod forms;
+mod rank;
 mod second;
 mod tampered;
 

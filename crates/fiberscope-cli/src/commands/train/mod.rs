@@ -11,7 +11,7 @@ use fiberscope_io::Precision;
 use fiberscope_report::number::significant;
 use fiberscope_report::training::{text, value, write_results};
 
-pub use args::{PrecisionName, Settings, TrainArgs};
+pub use args::{InitName, PrecisionName, Settings, TrainArgs};
 
 use crate::Answer;
 use crate::args::Global;

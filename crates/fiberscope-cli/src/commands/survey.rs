@@ -1,0 +1,88 @@
+//! `fiberscope survey`
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use fiberscope::survey::{Measure, Plan};
+use fiberscope::train::Initialization;
+use fiberscope_report::survey::{carry_out, text, value};
+
+use super::train::InitName;
+use crate::Answer;
+use crate::args::Global;
+use crate::output::Output;
+
+/// Statistics over random networks
+///
+/// Draws networks from seeds, measures each, and writes into -o: survey.csv and survey.parquet with a row per network
+/// (NaN where a measure was not decided), and a chart for each measure (SVG, and TeX for pgfplots). A survey that was
+/// stopped, or killed, goes on where it was left when the same command is given again; a larger --count extends it.
+/// Network k of each list of widths is the one that `train` starts with from seed --seed + k.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope survey --widths 3,3,2,1 --count 100000 --measure identifiable,dead,linear,hidden -o survey\n  fiberscope survey --widths 2,4,4,1 --widths 2,8,8,1 --count 200 --measure regions,functional-dimension,locally-identifiable -o sizes"
+)]
+pub struct SurveyArgs {
+    /// Widths from inputs to outputs; may be given several times
+    #[arg(long, value_name = "N,N,..", required = true)]
+    pub widths: Vec<String>,
+    /// Networks for each list of widths
+    #[arg(long, value_name = "N")]
+    pub count: u64,
+    /// What is measured: identifiable, locally-identifiable, fiber-dimension, functional-dimension, regions, hidden,
+    /// dead, linear, transparent
+    #[arg(long = "measure", value_name = "NAME,..", value_delimiter = ',', required = true)]
+    pub measures: Vec<String>,
+    /// Initialisation: he or torch (as torch.nn.Linear)
+    #[arg(long, value_name = "NAME", default_value = "he")]
+    pub init: InitName,
+    /// Biases are zero
+    #[arg(long)]
+    pub no_bias: bool,
+    /// Judge neurons and regions on a box: LO,HI for every input
+    #[arg(long = "box", value_name = "LO,HI", allow_hyphen_values = true)]
+    pub interval: Option<String>,
+    /// List the regions of a network only if there are at most so many
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub regions: u64,
+    /// The folder to write to
+    #[arg(long = "out", short, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+pub fn run(args: &SurveyArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
+    let widths = args.widths.iter().map(|text| read_widths(text)).collect::<anyhow::Result<_>>()?;
+    let measures = args.measures.iter().map(|name| read_measure(name)).collect::<anyhow::Result<_>>()?;
+    let mut plan = Plan::new(widths, args.count, measures)?;
+    plan.init = match args.init {
+        InitName::He => Initialization::He,
+        InitName::Torch => Initialization::Torch,
+    };
+    (plan.no_bias, plan.seed, plan.regions) = (args.no_bias, global.seed, args.regions);
+    plan.interval = args.interval.as_deref().map(read_interval).transpose()?;
+    plan.check()?;
+    let shown: &Output = output;
+    let found = carry_out(&args.output, &plan, &global.deadline(), &|text| shown.progress(text))?;
+    output.end_progress();
+    output.result(&text(&plan, &found), &value(&plan, &found))?;
+    Ok(if found.complete { Answer::Yes } else { Answer::Undecided })
+}
+
+fn read_widths(text: &str) -> anyhow::Result<Vec<usize>> {
+    let one = |part: &str| part.trim().parse::<usize>();
+    let wrong = || format!("--widths {text:?}: expected widths such as 3,3,2,1");
+    text.split(',').map(one).collect::<Result<_, _>>().with_context(wrong)
+}
+
+fn read_measure(name: &str) -> anyhow::Result<Measure> {
+    let names: Vec<&str> = Measure::ALL.iter().map(|measure| measure.name()).collect();
+    Measure::from_name(name)
+        .with_context(|| format!("--measure {name:?}: expected one of {}", names.join(", ")))
+}
+
+fn read_interval(text: &str) -> anyhow::Result<(f64, f64)> {
+    let wrong = || format!("--box {text:?}: expected LO,HI");
+    let (low, high) = text.split_once(',').with_context(wrong)?;
+    Ok((low.trim().parse().with_context(wrong)?, high.trim().parse().with_context(wrong)?))
+}

@@ -1,0 +1,126 @@
+//! Cells that are listed late, and surveys, against cells that are all listed at once and counts.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::complexes::{cube, random, random_degenerate};
+use fiberscope::Deadline;
+use fiberscope::complex::{
+    BreakpointComplex, Built, CellCounts, ComplexOptions, CountOutcome, PolyhedralComplex, Survey,
+    count_cells, survey_cells, survey_in_tiles,
+};
+use fiberscope::core::{Domain, Network};
+
+fn build(network: &Network, domain: &Domain, options: &ComplexOptions) -> PolyhedralComplex {
+    match PolyhedralComplex::build(network, domain, options).unwrap() {
+        Built::Complete(complex) => *complex,
+        Built::Stopped { .. } => panic!("there is no limit"),
+    }
+}
+
+/// Networks in general position and others: coincident hyperplanes, zero rows, duplicates.
+fn networks() -> Vec<(Network, Domain)> {
+    let shapes: [&[usize]; 7] = [
+        &[1, 4, 3, 1],
+        &[2, 5, 4, 2],
+        &[2, 3, 3, 3, 1],
+        &[3, 5, 3, 1],
+        &[4, 5, 3, 1],
+        &[5, 4, 3, 1],
+        &[3, 1, 2, 1],
+    ];
+    let mut all = Vec::new();
+    for (seed, shape) in shapes.iter().enumerate() {
+        for network in [random(shape, seed as u64), random_degenerate(shape, seed as u64)] {
+            all.push((network.clone(), cube(shape[0])));
+            all.push((network, Domain::Space));
+        }
+    }
+    all
+}
+
+/// The cells one by one, so that nothing depends on how they were counted.
+fn counted(complex: &PolyhedralComplex) -> Vec<u64> {
+    let number = |k: usize| complex.cells(k).filter(|cell| !cell.is_artificial()).count() as u64;
+    let own = (0..=complex.factor_dimension()).map(number);
+    std::iter::repeat_n(0, complex.dimension() - complex.factor_dimension()).chain(own).collect()
+}
+
+#[test]
+fn cells_that_are_listed_late_are_the_same() {
+    for (number, (network, domain)) in networks().iter().enumerate() {
+        let eager = build(network, domain, &ComplexOptions::new());
+        assert_eq!(eager.counts().all, counted(&eager), "{number}");
+        let d = eager.factor_dimension();
+        for codimension in 0..=d {
+            let late = build(network, domain, &ComplexOptions::new().codimension(codimension));
+            assert_eq!(late.counts(), eager.counts());
+            // From the regions down, so that the lower ones are looked at last.
+            for k in (0..=d).rev() {
+                assert_eq!(late.cells(k).len(), eager.cells(k).len(), "{number}, {k}");
+                for (a, b) in late.cells(k).zip(eager.cells(k)) {
+                    assert_eq!(a.signs(), b.signs(), "{number}, {k}");
+                    assert_eq!((a.facets(), a.cofacets()), (b.facets(), b.cofacets()), "{number}, {k}");
+                    assert_eq!((a.is_on_boundary(), a.is_bounded()), (b.is_on_boundary(), b.is_bounded()));
+                    assert_eq!(a.vertices(), b.vertices(), "{number}, {k}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_codimensions_are_enough_for_weights() {
+    for (number, (network, domain)) in networks().iter().enumerate() {
+        let of = |options: &ComplexOptions| {
+            let breakpoints = BreakpointComplex::new(&build(network, domain, options), options).unwrap();
+            format!("{breakpoints:?}")
+        };
+        assert_eq!(of(&ComplexOptions::new().codimension(2)), of(&ComplexOptions::new()), "{number}");
+    }
+}
+
+#[test]
+fn surveys_agree_with_counts() {
+    for (number, (network, domain)) in networks().iter().enumerate() {
+        let CountOutcome::Complete { counts, method } =
+            count_cells(network, domain, &ComplexOptions::new()).unwrap()
+        else {
+            panic!("there is no limit")
+        };
+        let regions = counts.regions();
+        let survey = |listed: u64| {
+            let options = ComplexOptions::new();
+            [
+                survey_cells(network, domain, listed, &options).unwrap(),
+                survey_in_tiles(network, domain, listed, &options).unwrap(),
+            ]
+        };
+        for found in survey(regions) {
+            let Survey::Listed(complex) = found else { panic!("{number}: few enough") };
+            assert_eq!((complex.counts(), complex.method()), (counts.clone(), method), "{number}");
+        }
+        for found in survey(regions - 1) {
+            let Survey::Counted { counts: found, method: how } = found else { panic!("{number}: too many") };
+            assert_eq!((found, how), (counts.clone(), method), "{number}");
+        }
+    }
+}
+
+#[test]
+fn surveys_keep_their_limits() {
+    let network = random(&[3, 30, 30, 1], 5);
+    let few = ComplexOptions::new().regions(200);
+    let found = survey_cells(&network, &cube(3), 1_000_000, &few).unwrap();
+    let Survey::Stopped { regions, counts, .. } = found else { panic!("200 regions are not enough") };
+    assert!((200..2000).contains(&regions) && counts.is_none(), "{regions}");
+    let late = ComplexOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
+    let found = survey_cells(&network, &cube(3), 1_000_000, &late).unwrap();
+    assert!(matches!(found, Survey::Stopped { counts: None, .. }));
+    let none: Option<CellCounts> = None;
+    assert!(
+        matches!(survey_in_tiles(&network, &cube(3), 9, &late).unwrap(), Survey::Stopped { counts, .. } if counts == none)
+    );
+}
