@@ -18,9 +18,10 @@ use thiserror::Error;
 
 use super::breakpoints::BreakpointComplex;
 use super::fold_paths::FoldPaths;
-use super::genericity::{Genericity, MaskedRanks};
-use super::identifiable::{IdentifiabilityCertificate, MissingCondition};
+use super::genericity::Genericity;
+use super::identifiable::{IdentifiabilityCertificate, MissingCondition, WidthCondition};
 use super::layerwise::Builder;
+use super::masked_ranks::MaskedRanks;
 use super::options::ComplexOptions;
 use super::polyhedral::{Built, PolyhedralComplex};
 use super::transparency::{covering_pair, inputs_of};
@@ -44,26 +45,6 @@ pub enum IdentifiableError {
     Attempts { attempts: usize, last: Rejection },
     #[error("{0}")]
     Limit(#[from] LimitReached),
-}
-
-/// What the theorem asks of widths and these do not have.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum WidthCondition {
-    /// There is no hidden layer.
-    #[error("there is no hidden layer")]
-    NoHiddenLayer,
-    /// There are several outputs, or none.
-    #[error("the last width is {0}, not 1")]
-    Outputs(usize),
-    /// A hidden layer is wider than the layer before it.
-    #[error("layer {layer} is wider than the layer before it, so that its image has no interior")]
-    Increasing {
-        /// The layer, from 1.
-        layer: usize,
-    },
-    /// A layer or the input has one neuron, which would have to be positive everywhere, or none.
-    #[error("a width before the last is below 2, and a layer of one neuron that bends is off somewhere")]
-    Narrow,
 }
 
 /// Why an attempt was rejected.
@@ -195,7 +176,7 @@ pub fn construct_identifiable(
     widths: &[usize],
     options: &ConstructOptions,
 ) -> Result<IdentifiableNetwork, IdentifiableError> {
-    if let Some(condition) = missing_condition(widths) {
+    if let Some(condition) = WidthCondition::missing(widths) {
         let found: Vec<String> = widths.iter().map(ToString::to_string).collect();
         return Err(IdentifiableError::Widths { found: found.join(","), condition });
     }
@@ -240,18 +221,6 @@ pub fn construct_identifiable(
         }
     }
     Err(IdentifiableError::Attempts { attempts: ATTEMPTS, last })
-}
-
-fn missing_condition(widths: &[usize]) -> Option<WidthCondition> {
-    let hidden = widths.len().checked_sub(1).filter(|&last| last >= 2);
-    let Some(last) = hidden else { return Some(WidthCondition::NoHiddenLayer) };
-    if widths[last] != 1 {
-        return Some(WidthCondition::Outputs(widths[last]));
-    }
-    if let Some(layer) = (1..last).find(|&l| widths[l] > widths[l - 1]) {
-        return Some(WidthCondition::Increasing { layer });
-    }
-    widths[..last].iter().any(|&n| n < 2).then_some(WidthCondition::Narrow)
 }
 
 /// Whether the network is general, or why the whole complex rejects it.

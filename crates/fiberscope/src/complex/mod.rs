@@ -36,6 +36,7 @@ mod join;
 mod lattice;
 mod layerwise;
 mod listing;
+mod masked_ranks;
 mod newton;
 mod options;
 mod point_search;
@@ -60,7 +61,7 @@ use thiserror::Error;
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
 pub use construct::{
     ConstructOptions, ConstructProgress, Generality, IdentifiableError, IdentifiableNetwork, Rejection,
-    WidthCondition, construct_identifiable,
+    construct_identifiable,
 };
 pub use count::CellCounts;
 pub use count_state::{CountProgress, CountState};
@@ -68,8 +69,9 @@ pub use fold_match::{FoldMatch, match_folds};
 pub use fold_paths::FoldPaths;
 pub use fold_points::FoldPoint;
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
-pub use genericity::{Genericity, MaskedRanks};
-pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition};
+pub use genericity::Genericity;
+pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition, WidthCondition};
+pub use masked_ranks::MaskedRanks;
 pub use options::{ComplexOptions, Keeper};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};
 pub use slice::on_plane;
