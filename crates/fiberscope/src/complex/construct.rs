@@ -1,15 +1,16 @@
 //! Building networks that their function identifies, for every non-increasing architecture and bounded box.
 //!
-//! The layers are chosen so that the set where all neurons are positive does not shrink ([`super::layerwise`]),
-//! and what the theorem [phuong2020functional, Theorem 1] needs is proved on the way, by exact arithmetic:
+//! The layers are chosen so that the set where all neurons are positive does not shrink
+//! ([`super::layerwise`]), and what the theorem [phuong2020functional, Theorem 1] needs is proved on the way,
+//! by exact arithmetic:
 //!
 //! - *transparent*: in every hidden layer `z_1 + z_2 >= 0` on all inputs of the layer;
 //! - *paths*: one exact point per neuron ([`super::fold_points`]).
 //!
 //! The third condition, that the network is *general*, can be decided by listing the regions and all masks
 //! only. It is where they are few. Elsewhere it is reported as what it is: it holds for all parameters but a
-//! set of measure zero [phuong2020functional, Lemmas A.10 to A.12], and the choices here are random numbers of
-//! an open set; random masks are checked.
+//! set of measure zero [phuong2020functional, Lemmas A.10 to A.12], and the choices here are random numbers
+//! of an open set; random masks are checked.
 
 use fiberscope_core::{Domain, DomainError, Interval, Network};
 use rand::SeedableRng;
@@ -71,8 +72,8 @@ pub enum Rejection {
 pub enum Generality {
     /// All regions were looked at; the masks of the ranks are all or random ones.
     Checked(Box<Genericity>),
-    /// There is one hidden layer: no two of its neurons are multiples of each other, none is constant, and all
-    /// masked products have maximal rank because the rows of `W_1` are independent.
+    /// There is one hidden layer: no two of its neurons are multiples of each other, none is constant, and
+    /// all masked products have maximal rank because the rows of `W_1` are independent.
     OneLayer,
     /// The regions are too many; random masks were checked.
     AlmostSure(MaskedRanks),

@@ -152,7 +152,8 @@ pub enum WidthCondition {
 }
 
 impl WidthCondition {
-    /// The first condition `n_0 >= n_1 >= ... >= n_{L-1} >= 2`, `n_L = 1`, `L >= 2` that the widths do not meet.
+    /// The first condition `n_0 >= n_1 >= ... >= n_{L-1} >= 2`, `n_L = 1`, `L >= 2` that the widths do not
+    /// meet.
     ///
     /// ```
     /// use fiberscope::complex::WidthCondition;

@@ -1,9 +1,9 @@
 //! Whether all masked products `D_k W_k D_{k-1} ... D_j W_j` of a network have the largest rank that their
 //! masks allow, `min(n_{j-1}, rank D_j, ..., rank D_k)` [phuong2020functional, Section 3].
 //!
-//! The masks are gone through layer by layer, with the products of all first layers `j` so far modulo a prime:
-//! a rank modulo a prime is never larger than the rank, so that the largest one is proved there. What it leaves
-//! open is decided over the rationals. Where the masks are too many, random ones are tried.
+//! The masks are gone through layer by layer, with the products of all first layers `j` so far modulo a
+//! prime: a rank modulo a prime is never larger than the rank, so that the largest one is proved there. What
+//! it leaves open is decided over the rationals. Where the masks are too many, random ones are tried.
 
 use std::ops::ControlFlow;
 
@@ -81,9 +81,9 @@ fn members(width: usize, mut belongs: impl FnMut(usize) -> bool) -> Vec<usize> {
     (0..width).filter(|&i| belongs(i)).collect()
 }
 
-/// Whether all masked products of a network with one hidden layer, no wider than its input, and one output have
-/// maximal rank, for any number of masks: rows of `W_1` that are independent stay so where some are left out,
-/// and then `W_2 D W_1 = 0` only if `W_2 D = 0`.
+/// Whether all masked products of a network with one hidden layer, no wider than its input, and one output
+/// have maximal rank, for any number of masks: rows of `W_1` that are independent stay so where some are left
+/// out, and then `W_2 D W_1 = 0` only if `W_2 D = 0`.
 fn by_one_layer(network: &Network) -> Option<bool> {
     let [hidden, output] = network.layers() else { return None };
     if hidden.activation() != Activation::Relu || output.width() != 1 || hidden.width() > hidden.input_width()

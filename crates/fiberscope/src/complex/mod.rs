@@ -5,8 +5,8 @@
 //! full-dimensional cells are the regions on which the network is affine. [`count_cells`] counts the cells,
 //! [`PolyhedralComplex`] lists them, [`BreakpointComplex`] weighs the facets, [`FoldSet`] and
 //! [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
-//! [`construct_identifiable`] builds networks that their function determines. [`FoldPaths`] proves paths of the
-//! dependency graph without the complex.
+//! [`construct_identifiable`] builds networks that their function determines. [`FoldPaths`] proves paths of
+//! the dependency graph without the complex.
 //!
 //! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational
 //! numbers in doubt (`skeleton`, `rows`, `faces`, `vertex`, `settle`), and all cells are counted or listed

@@ -21,8 +21,8 @@ use crate::limit::Deadline;
 /// Corresponding parameters may differ by this, relative to the larger one.
 pub const CLOSE: f64 = 1.0 / 1024.0;
 
-/// How far rounding moves quotients, as powers of two: of entries, and of functions of deeper layers, which are
-/// sums of products of entries.
+/// How far rounding moves quotients, as powers of two: of entries, and of functions of deeper layers, which
+/// are sums of products of entries.
 const ENTRIES: i64 = -50;
 const SUMS: i64 = -46;
 
