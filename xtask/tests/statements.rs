@@ -29,6 +29,79 @@ fn the_tests_of_all_statements_exist() {
     }
 }
 
+/// The sections of the page with the numbers of the statements of their papers, by what precedes a number.
+const NUMBERED: [(&str, &[(&str, &[&str], &str, u32)]); 3] = [
+    // One count for all.
+    (
+        "[threelayer2026]",
+        &[("", &["Theorem", "Definition", "Lemma", "Proposition", "Corollary", "Remark"], "", 37)],
+    ),
+    (
+        "[phuong2020functional]",
+        &[
+            ("Lemmas", &["Lemma"], "", 4),
+            ("Lemmas of the appendix", &["Lemma"], "A.", 19),
+            ("Definitions", &["Definition"], "A.", 12),
+            ("Figures", &["Figure"], "", 4),
+        ],
+    ),
+    (
+        "[ntk2026complexity]",
+        &[
+            ("appendix A", &["Definition", "Lemma", "Corollary", "Proposition"], "A.", 10),
+            ("appendix C", &["Definition", "Remark", "Proposition"], "C.", 4),
+            ("Figures", &["Figure"], "", 9),
+        ],
+    ),
+];
+
+/// The numbers after some words in the first cells of a section's rows: `Lemmas A.1 to A.3, A.7` has 1, 2, 3
+/// and 7 with the prefix `A.`. What follows a comma without a word belongs to the word before.
+fn numbers(section: &str, words: &[&str], prefix: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    for cell in section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()) {
+        let mut is_wanted = false;
+        let mut first = None;
+        for token in cell.split([' ', ',', '(', ')']).filter(|token| !token.is_empty()) {
+            let number = token.strip_prefix(prefix).and_then(|rest| rest.parse::<u32>().ok());
+            match (number, first.take()) {
+                (Some(last), Some(from)) if is_wanted => found.extend(from..=last),
+                (Some(number), _) if is_wanted => found.push(number),
+                (None, _) if token == "to" => first = found.last().copied(),
+                (None, _) if token.starts_with(|c: char| c.is_ascii_uppercase()) && token.len() > 4 => {
+                    is_wanted = words.iter().any(|word| token.starts_with(word));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[test]
+fn no_numbered_statement_is_left_out() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = fs::read_to_string(root.join("docs/theory/statements.md")).unwrap();
+    for (paper, kinds) in NUMBERED {
+        let section =
+            page.split("\n## ").find(|section| section.lines().next().unwrap().contains(paper)).unwrap();
+        for (name, words, prefix, last) in kinds {
+            let missing: Vec<u32> =
+                (1..=*last).filter(|n| !numbers(section, words, prefix).contains(n)).collect();
+            assert!(missing.is_empty(), "{paper}, {name}: {missing:?} have no row");
+        }
+    }
+}
+
+#[test]
+fn numbers_of_cells_are_read() {
+    let section = "| Lemmas A.1 to A.3, A.7, Corollary A.5, Definition 9 | text 4 | x |\n| Lemma 8 | | |";
+    assert_eq!(numbers(section, &["Lemma"], "A."), [1, 2, 3, 7]);
+    assert_eq!(numbers(section, &["Lemma", "Definition"], ""), [8, 9]);
+}
+
 #[test]
 fn names_are_found() {
     assert_eq!(named("see `a/b.rs::c` and `fiberscope x`, `y::z`"), [("a/b.rs", "c")]);

@@ -68,7 +68,12 @@ pub fn claims(built: &IdentifiableNetwork) -> [Vec<String>; 2] {
     ];
     let mut open = Vec::new();
     let ranks = |checked: usize, is_complete: bool, proved: &mut Vec<String>, open: &mut Vec<String>| {
-        if is_complete {
+        if is_complete && checked == 1 {
+            proved.push(
+                "general: all masked products have maximal rank, as the rows of W_1 are independent"
+                    .to_owned(),
+            );
+        } else if is_complete {
             proved.push(format!("general: all masked products have maximal rank ({checked} masks, all)"));
         } else {
             open.push(format!(

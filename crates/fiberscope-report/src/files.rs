@@ -32,6 +32,17 @@ pub fn write_picture(path: &Path, drawing: &Svg) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes a drawing as SVG, and as PNG where this build can, beside each other; gives the names of the files.
+pub fn write_pictures(folder: &Path, stem: &str, drawing: &Svg) -> anyhow::Result<Vec<String>> {
+    let endings: &[&str] = if png::AVAILABLE { &["svg", "png"] } else { &["svg"] };
+    let write = |ending: &&str| {
+        let path = folder.join(format!("{stem}.{ending}"));
+        write_picture(&path, drawing)?;
+        Ok(path.display().to_string())
+    };
+    endings.iter().map(write).collect()
+}
+
 /// Writes a drawing as SVG, PNG or TikZ, as the file's name asks for.
 pub fn write_figure(path: &Path, drawing: &Svg, tikz: impl FnOnce() -> String) -> anyhow::Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {

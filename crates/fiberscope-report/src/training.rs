@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Svg;
 use crate::draw::trajectory::{ScatterChart, Trajectory, TrajectoryChart};
-use crate::files::write_picture;
+use crate::files::write_pictures;
 use crate::linear::StratumTimeline;
 use crate::number::{significant, significant_lower, significant_upper};
 
@@ -44,11 +44,7 @@ pub fn write_results(
         drawings.push(("distances", distances(&by_run).draw()));
     }
     for (name, drawing) in drawings {
-        for ending in ["svg", "png"] {
-            let path = folder.join(format!("{name}.{ending}"));
-            write_picture(&path, &drawing)?;
-            written.push(path.display().to_string());
-        }
+        written.extend(write_pictures(folder, name, &drawing)?);
     }
     Ok(written)
 }

@@ -164,8 +164,9 @@ fn widths_without_a_theorem_are_told_why() {
     assert_eq!(condition(&[3, 2, 2]), WidthCondition::Outputs(2));
     assert_eq!(condition(&[2, 3, 1]), WidthCondition::Increasing { layer: 1 });
     assert_eq!(condition(&[4, 2, 3, 1]), WidthCondition::Increasing { layer: 2 });
-    assert_eq!(condition(&[3, 1, 1]), WidthCondition::Narrow);
-    assert_eq!(condition(&[1, 1, 1]), WidthCondition::Narrow);
+    assert_eq!(condition(&[3, 1, 1]), WidthCondition::Narrow { layer: 1 });
+    assert_eq!(condition(&[4, 3, 1, 2, 1]), WidthCondition::Narrow { layer: 2 });
+    assert_eq!(condition(&[1, 1, 1]), WidthCondition::Inputs(1));
 }
 
 /// The points of the construction, those that linear programs find, and the whole complex agree.

@@ -76,7 +76,7 @@ class Folds(Drawable):
     certified_identifiable: bool | None
     """Whether the function determines the parameters among general networks."""
     identifiable_if_general: bool | None
-    """Where the cells are too many to be listed: True if it does provided that the network is general."""
+    """True if it does provided that the network is general, which is open where cells or masks are too many to be listed."""
     reason: str | None
 
 
@@ -84,7 +84,8 @@ class Folds(Drawable):
 class FoldMatch(Result):
     """Whether permutations and scalings turn one network into another. True in an `if` iff they do, exactly or up to rounding."""
 
-    matched: bool
+    matched: bool | None
+    """None if neurons that are zero or multiples of each other leave it open."""
     exact: bool | None
     """Whether they do exactly."""
     relative: float | None
@@ -94,7 +95,7 @@ class FoldMatch(Result):
     reason: str | None
 
     def __bool__(self) -> bool:
-        return self.matched
+        return self.matched is True
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

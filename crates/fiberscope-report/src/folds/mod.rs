@@ -46,6 +46,11 @@ impl FoldAnswer {
         Ok(FoldAnswer { folds, graph, genericity, certificate })
     }
 
+    /// Whether the function identifies the network, all conditions being decided.
+    pub fn is_certified(&self) -> bool {
+        self.certificate.holds() && self.genericity.masks_complete
+    }
+
     /// The dependency graph, to be drawn; `name` is that of the network.
     pub fn picture(&self, name: &str) -> FoldPicture {
         let node = |(at, piece): (usize, &FoldPiece)| FoldNode { name: at.to_string(), level: piece.level };
@@ -73,6 +78,8 @@ impl FoldAnswer {
             })
             .collect();
         let neuron = |n: &fiberscope_core::Neuron| [n.layer + 1, n.unit + 1];
+        // What rests on masks that were not looked at is not known.
+        let decided = |holds: bool| if holds && !genericity.masks_complete { None } else { Some(holds) };
         json!({
             "order": folds.order(),
             "pieces": pieces,
@@ -81,12 +88,13 @@ impl FoldAnswer {
             "transparent": genericity.is_transparent(),
             "opaque_at": genericity.opaque.as_ref().map(|(layer, x)| opaque_at(*layer, x)),
             "linear_programs": genericity.programs,
-            "general": genericity.is_general(),
+            "general": decided(genericity.is_general()),
             "supertransversal": genericity.is_supertransversal(),
             "masks": {"checked": genericity.masks_checked, "complete": genericity.masks_complete, "deficient": genericity.rank_violations},
             "zero_optima": genericity.zero_optima.iter().map(neuron).collect::<Vec<_>>(),
             "proportional": genericity.proportional.iter().map(|(a, b)| [neuron(a), neuron(b)]).collect::<Vec<_>>(),
-            "certified_identifiable": certificate.holds(),
+            "certified_identifiable": decided(certificate.holds()),
+            "identifiable_if_general": certificate.holds().then_some(true),
             "reason": certificate.missing().map(|missing| missing.to_string()),
             "paths": paths(certificate),
         })

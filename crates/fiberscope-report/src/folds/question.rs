@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fiberscope::complex::{
-    ComplexError, ComplexOptions, FoldPaths, MaskedRanks, Transparency, TransparencyOptions,
-    exact_region_bound,
+    ComplexError, ComplexOptions, FoldPaths, MaskedRanks, MissingCondition, Transparency,
+    TransparencyOptions, WidthCondition, exact_region_bound,
 };
 use fiberscope::limit::LimitReached;
 use fiberscope_core::{Domain, Network};
@@ -102,6 +102,8 @@ pub struct StoppedFolds {
     /// Why the cells are not listed, as a sentence.
     pub(super) reason: String,
     pub(super) transparency: Transparency,
+    /// Why there is no theorem for the widths.
+    pub(super) missing: Option<WidthCondition>,
     /// The points that prove the paths, where the widths are those of the theorem.
     pub(super) paths: Option<FoldPaths>,
     /// Whether it is proved to be general, as one hidden layer allows without regions.
@@ -120,10 +122,8 @@ impl StoppedFolds {
             (false, Some(most)) => format!("more than {most} regions, or out of time"),
             (false, None) => "out of time".to_owned(),
         };
-        let widths = network.widths();
-        let is_narrowing =
-            widths.windows(2).all(|w| w[0] >= w[1]) && widths[0] >= 2 && widths.ends_with(&[1]);
-        let is_asked = is_narrowing && widths.len() > 2 && transparency.is_transparent() == Some(true);
+        let missing = WidthCondition::missing(&network.widths());
+        let is_asked = missing.is_none() && transparency.is_transparent() == Some(true);
         let paths = is_asked.then(|| FoldPaths::find(&network.to_exact(), &view.domain, &limits.deadline));
         let is_general = match network.hidden_depth() {
             1 => {
@@ -132,7 +132,7 @@ impl StoppedFolds {
             }
             _ => false,
         };
-        Ok(StoppedFolds { network, reason, transparency, paths, is_general })
+        Ok(StoppedFolds { network, reason, transparency, missing, paths, is_general })
     }
 
     /// Whether all conditions of the theorem hold.
@@ -143,6 +143,12 @@ impl StoppedFolds {
     /// Whether all conditions of the theorem hold but that the network is general, which may not be known.
     pub fn is_identifiable_if_general(&self) -> bool {
         self.paths.as_ref().is_some_and(FoldPaths::is_complete)
+    }
+
+    /// A condition of the theorem that fails for certain.
+    pub fn missing(&self) -> Option<MissingCondition> {
+        let is_opaque = self.transparency.opaque().is_some();
+        self.missing.map(MissingCondition::Widths).or(is_opaque.then_some(MissingCondition::Transparent))
     }
 
     /// The facts with the keys of `fiberscope folds --json`.
@@ -157,8 +163,9 @@ impl StoppedFolds {
             "unknown_layers": unknown,
             "linear_programs": self.transparency.programs + self.paths.as_ref().map_or(0, |p| p.programs),
             "general": self.is_general.then_some(true),
-            "certified_identifiable": self.is_certified().then_some(true),
+            "certified_identifiable": self.is_certified().then_some(true).or(self.missing().map(|_| false)),
             "identifiable_if_general": self.is_identifiable_if_general().then_some(true),
+            "reason": self.missing().map(|missing| missing.to_string()),
             "paths": self.paths.as_ref().map(points_json),
             "estimate": upper(&exact_region_bound(&self.network)),
         })

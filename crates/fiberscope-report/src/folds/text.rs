@@ -8,6 +8,10 @@ use fiberscope_core::{Neuron, Rational, decimal};
 
 use super::{FoldAnswer, Matched, StoppedFolds};
 
+/// What the theorem says.
+const IDENTIFIED: &str =
+    "the function determines the parameters among general networks, up to permutation and scaling";
+
 impl StoppedFolds {
     /// The facts for a terminal.
     pub fn to_text(&self) -> String {
@@ -28,6 +32,9 @@ impl StoppedFolds {
             "the cells are not listed: {}; there may be up to {bound} regions\n  transparent            {transparent}\n",
             self.reason
         );
+        if let Some(missing) = self.missing() {
+            let _ = writeln!(text, "  certified identifiable no: {missing}");
+        }
         let Some(paths) = &self.paths else { return text };
         let layers: Vec<String> = (0..paths.points.len())
             .map(|l| format!("{} of {} in layer {}", paths.count(l), paths.points[l].len(), l + 1))
@@ -40,20 +47,24 @@ impl StoppedFolds {
         );
         let total: usize = paths.points.iter().map(Vec::len).sum();
         let lacking = total - (0..paths.points.len()).map(|l| paths.count(l)).sum::<usize>();
-        text.push_str(&match (self.is_identifiable_if_general(), paths.is_stopped) {
-            (true, _) if self.is_general => {
-                "  certified identifiable yes: it is general (independent rows of W_1 are all it takes with one hidden layer), and the function determines the parameters among general networks, up to permutation and scaling\n".to_owned()
-            }
-            (true, _) => {
-                "  identifiable           yes if it is general, as all networks but a set of measure zero are: then the function determines the parameters among general networks, up to permutation and scaling\n".to_owned()
-            }
-            (false, true) => format!(
-                "  identifiable           unknown: the time was up before all paths were looked for; {lacking} of {total} neurons lack one so far, and more time (--time-limit) may find them\n"
+        let _ = match (self.is_identifiable_if_general(), paths.is_stopped) {
+            (true, _) if self.is_general => writeln!(
+                text,
+                "  certified identifiable yes: it is general (independent rows of W_1 are all it takes with one hidden layer), and {IDENTIFIED}"
             ),
-            (false, false) => format!(
-                "  identifiable           unknown: {lacking} of {total} neurons lack a path; none was found where all neurons before are positive. Another --box, or the network without neurons that it does not need (fiberscope reduce), may have them all\n"
+            (true, _) => writeln!(
+                text,
+                "  identifiable           yes if it is general, as all networks but a set of measure zero are: then {IDENTIFIED}"
             ),
-        });
+            (false, true) => writeln!(
+                text,
+                "  identifiable           unknown: the time was up before all paths were looked for; {lacking} of {total} neurons lack one so far, and more time (--time-limit) may find them"
+            ),
+            (false, false) => writeln!(
+                text,
+                "  identifiable           unknown: {lacking} of {total} neurons lack a path; none was found where all neurons before are positive. Another --box, or the network without neurons that it does not need (fiberscope reduce), may have them all"
+            ),
+        };
         text
     }
 }
@@ -77,8 +88,10 @@ fn general(genericity: &Genericity) -> String {
             genericity.proportional.iter().map(|(a, b)| format!("{} and {}", name(a), name(b))).collect();
         reasons.push(format!("on some regions proportional functions have neurons {}", few(&names)));
     }
-    if genericity.rank_violations > 0 {
-        reasons.push(format!("{} masked products have too small a rank", genericity.rank_violations));
+    match genericity.rank_violations {
+        0 => {}
+        1 => reasons.push("masked products have too small a rank".to_owned()),
+        n => reasons.push(format!("{n} masked products have too small a rank")),
     }
     match (reasons.is_empty(), genericity.masks_complete) {
         (false, _) => format!("no: {}", reasons.join("; ")),
@@ -109,7 +122,7 @@ impl FoldAnswer {
         );
         for level in 1..=folds.order() {
             let count = folds.pieces.iter().filter(|piece| piece.level == level).count();
-            let _ = writeln!(text, "  level {level}                {count} pieces");
+            let _ = writeln!(text, "  {:<22} {count} pieces", format!("level {level}"));
         }
         if folds.left_over > 0 {
             let _ = writeln!(
@@ -123,16 +136,17 @@ impl FoldAnswer {
             n => format!("no ({n} cells lie on more bent hyperplanes than their codimension)"),
         };
         let _ = writeln!(text, "  supertransversal       {transversal}");
-        let masks = if genericity.masks_complete { "all" } else { "random" };
-        let _ = writeln!(
-            text,
-            "  maximal masked ranks   {} ({} {masks} masks)",
-            match genericity.rank_violations {
-                0 => "yes".to_owned(),
-                n => format!("no: {n} products are deficient"),
-            },
-            genericity.masks_checked
-        );
+        let masks = match (genericity.masks_checked, genericity.masks_complete) {
+            (1, true) => "one hidden layer: the rows of W_1 tell".to_owned(),
+            (checked, true) => format!("all {checked} masks"),
+            (checked, false) => format!("{checked} of the masks"),
+        };
+        let maximal = match genericity.rank_violations {
+            0 => "yes".to_owned(),
+            1 if genericity.masks_checked == 1 => "no".to_owned(),
+            n => format!("no: {n} products are deficient"),
+        };
+        let _ = writeln!(text, "  maximal masked ranks   {maximal} ({masks})");
         let _ = writeln!(text, "  general                {}", general(genericity));
         match &genericity.opaque {
             None => {
@@ -143,12 +157,14 @@ impl FoldAnswer {
                 let _ = writeln!(text, "  transparent            {}", off(*layer, x));
             }
         }
-        match certificate.missing() {
-        None => text.push_str("  certified identifiable yes: the function determines the parameters among general networks, up to permutation and scaling\n"),
-        Some(missing) => {
-            let _ = writeln!(text, "  certified identifiable no: {missing}");
-        }
-    }
+        let _ = match certificate.missing() {
+            None if self.is_certified() => writeln!(text, "  certified identifiable yes: {IDENTIFIED}"),
+            None => writeln!(
+                text,
+                "  identifiable           yes if all masked products have maximal rank, as those of all networks but a set of measure zero have: then {IDENTIFIED}"
+            ),
+            Some(missing) => writeln!(text, "  certified identifiable no: {missing}"),
+        };
         text
     }
 }

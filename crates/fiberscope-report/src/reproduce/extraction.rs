@@ -37,6 +37,8 @@ const ARCHITECTURES: [&[usize]; 8] = [
 ];
 /// Networks per architecture.
 const SEEDS: u64 = 5;
+/// Measured: how long one network takes on one core, on average over the architectures.
+const SECONDS: f64 = 0.12;
 /// Parameters that come out this well count as recovered.
 const RECOVERED: f64 = 1e-6;
 const CLAIM: &str =
@@ -84,6 +86,16 @@ fn random_network(widths: &[usize], seed: u64) -> Network {
     Network::new(layers.collect()).expect("the widths chain and the numbers are finite")
 }
 
+/// Networks per architecture, as they are asked for.
+fn networks(seeds: Option<u64>, quick: bool) -> u64 {
+    seeds.unwrap_or(if quick { 2 } else { SEEDS })
+}
+
+/// How long it takes on one core, about.
+pub fn seconds(seeds: Option<u64>, quick: bool) -> f64 {
+    networks(seeds, quick) as f64 * ARCHITECTURES.len() as f64 * SECONDS
+}
+
 /// Extracts all networks.
 pub fn run(
     seeds: Option<u64>,
@@ -92,7 +104,7 @@ pub fn run(
     deadline: &Deadline,
     say: Say,
 ) -> anyhow::Result<ExtractionOutcome> {
-    let seeds = seeds.unwrap_or(if quick { 2 } else { SEEDS });
+    let seeds = networks(seeds, quick);
     let mut attempts = Vec::new();
     for (architecture, widths) in ARCHITECTURES.iter().enumerate() {
         for seed in first_seed..first_seed.saturating_add(seeds) {

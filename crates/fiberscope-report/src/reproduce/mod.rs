@@ -20,8 +20,7 @@ use fiberscope::limit::Deadline;
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
-use crate::draw::png;
-use crate::files::write_picture;
+use crate::files::write_pictures;
 use crate::{Say, Svg};
 use experiment::{Experiment, HIDDEN, NAMES, SWEEP, experiment};
 use extraction::ExtractionOutcome;
@@ -136,20 +135,18 @@ fn trainings(question: &ReproduceQuestion, name: &str) -> Vec<Experiment> {
     question.widths.clone().unwrap_or(sweep).into_iter().map(sized).collect()
 }
 
-/// How long the trainings take, if it is more than a minute: in words, for one core.
+/// How long the experiments take, if it is more than a minute: in words, for one core.
 pub fn estimate(question: &ReproduceQuestion) -> Option<String> {
-    let all = names();
-    let wanted = all.into_iter().filter(|name| question.name == "all" || question.name == *name);
+    let wanted = names().into_iter().filter(|name| question.name == "all" || question.name == *name);
     let seconds: f64 = wanted
-        .flat_map(|name| trainings(question, name))
-        .map(|experiment| {
-            // Measured: microseconds for a step of training, and for a point whose rank is taken.
-            let (steps, points) = experiment.work();
-            12e-6 * steps as f64 + 36e-6 * points as f64
+        .map(|name| match name {
+            EXTRACTION => extraction::seconds(question.seeds, question.quick),
+            // Two trainings, a second at most.
+            FUNCTIONS => 0.0,
+            name => trainings(question, name).iter().map(Experiment::seconds).sum(),
         })
         .sum();
-    (seconds > 60.0)
-        .then(|| format!("the trainings take about {:.0} minutes of one core", (seconds / 60.0).ceil()))
+    (seconds > 60.0).then(|| format!("this takes about {:.0} minutes of one core", (seconds / 60.0).ceil()))
 }
 
 /// What was done so far.
@@ -209,13 +206,8 @@ impl Work<'_> {
     }
 
     fn pictures(&mut self, figures: &[(String, String, Svg)]) -> anyhow::Result<()> {
-        let endings: &[&str] = if png::AVAILABLE { &["svg", "png"] } else { &["svg"] };
         for (stem, _, drawing) in figures {
-            for ending in endings {
-                let path = self.folder.join(format!("{}.{ending}", file_name(stem)));
-                write_picture(&path, drawing)?;
-                self.files.push(path.display().to_string());
-            }
+            self.files.extend(write_pictures(self.folder, &file_name(stem), drawing)?);
         }
         Ok(())
     }

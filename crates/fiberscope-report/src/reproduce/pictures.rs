@@ -143,3 +143,44 @@ fn bivariate_data(k: u8) -> Svg {
     let description = format!("The function g{k} and 400 samples of it; {text}.");
     Svg::new((second + SIDE + 20.0, top + SIDE + 48.0), title, description, content)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All figures of the paper are there; every sample is drawn, and a network that was trained is near the
+    /// function at the end.
+    #[test]
+    fn data_and_functions_are_drawn() {
+        let figures = figures(0, &Deadline::NEVER, &|_| ()).unwrap().unwrap();
+        let names: Vec<&str> = figures.iter().map(|(name, ..)| name.as_str()).collect();
+        let ends = [
+            "f1-data",
+            "f2-data",
+            "f3-data",
+            "f2-evolution",
+            "f3-evolution",
+            "g1-data",
+            "g2-data",
+            "g3-data",
+        ];
+        assert_eq!(names, ends.map(|end| format!("ntk-functions-{end}")));
+        for (name, caption, drawing) in &figures {
+            let svg = drawing.to_document();
+            let drawn = svg.matches("<circle").count();
+            // In two dimensions each sample is a shaded point with a rim.
+            assert_eq!(drawn, if name.contains("-g") { 2 * 400 } else { 100 }, "{name}");
+            assert!(caption.starts_with("Figure "), "{caption}");
+        }
+        let graph = evolution(2, 0, &Deadline::NEVER, &|_| ()).unwrap().unwrap();
+        let [exact, early, .., last] = &graph.curves[..] else { panic!("{} curves", graph.curves.len()) };
+        let distance = |curve: &Curve| {
+            let pairs = curve.points.iter().zip(&exact.points);
+            (pairs.map(|((_, y), (_, f))| (y - f).powi(2)).sum::<f64>() / FINE as f64).sqrt()
+        };
+        let (early, last) = (distance(early), distance(last));
+        assert!(last < 0.5 * early, "{early} after {} epochs, {last} at the end", EPOCHS[0]);
+        let past = Deadline::after(Some(std::time::Duration::ZERO));
+        assert!(super::figures(0, &past, &|_| ()).unwrap().is_none());
+    }
+}

@@ -11,11 +11,11 @@
 //! `R` are collinear if they lie in one hyperplane. At a ridge where four visible facets meet and exactly two
 //! are collinear, these two belong to a lower layer than the other two, which are one bent hyperplane; where
 //! three meet, the one that touches no region on which `f` is constant belongs to the lower layer
-//! [threelayer2026, Lemma 18]. Facets joined at ridges form surfaces, and one more than the longest chain of lower
-//! surfaces is the layer recovered from the function. With one input there are no ridges, and the function
-//! does not tell the layers: `relu(x - 1)` is `relu(relu(x + 5) - 6)`, where the breakpoint belongs to the
-//! second layer, and `relu(relu(x - 1) + 1) - 1`, where it belongs to the first; both stay so, with equal
-//! functions, on open sets of parameters.
+//! [threelayer2026, Lemma 18]. Facets joined at ridges form surfaces, and one more than the longest chain of
+//! lower surfaces is the layer recovered from the function. With one input there are no ridges, and the
+//! function does not tell the layers: `relu(x - 1)` is `relu(relu(x + 5) - 6)`, where the breakpoint belongs
+//! to the second layer, and `relu(relu(x - 1) + 1) - 1`, where it belongs to the first; both stay so, with
+//! equal functions, on open sets of parameters.
 
 use fiberscope_algebra::dense::{minus, norm, reject};
 use fiberscope_core::{Neuron, Sign};

@@ -1,15 +1,16 @@
 //! Building networks that their function identifies, for every non-increasing architecture and bounded box.
 //!
-//! The layers are chosen so that the set where all neurons are positive does not shrink ([`super::layerwise`]),
-//! and what the theorem [phuong2020functional, Theorem 1] needs is proved on the way, by exact arithmetic:
+//! The layers are chosen so that the set where all neurons are positive does not shrink
+//! ([`super::layerwise`]), and what the theorem [phuong2020functional, Theorem 1] needs is proved on the way,
+//! by exact arithmetic:
 //!
 //! - *transparent*: in every hidden layer `z_1 + z_2 >= 0` on all inputs of the layer;
 //! - *paths*: one exact point per neuron ([`super::fold_points`]).
 //!
 //! The third condition, that the network is *general*, can be decided by listing the regions and all masks
 //! only. It is where they are few. Elsewhere it is reported as what it is: it holds for all parameters but a
-//! set of measure zero [phuong2020functional, Lemmas A.10 to A.12], and the choices here are random numbers of
-//! an open set; random masks are checked.
+//! set of measure zero [phuong2020functional, Lemmas A.10 to A.12], and the choices here are random numbers
+//! of an open set; random masks are checked.
 
 use fiberscope_core::{Domain, DomainError, Interval, Network};
 use rand::SeedableRng;
@@ -18,9 +19,10 @@ use thiserror::Error;
 
 use super::breakpoints::BreakpointComplex;
 use super::fold_paths::FoldPaths;
-use super::genericity::{Genericity, MaskedRanks};
-use super::identifiable::{IdentifiabilityCertificate, MissingCondition};
+use super::genericity::Genericity;
+use super::identifiable::{IdentifiabilityCertificate, MissingCondition, WidthCondition};
 use super::layerwise::Builder;
+use super::masked_ranks::MaskedRanks;
 use super::options::ComplexOptions;
 use super::polyhedral::{Built, PolyhedralComplex};
 use super::transparency::{covering_pair, inputs_of};
@@ -44,26 +46,6 @@ pub enum IdentifiableError {
     Attempts { attempts: usize, last: Rejection },
     #[error("{0}")]
     Limit(#[from] LimitReached),
-}
-
-/// What the theorem asks of widths and these do not have.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum WidthCondition {
-    /// There is no hidden layer.
-    #[error("there is no hidden layer")]
-    NoHiddenLayer,
-    /// There are several outputs, or none.
-    #[error("the last width is {0}, not 1")]
-    Outputs(usize),
-    /// A hidden layer is wider than the layer before it.
-    #[error("layer {layer} is wider than the layer before it, so that its image has no interior")]
-    Increasing {
-        /// The layer, from 1.
-        layer: usize,
-    },
-    /// A layer or the input has one neuron, which would have to be positive everywhere, or none.
-    #[error("a width before the last is below 2, and a layer of one neuron that bends is off somewhere")]
-    Narrow,
 }
 
 /// Why an attempt was rejected.
@@ -90,8 +72,8 @@ pub enum Rejection {
 pub enum Generality {
     /// All regions were looked at; the masks of the ranks are all or random ones.
     Checked(Box<Genericity>),
-    /// There is one hidden layer: no two of its neurons are multiples of each other, none is constant, and all
-    /// masked products have maximal rank because the rows of `W_1` are independent.
+    /// There is one hidden layer: no two of its neurons are multiples of each other, none is constant, and
+    /// all masked products have maximal rank because the rows of `W_1` are independent.
     OneLayer,
     /// The regions are too many; random masks were checked.
     AlmostSure(MaskedRanks),
@@ -195,7 +177,7 @@ pub fn construct_identifiable(
     widths: &[usize],
     options: &ConstructOptions,
 ) -> Result<IdentifiableNetwork, IdentifiableError> {
-    if let Some(condition) = missing_condition(widths) {
+    if let Some(condition) = WidthCondition::missing(widths) {
         let found: Vec<String> = widths.iter().map(ToString::to_string).collect();
         return Err(IdentifiableError::Widths { found: found.join(","), condition });
     }
@@ -240,18 +222,6 @@ pub fn construct_identifiable(
         }
     }
     Err(IdentifiableError::Attempts { attempts: ATTEMPTS, last })
-}
-
-fn missing_condition(widths: &[usize]) -> Option<WidthCondition> {
-    let hidden = widths.len().checked_sub(1).filter(|&last| last >= 2);
-    let Some(last) = hidden else { return Some(WidthCondition::NoHiddenLayer) };
-    if widths[last] != 1 {
-        return Some(WidthCondition::Outputs(widths[last]));
-    }
-    if let Some(layer) = (1..last).find(|&l| widths[l] > widths[l - 1]) {
-        return Some(WidthCondition::Increasing { layer });
-    }
-    widths[..last].iter().any(|&n| n < 2).then_some(WidthCondition::Narrow)
 }
 
 /// Whether the network is general, or why the whole complex rejects it.

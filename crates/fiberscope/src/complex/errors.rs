@@ -20,7 +20,8 @@ pub(crate) fn layer_errors(layer: &FlatLayer, a: &[f64], error: &mut [f64]) {
     pulp::Arch::new().dispatch(LayerErrors { layer, a, norms: &[layer.norm], error });
 }
 
-/// [`layer_errors`] where only neurons that are on count in the norm, which a product of matrices finds; worth its time in deep layers.
+/// [`layer_errors`] where only neurons that are on count in the norm, which a product of matrices finds;
+/// worth its time in deep layers.
 pub(crate) fn deep_errors(
     layer: &FlatLayer,
     below: &FlatLayer,

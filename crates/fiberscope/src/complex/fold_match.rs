@@ -7,8 +7,8 @@
 //!
 //! A network that was scaled by real numbers and stored in doubles bends beside the first, not where it does.
 //! Then the neuron of the second network is wanted whose function there has nearly the same quotients, entry
-//! by entry, and the factor is the simplest number between them; how far the parameters are apart after the
-//! relabelling is computed exactly.
+//! by entry, and the factor is the number near them that was most likely meant; how far the parameters are
+//! apart after the relabelling is computed exactly.
 //!
 //! Among networks that their function identifies ([`super::IdentifiabilityCertificate`]) relabelled ones are
 //! all with the same function.

@@ -1,8 +1,9 @@
 //! Paths in the dependency graph, one for every neuron, without the complex.
 //!
-//! From the last hidden layer down: neuron `i` of layer `k` is led by a point of [`super::fold_points`] to the
-//! neuron of the next layer with the longest path for which there is one. If the path of every neuron of every
-//! hidden layer goes down to the last one, the network has the paths of [phuong2020functional, Lemma 4].
+//! From the last hidden layer down: neuron `i` of layer `k` is led by a point of [`super::fold_points`] to
+//! the neuron of the next layer with the longest path for which there is one. If the path of every neuron of
+//! every hidden layer goes down to the last one, the network has the paths of
+//! [phuong2020functional, Lemma 4].
 
 use fiberscope_core::{Activation, Domain, ExactNetwork, Neuron};
 

@@ -1,19 +1,19 @@
 //! Paths of the dependency graph proved by points: one exact point per edge instead of the whole complex.
 //!
-//! For neuron `i` of hidden layer `k` let `C_{k,i}` be the set of inputs inside the domain at which it is zero
-//! and all other neurons of the layers up to `k` are positive. There all these layers are affine, so `C_{k,i}`
-//! is convex, a part of one hyperplane.
+//! For neuron `i` of hidden layer `k` let `C_{k,i}` be the set of inputs inside the domain at which it is
+//! zero and all other neurons of the layers up to `k` are positive. There all these layers are affine, so
+//! `C_{k,i}` is convex, a part of one hyperplane.
 //!
-//! **Lemma.** Let the network be general and transparent, and take the fold-set on the set where all neurons of
-//! the layers before some layer `l <= k` are positive. A non-empty `C_{k,i}` lies in a single piece of its canonical
-//! representation, and pieces of different `C` are different. If at a point of `C_{k,i}` neuron `j` of layer
-//! `k+1` is zero, all other neurons of that layer are positive, and its weight for neuron `i` is not zero,
-//! then the dependency graph has an edge from the piece of `C_{k,i}` to that of `C_{k+1,j}`.
+//! **Lemma.** Let the network be general and transparent, and take the fold-set on the set where all neurons
+//! of the layers before some layer `l <= k` are positive. A non-empty `C_{k,i}` lies in a single piece of its
+//! canonical representation, and pieces of different `C` are different. If at a point of `C_{k,i}` neuron `j`
+//! of layer `k+1` is zero, all other neurons of that layer are positive, and its weight for neuron `i` is not
+//! zero, then the dependency graph has an edge from the piece of `C_{k,i}` to that of `C_{k+1,j}`.
 //!
 //! So such points, one for every neuron, prove the paths of [phuong2020functional, Lemma 4]. That the other
 //! neurons of layer `k+1` are positive is not asked for there, and is needed: `docs/theory/identifiable.md`
-//! has the proof and says what goes wrong without it. What doubles propose is moved onto the two zero sets and
-//! checked exactly.
+//! has the proof and says what goes wrong without it. What doubles propose is moved onto the two zero sets
+//! and checked exactly.
 
 use fiberscope_algebra::rational::dot;
 use fiberscope_core::{Activation, ExactNetwork, Interval, Neuron, Rational};

@@ -4,9 +4,10 @@
 //! union of the visible facets. `B_1 S` is the union of all full hyperplanes `H ∩ Z` inside `S`, and
 //! `B_{k+1} S` adds to `B_k S` every set `H ∩ P` inside `S`, for a hyperplane `H` and a connected component
 //! `P` of `Z \ B_k S`
-//! [phuong2020functional, Section 5]. Components are convex: pieces of one component are cut off by full hyperplanes. So `H ∩ P` is inside `S` iff the visible facets in `H ∩ P` have no
-//! edge inside `P`, that is, every ridge of theirs inside `P` is shared by two of them. The sets added at
-//! step `k` are the pieces of level `k`; the last step is the order.
+//! [phuong2020functional, Section 5]. Components are convex: pieces of one component are cut off by full
+//! hyperplanes. So `H ∩ P` is inside `S` iff the visible facets in `H ∩ P` have no edge inside `P`, that is,
+//! every ridge of theirs inside `P` is shared by two of them. The sets added at step `k` are the pieces of
+//! level `k`; the last step is the order.
 //!
 //! The dependency graph has an edge from a piece to one of higher level iff the relative interior of the
 //! first meets the closure of the second. A cell of the complex inside `Z` lies in the relative interior of

@@ -3,8 +3,8 @@
 //! - *Supertransversal*: every cell of codimension `k` lies on exactly `k` bent hyperplanes [threelayer2026,
 //!   Definition 8].
 //! - *Maximal rank*: every masked product `D_k W_k D_{k-1} ... D_j W_j` has rank
-//!   `min(n_{j-1}, rank D_j, ..., rank D_k)`, with no mask on the output layer; all masks of small networks are
-//!   tried, else random ones, and the number is said.
+//!   `min(n_{j-1}, rank D_j, ..., rank D_k)`, with no mask on the output layer ([`super::masked_ranks`]); all
+//!   masks of small networks are tried, else random ones, and the number is said.
 //! - *Transparent*: at every point of the open domain every hidden layer has a neuron with `z >= 0`. Linear
 //!   programs decide ([`super::transparency`]), with a point where a layer is off if there is one; what they
 //!   leave open the signs of the regions tell.
@@ -17,20 +17,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fiberscope_algebra::rational::rank_at_most;
-use fiberscope_core::{Activation, Domain, Matrix, Network, Neuron, Rational, Scalar, Sign};
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use fiberscope_core::{Domain, Neuron, Rational, Sign};
 
+use super::masked_ranks::MaskedRanks;
 use super::options::ComplexOptions;
 use super::polyhedral::PolyhedralComplex;
 use super::transparency::{Transparency, TransparencyOptions};
 use crate::limit::{Deadline, LimitReached};
 
-/// How many masks are tried, at most.
-const MASKS: usize = 512;
-/// What random masks may cost together, in multiplications.
-const WORK: usize = 20_000_000;
 /// How many linear programs a layer gets before the regions are asked.
 const PROGRAMS: usize = 500;
 
@@ -218,95 +212,4 @@ fn proportional(
         }
     }
     Ok(pairs.into_iter().map(|(a, b)| (complex.neuron(a), complex.neuron(b))).collect())
-}
-
-/// The ranks of masked products.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MaskedRanks {
-    /// How many masks were checked.
-    pub checked: usize,
-    /// Whether these were all.
-    pub is_complete: bool,
-    /// How many have a product of less than maximal rank.
-    pub deficient: usize,
-}
-
-impl MaskedRanks {
-    /// Checks all masks of a small network and random ones of a larger one, fewer the larger it is; exactly.
-    /// The rows of the output layer are not masked.
-    pub fn new(network: &Network, seed: u64, deadline: &Deadline) -> Result<Self, LimitReached> {
-        let layers = network.layers();
-        if let Some(is_maximal) = by_one_layer(network) {
-            return Ok(MaskedRanks { checked: 1, is_complete: true, deficient: usize::from(!is_maximal) });
-        }
-        let is_masked = |l: usize| l + 1 < layers.len() && layers[l].activation() == Activation::Relu;
-        let bits: usize = (0..layers.len()).filter(|&l| is_masked(l)).map(|l| layers[l].width()).sum();
-        let is_complete = bits < 10 && 1 << bits <= MASKS;
-        // Multiplications of long numbers for one mask.
-        let work: usize = layers.iter().map(|l| l.width() * l.input_width()).sum::<usize>()
-            * layers.iter().map(|l| l.width()).max().unwrap_or(0)
-            * layers.len();
-        let checked = if is_complete { 1 << bits } else { (WORK / work.max(1)).clamp(4, MASKS / 4) };
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut deficient = 0;
-        let exact: Vec<Matrix<Rational>> =
-            layers.iter().map(|layer| layer.weight().map(Scalar::to_rational)).collect();
-        for number in 0..checked {
-            let mut at = 0;
-            let masks: Vec<Vec<usize>> = (0..layers.len())
-                .map(|l| {
-                    let mut on = |i: usize| {
-                        !is_masked(l)
-                            || if is_complete { number >> (at + i) & 1 == 1 } else { rng.random::<bool>() }
-                    };
-                    let units = (0..layers[l].width()).filter(|&i| on(i)).collect();
-                    at += if is_masked(l) { layers[l].width() } else { 0 };
-                    units
-                })
-                .collect();
-            deficient += usize::from(!has_maximal_ranks(&exact, &masks, deadline)?);
-        }
-        Ok(MaskedRanks { checked, is_complete, deficient })
-    }
-}
-
-/// Whether all masked products of a network with one hidden layer, no wider than its input, and one output have
-/// maximal rank, for any number of masks: rows of `W_1` that are independent stay so where some are left out,
-/// and then `W_2 D W_1 = 0` only if `W_2 D = 0`.
-fn by_one_layer(network: &Network) -> Option<bool> {
-    let [hidden, output] = network.layers() else { return None };
-    if hidden.activation() != Activation::Relu || output.width() != 1 || hidden.width() > hidden.input_width()
-    {
-        return None;
-    }
-    let rows = hidden.weight().map(Scalar::to_rational);
-    let is_full = rank_at_most(&rows, hidden.width()) == hidden.width();
-    Some(is_full && output.weight().entries().iter().all(|w| *w != 0.0))
-}
-
-#[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-fn has_maximal_ranks(
-    weights: &[Matrix<Rational>],
-    masks: &[Vec<usize>],
-    deadline: &Deadline,
-) -> Result<bool, LimitReached> {
-    for j in 0..weights.len() {
-        let mut most = weights[j].cols().min(masks[j].len());
-        let mut product = weights[j].select_rows(&masks[j]);
-        for k in j..weights.len() {
-            deadline.check(WHEN)?;
-            if k > j {
-                most = most.min(masks[k].len());
-                if most == 0 {
-                    break;
-                }
-                let factor = weights[k].select_columns(&masks[k - 1]).select_rows(&masks[k]);
-                product = Rational::product(&factor, &product).expect("the shapes chain");
-            }
-            if most > 0 && rank_at_most(&product, most) < most {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
 }

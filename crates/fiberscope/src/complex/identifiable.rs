@@ -13,9 +13,8 @@
 //! (`docs/theory/identifiable.md`); a larger one may have more paths, so that "not certified" is no proof of
 //! the contrary.
 
-use std::fmt::{self, Display, Formatter};
-
 use fiberscope_core::Network;
+use thiserror::Error;
 
 use super::breakpoints::BreakpointComplex;
 use super::folds::FoldSet;
@@ -40,10 +39,8 @@ pub struct LayerPaths {
 /// Whether the condition of the theorem holds, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdentifiabilityCertificate {
-    /// Whether the network has one output.
-    pub scalar: bool,
-    /// Whether it has two inputs or more and widths that do not increase.
-    pub narrowing: bool,
+    /// What the theorem asks of the widths and they do not have.
+    pub widths: Option<WidthCondition>,
     /// Whether it is general.
     pub general: bool,
     /// Whether it is transparent.
@@ -72,8 +69,7 @@ impl IdentifiabilityCertificate {
             Ok(LayerPaths { layer, wanted, length, paths })
         });
         Ok(IdentifiabilityCertificate {
-            scalar: network.output_width() == 1,
-            narrowing: network.input_width() >= 2 && network.widths().windows(2).all(|w| w[0] >= w[1]),
+            widths: WidthCondition::missing(&network.widths()),
             general: genericity.is_general(),
             transparent: genericity.is_transparent(),
             layers: layers.collect::<Result<_, LimitReached>>()?,
@@ -83,16 +79,13 @@ impl IdentifiabilityCertificate {
     /// Whether the function identifies the network among general ones of its architecture.
     pub fn holds(&self) -> bool {
         let enough = |layer: &LayerPaths| layer.paths.len() >= layer.wanted;
-        self.scalar && self.narrowing && self.general && self.transparent && self.layers.iter().all(enough)
+        self.widths.is_none() && self.general && self.transparent && self.layers.iter().all(enough)
     }
 
     /// The first condition that fails.
     pub fn missing(&self) -> Option<MissingCondition> {
-        if !self.scalar {
-            return Some(MissingCondition::Scalar);
-        }
-        if !self.narrowing {
-            return Some(MissingCondition::Narrowing);
+        if let Some(condition) = self.widths {
+            return Some(MissingCondition::Widths(condition));
         }
         if !self.transparent {
             return Some(MissingCondition::Transparent);
@@ -107,17 +100,19 @@ impl IdentifiabilityCertificate {
 }
 
 /// A condition of the theorem that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum MissingCondition {
-    /// The network has more than one output.
-    Scalar,
-    /// The widths increase somewhere, or there is one input only.
-    Narrowing,
+    /// There is no theorem for the widths.
+    #[error("there is no theorem for these widths: {0}")]
+    Widths(WidthCondition),
     /// A hidden layer is off somewhere.
+    #[error("the network is not transparent")]
     Transparent,
     /// The network is not general.
+    #[error("the network is not general")]
     General,
     /// A hidden layer has too few paths.
+    #[error("layer {} has {found} of {wanted} paths of length {length}", layer + 1)]
     Paths {
         /// The layer, from 0.
         layer: usize,
@@ -130,18 +125,56 @@ pub enum MissingCondition {
     },
 }
 
-impl Display for MissingCondition {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        match self {
-            MissingCondition::Scalar => f.write_str("the network has more than one output"),
-            MissingCondition::Narrowing => {
-                f.write_str("the widths increase somewhere, or there is one input only")
-            }
-            MissingCondition::Transparent => f.write_str("the network is not transparent"),
-            MissingCondition::General => f.write_str("the network is not general"),
-            MissingCondition::Paths { layer, found, wanted, length } => {
-                write!(f, "layer {} has {found} of {wanted} paths of length {length}", layer + 1)
-            }
+/// What the theorem asks of widths and these do not have.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum WidthCondition {
+    /// There is no hidden layer.
+    #[error("there is no hidden layer")]
+    NoHiddenLayer,
+    /// There are several outputs, or none.
+    #[error("the last width is {0}, not 1")]
+    Outputs(usize),
+    /// There is one input, or none.
+    #[error("there are {0} inputs, not two or more, and on a line breakpoints do not tell their layer")]
+    Inputs(usize),
+    /// A hidden layer is wider than the layer before it.
+    #[error("layer {layer} is wider than the layer before it, so that its image has no interior")]
+    Increasing {
+        /// The layer, from 1.
+        layer: usize,
+    },
+    /// A hidden layer has one neuron, which would have to be positive everywhere, or none.
+    #[error("layer {layer} has fewer than 2 neurons, and a layer of one neuron that bends is off somewhere")]
+    Narrow {
+        /// The layer, from 1.
+        layer: usize,
+    },
+}
+
+impl WidthCondition {
+    /// The first condition `n_0 >= n_1 >= ... >= n_{L-1} >= 2`, `n_L = 1`, `L >= 2` that the widths do not
+    /// meet.
+    ///
+    /// ```
+    /// use fiberscope::complex::WidthCondition;
+    ///
+    /// assert_eq!(WidthCondition::missing(&[3, 3, 2, 1]), None);
+    /// assert_eq!(WidthCondition::missing(&[3, 2, 3, 1]), Some(WidthCondition::Increasing { layer: 2 }));
+    /// ```
+    pub fn missing(widths: &[usize]) -> Option<Self> {
+        let Some(last) = widths.len().checked_sub(1).filter(|&last| last >= 2) else {
+            return Some(WidthCondition::NoHiddenLayer);
+        };
+        if widths[last] != 1 {
+            return Some(WidthCondition::Outputs(widths[last]));
         }
+        if widths[0] < 2 {
+            return Some(WidthCondition::Inputs(widths[0]));
+        }
+        (1..last).find_map(|layer| match (widths[layer - 1], widths[layer]) {
+            (before, own) if own > before => Some(WidthCondition::Increasing { layer }),
+            (_, 0 | 1) => Some(WidthCondition::Narrow { layer }),
+            _ => None,
+        })
     }
 }

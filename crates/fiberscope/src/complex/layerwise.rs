@@ -1,8 +1,8 @@
 //! The layers of a network that its function identifies, without a shrinking active set.
 //!
-//! [phuong2020functional, Lemma 4] chooses hyperplanes one after the other inside the set where all neurons so
-//! far are positive; chosen without care, that set shrinks to nothing with the depth. Here the image of that set
-//! in the activations `a` of every layer of width `n` contains one and the same body,
+//! [phuong2020functional, Lemma 4] chooses hyperplanes one after the other inside the set where all neurons
+//! so far are positive; chosen without care, that set shrinks to nothing with the depth. Here the image of
+//! that set in the activations `a` of every layer of width `n` contains one and the same body,
 //!
 //! ```text
 //! K_n = {a >= 0 : 0 <= s <= 1, 0 <= t_j <= 1},    u = a_1,  s = a_1 + a_2 - 1,  t_j = a_j  (j = 3..n),
@@ -14,8 +14,8 @@
 //! `sum |c_k| <= 0.15`, so that every point of `K_m` has a preimage with `|v| <= 1 / (1.5 - 0.15) < 1`.
 //!
 //! - `z_1 = u'` leans on `s`, which is no coordinate of a face: it changes sign on all of them.
-//! - `z_1 + z_2 = 1 + s'` has positive coefficients and a positive constant, so that one of the two neurons is
-//!   positive wherever the activations are nonnegative: the layer is transparent.
+//! - `z_1 + z_2 = 1 + s'` has positive coefficients and a positive constant, so that one of the two neurons
+//!   is positive wherever the activations are nonnegative: the layer is transparent.
 //! - `z_j = t'_j` falls with `t_k`, so that it is positive on the face `t_k = 0`, where `z_1` passes.
 //!
 //! Points are pulled back layer by layer in rational numbers, to more digits than the layers above can lose.

@@ -5,8 +5,8 @@
 //! full-dimensional cells are the regions on which the network is affine. [`count_cells`] counts the cells,
 //! [`PolyhedralComplex`] lists them, [`BreakpointComplex`] weighs the facets, [`FoldSet`] and
 //! [`DependencyGraph`] describe where the function bends, [`Genericity`] tells what is special, and
-//! [`construct_identifiable`] builds networks that their function determines. [`FoldPaths`] proves paths of the
-//! dependency graph without the complex.
+//! [`construct_identifiable`] builds networks that their function determines. [`FoldPaths`] proves paths of
+//! the dependency graph without the complex.
 //!
 //! Two algorithms give the regions. Edges are subdivided in doubles with bounds on all errors and rational
 //! numbers in doubt (`skeleton`, `rows`, `faces`, `vertex`, `settle`), and all cells are counted or listed
@@ -37,6 +37,7 @@ mod lattice;
 mod layerwise;
 mod levels;
 mod listing;
+mod masked_ranks;
 mod newton;
 mod options;
 mod pieces;
@@ -64,7 +65,7 @@ use thiserror::Error;
 pub use breakpoints::{BreakpointComplex, unseen_neurons};
 pub use construct::{
     ConstructOptions, ConstructProgress, Generality, IdentifiableError, IdentifiableNetwork, Rejection,
-    WidthCondition, construct_identifiable,
+    construct_identifiable,
 };
 pub use count::CellCounts;
 pub use count_state::{CountProgress, CountState};
@@ -72,8 +73,9 @@ pub use fold_match::{FoldMatch, match_folds};
 pub use fold_paths::FoldPaths;
 pub use fold_points::FoldPoint;
 pub use folds::{DependencyGraph, FoldPiece, FoldSet};
-pub use genericity::{Genericity, MaskedRanks};
-pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition};
+pub use genericity::Genericity;
+pub use identifiable::{IdentifiabilityCertificate, LayerPaths, MissingCondition, WidthCondition};
+pub use masked_ranks::MaskedRanks;
 pub use options::{ComplexOptions, Keeper};
 pub use pieces::{CountPart, CountPiece, CountSum, count_piece, count_pieces};
 pub use polyhedral::{BentHyperplane, Built, Cell, PolyhedralComplex, Region};

@@ -2,9 +2,10 @@
 //!
 //! Where all neurons of the layers before are positive, the neurons of a layer are affine functions of the
 //! input. Wanted is a point where two of them are zero and the others as positive as they can be: the largest
-//! `e` with `z_h(x) >= e |grad z_h|` and a distance of `e` times its width from every side of the box. Doubles
-//! propose it; where they lose it (deep networks, in which the set is tiny) and the dimension is small, the two
-//! equations are solved exactly and the strict inequalities decided by the exact simplex method.
+//! `e` with `z_h(x) >= e |grad z_h|` and a distance of `e` times its width from every side of the box.
+//! Doubles propose it; where they lose it (deep networks, in which the set is tiny) and the dimension is
+//! small, the two equations are solved exactly and the strict inequalities decided by the exact simplex
+//! method.
 
 use fiberscope_algebra::dense::{dot, product};
 use fiberscope_algebra::program::{BoxedPolytope, Interior, interior};

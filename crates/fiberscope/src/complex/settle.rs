@@ -1,6 +1,8 @@
 //! Signs and heights that the errors of a subdivision leave open.
 //!
-//! [`super::newton`] makes a point better and bounds the values there, first in doubles, then with values in twofold arithmetic; its bounds do not depend on how the vertex was found. What they still leave open is solved and evaluated in rational numbers.
+//! [`super::newton`] makes a point better and bounds the values there, first in doubles, then with values in
+//! twofold arithmetic; its bounds do not depend on how the vertex was found. What they still leave open is
+//! solved and evaluated in rational numbers.
 
 use fiberscope_core::Rational;
 

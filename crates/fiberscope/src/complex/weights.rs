@@ -8,8 +8,8 @@
 //! weight(F) = W_L D_{L-1} ... W_{l+2} D_{l+1} W_{l+1} e_i |v|.
 //! ```
 //!
-//! [threelayer2026, Proposition 17]. `F` is visible iff its weight is not zero. Doubles decide where the sum of paths exceeds its rounding or has no terms; rational
-//! numbers decide the rest.
+//! [threelayer2026, Proposition 17]. `F` is visible iff its weight is not zero. Doubles decide where the sum
+//! of paths exceeds its rounding or has no terms; rational numbers decide the rest.
 
 use fiberscope_core::{Activation, Matrix, Rational, Sign};
 use rayon::prelude::*;

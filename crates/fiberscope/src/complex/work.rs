@@ -1,7 +1,8 @@
 //! A subdivision at work: the skeleton so far and what the steps share.
 //!
-//! [`super::subdivide`] goes through layers and neurons, [`super::vertex`] makes the vertices that a neuron cuts, [`super::join`]
-//! the edges between them, and [`super::settle`] decides what the bounds on errors leave open.
+//! [`super::subdivide`] goes through layers and neurons, [`super::vertex`] makes the vertices that a neuron
+//! cuts, [`super::join`] the edges between them, and [`super::settle`] decides what the bounds on errors
+//! leave open.
 
 use super::arbiter::Arbiter;
 use super::faces::Faces;

@@ -3,13 +3,13 @@
 //! *Hiding*: every row of `[W_2 | b_2]` is positive in one column `k` of `W_2` and negative elsewhere, so
 //! that the hyperplane of neuron `k` can be translated by `t >= t_min` [threelayer2026, Section 5].
 //!
-//! *Not local* [threelayer2026, Section 7]: widths `(n_0, ..., n_L)` with `L >= 4`, rows of `[W_2 | b_2]` with
-//! signs `(-, ..., -, +)`, so that the second hidden layer maps into the box `prod_j [0, b_2[j]]`; rows of
-//! `W_3` with a negative entry and biases `b_3` so large that the third hidden layer is positive on that box;
-//! further hidden layers have a negative entry and a positive bias in every row. Every sub-network of three
-//! consecutive layers is identifiable by its signs, but in the whole network layer 3 acts linearly:
-//! `W_3 -> G W_3, b_3 -> G b_3, W_4 -> W_4 G^-1` keeps the function. The theorem decides about a sub-network of
-//! layers `l..l+2` if `n_{l-1} >= n_l >= 2`, so these are the widths for which this works.
+//! *Not local* [threelayer2026, Section 7]: widths `(n_0, ..., n_L)` with `L >= 4`, rows of `[W_2 | b_2]`
+//! with signs `(-, ..., -, +)`, so that the second hidden layer maps into the box `prod_j [0, b_2[j]]`; rows
+//! of `W_3` with a negative entry and biases `b_3` so large that the third hidden layer is positive on that
+//! box; further hidden layers have a negative entry and a positive bias in every row. Every sub-network of
+//! three consecutive layers is identifiable by its signs, but in the whole network layer 3 acts linearly:
+//! `W_3 -> G W_3, b_3 -> G b_3, W_4 -> W_4 G^-1` keeps the function. The theorem decides about a sub-network
+//! of layers `l..l+2` if `n_{l-1} >= n_l >= 2`, so these are the widths for which this works.
 
 use super::facts::Identifiability;
 use fiberscope_check::{Outcome, check};

@@ -1,20 +1,21 @@
 //! What is rigid in the fiber of a network with more than three layers.
 //!
 //! Three layers with a bottleneck are understood completely; beyond, breakpoints need not tell their layer
-//! [threelayer2026, Appendix G.2]. Its lemmas still say something. Let `theta` be generic, and let neuron `i` of
-//! layer `k` and neuron `j` of layer `k+1` meet at a point as in [`crate::complex::FoldPoint`], with a neuron on
-//! in every later layer. Around the point the breakpoints bend, so that in *every* generic parameter with the
-//! same function the facet of `i` belongs to an earlier layer than that of `j` (Proposition 10 and Lemmas 13, 16
-//! and 18 there). A chain of `m` such meetings, each reached from the one before along a visible part of the
-//! fold, puts the first facet into a layer of number at most `L - 1 - m`:
+//! [threelayer2026, Appendix G.2]. Its lemmas still say something. Let `theta` be generic, and let neuron `i`
+//! of layer `k` and neuron `j` of layer `k+1` meet at a point as in [`crate::complex::FoldPoint`], with a
+//! neuron on in every later layer. Around the point the breakpoints bend, so that in *every* generic
+//! parameter with the same function the facet of `i` belongs to an earlier layer than that of `j`
+//! (Proposition 10 and Lemmas 13, 16 and 18 there). A chain of `m` such meetings, each reached from the one
+//! before along a visible part of the fold, puts the first facet into a layer of number at most `L - 1 - m`:
 //!
 //! - `m = L - 2` from a neuron of the first layer: its hyperplane is one of the first layer in all generic
 //!   parameters with this function. With three layers this is [threelayer2026, Section 3].
 //! - If all neurons of the layers up to `l` have chains down to the last hidden layer and the widths do not
-//!   increase, these layers are fixed up to permutation and positive scaling; with `l = L - 1` so is the network.
+//!   increase, these layers are fixed up to permutation and positive scaling; with `l = L - 1` so is the
+//!   network.
 //!
-//! A shorter chain leaves a gap: the hyperplane may belong to a later layer in another parameter. The proofs are
-//! in `docs/theory/identifiable.md`.
+//! A shorter chain leaves a gap: the hyperplane may belong to a later layer in another parameter. The proofs
+//! are in `docs/theory/identifiable.md`.
 
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::rational::dot;
@@ -29,8 +30,8 @@ use crate::limit::Deadline;
 pub struct DeeperFacts {
     /// The number of hidden layers.
     pub depth: usize,
-    /// For every neuron of the first layer the latest hidden layer (from 1) to which its hyperplane can belong;
-    /// `None` if no chain was found.
+    /// For every neuron of the first layer the latest hidden layer (from 1) to which its hyperplane can
+    /// belong; `None` if no chain was found.
     pub latest: Vec<Option<usize>>,
     /// How many layers, from the first on, are fixed up to permutation and positive scaling.
     pub fixed: usize,

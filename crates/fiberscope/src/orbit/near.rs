@@ -4,12 +4,13 @@
 //! parameter was rounded. Layer by layer from the first, row `j` of `B` (its columns ordered and scaled as
 //! the layer before demands) is the partner of row `i` of `A` if all quotients `A[i,k] / B[j,k]` of
 //! corresponding entries, bias included, agree to [`CLOSE`]. The exact quotients span an interval; the factor
-//! is the simplest fraction in it, the quotient itself where all are the same, and the factor that was meant
-//! (3, 1/3, 37/100) where rounding has not moved every entry away from it. Floats choose partners; factors
-//! and differences are exact.
+//! is the quotient itself where all are the same, a short fraction (3, 1/3, 37/100) within rounding of the
+//! interval, which is the factor that was meant, or else the simplest fraction in it. Floats choose partners;
+//! factors and differences are exact.
 
 use std::collections::HashMap;
 
+use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use fiberscope_core::{Domain, ExactNetwork, Layer, Network, Rational, side_by_side};
 
@@ -19,6 +20,11 @@ use crate::limit::Deadline;
 
 /// Corresponding parameters may differ by this, relative to the larger one.
 pub const CLOSE: f64 = 1.0 / 1024.0;
+
+/// How far rounding moves quotients, as powers of two: of entries, and of functions of deeper layers, which
+/// are sums of products of entries.
+const ENTRIES: i64 = -50;
+const SUMS: i64 = -46;
 
 /// A relabelling that nearly leads from one network to another.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +171,7 @@ fn spread(x: &[(usize, f64)], y: &[(usize, f64)]) -> Option<f64> {
     Some(if greatest == 0.0 { 0.0 } else { (greatest - least) / greatest })
 }
 
-/// The simplest fraction between the exact quotients `x / y` of corresponding entries, if these are positive
+/// The factor between the exact quotients `x / y` of corresponding entries ([`meant`]), if these are positive
 /// and agree to [`CLOSE`]; `None` for vectors of zeros. Entries far below the others in both vectors are what
 /// rounding leaves of a sum that cancels, and do not count.
 pub(crate) fn near_ratio(x: &[Rational], y: &[Rational]) -> Option<Rational> {
@@ -183,10 +189,10 @@ pub(crate) fn near_ratio(x: &[Rational], y: &[Rational]) -> Option<Rational> {
     }
     let (least, greatest) = ends?;
     let is_close = &greatest - &least <= &greatest * &Rational::from_f64(2.0 * CLOSE)?;
-    is_close.then(|| simplest(&least, &greatest))
+    is_close.then(|| meant(&least, &greatest, SUMS))
 }
 
-/// The simplest fraction between the exact quotients of corresponding entries; 1 for rows of zeros.
+/// The factor between the exact quotients of corresponding entries ([`meant`]); 1 for rows of zeros.
 fn factor(
     a: &Layer,
     i: usize,
@@ -216,7 +222,30 @@ fn factor(
             Some(ends) => ends,
         });
     }
-    Some(ends.map_or(Rational::ONE, |(least, greatest)| simplest(&least, &greatest)))
+    Some(ends.map_or(Rational::ONE, |(least, greatest)| meant(&least, &greatest, ENTRIES)))
+}
+
+/// The number in an interval of positive quotients, or within rounding of it, that was most likely meant: the
+/// simplest one nearby, to `2^near`, if it is short, else the simplest one inside.
+fn meant(least: &Rational, greatest: &Rational, near: i64) -> Rational {
+    // Numerator and denominator of at most four digits. Such fractions are so rare that one hardly comes so
+    // near to an interval by chance.
+    const SHORT: usize = 14;
+    if least == greatest {
+        return least.clone();
+    }
+    let room = |x: &Rational| x * &Rational::dyadic(1, near);
+    let nearby = simplest(&(least - &room(least)), &(greatest + &room(greatest)));
+    let (numerator, denominator) = parts(&nearby);
+    let is_short = numerator.bit_len() <= SHORT && denominator.bit_len() <= SHORT;
+    if is_short { nearby } else { simplest(least, greatest) }
+}
+
+/// Numerator and denominator.
+fn parts(x: &Rational) -> (IBig, IBig) {
+    let (n, d, e) = x.to_big_parts();
+    let (d, shift) = (IBig::from(d), e.unsigned_abs() as usize);
+    if e >= 0 { (n << shift, d) } else { (n, d << shift) }
 }
 
 /// The fraction with the least denominator in an interval of positive numbers (the continued fractions of the
@@ -225,11 +254,6 @@ fn simplest(least: &Rational, greatest: &Rational) -> Rational {
     if least == greatest {
         return least.clone();
     }
-    let parts = |x: &Rational| {
-        let (n, d, e) = x.to_big_parts();
-        let (d, shift) = (IBig::from(d), e.unsigned_abs() as usize);
-        if e >= 0 { (n << shift, d) } else { (n, d << shift) }
-    };
     let ((mut n, mut d), (mut p, mut q)) = (parts(least), parts(greatest));
     // The convergents h/k of the common part.
     let (mut h, mut k) = ((IBig::ONE, IBig::ZERO), (IBig::ZERO, IBig::ONE));
@@ -271,6 +295,13 @@ mod tests {
         ] {
             assert_eq!(simplest(&r(least), &r(greatest)), r(expected), "{least} {greatest}");
         }
+        // Rounding has moved both ends off 7/11, and off no short fraction.
+        let moved = |x: f64| Rational::from_f64(x).unwrap();
+        let above = (7.0f64 / 11.0).next_up().next_up();
+        assert_eq!(meant(&moved(above), &moved(above.next_up()), ENTRIES), r("7/11"));
+        let real = std::f64::consts::E / 3.0;
+        let between = meant(&moved(real), &moved(real.next_up()), SUMS);
+        assert!(moved(real) <= between && between <= moved(real.next_up()));
         let tenth = 0.37f64;
         let ends = [tenth.next_down(), tenth.next_up()].map(|x| Rational::from_f64(x).unwrap());
         assert_eq!(simplest(&ends[0], &ends[1]), r("37/100"));

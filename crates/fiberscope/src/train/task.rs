@@ -186,6 +186,40 @@ mod tests {
         }
     }
 
+    /// Values of the formulas of the paper at places where sines are 0, 1 or -1; the noise is as said.
+    #[test]
+    fn samples_lie_on_the_functions() {
+        for (name, x, y) in [
+            ("f1", &[0.25][..], 2.5),
+            ("f1", &[0.75], 0.5),
+            ("f2", &[0.125], 2.0 + 0.5f64.sqrt()),
+            ("f3", &[1.0 / 32.0], 1.9 + (TAU / 32.0).sin() + 0.5 * (TAU / 16.0).sin()),
+            ("g1", &[0.25, 0.75], 1.5),
+            ("g2", &[0.125, 0.25], 3.0 + 0.5f64.sqrt()),
+            ("g3", &[0.25, 0.125], 2.9 + 0.5f64.sqrt()),
+        ] {
+            let value = Task::from_name(name).unwrap().exact(x).unwrap();
+            assert!((value - y).abs() < 1e-12, "{name}({x:?}) = {value}, not {y}");
+        }
+        for name in ["f1", "f2", "f3", "g1", "g2", "g3"] {
+            let task = Task::from_name(name).unwrap();
+            let (inputs, targets) = task.samples();
+            let side = if task.inputs() == 1 { 100 } else { 20 };
+            let place = |i: usize, j: usize| if j + 1 == task.inputs() { i % side } else { i / side };
+            let at = |i: usize| -> Vec<f64> {
+                (0..task.inputs()).map(|j| place(i, j) as f64 / (side - 1) as f64).collect()
+            };
+            let (mut noise, rows) = ([0.0, 0.0], inputs.rows());
+            for i in 0..rows {
+                noise[0] += (inputs[(i, 0)] - at(i)[0]).powi(2);
+                noise[1] += (targets[(i, 0)] - task.exact(&at(i)).unwrap()).powi(2);
+            }
+            let deviations = noise.map(|sum| (sum / rows as f64).sqrt());
+            assert!(deviations.iter().all(|d| (0.007..0.013).contains(d)), "{name}: {deviations:?}");
+        }
+        assert_eq!(Task::Heating(ColumnScaling::Raw).exact(&[0.0; 8]), None);
+    }
+
     #[test]
     fn the_energy_data_satisfy_their_relation() {
         let (inputs, targets) = energy(8, ColumnScaling::Raw);

@@ -70,8 +70,9 @@ pub enum RegionsMethod {
 ///
 /// The fold-set is where the function is not differentiable. Without --box the domain is the whole input
 /// space. Where the cells are too many, linear programs still tell whether the network is transparent and
-/// whether its function identifies it if it is general (exit code 3). --match recovers the permutation and scaling matrices that turn the network into another from where
-/// the two functions bend. Exit code 1: there are none.
+/// whether its function identifies it if it is general (exit code 3). --match recovers the permutation and
+/// scaling matrices that turn the network into another from where the two functions bend. Exit code 1: there
+/// are none.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope folds zoo:deep --box -1,1 --graph folds.svg\n  fiberscope folds model.json --box -1,1 --match other.json"

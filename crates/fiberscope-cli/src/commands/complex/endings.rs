@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{bail, ensure};
 
 use super::args::RegionsArgs;
+use crate::output::check_picture;
 
 fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
@@ -15,7 +16,8 @@ pub fn check(args: &RegionsArgs, inputs: usize) -> anyhow::Result<()> {
     for path in &args.plot {
         let name = path.display();
         match (ending(path), inputs) {
-            ("svg" | "png", 1 | 2) | ("html", 3) => {}
+            ("svg" | "png", 1 | 2) => check_picture(path)?,
+            ("html", 3) => {}
             ("svg" | "png", 3) => bail!(
                 "{name}: a complex with 3 inputs is drawn as .html; for .svg and .png draw a slice (--slice, --directions)"
             ),

@@ -14,12 +14,15 @@ use super::args::FoldsArgs;
 use crate::Answer;
 use crate::args::Global;
 use crate::commands::{read_box, read_dense_model};
-use crate::output::{Output, write_picture};
+use crate::output::{Output, check_picture, write_picture};
 
 pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     for path in &args.graph {
         if !matches!(path.extension().and_then(|e| e.to_str()), Some("svg" | "png" | "dot")) {
             bail!("{}: expected a file name ending in .svg, .png or .dot", path.display());
+        }
+        if path.extension().is_some_and(|ending| ending == "png") {
+            check_picture(path)?;
         }
     }
     let network = read_dense_model(&args.model, &args.read.options(), output)?.network;
