@@ -82,7 +82,8 @@ fn test() -> Result<(), Failure> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
     cargo(&[&["test"], &TESTED[..]].concat()).run()?;
     cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()?;
-    let python = packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
+    let python =
+        packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
     python::test(&python)?;
     browser::test()
 }
