@@ -75,21 +75,16 @@ impl Network {
         let mut values = vec![0.0; count * self.output_width()];
         // A single point is summed up as a single point is.
         let is_sparse = count > 1 && self.layers().iter().any(|layer| layer.weights().is_sparse());
-        let plan = is_sparse.then(|| sparse_batch::Plan::new(self));
         let block = if is_sparse { sparse_batch::POINTS } else { block_rows(self) };
         let (inputs, outputs) = (block * self.input_width(), block * self.output_width());
-        let evaluate = |room: &mut sparse_batch::Room, (points, values): (&[f64], &mut [f64])| match &plan {
-            Some(plan) => plan.evaluate_block(room, points, values),
-            None => evaluate_block(self, points, values),
-        };
         #[cfg(feature = "parallel")]
         let blocks = points.par_chunks(inputs).zip(values.par_chunks_mut(outputs));
-        #[cfg(feature = "parallel")]
-        blocks.for_each_init(Default::default, evaluate);
         #[cfg(not(feature = "parallel"))]
-        let (blocks, mut room) = (points.chunks(inputs).zip(values.chunks_mut(outputs)), Default::default());
-        #[cfg(not(feature = "parallel"))]
-        blocks.for_each(|block| evaluate(&mut room, block));
+        let blocks = points.chunks(inputs).zip(values.chunks_mut(outputs));
+        blocks.for_each(|(points, values)| match is_sparse {
+            true => sparse_batch::evaluate_block(self, points, values),
+            false => evaluate_block(self, points, values),
+        });
         Ok(values)
     }
 }

@@ -69,7 +69,11 @@ pub fn names_text(names: Option<&Names>) -> String {
             lines.fact("", &format!("... {} layers left out", count - (LAYERS - 1)));
         }
         if count <= LAYERS || at < LAYERS - 2 || at + 1 == count {
-            let called: Vec<String> = parts.iter().map(part_text).collect();
+            let mut called: Vec<String> = parts.iter().filter_map(part_text).collect();
+            let nameless: usize = parts.iter().filter(|part| part.name.is_none()).map(Part::count).sum();
+            if nameless > 0 {
+                called.push(format!("{nameless} neurons without a name"));
+            }
             lines.fact(heading, &format!("layer {} is {}", at + 1, enumeration(&called)));
             heading = "";
         }
@@ -77,11 +81,8 @@ pub fn names_text(names: Option<&Names>) -> String {
     lines.finish()
 }
 
-fn part_text(part: &Part) -> String {
-    match &part.name {
-        Some(name) => format!("{name}[{}]", joined(&part.shape, " x ")),
-        None => format!("{} neurons without a name", part.count()),
-    }
+fn part_text(part: &Part) -> Option<String> {
+    part.name.as_ref().map(|name| format!("{name}[{}]", joined(&part.shape, " x ")))
 }
 
 /// Adds the names to a JSON object: `layer_names` has a list for every layer, one entry for neurons that

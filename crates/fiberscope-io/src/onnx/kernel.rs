@@ -111,10 +111,10 @@ impl Block<'_> {
             let (_, output) = self.to.place(at);
             for (column, _) in self.row(i) {
                 let (_, input) = self.from.place(column);
-                for t in 0..AXES {
-                    let span: &mut Span = &mut spans[t][output[t]];
-                    let (low, high) = span.unwrap_or((input[t], input[t]));
-                    *span = Some((low.min(input[t]), high.max(input[t])));
+                for (spans, (&o, &i)) in spans.iter_mut().zip(output.iter().zip(&input)) {
+                    let span: &mut Span = &mut spans[o];
+                    let (low, high) = span.unwrap_or((i, i));
+                    *span = Some((low.min(i), high.max(i)));
                 }
             }
         }
@@ -134,8 +134,8 @@ impl Block<'_> {
             for (column, entry) in self.row(i) {
                 let (channel, input) = self.from.place(column);
                 let mut k = 0;
-                for t in 0..AXES {
-                    k = k * axes[t].kernel + axes[t].tap(place[t], input[t])?;
+                for (axis, (&o, &i)) in axes.iter().zip(place.iter().zip(&input)) {
+                    k = k * axis.kernel + axis.tap(o, i)?;
                 }
                 let own = &mut kernel[(output * channels + channel) * size + k];
                 if own.is_some_and(|own| own.to_bits() != entry.to_bits()) {
