@@ -463,7 +463,8 @@ fn write_short_list(out: &mut String, items: &[impl Serialize]) -> fmt::Result {
 mod tests {
     use super::*;
     use crate::{
-        BiasShift, Interval, LinearChange, Move, Neuron, NeuronCopy, Nudge, Operand, PlacedNeuron, ShownRole,
+        BiasShift, FoldPair, Interval, LinearChange, Move, Neuron, NeuronCopy, Nudge, Operand, PlacedNeuron,
+        ShownRole,
     };
 
     fn r(text: &str) -> Rational {
