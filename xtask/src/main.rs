@@ -76,12 +76,14 @@ fn main() -> ExitCode {
 fn test() -> Result<(), Failure> {
     cargo(&["fmt", "--all", "--check"]).run()?;
     workflows::lint()?;
+    let packages = std::thread::spawn(python::prepare);
     // First: the command embeds what this builds.
     web::build()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
     cargo(&[&["test"], &TESTED[..]].concat()).run()?;
     cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()?;
-    python::test()?;
+    let python = packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
+    python::test(&python)?;
     browser::test()
 }
 

@@ -8,11 +8,17 @@ use crate::shell::{Failure, cargo, program, root, target};
 const INTEROP: &str = "crates/fiberscope-io/tests/interop";
 const PACKAGE: &str = "python";
 
-/// Runs the Python tests with command and package built in the same profile as the Rust tests.
-pub fn test() -> Result<(), Failure> {
+/// Installs what the Python tests need. Most of it is PyTorch, which takes minutes to fetch and none to compile:
+/// done beside the compiler it costs no time.
+pub fn prepare() -> Result<PathBuf, Failure> {
     environment(&format!("{INTEROP}/requirements.txt"))?;
-    let python = environment(&format!("{PACKAGE}/tests/requirements.txt"))?;
-    lint(&python)?;
+    environment(&format!("{PACKAGE}/tests/requirements.txt"))
+}
+
+/// Runs the Python tests, with command and package built in the same profile as the Rust tests, in a Python that
+/// has what they need.
+pub fn test(python: &Path) -> Result<(), Failure> {
+    lint(python)?;
     // With the tests, whose dependencies change features of shared crates: otherwise all is compiled a second
     // time.
     cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
@@ -21,7 +27,7 @@ pub fn test() -> Result<(), Failure> {
     let binary = built.join("fiberscope");
     let pytest = |arguments: &[&str]| {
         let words = [&["-m", "pytest", "-q", "-p", "no:cacheprovider"], arguments].concat();
-        program(&python, &words).env("FIBERSCOPE", &binary).env("PYTHONPATH", root().join(PACKAGE)).run()
+        program(python, &words).env("FIBERSCOPE", &binary).env("PYTHONPATH", root().join(PACKAGE)).run()
     };
     pytest(&[INTEROP])?;
     pytest(&["--doctest-modules", PACKAGE])

@@ -117,5 +117,5 @@ def test_a_pickled_module_is_refused(tmp_path):
     command = [FIBERSCOPE, "convert", tmp_path / "net.pt", tmp_path / "net.npz"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "save model.state_dict() instead" in done.stderr
+    assert "holds a whole module" in done.stderr and "torch.onnx.export(model, example_input" in done.stderr
     assert not (tmp_path / "net.npz").exists()
