@@ -1781,7 +1781,7 @@ def over(rows: Sequence[list[int]], columns: int) -> list[tuple[int, ...]]:
 class BoxBounds:
     """Bounds of all layers on a part of a box, in exact arithmetic (page: difference): forms are integers over one scale per layer."""
 
-    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float], signs: Sequence[Sign]) -> None:
+    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float], signs: Sequence[Sign], wider: bool = False) -> None:
         self.layers, self.signs, self.empty = layers, signs, False
         centres = [low if low == high else 0.5 * (low + high) for low, high in zip(lo, hi)]
         (low, high, mid), scale = over_one_denominator([[Fraction(x) for x in part] for part in (lo, hi, centres)])
@@ -1804,7 +1804,7 @@ class BoxBounds:
                     form[0] += value * scale
             scale *= layer.den
             self.scales.append(scale)
-            self.bounds.append([self.around(*forms) for forms in zip(z, d)])
+            self.bounds.append([self.around(*forms, wider) for forms in zip(z, d)])
             for sign in signs:
                 if sign.layer + 1 == len(self.bounds):
                     clip(self.bounds[-1], sign)
@@ -1816,9 +1816,12 @@ class BoxBounds:
             a, e = [form for form, _ in activated], [form for _, form in activated]
 
     @staticmethod
-    def around(z: list[int], d: list[int]) -> Bounds:
-        y = [p + q for p, q in zip(z, d)]
-        ends = [(form[0] - r, form[0] + r) for form in (z, d, y) for r in [sum(map(abs, form[1:]))]]
+    def around(z: list[int], d: list[int], wider: bool) -> Bounds:
+        ends = []
+        for form in (z, d, [p + q for p, q in zip(z, d)]):
+            r = sum(map(abs, form[1:]))
+            r += ((abs(form[0]) + r) >> 44) + 1 if wider else 0
+            ends.append((form[0] - r, form[0] + r))
         return (*ends[0], *ends[1], *ends[2])
 
     def widen(self, form: list[int], offset: int, radius: int) -> None:
@@ -1869,6 +1872,10 @@ class BoxBounds:
         """The same by going backwards."""
         outputs = len(self.bounds[-1])
         return self.descend([0] * outputs, [sign * (i == k) for i in range(outputs)], 1, ZERO, weights)
+
+    def is_held(self, k: int, sign: int, bound: Fraction, weights: Sequence[Fraction]) -> bool:
+        """Whether one of both is at most a bound."""
+        return self.output(k, sign) <= bound or self.row(k, sign, weights) <= bound
 
     def descend(
         self, c_z: list[int], c_d: list[int], scale: int, constant: Fraction, weights: Sequence[Fraction] = ()
@@ -2004,12 +2011,18 @@ def check_difference(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], n
             demand(all(len(parts) == len(signs) for _, _, parts in content), f"node {place}: a row has a multiplier per split above")
             weights = {(k, sign): parts for k, sign, parts in content}
         demand(all(isfinite(x + y) for x, y in zip(lo, hi)), f"node {place}: the sums of the ends are doubles")
-        found = BoxBounds(layers, lo, hi, signs)
-        if found.empty:
+        found = [BoxBounds(layers, lo, hi, signs)]
+        if found[0].empty:
             continue
         for k, bound in enumerate(bounds):
             for side in (1, -1):
-                held = found.output(k, side) <= bound or found.row(k, side, weights.get((k, side), ())) <= bound
+                row_weights = weights.get((k, side), ())
+                held = any(here.is_held(k, side, bound, row_weights) for here in found)
+                if signs and not held and len(found) == 1:
+                    # Where signs leave a neuron nothing but 0 it is on or off by a hair, and its forms know nothing of the signs:
+                    # which of the two gives the better bound is chance. Bounds that are a little wider hold as well.
+                    found.append(BoxBounds(layers, lo, hi, signs, wider=True))
+                    held = found[1].is_held(k, side, bound, row_weights)
                 demand(held, f"node {place}: output {k + 1} differs by at most the stated bound on the box")
     demand(not waiting, f"the tree is complete (after node {place}, {len(waiting)} subtrees are missing)")
     return "within", max(bounds)

@@ -8,8 +8,8 @@ use fiberscope::difference::{DifferenceOptions, DifferenceProgress, Sureness, To
 use fiberscope::limit::Progress;
 use fiberscope_core::Rational;
 use fiberscope_report::difference::{
-    Asked, certificate, on_data, range_progress, range_text, range_value, search, size, text, top1,
-    top1_checked, top1_text, top1_value, value,
+    Asked, certificate, on_data, range_progress, range_text, range_value, search, text, top1, top1_checked,
+    top1_text, top1_value, value,
 };
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -43,17 +43,13 @@ pub fn diff(
         let epsilon =
             epsilon.map(|epsilon| Rational::from_f64(epsilon).context("epsilon: expected a finite number"));
         let mut asked = Asked { epsilon: epsilon.transpose()?, gap, size: None };
-        if relative {
-            let say = |text: &str| watch.say(text);
-            asked.size = Some(size(&a, &domain, asked.size_gap(), &watch.deadline, &say)?);
-        }
         let options = DifferenceOptions::new()
             .align(!as_given)
             .seed(watch.seed)
             .deadline(watch.deadline.clone())
             .points(rows.clone().unwrap_or_default());
         let say = |text: &str| watch.say(text);
-        let found = search((&a, &b), &domain, &asked, options, resume.as_deref(), &say)?;
+        let found = search((&a, &b), &domain, (&mut asked, relative), options, resume.as_deref(), &say)?;
         let proof = certificate((&a, &b), &domain, &asked, &found, &watch.deadline)?;
         let checked = proof.as_ref().is_some_and(|(_, checked)| *checked);
         let mut json = value(&asked, &found, &domain);

@@ -13,7 +13,7 @@ pub use around::{Around, Ball, around};
 pub use class::{Classes, classes};
 pub use data::{Rows, on_data, rows};
 pub use picture::{Compared, draw, draw_around, pictures};
-pub use range::{Size, range_progress, range_text, range_value, size};
+pub use range::{range_progress, range_text, range_value};
 pub use top1::{top1, top1_checked, top1_text, top1_value};
 
 use std::io::Write;
@@ -24,8 +24,8 @@ use crate::number::{grouped, significant_upper};
 use anyhow::{Context, anyhow};
 use fiberscope::check::{Checker, Outcome};
 use fiberscope::difference::{
-    Decision, Difference, DifferenceError, DifferenceOptions, DifferenceProgress, Ended, GAP, Point, State,
-    measure,
+    Decision, Difference, DifferenceError, DifferenceOptions, DifferenceProgress, Ended, Point, Relative,
+    Size, State, measure, relative,
 };
 use fiberscope::limit::{Deadline, Limit, Progress as ProgressTo};
 use fiberscope_core::{Certificate, Domain, Network, Rational, decimal};
@@ -48,15 +48,6 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The difference that is small enough, in the units of the outputs; with a size, `epsilon` times the
-    /// least that it can be.
-    fn absolute(&self) -> Option<Rational> {
-        self.epsilon.as_ref().map(|epsilon| match &self.size {
-            Some(size) => epsilon * &size.lower,
-            None => epsilon.clone(),
-        })
-    }
-
     /// Whether the question is answered with yes; `None` if it is not answered.
     pub fn holds(&self, found: &Difference) -> Option<bool> {
         match self.decision(found) {
@@ -69,34 +60,17 @@ impl Asked {
 
     /// Whether the bounds are as close as they are to come; with a size, those of the quotient.
     fn is_within_gap(&self, found: &Difference) -> bool {
-        let Some(size) = &self.size else { return found.is_within_gap(self.gap) };
-        let factor = Rational::from_f64(1.0 + self.gap);
-        let quotient = size.relative(found);
-        matches!((quotient, factor), ((Some(least), Some(most)), Some(factor)) if most <= &factor * &least)
+        match &self.size {
+            Some(size) => size.is_within_gap(found, self.gap),
+            None => found.is_within_gap(self.gap),
+        }
     }
 
-    /// How close the bounds of the difference itself are to come: with a size, which is known up to a quarter of
-    /// the gap, half of it is left.
-    fn own_gap(&self) -> f64 {
-        if self.size.is_some() { 0.5 * self.gap } else { self.gap }
-    }
-
-    /// How closely the size of the outputs is to be known, relative to the width of their ranges, which is at
-    /// most twice the size.
-    pub fn size_gap(&self) -> f64 {
-        let wanted = if self.epsilon.is_some() { GAP } else { self.gap };
-        0.125 * wanted
-    }
-
-    /// The decision about `epsilon`. A difference is beyond a part of the size only if it is beyond that part
-    /// of the largest size.
+    /// The decision about `epsilon`; with a size, about that part of it.
     pub fn decision(&self, found: &Difference) -> Option<Decision> {
-        match (found.decision?, &self.epsilon, &self.size) {
-            (Decision::Exceeds, Some(epsilon), Some(size)) => {
-                let beyond = size.upper.as_ref().is_some_and(|size| found.lower > epsilon * size);
-                Some(if beyond { Decision::Exceeds } else { Decision::Undecided })
-            }
-            (decision, ..) => Some(decision),
+        match (&self.epsilon, &self.size) {
+            (Some(epsilon), Some(size)) => Some(size.decision(found, epsilon)),
+            _ => found.decision,
         }
     }
 }
@@ -107,20 +81,32 @@ pub fn sides(domain: &Domain) -> Option<Vec<(f64, f64)>> {
     sides.iter().map(|side| Some((side.lower.as_ref()?.to_f64(), side.upper.as_ref()?.to_f64()))).collect()
 }
 
-/// Searches. With a file, a search that it holds is continued, and one that a limit ends is written to it.
+/// Searches. With a file, a search that it holds is continued, and one that a limit ends is written to it. Where the
+/// difference is measured against the size of the outputs of `A`, that is told in the question.
 pub fn search(
     (a, b): (&Network, &Network),
     domain: &Domain,
-    asked: &Asked,
+    (asked, of_size): (&mut Asked, bool),
     options: DifferenceOptions,
     file: Option<&Path>,
     say: Say,
 ) -> anyhow::Result<Difference> {
     let progress = |now: DifferenceProgress| say(&apart(now));
-    let mut options = options.gap(asked.own_gap()).progress(ProgressTo::to(&progress));
-    options.epsilon = asked.absolute();
+    let sizing = |now| say(&format!("the size of A's outputs: {}", range_progress(now)));
+    let mut options = options.gap(asked.gap).progress(ProgressTo::to(&progress));
+    options.epsilon.clone_from(&asked.epsilon);
     options.resume = file.filter(|path| path.exists()).map(read_state).transpose()?;
-    let found = measure(a, b, domain, &options).map_err(|error| match (&error, file) {
+    let found = match of_size {
+        false => measure(a, b, domain, &options),
+        true => {
+            let found = relative(a, b, domain, &options, ProgressTo::to(&sizing));
+            found.map(|Relative { difference, size }| {
+                asked.size = Some(size);
+                difference
+            })
+        }
+    };
+    let found = found.map_err(|error| match (&error, file) {
         (DifferenceError::State(_), Some(path)) => anyhow!("{}: {error}", path.display()),
         _ => error.into(),
     })?;
@@ -184,7 +170,7 @@ pub fn value(asked: &Asked, found: &Difference, domain: &Domain) -> Value {
         "upper_exact": found.upper.as_ref().map(ToString::to_string),
     });
     if let Some(size) = &asked.size {
-        let (least, most) = size.relative(found);
+        let (least, most) = size.quotient(found);
         value["size"] = json!({"lower": lower(&size.lower), "upper": at_most(&size.upper)});
         value["relative"] = json!({"lower": least.as_ref().map(lower), "upper": most.as_ref().map(upper)});
     }
@@ -249,17 +235,24 @@ fn headline(asked: &Asked, found: &Difference, checked: bool) -> String {
 
 /// Why a question is open.
 fn reason(asked: &Asked, found: &Difference) -> String {
-    match (found.ended, &asked.size) {
-        (Ended::Limit(limit), _) => limit.to_string(),
-        (Ended::Boxes, _) => "as many boxes were bounded as were allowed".into(),
-        (Ended::Rounding, _) => "no box can be bisected to a better bound".into(),
-        (Ended::Reached, Some(Size { lower, upper: Some(upper) })) => format!(
-            "the size of A's outputs is known to be at least {} and at most {}, no closer",
-            decimal::lower(lower),
-            decimal::upper(upper)
-        ),
-        (Ended::Reached, _) => "the size of A's outputs has no known bound".into(),
-    }
+    let told = |ended: Ended| match ended {
+        Ended::Limit(limit) => Some(limit.to_string()),
+        Ended::Boxes => Some("as many boxes were bounded as were allowed".into()),
+        Ended::Rounding => Some("no box can be bisected to a better bound".into()),
+        Ended::Reached => None,
+    };
+    let of_size = |size: &Size| {
+        let (least, most) = (decimal::lower(&size.lower), size.upper.as_ref().map(decimal::upper));
+        let known = match most {
+            Some(most) => {
+                format!("the size of A's outputs is known to be at least {least} and at most {most}")
+            }
+            None => format!("the size of A's outputs is known to be at least {least}, with no upper bound"),
+        };
+        told(size.ended).map_or(known.clone(), |why| format!("{known}, and {why}"))
+    };
+    let own = told(found.ended);
+    own.or_else(|| asked.size.as_ref().map(of_size)).unwrap_or_else(|| "the bounds are not closer".into())
 }
 
 fn worst_lines(found: &Difference) -> Vec<String> {
@@ -280,7 +273,7 @@ fn worst_lines(found: &Difference) -> Vec<String> {
 }
 
 fn relative_line(size: &Size, found: &Difference) -> String {
-    let (least, most) = size.relative(found);
+    let (least, most) = size.quotient(found);
     let bound =
         |part: Option<Rational>, show: fn(&Rational) -> String| part.map_or("?".into(), |part| show(&part));
     format!(

@@ -2,54 +2,12 @@
 
 use crate::json::{lower, upper};
 use crate::number::grouped;
-use fiberscope::difference::{
-    Difference, DifferenceOptions, DifferenceProgress, Ended, OutputRange, Ranges, ranges,
-};
-use fiberscope::limit::{Deadline, Progress};
-use fiberscope_core::{Domain, Network, Rational, decimal};
+use fiberscope::difference::{DifferenceProgress, Ended, OutputRange, Ranges};
+use fiberscope_core::{Domain, decimal};
 use serde_json::{Value, json};
 
 use super::boxes;
-use crate::Say;
 use crate::equivalence::point;
-
-/// The largest absolute value of an output of a network on a box.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Size {
-    /// The exact value at some input.
-    pub lower: Rational,
-    /// No input has a larger one; `None` if no bound is known.
-    pub upper: Option<Rational>,
-}
-
-impl Size {
-    /// Bounds of the largest difference, divided by the size.
-    pub fn relative(&self, found: &Difference) -> (Option<Rational>, Option<Rational>) {
-        let least = self.upper.as_ref().filter(|size| size.is_positive()).map(|size| &found.lower / size);
-        let most = found.upper.as_ref().filter(|_| self.lower.is_positive()).map(|upper| upper / &self.lower);
-        (least, most)
-    }
-}
-
-/// The size of the outputs of a network, known up to `gap` times the width of their ranges, or what is known
-/// of it after a quarter of the time that is left.
-pub fn size(
-    network: &Network,
-    domain: &Domain,
-    gap: f64,
-    deadline: &Deadline,
-    say: Say,
-) -> anyhow::Result<Size> {
-    let deadline = deadline.left().map_or(deadline.clone(), |left| deadline.at_most(left / 4));
-    let progress = |now| say(&format!("the size of A's outputs: {}", range_progress(now)));
-    let options = DifferenceOptions::new().gap(gap).deadline(deadline).progress(Progress::to(&progress));
-    let found = ranges(network, domain, &options)?;
-    let of = |ends: (&Rational, &Rational)| ends.0.abs().max(ends.1.abs());
-    let outputs = found.outputs.unwrap_or_default();
-    let lower = outputs.iter().map(|range| of((&range.seen.0, &range.seen.1))).max();
-    let upper = outputs.iter().map(|range| of((&range.lower, &range.upper))).max();
-    Ok(Size { lower: lower.unwrap_or_default(), upper })
-}
 
 /// The keys of `fiberscope bounds --json`. Outer ends are rounded outward, values that were seen inward;
 /// outputs count from 1.

@@ -27,6 +27,7 @@
 //! ```
 
 mod assembly;
+mod balance;
 mod branch;
 mod class;
 mod exact;
@@ -35,11 +36,14 @@ mod options;
 mod pieces;
 mod probe;
 mod range;
+mod relative;
+mod resume;
 mod rows;
 mod search;
 mod shape;
 mod sights;
 mod state;
+mod still;
 mod top1;
 mod tree;
 mod worker;
@@ -49,6 +53,7 @@ pub use exact::Point;
 pub use options::{DifferenceOptions, DifferenceProgress, GAP};
 pub use pieces::{Preparation, PreparedSearch, SearchPart, SearchPiece, prepare};
 pub use range::{OutputRange, Ranges, ranges};
+pub use relative::{Relative, Size, relative};
 pub use state::State;
 pub use top1::{
     ClassChange, ClassState, Sureness, Top1, Top1Options, Top1Progress, Top1Verdict, Undecided, decide,
@@ -64,6 +69,7 @@ use crate::limit::{Deadline, Limit};
 use exact::Exact;
 use search::{Purpose, Search, Setting};
 use shape::Shaped;
+use still::{equal, unbounded};
 use tree::Tree;
 
 /// Bounds of the largest difference of one output.
@@ -159,32 +165,6 @@ impl Difference {
         Some(Certificate::new(a, b, domain.clone(), evidence))
     }
 
-    /// Evaluates the best points of the state, for which the search may have had no time.
-    fn look_again(&mut self, exact: &Exact) {
-        for point in self.state.points.iter().take(POINTS_LATE).filter_map(|x| exact.at(x)) {
-            for (k, output) in self.outputs.iter_mut().enumerate() {
-                output.lower = point.difference(k).max(output.lower.clone());
-            }
-            let (_, difference) = point.largest();
-            if self.worst.is_none() || difference > self.lower {
-                self.lower = difference.max(self.lower.clone());
-                self.worst = Some(point);
-            }
-        }
-    }
-
-    /// Replaces the upper bounds by those of the state, if it has any.
-    fn take_over(&mut self, (a, b): (&Network, &Network), domain: &Domain, options: &DifferenceOptions) {
-        let State { bounds: Some(bounds), tree, moves_a, moves_b, .. } = &self.state else { return };
-        self.taken_over = true;
-        self.upper = bounds.iter().max().cloned();
-        self.outputs.iter_mut().zip(bounds).for_each(|(output, bound)| output.upper = Some(bound.clone()));
-        let evidence = evidence([moves_a.clone(), moves_b.clone()], bounds.clone(), tree);
-        self.certificate = Some(Certificate::new(a, b, domain.clone(), evidence));
-        // What only a file says decides nothing.
-        self.decision = options.epsilon.as_ref().map(|epsilon| decided(&self.lower, None, epsilon));
-    }
-
     /// Whether the upper bound is at most `1 + gap` times the lower one.
     pub fn is_within_gap(&self, gap: f64) -> bool {
         let Some(factor) = Rational::from_f64(1.0 + gap) else { return false };
@@ -223,12 +203,14 @@ pub enum DifferenceError {
     Points { point: usize, input: usize },
     #[error("the networks cannot be brought to one shape that the checker can bound: {0}")]
     Shape(String),
+    #[error("the numbers of the networks are not within what the checker can bound: {0}")]
+    Beyond(String),
     #[error("not the state of a search for this difference: {0}")]
     State(String),
 }
 
-/// What is declared exceeds what was found by this part, so that another machine, which adds in another
-/// order, finds it too.
+/// What is declared exceeds what was found by this part, a power of two, so that another machine, which adds in
+/// another order, finds it too.
 const DECLARED: i64 = 20;
 /// The bits of a declared bound.
 const BITS: u32 = 40;
@@ -249,14 +231,16 @@ pub fn measure(
         Some(state) => {
             state.check(a, b, domain)?;
             let moves = [state.moves_a.clone(), state.moves_b.clone()];
-            shape::moved(a, b, domain, moves, state.alignment)?
+            shape::moved(a, b, domain, moves, state.alignment)
         }
-        None => shape::common(a, b, domain, (&root.0, &root.1), options.align, &options.deadline)?,
+        None => shape::common(a, b, domain, (&root.0, &root.1), options.align, &options.deadline),
     };
     let exact = Exact::new(a, b, domain);
-    if shaped.equal {
-        return Ok(equal((a, b), domain, shaped, &exact, &root, options));
-    }
+    let shaped = match shaped {
+        Ok(shaped) if shaped.equal => return Ok(equal((a, b), domain, shaped, &exact, &root, options)),
+        Err(DifferenceError::Beyond(_)) => return Ok(unbounded((a, b), domain, &exact, &root, options)),
+        other => other?,
+    };
     let mut points = options.points.clone();
     points.extend(options.resume.iter().flat_map(|state| state.points.clone()));
     let purpose = match &options.epsilon {
@@ -267,6 +251,7 @@ pub fn measure(
         purpose: purpose.clone(),
         points: &points,
         boxes: options.boxes,
+        ceilings: options.resume.as_ref().map(State::ceilings).unwrap_or_default(),
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,
@@ -277,7 +262,9 @@ pub fn measure(
         let tree = Tree::from_preorder(&shaped.pair, lo, hi, &state.tree).ok_or_else(wrong)?;
         let mut search = Search::new(&shaped.pair, &exact, tree, setting());
         if let Some(ended) = search.begin_and_run() {
-            return Ok(finish((a, b), domain, &shaped, &exact, &search, ended, options));
+            let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
+            found.keep_better(state, (a, b), domain, &exact);
+            return Ok(found);
         }
     }
     // A first search, or one that had no time to bound again what it was given.
@@ -286,9 +273,7 @@ pub fn measure(
     let ended = search.root_and_run();
     let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
     if let Some(state) = &options.resume {
-        found.state = state.clone();
-        found.look_again(&exact);
-        found.take_over((a, b), domain, options);
+        found.take_over(state, (a, b), domain, (&exact, options.epsilon.as_ref()));
     }
     Ok(found)
 }
@@ -340,33 +325,6 @@ fn check(
 /// The evidence for bounds on the boxes of a tree.
 fn evidence([a, b]: [MoveChain; 2], bounds: Vec<Rational>, tree: &[BoxNode]) -> Evidence {
     Evidence::Difference { a, b, bounds, tree: tree.to_vec() }
-}
-
-/// Moves make the same network of both.
-fn equal(
-    (a, b): (&Network, &Network),
-    domain: &Domain,
-    shaped: Shaped,
-    exact: &Exact,
-    root: &(Vec<f64>, Vec<f64>),
-    options: &DifferenceOptions,
-) -> Difference {
-    let [moves_a, moves_b] = shaped.moves.clone();
-    let none = OutputBounds { lower: Rational::ZERO, upper: Some(Rational::ZERO) };
-    let (evidence, tree) = (Evidence::Moves { a: moves_a, b: moves_b }, vec![BoxNode::Leaf]);
-    Difference {
-        lower: Rational::ZERO,
-        upper: Some(Rational::ZERO),
-        outputs: vec![none; a.output_width()],
-        worst: exact.at(&root.0),
-        decision: options.epsilon.as_ref().map(|_| Decision::Within),
-        cells: 0,
-        ended: Ended::Reached,
-        alignment: shaped.alignment,
-        certificate: Some(Certificate::new(a, b, domain.clone(), evidence)),
-        state: State::new((a, b), domain, shaped.alignment, shaped.moves, tree, Vec::new(), None),
-        taken_over: false,
-    }
 }
 
 /// What is declared of a bound that was found: a little more; `None` if it is not finite.

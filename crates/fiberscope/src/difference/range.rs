@@ -6,11 +6,13 @@
 
 use fiberscope_check::difference::{Pair, outward};
 use fiberscope_check::difference_fits;
-use fiberscope_core::{Certificate, Domain, Layer, Matrix, MoveChain, Network, Rational};
+use fiberscope_core::{Certificate, Domain, ExactNetwork, Layer, Matrix, MoveChain, Network, Rational};
 
+use super::balance::scalings;
 use super::exact::{Exact, Point};
 use super::rows::{Goal, output, sign};
 use super::search::{Purpose, Search, Setting};
+use super::shape::root_bound;
 use super::tree::Tree;
 use super::{DifferenceError, DifferenceOptions, Ended, check, declared, evidence};
 use crate::limit::{Deadline, Progress};
@@ -68,14 +70,14 @@ pub fn ranges(
     if !difference_fits(&network.widths()) {
         return Err(DifferenceError::Shape("it is too large for the checker".into()));
     }
-    let exact_network = network.to_exact();
     let zero = constant(network, &vec![0.0; network.output_width()]);
-    let pair = Pair::new(&exact_network, &zero.to_exact()).map_err(DifferenceError::Shape)?;
+    let (moved, pair) = Moved::new(network, &zero, (&root.0, &root.1), domain)?;
     let exact = Exact::new(network, &zero, domain);
     let setting = Setting {
         purpose: Purpose::Range(options.gap),
         points: &options.points,
         boxes: options.boxes,
+        ceilings: Vec::new(),
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,
@@ -85,13 +87,40 @@ pub fn ranges(
     let points: Vec<Point> = search.points().iter().filter_map(|x| exact.at(x)).collect();
     let seen = seen(&points, network.output_width());
     let rows = search.bounds();
-    let proved = prove((network, &zero), domain, &search, &rows, (ended, &options.deadline));
+    let proved = prove((network, &zero), (&moved, domain), &search, &rows, (ended, &options.deadline));
     let outputs = rows.iter().all(|bound| bound.is_finite()).then(|| {
         let ranges = rows.chunks(2).zip(seen).enumerate();
         ranges.map(|(k, (rows, seen))| range(rows, proved.radii.as_ref().map(|all| &all[k]), seen)).collect()
     });
     let Proved { constant, certificate, .. } = proved;
     Ok(Ranges { outputs, cells: search.cells, ended, points, constant, certificate })
+}
+
+/// The network with scaled neurons, where its values are beyond the doubles otherwise, and the moves that scale them. A
+/// constant network, all of whose weights are zero, stays what it is.
+struct Moved {
+    network: ExactNetwork,
+    moves: MoveChain,
+}
+
+impl Moved {
+    fn new(
+        network: &Network,
+        zero: &Network,
+        root: (&[f64], &[f64]),
+        domain: &Domain,
+    ) -> Result<(Self, Pair), DifferenceError> {
+        let (network, zero) = (network.to_exact(), zero.to_exact());
+        let pair = Pair::new(&network, &zero).map_err(DifferenceError::Shape)?;
+        let as_given = Moved { network, moves: MoveChain::default() };
+        if root_bound(&pair, root.0, root.1).is_finite() {
+            return Ok((as_given, pair));
+        }
+        let moves = MoveChain::from(scalings([&as_given.network, &zero], root));
+        let mut network = as_given.network.clone();
+        let scaled = moves.apply(&mut network, domain).ok().and_then(|_| Pair::new(&network, &zero).ok());
+        Ok(scaled.map_or((as_given, pair), |pair| (Moved { network, moves }, pair)))
+    }
 }
 
 /// A constant network, and how far the network is from it, with proof.
@@ -106,13 +135,13 @@ struct Proved {
 /// compares with zero, and proves how large the outputs are.
 fn prove(
     (network, zero): (&Network, &Network),
-    domain: &Domain,
+    (moved, domain): (&Moved, &Domain),
     search: &Search,
     rows: &[f64],
     (ended, deadline): (Ended, &Deadline),
 ) -> Proved {
     let certify = |constant: &Network, bounds: Vec<Rational>, tree: &Tree| {
-        let moves = [MoveChain::default(), MoveChain::default()];
+        let moves = [moved.moves.clone(), moved.moves.clone()];
         Certificate::new(network, constant, domain.clone(), evidence(moves, bounds, &tree.preorder()))
     };
     let largest =
@@ -128,10 +157,11 @@ fn prove(
         return plain();
     }
     let constant = constant(network, &middles);
-    let Ok(pair) = Pair::new(&network.to_exact(), &constant.to_exact()) else { return plain() };
+    let Ok(pair) = Pair::new(&moved.network, &constant.to_exact()) else { return plain() };
     let exact = Exact::new(network, &constant, domain);
     let (purpose, progress) = (Purpose::Range(0.0), Progress::SILENT);
-    let setting = Setting { purpose, points: &[], boxes: None, seed: 0, deadline, progress };
+    let (points, boxes, ceilings) = (&[][..], None, Vec::new());
+    let setting = Setting { purpose, points, boxes, ceilings, seed: 0, deadline, progress };
     let mut again = Search::new(&pair, &exact, search.tree.clone(), setting);
     let known = rows.iter().enumerate().map(|(row, bound)| bound + sign(row) * middles[output(row)]);
     let goal = Goal { offset: known.collect(), ..Goal::largest(rows.len(), 0.0) };
@@ -172,7 +202,7 @@ fn seen(points: &[Point], outputs: usize) -> Vec<(Rational, Rational)> {
 }
 
 /// A network of the same shape with these outputs everywhere; zeros where there are none.
-fn constant(network: &Network, outputs: &[f64]) -> Network {
+pub(super) fn constant(network: &Network, outputs: &[f64]) -> Network {
     let last = network.depth() - 1;
     let layers = network.layers().iter().enumerate().map(|(l, layer)| {
         let weight = Matrix::from_fn(layer.width(), layer.input_width(), |_, _| 0.0);

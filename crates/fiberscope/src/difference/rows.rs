@@ -21,12 +21,14 @@ pub struct Goal {
     pub aim: f64,
     /// Whether nothing but the aim counts: bounds beyond it need not be sharp.
     pub decides: bool,
+    /// Per row, a bound that was reached before and is to be reached again; empty if there is none.
+    pub ceilings: Vec<f64>,
 }
 
 impl Goal {
     /// The largest bound of any row counts, against this aim.
     pub fn largest(rows: usize, aim: f64) -> Self {
-        Goal { offset: vec![0.0; rows], weight: vec![1.0; rows], aim, decides: false }
+        Goal { offset: vec![0.0; rows], weight: vec![1.0; rows], aim, decides: false, ceilings: Vec::new() }
     }
 
     /// How far a bound of a row is from what is known to be reached.

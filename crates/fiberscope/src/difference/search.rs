@@ -54,6 +54,8 @@ pub struct Setting<'s> {
     pub purpose: Purpose,
     pub points: &'s [Vec<f64>],
     pub boxes: Option<usize>,
+    /// Per row, a bound that an earlier search had; empty if there was none.
+    pub ceilings: Vec<f64>,
     pub seed: u64,
     pub deadline: &'s Deadline,
     pub progress: Progress<'s, DifferenceProgress>,
@@ -205,7 +207,7 @@ impl<'s> Search<'s> {
 
     fn goal(&self) -> Goal {
         let rows = self.closed.len();
-        match &self.setting.purpose {
+        let goal = match &self.setting.purpose {
             Purpose::Epsilon(epsilon) => {
                 let aim = decimal::lower_f64(epsilon) * (1.0 - MARGIN);
                 Goal { decides: true, ..Goal::largest(rows, aim) }
@@ -218,9 +220,10 @@ impl<'s> Search<'s> {
                 };
                 let weight = |row| 1.0 / width(row).max(LEAST_WIDTH);
                 let weight = (0..rows).map(weight).collect();
-                Goal { offset: self.best.clone(), weight, aim: *gap, decides: false }
+                Goal { offset: self.best.clone(), weight, ..Goal::largest(rows, *gap) }
             }
-        }
+        };
+        Goal { ceilings: self.setting.ceilings.clone(), ..goal }
     }
 
     fn ended(&mut self, goal: &Goal) -> Option<Ended> {

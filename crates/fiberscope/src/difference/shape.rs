@@ -14,6 +14,8 @@
 //! - `B` is permuted and scaled to lie near `A` (`permute`, `scale`): first by the factors that relate the
 //!   networks up to rounding, then by those that bring the parameters closest ([`align`]).
 //!
+//! - Where values inside are beyond the doubles, neurons are scaled by powers of two ([`scalings`]).
+//!
 //! Nothing shows beforehand which alignment is best, so each one is bounded on the whole box, and the least
 //! bound is taken; networks that have nothing to do with each other stay as they are.
 
@@ -23,6 +25,7 @@ use fiberscope_core::{
     Activation, Domain, ExactNetwork, Layer, Move, MoveChain, Network, PlacedNeuron, Rational,
 };
 
+use super::balance::scalings;
 use super::{Alignment, DifferenceError};
 use crate::align::{AlignOptions, Scaling, align};
 use crate::limit::Deadline;
@@ -46,45 +49,72 @@ pub fn common(
     a: &Network,
     b: &Network,
     domain: &Domain,
-    (lo, hi): (&[f64], &[f64]),
+    root: (&[f64], &[f64]),
     aligned: bool,
     deadline: &Deadline,
 ) -> Result<Shaped, DifferenceError> {
-    let mut best: Option<(f64, Shaped)> = None;
-    let mut refused = None;
     let mut pairs = folded(a, b, domain, deadline);
     if pairs.is_empty() {
         pairs = padded(Moved::new(a), Moved::new(b), domain)?;
     }
-    for (a, b) in pairs {
-        if !difference_fits(&a.network.widths()) {
-            refused = Some("they are too large for the checker".into());
-            continue;
-        }
-        for (b, alignment) in alignments(&a, b, aligned, domain, deadline) {
-            let equal = a.network == b.network;
-            let pair = match Pair::new(&a.network, &b.network) {
-                Ok(pair) => pair,
-                Err(reason) => {
-                    refused = Some(reason);
-                    continue;
-                }
-            };
-            let bound = root_bound(&pair, lo, hi);
-            if best.as_ref().is_none_or(|(least, shaped)| equal && !shaped.equal || bound < *least) {
-                let moves = [a.moves.clone(), b.moves];
-                best = Some((bound, Shaped { moves, pair, equal, alignment }));
-            }
-            if equal || deadline.is_past() {
-                return best
-                    .map(|(_, shaped)| shaped)
-                    .ok_or_else(|| DifferenceError::Shape("no pair".into()));
+    let mut found = Found { root, best: None, refused: "no moves lead to one shape".into() };
+    if !pairs.iter().any(|(a, _)| difference_fits(&a.network.widths())) {
+        return Err(DifferenceError::Shape("they are too large for the checker".into()));
+    }
+    pairs.retain(|(a, _)| difference_fits(&a.network.widths()));
+    for (a, b) in &pairs {
+        for (b, alignment) in alignments(a, b.clone(), aligned, domain, deadline) {
+            if found.consider(a, b, alignment) || deadline.is_past() {
+                return found.best();
             }
         }
     }
-    match best {
-        Some((_, shaped)) => Ok(shaped),
-        None => Err(DifferenceError::Shape(refused.unwrap_or_else(|| "no moves lead to one shape".into()))),
+    // Numbers beyond the doubles on the way may be within them if neurons are scaled.
+    if !found.is_bounded() {
+        for (mut a, mut b) in pairs {
+            for scaling in scalings([&a.network, &b.network], root) {
+                a.apply(scaling.clone(), domain)?;
+                b.apply(scaling, domain)?;
+            }
+            found.consider(&a, b, Alignment::AsGiven);
+        }
+    }
+    found.best()
+}
+
+/// The best pair so far.
+struct Found<'r> {
+    root: (&'r [f64], &'r [f64]),
+    best: Option<(f64, Shaped)>,
+    /// Why there is none.
+    refused: String,
+}
+
+impl Found<'_> {
+    /// Takes a pair if it is better than those before; whether it is one of equal networks.
+    fn consider(&mut self, a: &Moved, b: Moved, alignment: Alignment) -> bool {
+        let equal = a.network == b.network;
+        let pair = match Pair::new(&a.network, &b.network) {
+            Ok(pair) => pair,
+            Err(reason) => {
+                self.refused = reason;
+                return false;
+            }
+        };
+        let bound = root_bound(&pair, self.root.0, self.root.1);
+        if self.best.as_ref().is_none_or(|(least, shaped)| equal && !shaped.equal || bound < *least) {
+            let moves = [a.moves.clone(), b.moves];
+            self.best = Some((bound, Shaped { moves, pair, equal, alignment }));
+        }
+        equal
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.best.as_ref().is_some_and(|(bound, _)| bound.is_finite())
+    }
+
+    fn best(self) -> Result<Shaped, DifferenceError> {
+        self.best.map(|(_, shaped)| shaped).ok_or(DifferenceError::Beyond(self.refused))
     }
 }
 
@@ -100,12 +130,12 @@ pub fn moved(
     let (mut exact_a, mut exact_b) = (a.to_exact(), b.to_exact());
     moves[0].apply(&mut exact_a, domain).map_err(|error| wrong(error.to_string()))?;
     moves[1].apply(&mut exact_b, domain).map_err(|error| wrong(error.to_string()))?;
-    let pair = Pair::new(&exact_a, &exact_b).map_err(wrong)?;
+    let pair = Pair::new(&exact_a, &exact_b).map_err(DifferenceError::Beyond)?;
     Ok(Shaped { moves, pair, equal: exact_a == exact_b, alignment })
 }
 
 /// The largest bound of an output on the root box; infinite if it is not finite.
-fn root_bound(pair: &Pair, lo: &[f64], hi: &[f64]) -> f64 {
+pub fn root_bound(pair: &Pair, lo: &[f64], hi: &[f64]) -> f64 {
     let mut bounder = Bounder::new(pair);
     if !bounder.run(lo, hi) {
         return f64::INFINITY;

@@ -60,9 +60,13 @@ impl Search<'_> {
                 if corner { part.round() } else { part }
             };
             let ends = lo.iter().zip(&hi);
-            let x = ends.map(|(lo, hi)| lo + part(start / self.best.len() % 2 == 1, &mut random) * (hi - lo));
-            let mut x = inside(&x.collect::<Vec<_>>());
-            if self.setting.deadline.is_past() || x.iter().any(|x| x.is_nan()) {
+            let between = |(lo, hi): (&f64, &f64)| {
+                let part = part(start / self.best.len() % 2 == 1, &mut random);
+                let width = hi - lo;
+                if width.is_finite() { lo + part * width } else { (1.0 - part) * lo + part * hi }
+            };
+            let mut x = inside(&ends.map(between).collect::<Vec<_>>());
+            if self.setting.deadline.is_past() {
                 break;
             }
             probe.climb(&mut x, start % self.best.len(), &lo, &hi, CLIMB);

@@ -84,6 +84,12 @@ impl<'p> Worker<'p> {
         for (k, (below, above)) in below.iter().zip(above).enumerate() {
             (bounds[2 * k], bounds[2 * k + 1]) = (*above, -below);
         }
+        // What was reached before is reached again, whatever the goal is now.
+        for (row, &ceiling) in goal.ceilings.iter().enumerate() {
+            if bounds[row] > ceiling {
+                bounds[row] = bounds[row].min(self.tighten(row, ceiling, known));
+            }
+        }
         let mut tightened = vec![false; self.rows];
         let mut last = None;
         let (row, far) = loop {

@@ -13,7 +13,7 @@ use fiberscope::difference::DifferenceOptions;
 use fiberscope_core::Network;
 use fiberscope_io::{load_data, write_atomically};
 use fiberscope_report::difference::{
-    Asked, Compared, around, certificate, draw, draw_around, on_data, rows, search, sides, size, text, value,
+    Asked, Compared, around, certificate, draw, draw_around, on_data, rows, search, sides, text, value,
 };
 use serde_json::json;
 
@@ -80,10 +80,8 @@ pub fn run(args: &DiffArgs, global: &Global, output: &mut Output) -> anyhow::Res
         output.end_progress();
         found
     } else {
-        if args.relative {
-            asked.size = Some(size(&a, &domain, asked.size_gap(), &global.deadline(), &say)?);
-        }
-        let found = search((&a, &b), &domain, &asked, options, args.resume.as_deref(), &say)?;
+        let question = (&mut asked, args.relative);
+        let found = search((&a, &b), &domain, question, options, args.resume.as_deref(), &say)?;
         output.end_progress();
         if let Some(path) = &args.plot {
             write_picture(path, &draw(&compared, &found, summary.as_ref()))?;
