@@ -46,8 +46,10 @@ pub fn painted(text: &str) -> String {
                 out += &format!("{DIM}{name}{PLAIN}");
                 out += &verdict(value).unwrap_or_else(|| value.to_owned());
             }
-            None if place == 0 && titled => out += &wrapped(BOLD, line),
-            None => out += &verdict(line).unwrap_or_else(|| line.to_owned()),
+            None => {
+                let plain = || if place == 0 && titled { wrapped(BOLD, line) } else { line.to_owned() };
+                out += &verdict(line).unwrap_or_else(plain);
+            }
         }
     }
     out
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn verdicts_and_names_stand_out() {
-        let text = painted("different: the outputs differ\n");
+        let text = painted("different: the outputs differ\n  x    = (1)\n");
         assert!(text.starts_with(&format!("{BOLD}{RED}different{PLAIN}:")), "{text:?}");
         let text = painted("net\n  identifiable  not decided: why\n");
         assert!(
