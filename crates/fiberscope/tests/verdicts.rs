@@ -270,7 +270,7 @@ fn a_difference_is_a_yes_only_as_rounding_and_in_so_many_words() {
                             Agreement::Parameters { relative } => {
                                 assert!(domain == Domain::Space);
                                 assert!(matches!(certificate.evidence, Evidence::Close { .. }));
-                                worst = worst.max(relative.to_f64() / options.precision);
+                                worst = worst.max(relative.to_f64() / options.precision.unwrap());
                                 parameters += 1;
                             }
                             other => panic!("{seed} {kind:?}: {other:?}"),

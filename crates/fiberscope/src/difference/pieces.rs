@@ -110,6 +110,7 @@ pub fn prepare(
         purpose: Purpose::Gap(options.gap),
         points: &options.points,
         boxes: None,
+        ceilings: Vec::new(),
         seed: options.seed,
         deadline: &options.deadline,
         progress: Progress::SILENT,
