@@ -29,8 +29,11 @@ fn the_tests_of_all_statements_exist() {
     }
 }
 
+/// A count of statements: its name, the words that stand before its numbers, what precedes a number, and the last.
+type Count = (&'static str, &'static [&'static str], &'static str, u32);
+
 /// The sections of the page with the numbers of the statements of their papers, by what precedes a number.
-const NUMBERED: [(&str, &[(&str, &[&str], &str, u32)]); 3] = [
+const NUMBERED: [(&str, &[Count]); 3] = [
     // One count for all.
     (
         "[threelayer2026]",

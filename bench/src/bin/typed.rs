@@ -35,7 +35,8 @@ fn main() -> Result<()> {
         one: ThreadPoolBuilder::new().num_threads(1).build()?,
     };
     let chosen: Vec<String> = std::env::args().skip(1).filter(|name| name != "--").collect();
-    let tables: [(&str, fn(&Bench) -> Result<()>); 4] = [
+    type Table = fn(&Bench) -> Result<()>;
+    let tables: [(&str, Table); 4] = [
         ("regions", Bench::regions),
         ("funcdim", Bench::funcdim),
         ("equiv", Bench::equiv),

@@ -47,7 +47,7 @@ fn a_survey_goes_on_where_it_was_left() {
     fs::write(at.join("killed/parts/0-0-64.json"), "[]").unwrap();
     let (code, _, err) = fiberscope(at, &line(150, "killed"));
     assert!(code == 2 && err.contains("expected the seeds 0 to 63"), "{err}");
-    let (code, none, _) = fiberscope(at, &format!("{} --time-limit 0", line(150, "late")));
+    let (code, none, _) = fiberscope(at, &format!("{} --time-limit 0.000001", line(150, "late")));
     assert_eq!((code, none["complete"].as_bool(), none["networks"].as_u64()), (3, Some(false), Some(0)));
 }
 

@@ -7,7 +7,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Claim, Neuron, Rational};
+use crate::{Neuron, Rational};
 
 /// Points and their use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,10 +34,11 @@ pub struct FoldPair {
 }
 
 impl RankEvidence {
-    /// What the evidence claims of a network of these widths.
-    pub(crate) fn claim(&self, widths: &[usize]) -> Claim {
+    /// The claimed upper bound of the fiber's dimension near the parameters of a network of these widths, and the
+    /// number of its scalings.
+    pub(crate) fn dimensions(&self, widths: &[usize]) -> (u64, u64) {
         let (parameters, scalings) = counts(widths);
-        Claim::FiberDimension { upper: parameters.saturating_sub(self.rank), scalings }
+        (parameters.saturating_sub(self.rank), scalings)
     }
 }
 

@@ -8,9 +8,14 @@ pub use fiberscope_core::decimal::significant;
 /// The most digits of a numerator or a denominator that is shown.
 const DIGITS: usize = 4;
 
+/// The most characters of an integer that is shown as it is.
+const WHOLE: usize = 6;
+
 /// An integer or a fraction if that is short; otherwise a decimal with 4 significant digits.
 pub fn short(x: &Rational) -> String {
-    exact_if(x, |part| part.len() <= DIGITS).unwrap_or_else(|| rounded(x, 4))
+    let is_whole = |text: &String| text.len() <= WHOLE && !text.contains('/');
+    let whole = || Some(x.to_string()).filter(is_whole);
+    exact_if(x, |part| part.len() <= DIGITS).or_else(whole).unwrap_or_else(|| rounded(x, 4))
 }
 
 /// An integer or a fraction of up to 20 characters; otherwise as [`exact`].

@@ -20,7 +20,7 @@ pub const STATEMENT: &str = "near the given parameters, those with the same func
 
 /// Networks with more parameters are not looked at unless a proof is asked for, and no longer than this.
 const LARGE: usize = 100_000;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(6);
 /// Symmetries are counted for networks of at most so many parameters.
 const COUNTED: usize = 20_000;
 /// So many neurons are named.
@@ -186,7 +186,7 @@ fn open(found: &Rigidity) -> String {
         _ => format!("; open at {}", enumeration(&named)),
     };
     format!(
-        "a rank of {} of at most {} is proved, so at most {} {} beyond the scalings unexplained{place}{stopped}",
+        "a rank of {} of at most {} is proved, so at most {} {} unexplained by scalings{place}{stopped}",
         grouped(found.rank),
         grouped(found.rank + most),
         grouped(most),

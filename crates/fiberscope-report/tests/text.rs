@@ -135,6 +135,7 @@ fn the_keys_of_info() {
         "hides": [],
         "identifiable": false,
         "reason": "neuron 2 of layer 2 is dead, so its weights are free",
+        "needed": null,
         "fiber_dimension": null,
         "fiber_generic_dimension": null,
         "fiber_components": null,

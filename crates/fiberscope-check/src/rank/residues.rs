@@ -116,9 +116,8 @@ impl ResidueNetwork {
     pub fn reaches_output(&self, pattern: &Pattern, layer: usize, unit: usize) -> bool {
         let next = &self.layers[layer + 1];
         let mut signal: Vec<u64> = (0..next.width).map(|i| next.row(i)[unit]).collect();
-        for l in layer + 1..self.layers.len() - 1 {
-            signal.iter_mut().zip(&pattern[l]).filter(|(_, on)| !**on).for_each(|(x, _)| *x = 0);
-            let next = &self.layers[l + 1];
+        for (on, next) in pattern[layer + 1..].iter().zip(&self.layers[layer + 2..]) {
+            signal.iter_mut().zip(on).filter(|(_, on)| !**on).for_each(|(x, _)| *x = 0);
             signal = (0..next.width).map(|i| dot(next.row(i).iter().zip(&signal))).collect();
         }
         signal.iter().any(|&x| x != 0)

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use fiberscope_core::{Activation, Layer, Matrix, Network};
 use fiberscope_io::{Precision, save};
@@ -94,5 +95,9 @@ pub fn write() -> tempfile::TempDir {
     table(&at("samples.csv"), 2000, 9);
     let zoo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fiberscope-io/zoo");
     fs::copy(zoo.join("certificates/deep-shuffled.json"), at("zoo-proof.json")).unwrap();
+    let plan = ["plan", "regions", "deep.json", "--box", "-1,1", "-o", "planned"];
+    let planned =
+        Command::new(env!("CARGO_BIN_EXE_fiberscope")).args(plan).current_dir(folder.path()).output();
+    assert!(planned.unwrap().status.success());
     folder
 }

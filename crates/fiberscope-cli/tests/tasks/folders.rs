@@ -48,7 +48,7 @@ fn spoiled_results_are_done_again() {
     fs::write(&files[0], "what is this\n").unwrap();
     heals(&folder, &expected, "nonsense", "no line that says what it is");
     fs::copy(&results(&other)[0], &files[0]).unwrap();
-    heals(&folder, &expected, "of another plan", "belongs to another plan");
+    heals(&folder, &expected, "of another plan", "it is the result of task");
     fs::copy(&files[1], &files[0]).unwrap();
     heals(&folder, &expected, "of another task", "it is the result of task");
     let changed =

@@ -347,7 +347,10 @@ impl Certificate {
             Evidence::Decision { margin, .. } => Claim::SameClass { margin: margin.clone() },
             Evidence::Close { relative, .. } => Claim::ParametersAgree { relative: relative.clone() },
             Evidence::Witness { .. } => Claim::Different,
-            Evidence::Rank(evidence) => evidence.claim(&self.a.widths),
+            Evidence::Rank(evidence) => {
+                let (upper, scalings) = evidence.dimensions(&self.a.widths);
+                Claim::FiberDimension { upper, scalings }
+            }
         }
     }
 

@@ -389,9 +389,7 @@ mod tests {
         assert!(drawn(1).contains("curve-1"));
         let svg = drawn(2);
         assert!(
-            svg.contains("heat-11")
-                && svg.contains("worst input: 5.000e-1")
-                && svg.contains("a.json and b.json")
+            svg.contains("heat-11") && svg.contains("worst input: 0.5") && svg.contains("a.json and b.json")
         );
     }
 

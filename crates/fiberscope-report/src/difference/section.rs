@@ -194,8 +194,7 @@ mod tests {
         let data = Matrix::from_rows(&[[0.5, 0.5], [-1.0, 1.0], [3.0, 0.0]]).unwrap();
         let html = html(&domain, Some(("rows.csv", &data))).unwrap();
         // At (-1, 1) the second hidden neuron is 3/2, of which a quarter is 3/8.
-        for text in
-            ["Rests on:", "3.750e-1", "(-1, 1)", "&lt;b&gt;", "heat-11", "in the box", "on 3 of 3 rows"]
+        for text in ["Rests on:", "0.375", "(-1, 1)", "&lt;b&gt;", "heat-11", "in the box", "on 3 of 3 rows"]
         {
             assert!(html.contains(text), "{text}");
         }

@@ -144,6 +144,7 @@ impl FoldAnswer {
         let maximal = match genericity.rank_violations {
             0 => "yes".to_owned(),
             1 if genericity.masks_checked == 1 => "no".to_owned(),
+            1 => "no: 1 product is deficient".into(),
             n => format!("no: {n} products are deficient"),
         };
         let _ = writeln!(text, "  maximal masked ranks   {maximal} ({masks})");

@@ -256,7 +256,7 @@ impl Lattice {
         let mut tally = Tally::new(kinds.len());
         let add = |counts: &mut [i64], k: usize, cuts: u32| {
             if let Some(count) = counts.get_mut(k + cuts as usize) {
-                *count += if cuts % 2 == 0 { 1 } else { -1 };
+                *count += if cuts.is_multiple_of(2) { 1 } else { -1 };
             }
         };
         for (k, cells) in self.cells.iter().enumerate() {

@@ -123,7 +123,7 @@ pub fn count_piece(
     let mut pending = piece.tiles.clone();
     let batch = 2 * rayon::current_num_threads();
     let mut begun = false;
-    while !pending.is_empty() && !(begun && deadline.is_past()) {
+    while !(pending.is_empty() || begun && deadline.is_past()) {
         begun = true;
         let rest = pending.len().saturating_sub(batch);
         let count = |tile: &Tile| (self::count(&run, &frame, tile, piece.attempt.place()), tile.clone());

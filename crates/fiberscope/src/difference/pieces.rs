@@ -194,7 +194,7 @@ impl PreparedSearch {
         }
         let batch = 4 * rayon::current_num_threads();
         let mut begun = false;
-        while !work.open.is_empty() && !(begun && deadline.is_past()) {
+        while !(work.open.is_empty() || begun && deadline.is_past()) {
             if piece.divide > 0 && work.open.len() >= piece.divide && begun {
                 break;
             }

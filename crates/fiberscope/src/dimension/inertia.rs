@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn eigenvalues_above_a_part_of_the_largest_are_counted() {
         for n in [1, 2, 3, 17, 150] {
-            let values: Vec<f64> = (0..n).map(|i| 0.5f64.powi(i as i32 / 2) * 3.0).collect();
+            let values: Vec<f64> = (0..n).map(|i| 0.5f64.powi(i / 2) * 3.0).collect();
             for part in [0.9, 0.3, 1e-3, 1e-9] {
                 let expected = values.iter().filter(|&&value| value > part * 3.0).count();
                 assert_eq!(count_above(with_eigenvalues(&values), part).ok(), Some(expected), "{n} {part}");

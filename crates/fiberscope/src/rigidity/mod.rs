@@ -150,7 +150,10 @@ pub fn rigidity(
             at + 1
         )));
     }
-    let found = search::search(network, domain, options);
+    // What was found is checked before it is told, which takes about as long.
+    let share = options.deadline.left().map(|left| options.deadline.at_most(left.mul_f64(SEARCHED)));
+    let searched = RigidityOptions { deadline: share.unwrap_or(options.deadline.clone()), ..options.clone() };
+    let found = search::search(network, domain, &searched);
     let evidence = found.gathered.evidence(found.extra.clone(), found.rank);
     let used = [evidence.points.len(), evidence.folds.len(), evidence.extra.len()];
     let open = found.gathered.incomplete().into_iter();
@@ -164,10 +167,12 @@ pub fn rigidity(
         open: open.map(|neuron| (neuron, found.gathered.missing(neuron))).collect(),
         used,
         certificate,
-        limit: options.deadline.limit(),
+        limit: searched.deadline.limit().or(options.deadline.limit()),
     })
 }
 
+/// The part of the time that is for the search.
+const SEARCHED: f64 = 0.5;
 /// Networks with more parameters are not looked at.
 const LARGEST: usize = 1 << 22;
 

@@ -137,7 +137,7 @@ impl Search<'_> {
         };
         let Some(start) = start else { return Vec::new() };
         let wanted = self.gathered.never_on(neuron);
-        if !wanted.is_empty() && round % 2 == 0 {
+        if !wanted.is_empty() && round.is_multiple_of(2) {
             let target = Neuron { layer: neuron.layer - 1, unit: wanted[rng.random_range(0..wanted.len())] };
             let aim = |x: &[f64], mask: &Mask| self.walker.gradient(target, x, mask).1;
             return self.walker.along(neuron, start, STEPS, &aim);

@@ -14,7 +14,7 @@
 //!     (&[&[1.0, 0.5], &[-1.0, 2.0]], &[0.1, 0.2]),
 //!     (&[&[1.0, 1.0]], &[0.0]),
 //! ])?;
-//! let domain = Domain::from_bounds(&[(-1.0, 1.0), (-1.0, 1.0)])?;
+//! let domain = Domain::from_bounds(&[(-1.0, 1.0), (-1.0, 1.0)]).expect("bounds in order");
 //! let plan = Plan::new(CellsQuestion::new(domain), &[&network], 4, &Deadline::NEVER)?;
 //! let mut results = Results::new(&plan);
 //! while let Merged::Missing(tasks) = results.merge(&Deadline::NEVER)? {

@@ -47,7 +47,7 @@ pub(super) trait Question: Serialize + DeserializeOwned + Send + Sync {
 /// What became of a piece, and what is left of it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, bound = "")]
-pub(super) struct Worked<Q: Question + ?Sized> {
+pub(super) struct Worked<Q: Question> {
     pub part: Q::Part,
     pub left: Vec<Q::Piece>,
 }
@@ -59,7 +59,7 @@ impl<Q: Question> Clone for Worked<Q> {
 }
 
 /// What a merge comes to.
-pub(super) enum Merging<Q: Question + ?Sized> {
+pub(super) enum Merging<Q: Question> {
     Answer(Box<Q::Answer>),
     Missing(Vec<Q::Piece>),
     /// Nothing is missing, and the answer is not wanted.
@@ -67,13 +67,13 @@ pub(super) enum Merging<Q: Question + ?Sized> {
 }
 
 /// What became of a piece, with the names of the tasks that it left.
-pub(super) struct Stored<Q: Question + ?Sized> {
+pub(super) struct Stored<Q: Question> {
     pub worked: Worked<Q>,
     pub names: Vec<String>,
 }
 
 /// What became of pieces, by the names of their tasks.
-pub(super) struct Known<'p, Q: Question + ?Sized> {
+pub(super) struct Known<'p, Q: Question> {
     /// What the plan has made of the whole.
     pub begun: &'p Stored<Q>,
     /// About how many pieces were wanted.
@@ -86,7 +86,7 @@ pub(super) struct Known<'p, Q: Question + ?Sized> {
 }
 
 /// What became of a piece and of all that it left.
-pub(super) struct Gathered<'k, Q: Question + ?Sized> {
+pub(super) struct Gathered<'k, Q: Question> {
     /// The parts; what a part left comes behind it.
     pub parts: Vec<(&'k Q::Part, Vec<usize>)>,
     /// The pieces without a result.
@@ -95,12 +95,12 @@ pub(super) struct Gathered<'k, Q: Question + ?Sized> {
 
 impl<'p, Q: Question> Known<'p, Q> {
     /// What became of the whole.
-    pub fn from_start(&self) -> Result<Gathered<'p, Q>, TaskError> {
+    pub fn gather_all(&self) -> Result<Gathered<'p, Q>, TaskError> {
         self.gather(self.begun)
     }
 
     /// What became of a piece that is not what a slice left.
-    pub fn from_piece(&self, piece: &Q::Piece) -> Result<Gathered<'p, Q>, TaskError> {
+    pub fn gather_of(&self, piece: &Q::Piece) -> Result<Gathered<'p, Q>, TaskError> {
         match self.results.get(&(self.name)(piece)) {
             Some(stored) => self.gather(stored),
             None => Ok(Gathered { parts: Vec::new(), missing: vec![piece.clone()] }),

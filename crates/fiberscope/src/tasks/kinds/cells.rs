@@ -67,11 +67,11 @@ impl Question for CellsQuestion {
     ) -> Result<Merging<Self>, TaskError> {
         let network = one_network(networks)?;
         let mut piece = CountPiece::whole(network, &self.domain, known.pieces)?;
-        let mut gathered = known.from_start()?;
+        let mut gathered = known.gather_all()?;
         loop {
             let sum = self.add(network, &gathered)?;
             if let Some(again) = sum.again(network, &self.domain, &piece, known.pieces)? {
-                gathered = known.from_piece(&again)?;
+                gathered = known.gather_of(&again)?;
                 piece = again;
                 continue;
             }

@@ -122,7 +122,7 @@ impl Question for DifferenceQuestion {
             return conclude(None, &aim, &[]);
         }
         let (mut whole, mut points): (Option<SearchPart>, Vec<Vec<f64>>) = (None, Vec::new());
-        let mut gathered = known.from_start()?;
+        let mut gathered = known.gather_all()?;
         for _ in 0..ROUNDS {
             let beyond: Vec<Vec<f64>> =
                 gathered.parts.iter().flat_map(|(part, _)| part.beyond()).map(<[f64]>::to_vec).collect();
@@ -143,7 +143,7 @@ impl Question for DifferenceQuestion {
             };
             points.push(x);
             aim = self.aim(&difference)?;
-            gathered = known.from_piece(&part.again(aim.clone(), known.pieces))?;
+            gathered = known.gather_of(&part.again(aim.clone(), known.pieces))?;
             whole = Some(part);
         }
         Err(TaskError::Damaged(format!("the search has more than {ROUNDS} rounds")))

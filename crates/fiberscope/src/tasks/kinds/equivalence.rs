@@ -174,7 +174,7 @@ impl Question for EquivalenceQuestion {
     ) -> Result<Merging<Self>, TaskError> {
         let (a, b) = two_networks(networks)?;
         let options = self.options(deadline)?;
-        let gathered = known.from_start()?;
+        let gathered = known.gather_all()?;
         let different = gathered.parts.iter().find_map(|(part, _)| match part {
             RegionsPart::Different(x) => Some(x.clone()),
             _ => None,

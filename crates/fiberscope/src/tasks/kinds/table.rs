@@ -73,7 +73,7 @@ pub fn merge_rows<T: Clone, Q: Question<Piece = Rows, Part = Vec<(u64, T)>, Answ
     known: &Known<'_, Q>,
     count: u64,
 ) -> Result<Merging<Q>, TaskError> {
-    let gathered = known.from_start()?;
+    let gathered = known.gather_all()?;
     if !gathered.missing.is_empty() {
         return Ok(Merging::Missing(gathered.missing));
     }

@@ -142,7 +142,7 @@ impl Question for TrainingQuestion {
         known: &Known<'_, Self>,
         _: &Deadline,
     ) -> Result<Merging<Self>, TaskError> {
-        let gathered = known.from_start()?;
+        let gathered = known.gather_all()?;
         if !gathered.missing.is_empty() {
             return Ok(Merging::Missing(gathered.missing));
         }
