@@ -34,16 +34,18 @@ def functional_dimension(
         return net.functional_dimension(X, **options)
     if numerical is False or not _torch.is_module(model):
         raise ArgumentError("the exact functional dimension needs a network that can be read with its own parameters")
-    return _numerical.functional_dimension(model, X, **options)
+    module: Any = model
+    return _numerical.functional_dimension(module, X, **options)
 
 
 def exact_network(model: NetworkLike) -> Network | None:
     """The network with the parameters that the model has; `None` if it has others, or cannot be read."""
     if not _torch.is_module(model):
         return as_network(model)
+    module: Any = model
     try:
         net = as_network(model)
     except (UnsupportedLayerError, ArgumentError):
         return None
-    trained = sum(value.numel() for value in model.parameters() if value.requires_grad)  # type: ignore[union-attr]
+    trained = sum(value.numel() for value in module.parameters() if value.requires_grad)
     return net if net.parameter_count == trained else None
