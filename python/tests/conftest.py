@@ -13,6 +13,8 @@ import pytest
 import fiberscope as fs
 
 ROOT = Path(__file__).resolve().parents[2]
+# Run by `cargo xtask test cluster`, with the packages of cluster-requirements.txt.
+collect_ignore = ["cluster.py", "scale_files.py"]
 
 
 def random_network(widths: list[int], seed: int, dtype: type = np.float64) -> fs.Network:

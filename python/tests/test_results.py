@@ -61,20 +61,20 @@ def test_results_read_well():
         fs.align("zoo:deep", "zoo:deep-shuffled"),
         fs.diff("zoo:deep", "zoo:deep-rounded", box=(-1, 1), epsilon=1e-9),
         net.info(),
-        net.reduce(),
+        fs.load("zoo:dead").reduce(),
         net.canon(),
         net.regions(box=(-1, 1)),
         net.fiber(),
     ]
     for each in found:
         assert "\n" not in repr(each) and repr(each).startswith(type(each).__name__)
-        assert "\n" in str(each) and not str(each).endswith("\n")
+        assert str(each) != repr(each) and not str(each).endswith("\n")
         shown = each._repr_html_()
         assert "<table>" in shown and shown.count("<table>") == shown.count("</table>")
     assert str(found[0]).startswith("different: the outputs differ by 0.5 ") and "A(x) = (0)" in str(found[0])
     assert "not exactly equal" in str(found[1]) and "B(x) = " in str(found[1])
     assert str(found[2]).startswith("distance ") and str(found[4]).startswith("zoo:deep\n")
-    assert "29" in str(found[7]) or "regions" in str(found[7])
+    assert "regions" in str(found[7])
 
 
 def test_there_is_no_picture_where_nothing_can_be_seen():
