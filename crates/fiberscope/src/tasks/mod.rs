@@ -28,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A task is given a time slice, a [`Deadline`]. When it is over, the result is what was finished, and what is left are new
+//! A task is given a time slice, a [`Deadline`](crate::Deadline). When it is over, the result is what was finished, and what is left are new
 //! tasks: a merge names them. So skewed work balances itself, and a worker that is killed loses a slice at most.
 
 mod answer;
