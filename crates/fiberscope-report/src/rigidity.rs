@@ -170,15 +170,19 @@ fn proved(found: &Rigidity) -> String {
     )
 }
 
+/// Said where a limit ended the search, be it the user's or one of ours.
+const ENDED: &str = "the search ended at a limit; `info --certificate FILE` sets none of its own";
+
 fn open(found: &Rigidity) -> String {
+    let limit = found.limit.map(|_| ENDED);
     if found.certificate.is_none() {
-        return match found.limit {
-            Some(limit) => format!("{limit} before anything was proved"),
+        return match limit {
+            Some(limit) => format!("nothing is proved ({limit})"),
             None => "no point was found in the interior of a linear region".into(),
         };
     }
     let most = found.unexplained();
-    let stopped = found.limit.map_or(String::new(), |limit| format!(" ({limit})"));
+    let stopped = limit.map_or(String::new(), |limit| format!(" ({limit})"));
     let named: Vec<String> = found.open.iter().take(NAMED).map(|(neuron, _)| neuron.to_string()).collect();
     let place = match found.open.len() {
         0 => String::new(),
