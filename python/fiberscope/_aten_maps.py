@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._aten import TABLE, Rule, Translation, Unread, Value, base, constant, rule, sizes
@@ -276,9 +277,14 @@ def _max_pool_with_indices(t: Translation, x: Value, *rest: Any) -> list[Any]:
 def _avg_pool(
     t: Translation, x: Value, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any = None
 ) -> Value:
-    if divisor is not None:
-        raise t.refuse("its divisor_override is not read; write the factor behind an average")
-    return _pool(t, "AveragePool", x, kernel, stride, padding, ceil, count_include_pad=int(bool(include)))
+    if divisor is None:
+        return _pool(t, "AveragePool", x, kernel, stride, padding, ceil, count_include_pad=int(bool(include)))
+    if ceil:
+        raise t.refuse("its divisor_override with ceil_mode is not read; write the factor behind an average")
+    average = _pool(t, "AveragePool", x, kernel, stride, padding, ceil, count_include_pad=1)
+    axes = 1 if "1d" in base(t.node) else 3 if "3d" in base(t.node) else 2
+    total = t.emit("Mul", [average, t.value(float(math.prod(sizes(kernel, axes))), t.dtype())])
+    return t.emit("Div", [total, t.value(float(divisor), t.dtype())])
 
 
 @rule(
@@ -296,10 +302,19 @@ def _adaptive_max(t: Translation, x: Value, size: Any) -> list[Any]:
 def _adaptive(t: Translation, operator: str, x: Value, size: Any) -> Value:
     axes = 1 if "1d" in base(t.node) else 3 if "3d" in base(t.node) else 2
     inside, outside = t.shape(t.node.args[0])[-axes:], sizes(size, axes)
-    if any(i % o for i, o in zip(inside, outside)):
-        raise t.refuse(f"an image of {inside} is no multiple of its size {outside}")
-    kernel = [i // o for i, o in zip(inside, outside)]
-    return _pool(t, operator, x, kernel, kernel, 0, False)
+    if not any(i % o for i, o in zip(inside, outside)):
+        kernel = [i // o for i, o in zip(inside, outside)]
+        return _pool(t, operator, x, kernel, kernel, 0, False)
+    # Windows of several sizes: axis by axis, each window on its own.
+    reduce = "ReduceMax" if operator == "MaxPool" else "ReduceMean"
+    for axis, (size, count) in enumerate(zip(inside, outside), len(t.shape(t.node.args[0])) - axes):
+        parts = []
+        for at in range(count):
+            ends = [at * size // count, -(-(at + 1) * size // count)]
+            part = t.emit("Slice", [x, *(t.integers([each]) for each in (*ends, axis, 1))])
+            parts.append(t.emit(reduce, [part], axes=[axis], keepdims=1))
+        x = t.emit("Concat", parts, axis=axis)
+    return x
 
 
 def _reduce(t: Translation, operator: str, x: Value, dim: Any, keep: bool) -> Value:

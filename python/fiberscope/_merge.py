@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from . import _torch
+from . import _native, _torch
 from ._load import as_network
 from ._parameters import of_module
 from ._questions import align
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ._terms import Options
 
     Module = TypeVar("Module", bound=torch.nn.Module)
-
-_TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.float32}
 
 
 @overload
@@ -66,16 +64,7 @@ def merge(a: Any, b: Any, t: float = 0.5, *, scaling: str = "auto", **options: U
         raise ArgumentError(f"t: expected a number from 0 to 1, found {t!r}")
     first = as_network(a)
     second = align(first, b, scaling=scaling, **options).network
-    kind = _TYPES[first.precision]
-
-    def mixed(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        # Equal numbers stay what they are.
-        found: np.ndarray = np.where(one == other, one, (1 - t) * one + t * other).astype(kind)
-        return found
-
-    weights = [mixed(*pair) for pair in zip(first.weights, second.weights)]
-    biases = [mixed(*pair) for pair in zip(first.biases, second.biases)]
-    made = Network(weights, biases, first.activations, name="merged")
+    made = Network._of(_native.interpolate(first._net, second._net, float(t), "merged"))
     return _module(a, made) if _torch.is_module(a) else made
 
 

@@ -164,7 +164,8 @@ def align(
     result is rounded; otherwise powers of two, which keep the function exactly), "powers-of-two", "real" or "none".
 
     `metric` is "weights", or "activations": neurons that do the same on `data`, whatever their weights. Several `starts` keep the
-    closest of their results. With `data` the loss between the two networks is measured, before and after.
+    closest of their results. With `data` the loss between the two networks is measured, before and after. The channels of
+    convolutions (`fs.from_torch`, ONNX files) are moved as one.
 
     >>> import fiberscope as fs
     >>> found = fs.align("zoo:deep", "zoo:deep-shuffled")

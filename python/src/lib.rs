@@ -55,7 +55,7 @@ mod _native {
     #[pymodule_export]
     use super::parts::{Layer, Written, ZooEntry};
     #[pymodule_export]
-    use super::rewrite::{align, canon, check, equiv, info, reduce, relabel};
+    use super::rewrite::{align, canon, check, equiv, info, interpolate, reduce, relabel};
     #[pymodule_export]
     use super::survey::{plan_survey, survey_rows};
     #[pymodule_export]

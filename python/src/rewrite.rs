@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
+use fiberscope::align::{AlignOptions, Scaling, align as align_networks, interpolate as between};
 use fiberscope::anatomy::examine;
 use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::equivalence::EquivalenceOptions;
@@ -17,7 +17,7 @@ use fiberscope_report::anatomy;
 use fiberscope_report::certificate::{answer, parse_claim};
 use fiberscope_report::equivalence;
 use fiberscope_report::reading::{add_names, name_neurons, names_text};
-use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, images};
 use fiberscope_report::rigidity::Local;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -174,6 +174,7 @@ pub fn align(
     terms: Terms,
 ) -> PyResult<Rewriting> {
     let networks = (Arc::clone(&a.network), Arc::clone(&b.network));
+    let images = images(a.names.as_ref(), b.names.as_ref());
     let points = data.as_ref().map(matrix);
     let (by_activations, starts) = by;
     let scaling = match scaling {
@@ -191,6 +192,7 @@ pub fn align(
         let options = AlignOptions::new()
             .scaling(scaling)
             .activations(points.clone().filter(|_| by_activations))
+            .images(images)
             .starts(starts)
             .seed(watch.seed)
             .deadline(watch.deadline.clone());
@@ -205,8 +207,19 @@ pub fn align(
         Ok((aligned.alignment.network, value.to_string(), text, certificate))
     });
     let (network, json, text, certificate) = done?;
-    let network = Net::object(py, network, &format!("{}, aligned", b.name))?;
-    Ok(Rewriting { network, json, text, certificate })
+    let aligned = Net { names: b.names.clone(), ..Net::computed(network, &format!("{}, aligned", b.name)) };
+    Ok(Rewriting { network: Py::new(py, aligned)?, json, text, certificate })
+}
+
+/// The network with `(1 - t)` times the parameters of the first and `t` times those of the second, in the precision of
+/// the first.
+#[pyfunction]
+pub fn interpolate(py: Python, a: &Net, b: &Net, t: f64, name: &str) -> PyResult<Net> {
+    let mixed = py.detach(|| -> anyhow::Result<Network> {
+        Ok(between(&a.network, &b.network, t)?.map(|&number| a.precision.nearest(number))?)
+    });
+    let network = mixed.map_err(|error| raise(py, &error))?;
+    Ok(Net { precision: a.precision, names: a.names.clone(), ..Net::computed(network, name) })
 }
 
 /// The network with neurons permuted and scaled at random.

@@ -24,7 +24,7 @@ DATA = pathlib.Path(__file__).parent / "data" / "keras"
 
 
 @pytest.mark.parametrize("ending", ["keras", "h5"])
-@pytest.mark.parametrize("name", ["cnn", "residual"])
+@pytest.mark.parametrize("name", ["cnn", "residual", "wide"])
 def test_stored_models_give_the_stored_answers(name, ending):
     net = fs.load(DATA / f"{name}.{ending}")
     answers = json.loads((DATA / "answers.json").read_text())[name]

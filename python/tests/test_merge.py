@@ -77,6 +77,54 @@ def test_neurons_are_matched_by_what_they_do() -> None:
         fs.align(a, b, starts=0)
 
 
+class Residual(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        nn = torch.nn
+        self.stem, self.inner = nn.Conv2d(2, 6, 3, padding=1), nn.Conv2d(6, 5, 3, padding=1)
+        self.outer, self.fc = nn.Conv2d(5, 6, 3, padding=1), nn.Linear(6 * 36, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = torch.relu(self.stem(x))
+        h = torch.relu(self.outer(torch.relu(self.inner(h))) + h)
+        return self.fc(h.flatten(1))
+
+    def permuted(self, stream: list[int], inner: list[int]) -> Residual:
+        """The same function with its channels in another order."""
+        import copy
+
+        made = copy.deepcopy(self)
+        with torch.no_grad():
+            made.stem.weight.copy_(self.stem.weight[stream])
+            made.stem.bias.copy_(self.stem.bias[stream])
+            made.inner.weight.copy_(self.inner.weight[inner][:, stream])
+            made.inner.bias.copy_(self.inner.bias[inner])
+            made.outer.weight.copy_(self.outer.weight[stream][:, inner])
+            made.outer.bias.copy_(self.outer.bias[stream])
+            made.fc.weight.copy_(self.fc.weight.reshape(3, 6, 36)[:, stream].reshape(3, -1))
+        return made
+
+
+def test_channels_of_a_residual_network_are_aligned() -> None:
+    torch.manual_seed(5)
+    example = torch.zeros(1, 2, 6, 6)
+    module = Residual()
+    trained = Residual()
+    trained.load_state_dict({key: value + 0.01 * torch.randn_like(value) for key, value in module.state_dict().items()})
+    shuffle = [3, 0, 5, 1, 4, 2], [4, 2, 0, 1, 3]
+    a, near = fs.from_torch(module, example), fs.from_torch(trained, example)
+    exact = fs.align(a, fs.from_torch(module.permuted(*shuffle), example))
+    assert exact.distance_after == 0 and exact.relative == 0
+    b = fs.from_torch(trained.permuted(*shuffle), example)
+    points = np.random.default_rng(0).normal(size=(30, 72))
+    for metric in ("weights", "activations"):
+        found = fs.align(a, b, data=points, metric=metric)
+        assert found.network == near and found.exact and found.unmatched_layers == []
+        assert 10 * found.barrier_after < found.barrier_before
+    middle = fs.merge(a, b, 0.5)
+    assert middle.precision == "f32" and np.allclose(middle(points), (a(points) + near(points)) / 2, atol=0.1)
+
+
 def test_what_cannot_be_merged() -> None:
     with pytest.raises(fs.ArgumentError, match="from 0 to 1"):
         fs.merge("zoo:deep", "zoo:deep-shuffled", 1.5)

@@ -327,6 +327,16 @@ def test_exports_to_onnx_read_as_the_module(name, dynamo, tmp_path):
     assert np.allclose(net(points), ours(points), rtol=1e-4, atol=1e-4)
 
 
+def test_constants_of_the_size_of_the_batch_are_those_of_a_sample(tmp_path):
+    module = Written(lambda h: torch.max(h, torch.zeros_like(h) + 0.25)).eval()
+    for batch in (2, 3):
+        torch.onnx.export(module, (torch.randn(batch, 3),), str(tmp_path / "model.onnx"), dynamo=False)
+        net, points = fs.load(tmp_path / "model.onnx"), torch.randn(20, 3)
+        assert (net.widths[0], net.widths[-1]) == (3, 3)
+        with torch.no_grad():
+            assert np.allclose(net(points.numpy().astype(float)), module(points), atol=1e-5)
+
+
 def test_whole_modules_are_refused_with_what_to_save(tmp_path):
     torch.save(nn.Sequential(nn.Linear(3, 2)), tmp_path / "whole.pt")
     with pytest.raises(fs.ModelFileError, match=r"(?s)holds a whole module.*torch.load\(path.*torch.onnx.export"):

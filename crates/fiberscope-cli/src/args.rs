@@ -330,7 +330,7 @@ pub struct CanonArgs {
 ///
 /// If B is A permuted and scaled, by any factors and up to the rounding of its parameters, and no neuron is
 /// zero or a multiple of another, that is found, and the answer says how large the relative difference of the
-/// parameters is.
+/// parameters is. The channels of convolutions are moved as one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope align zoo:deep zoo:deep-shuffled -o aligned.json\n  fiberscope align zoo:deep zoo:deep-rounded -o aligned.json"

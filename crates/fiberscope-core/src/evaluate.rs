@@ -77,14 +77,18 @@ impl Network {
         let is_sparse = count > 1 && self.layers().iter().any(|layer| layer.weights().is_sparse());
         let block = if is_sparse { sparse_batch::POINTS } else { block_rows(self) };
         let (inputs, outputs) = (block * self.input_width(), block * self.output_width());
+        let room = || is_sparse.then(|| sparse_batch::Room::new(self));
+        let one = |room: &mut Option<sparse_batch::Room>, (points, values): (&[f64], &mut [f64])| match room {
+            Some(room) => sparse_batch::evaluate_block(self, points, values, room),
+            None => evaluate_block(self, points, values),
+        };
         #[cfg(feature = "parallel")]
-        let blocks = points.par_chunks(inputs).zip(values.par_chunks_mut(outputs));
+        points.par_chunks(inputs).zip(values.par_chunks_mut(outputs)).for_each_init(room, one);
         #[cfg(not(feature = "parallel"))]
-        let blocks = points.chunks(inputs).zip(values.chunks_mut(outputs));
-        blocks.for_each(|(points, values)| match is_sparse {
-            true => sparse_batch::evaluate_block(self, points, values),
-            false => evaluate_block(self, points, values),
-        });
+        {
+            let mut room = room();
+            points.chunks(inputs).zip(values.chunks_mut(outputs)).for_each(|block| one(&mut room, block));
+        }
         Ok(values)
     }
 }

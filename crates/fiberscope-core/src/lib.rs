@@ -2,6 +2,7 @@
 //!
 //! There are no files, no search and no printing in this crate.
 
+mod alike;
 mod bisection;
 mod certificate;
 mod content;

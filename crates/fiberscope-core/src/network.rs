@@ -37,11 +37,6 @@ impl Activation {
         }
     }
 
-    /// What it makes of a number, NaN of NaN.
-    pub(crate) fn apply(self, z: f64) -> f64 {
-        if self == Activation::Relu && z <= 0.0 { 0.0 } else { z }
-    }
-
     /// The activation of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Activation::Relu, Activation::Identity].into_iter().find(|a| a.name() == name)

@@ -8,6 +8,7 @@
 
 use std::sync::OnceLock;
 
+use crate::alike::Alike;
 use crate::{Matrix, Scalar};
 
 /// A matrix of which the entries that are not zero are stored, row by row.
@@ -36,11 +37,13 @@ struct Parts<S> {
     entries: Vec<S>,
     /// The matrix with its zeros written out, once somebody has asked for it.
     dense: OnceLock<Matrix<S>>,
+    /// The rows in groups, once somebody has asked for them.
+    alike: OnceLock<Alike>,
 }
 
 impl<S> Parts<S> {
     fn new(cols: usize, ends: Vec<usize>, columns: Vec<u32>, entries: Vec<S>) -> Box<Self> {
-        Box::new(Parts { cols, ends, columns, entries, dense: OnceLock::new() })
+        Box::new(Parts { cols, ends, columns, entries, dense: OnceLock::new(), alike: OnceLock::new() })
     }
 }
 
@@ -91,12 +94,14 @@ impl<S> SparseMatrix<S> {
     }
 
     /// The places of row `i` in [`SparseMatrix::entries`] and [`SparseMatrix::columns`].
+    #[inline]
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         let start = if i == 0 { 0 } else { self.parts.ends[i - 1] };
         start..self.parts.ends[i]
     }
 
     /// Row `i`: its columns, increasing, and their entries.
+    #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[S]) {
         let range = self.range(i);
         (&self.parts.columns[range.clone()], &self.parts.entries[range])
@@ -120,10 +125,16 @@ impl<S> SparseMatrix<S> {
         SparseMatrix { parts: Parts::new(*cols, ends.clone(), columns.clone(), entries) }
     }
 
+    /// The rows in groups that can be worked off together, found once and kept.
+    pub(crate) fn alike(&self) -> &Alike {
+        self.parts.alike.get_or_init(|| Alike::new(self.rows(), |row| self.row(row as usize).0))
+    }
+
     /// Ends the row that entries were put into.
     fn end_row(&mut self) {
         self.parts.ends.push(self.parts.columns.len());
         self.parts.dense.take();
+        self.parts.alike.take();
     }
 
     fn push(&mut self, column: usize, entry: S) {

@@ -22,6 +22,16 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// The number of this precision that is nearest.
+    pub fn nearest(self, number: f64) -> f64 {
+        match self {
+            Precision::Bf16 => half::bf16::from_f64(number).to_f64(),
+            Precision::F16 => half::f16::from_f64(number).to_f64(),
+            Precision::F32 => f64::from(number as f32),
+            Precision::F64 => number,
+        }
+    }
+
     /// `bf16`, `f16`, `f32` or `f64`.
     pub fn name(self) -> &'static str {
         match self {

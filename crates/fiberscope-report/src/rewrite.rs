@@ -10,11 +10,12 @@ use crate::json::upper;
 use crate::number::significant;
 use crate::words::joined;
 use anyhow::bail;
-use fiberscope::align::{AlignError, Alignment, Barrier, interpolation_barrier};
+use fiberscope::align::{AlignError, Alignment, Barrier, Image, interpolation_barrier};
 use fiberscope::canonical::Canonical;
 use fiberscope::check::{Outcome, check};
 use fiberscope::reduce::{DoubleReduction, Left, LeftStep};
 use fiberscope_core::{Certificate, Domain, Matrix, Network, Rational, decimal};
+use fiberscope_io::Names;
 use serde_json::{Value, json};
 
 use crate::equivalence::certify;
@@ -240,6 +241,23 @@ impl Barriers {
     }
 }
 
+/// The images in the layers of two networks, as their files name them: those of one of them, or of both where they agree.
+pub fn images(a: Option<&Names>, b: Option<&Names>) -> Vec<Vec<Image>> {
+    let of_layer = |names: &Names, layer: usize| -> Vec<Image> {
+        let parts = names.layers().get(layer).into_iter().flatten();
+        parts.map(|part| Image::of_shape(&part.shape)).collect()
+    };
+    let depth = [a, b].into_iter().flatten().map(|names| names.layers().len()).max().unwrap_or(0);
+    let layers = (0..depth).map(|layer| {
+        let [of_a, of_b] = [a, b].map(|names| names.map(|names| of_layer(names, layer)));
+        match (of_a, of_b) {
+            (Some(of_a), Some(of_b)) if of_a != of_b => Vec::new(),
+            (of_a, of_b) => of_a.or(of_b).unwrap_or_default(),
+        }
+    });
+    layers.collect()
+}
+
 /// An alignment with its proof.
 pub struct Aligned {
     /// The alignment.
@@ -270,7 +288,7 @@ impl Aligned {
 
     /// The facts with the keys of `fiberscope align --json`.
     pub fn to_json(&self) -> Value {
-        let Alignment { moves, distance_before, distance_after, exact, rounded, relative, .. } =
+        let Alignment { moves, distance_before, distance_after, exact, rounded, relative, unmatched, .. } =
             &self.alignment;
         json!({
             "distance_before": distance_before,
@@ -280,12 +298,14 @@ impl Aligned {
             "rounded": upper(rounded),
             "relative": relative.as_ref().map(upper),
             "certified": self.certificate.is_some(),
+            "unmatched_layers": unmatched.iter().map(|layer| layer + 1).collect::<Vec<_>>(),
         })
     }
 
     /// The facts in words.
     pub fn text(&self) -> String {
-        let Alignment { distance_before, distance_after, exact, rounded, relative, .. } = &self.alignment;
+        let Alignment { distance_before, distance_after, exact, rounded, relative, unmatched, .. } =
+            &self.alignment;
         let mut text =
             format!("distance {} -> {}\n", significant(*distance_before, 4), significant(*distance_after, 4));
         match relative {
@@ -300,6 +320,14 @@ impl Aligned {
                 );
             }
             None => {}
+        }
+        if !unmatched.is_empty() {
+            let layers: Vec<usize> = unmatched.iter().map(|layer| layer + 1).collect();
+            let _ = writeln!(
+                text,
+                "left in their order, as too many neurons that are no channels of an image: layer {}",
+                joined(&layers, ", ")
+            );
         }
         if *exact {
             text += "the result computes the function of B exactly (certificate checked)\n";

@@ -32,6 +32,8 @@ class Aligned(Result):
     """The loss on the given data along the straight line between the parameters, the second network as it is."""
     losses_after: list[float] | None = field(metadata=ASIDE)
     """The same, the second network aligned."""
+    unmatched_layers: list[int] = field(metadata=ASIDE)
+    """Layers, counted from 1, that were left in their order: they have too many neurons that are no channels of an image."""
     moves: Any = field(metadata=ASIDE)
     text: str = field(metadata=ASIDE)
     """The answer in words."""

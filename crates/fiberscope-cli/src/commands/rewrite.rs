@@ -8,9 +8,9 @@ use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
 use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_core::{Certificate, Domain, Network};
-use fiberscope_io::{Model, Precision, load_data, save, write_atomically};
+use fiberscope_io::{Model, Names, Precision, load_data, save, save_named, write_atomically};
 use fiberscope_report::reading::{add_names, names_text};
-use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text};
+use fiberscope_report::rewrite::{Aligned, Reduced, WrittenForm, canonical_json, canonical_text, images};
 use serde_json::json;
 
 use super::{read_dense_model, read_domain, read_model};
@@ -77,8 +77,8 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
     if let Some(path) = &args.plot {
         check_picture(path)?;
     }
-    let a = read_dense_model(&args.a, &read, output)?.network;
-    let Model { network: b, precision, .. } = read_dense_model(&args.b, &read, output)?;
+    let Model { network: a, names: names_of_a, .. } = read_model(&args.a, &read, output)?;
+    let Model { network: b, precision, names, .. } = read_model(&args.b, &read, output)?;
     let points = args.data.as_ref().map(|path| load_data(path)).transpose()?.map(|data| data.points);
     let matched_on = match (args.metric, &points) {
         (AlignMetric::Weights, _) => None,
@@ -96,6 +96,7 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
     let options = AlignOptions::new()
         .scaling(scaling)
         .activations(matched_on)
+        .images(images(names_of_a.as_ref(), names.as_ref()))
         .starts(args.starts)
         .seed(global.seed)
         .deadline(global.deadline());
@@ -104,7 +105,7 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
     if let Some(limit) = stopped {
         output.note(&format!("{limit}; there may be a closer network"));
     }
-    let precision = save_in(&aligned.alignment.network, &args.output, precision)?;
+    let precision = save_in(&aligned.alignment.network, names.as_ref(), &args.output, precision)?;
     let proof = write_certificate(args.certificate.as_deref(), aligned.certificate.as_ref(), output)?;
     let mut text = aligned.text();
     let mut value = aligned.to_json();
@@ -128,13 +129,18 @@ pub fn align(args: &AlignArgs, global: &Global, output: &mut Output) -> anyhow::
 }
 
 /// Writes a network in the precision that it came in, or in doubles where that would round a number.
-fn save_in(network: &Network, path: &Path, precision: Precision) -> anyhow::Result<Precision> {
+fn save_in(
+    network: &Network,
+    names: Option<&Names>,
+    path: &Path,
+    precision: Precision,
+) -> anyhow::Result<Precision> {
     let precision = precision.max(Precision::F32);
-    let kept = save(network, path, precision)?.loss.is_none();
+    let kept = save_named(network, names, path, precision)?.loss.is_none();
     if kept {
         return Ok(precision);
     }
-    save(network, path, Precision::F64)?;
+    save_named(network, names, path, Precision::F64)?;
     Ok(Precision::F64)
 }
 

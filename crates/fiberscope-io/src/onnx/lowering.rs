@@ -372,7 +372,7 @@ impl<'g, 'a> Lowering<'g, 'a> {
         let name =
             site.input(input).ok_or_else(|| node.malformed(format!("it has no input {}", input + 1)))?;
         match (self.slots.get(name), self.graph.maker(name)) {
-            (Some(Slot::Constant(tensor)), _) => Ok(tensor.clone()),
+            (Some(Slot::Constant(tensor)), _) => Ok(self.of_one_sample(site, tensor)),
             (None, Some(Maker::Initializer(tensor))) => {
                 self.budget.entries(node, tensor.size() / 4, 1)?;
                 let before = self.graph.files.bytes();
@@ -384,12 +384,29 @@ impl<'g, 'a> Lowering<'g, 'a> {
                 // What stands in a file beside the model counts as part of it.
                 self.budget.grow(self.graph.files.bytes() - before);
                 self.budget.entries(node, shape::count(&tensor.dims).unwrap_or(usize::MAX), 1)?;
-                Ok(Rc::new(tensor))
+                Ok(self.of_one_sample(site, &Rc::new(tensor)))
             }
             _ => Err(node.unsupported(format!(
                 "its input {} depends on the input of the network; expected a constant",
                 input + 1
             ))),
+        }
+    }
+
+    /// A constant that was written down for every sample of the batch of the file, as for one sample: `zeros_like` of a
+    /// batch is one. Whether that was meant is found when the samples are compared.
+    fn of_one_sample(&self, site: &Site<'a>, tensor: &Rc<Tensor>) -> Rc<Tensor> {
+        const ENTRY_BY_ENTRY: [&str; 9] =
+            ["Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Where", "Concat"];
+        let dims = match site.inputs.iter().find_map(|name| self.slots.get(name)) {
+            _ if self.has_hand() => &self.hand.dims,
+            Some(Slot::Value(value)) => &value.dims,
+            _ => return tensor.clone(),
+        };
+        let fits = ENTRY_BY_ENTRY.contains(&site.node.operator) && dims.len() == tensor.dims.len();
+        match self.batch.filter(|_| fits && dims.first() == Some(&1)) {
+            Some(batch) => tensor.first_of(batch).map_or_else(|| tensor.clone(), Rc::new),
+            None => tensor.clone(),
         }
     }
 

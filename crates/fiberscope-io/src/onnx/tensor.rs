@@ -71,6 +71,23 @@ pub(super) fn name(tensor: Message<'_>) -> Result<&str, FormatError> {
 }
 
 impl Tensor {
+    /// The first of so many equal parts along the first of several dimensions; `None` if it is not made of them.
+    pub(super) fn first_of(&self, count: usize) -> Option<Self> {
+        if self.dims.len() < 2 || self.dims[0] != count {
+            return None;
+        }
+        fn first<T: PartialEq + Clone>(all: &[T], count: usize) -> Option<Vec<T>> {
+            let (one, rest) = all.split_at(all.len() / count.max(1));
+            (!one.is_empty() && rest.chunks(one.len()).all(|part| part == one)).then(|| one.to_vec())
+        }
+        let values = match &self.values {
+            Values::Floats(values, precision) => Values::Floats(first(values, count)?, *precision),
+            Values::Integers(values) => Values::Integers(first(values, count)?),
+        };
+        let dims = [&[1], &self.dims[1..]].concat();
+        Some(Tensor { dims, values })
+    }
+
     /// Decodes a tensor; `who` names it in errors, and `files` reads what is not in the message.
     pub(super) fn decode(
         tensor: Message,
@@ -247,6 +264,19 @@ mod tests {
     }
 
     /// Two entries, 1 and -2, in every way a file may hold them.
+    #[test]
+    fn equal_parts_are_one() {
+        let tensor = |dims: &[usize], values: &[f64]| Tensor {
+            dims: dims.to_vec(),
+            values: Values::Floats(values.to_vec(), Precision::F32),
+        };
+        let twice = tensor(&[2, 2], &[1.0, 2.0, 1.0, 2.0]);
+        assert_eq!(twice.first_of(2), Some(tensor(&[1, 2], &[1.0, 2.0])));
+        assert_eq!(twice.first_of(4), None);
+        assert_eq!(tensor(&[2, 1], &[1.0, 2.0]).first_of(2), None);
+        assert_eq!(tensor(&[2], &[1.0, 1.0]).first_of(2), None);
+    }
+
     #[test]
     fn every_float_type_becomes_doubles() {
         let header = |data_type: u8| vec![0x08, 2, 0x10, data_type];

@@ -10,7 +10,7 @@
 //!
 //! over equally spaced `t` from 0 to 1: never negative, because the ends give 0. Computed in doubles.
 
-use fiberscope_core::{InputError, Layer, Matrix, Network};
+use fiberscope_core::{InputError, Layer, Matrix, Network, SparseMatrix, Weights, side_by_side};
 
 use super::{AlignError, same_shape};
 
@@ -84,13 +84,34 @@ fn loss(outputs: &Matrix, targets: &Matrix) -> f64 {
     squares.sum::<f64>() / outputs.rows().max(1) as f64
 }
 
-fn interpolate(a: &Network, b: &Network, t: f64) -> Result<Network, AlignError> {
-    let mix = |x: f64, y: f64| (1.0 - t) * x + t * y;
+/// The network with the parameters `(1 - t) a + t b`, in doubles; numbers that are equal stay what they are.
+///
+/// ```
+/// use fiberscope::Network;
+/// use fiberscope::align::interpolate;
+///
+/// let network = |w: f64| Network::from_rows(&[(&[&[w]], &[1.0])]).unwrap();
+/// assert_eq!(interpolate(&network(1.0), &network(3.0), 0.25).unwrap(), network(1.5));
+/// ```
+pub fn interpolate(a: &Network, b: &Network, t: f64) -> Result<Network, AlignError> {
+    same_shape(a, b)?;
+    let mix = |x: f64, y: f64| if x == y { x } else { (1.0 - t) * x + t * y };
     let layer = |(x, y): (&Layer, &Layer)| {
-        let weight =
-            Matrix::from_fn(x.width(), x.input_width(), |i, j| mix(x.weight()[(i, j)], y.weight()[(i, j)]));
         let bias = x.bias().iter().zip(y.bias()).map(|(&x, &y)| mix(x, y)).collect();
-        Layer::new(weight, bias, x.activation())
+        let weights = match (x.weights(), y.weights()) {
+            (Weights::Dense(x), Weights::Dense(y)) => {
+                Weights::Dense(Matrix::from_fn(x.rows(), x.cols(), |i, j| mix(x[(i, j)], y[(i, j)])))
+            }
+            (x, y) => {
+                let mut mixed = SparseMatrix::new(x.cols());
+                for (x, y) in x.iter_rows().zip(y.iter_rows()) {
+                    let number = |entry: Option<&f64>| entry.copied().unwrap_or(0.0);
+                    mixed.push_row(side_by_side(x, y).map(|(j, x, y)| (j, mix(number(x), number(y)))));
+                }
+                Weights::Sparse(mixed)
+            }
+        };
+        Layer::new(weights, bias, x.activation())
     };
     let layers = a.layers().iter().zip(b.layers()).map(layer).collect();
     Network::new(layers).map_err(|error| AlignError::Points(error.to_string()))

@@ -15,28 +15,33 @@
 //! their parameters, the real factors are found next ([`find_near`]), and the result says how far apart the
 //! parameters are.
 //!
+//! In a convolutional network the channels of an image are moved as one ([`AlignOptions::images`]), and a value that a
+//! residual block carries past its layers moves with them.
+//!
 //! The method is weight matching as in [ainsworth2023git, Section 3.2], with scalings. On points of the caller, neurons
 //! are matched by what they do there instead ([`AlignOptions::activations`]).
 
 mod activations;
 pub(crate) mod assignment;
 mod barrier;
+mod pair;
+mod rewriting;
+mod units;
 
 use activations::match_activations;
 pub use assignment::assign;
-pub use barrier::{Barrier, interpolation_barrier};
+pub use barrier::{Barrier, interpolate, interpolation_barrier};
+use rewriting::{MOST_UNITS, Rewriting, distance, moved};
+use units::Class;
+pub use units::Image;
 
-use fiberscope_algebra::dense::fast_dot;
-use fiberscope_core::{
-    Activation, Domain, InputError, Layer, Matrix, Move, MoveChain, Network, Rational, Scalar,
-};
-use rand::{RngExt, SeedableRng};
+use fiberscope_core::{Activation, InputError, Matrix, Move, MoveChain, Network, Rational};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::limit::Deadline;
-use crate::orbit::{self, LayerRelabelling, Relabelling, find_near, relative_difference};
+use crate::orbit::{self, LayerRelabelling, Relabelling, find_near};
 
 /// Which positive scalings may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +78,9 @@ pub struct AlignOptions {
     /// Points, one per row, on which neurons are matched by their activations instead of their weights. By default there
     /// are none.
     pub activations: Option<Matrix>,
+    /// For every hidden layer the images that it holds one behind the other, channels first; their channels are moved as
+    /// one. By default, and in layers that they do not fill, every neuron is moved on its own.
+    pub images: Vec<Vec<Image>>,
     /// The number of starts, 1 by default; the first matches incoming weights layer by layer, the second is
     /// `B` as it is, the others are random.
     pub starts: usize,
@@ -89,6 +97,7 @@ impl Default for AlignOptions {
         AlignOptions {
             scaling: Scaling::Auto,
             activations: None,
+            images: Vec::new(),
             starts: 1,
             rounds: 50,
             seed: 0,
@@ -111,6 +120,11 @@ impl AlignOptions {
     /// The points on which neurons are matched by their activations.
     pub fn activations(self, points: impl Into<Option<Matrix>>) -> Self {
         AlignOptions { activations: points.into(), ..self }
+    }
+
+    /// The images in the hidden layers.
+    pub fn images(self, images: Vec<Vec<Image>>) -> Self {
+        AlignOptions { images, ..self }
     }
 
     /// The number of starts.
@@ -153,6 +167,8 @@ pub struct Alignment {
     /// Where permutation and scaling relate the networks, exactly or up to rounding: the largest difference
     /// of a parameter of `A` and of what the moves make of `B`, relative to the larger one.
     pub relative: Option<Rational>,
+    /// Layers that were left in their order, because they have too many neurons that are not channels of an image.
+    pub unmatched: Vec<usize>,
 }
 
 /// Why two networks cannot be aligned or compared.
@@ -199,6 +215,7 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
             exact: true,
             rounded: Rational::ZERO,
             relative: Some(Rational::ZERO),
+            unmatched: Vec::new(),
         });
     }
     if options.scaling == Scaling::Auto
@@ -207,20 +224,23 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
     {
         return Ok(Alignment { relative: Some(found.relative), ..alignment });
     }
+    let classes = Class::all(a, b, &options.images);
+    let large = classes.iter().filter(|class| class.channels() > MOST_UNITS);
+    let unmatched: Vec<usize> = large.map(|class| class.members[0].layer).collect();
     if let Some(points) = &options.activations {
-        let mut rewriting = Rewriting::new(b);
-        let matched = match_activations(a, b, points, &options.deadline).unwrap_or_default();
-        for (layer, LayerRelabelling { order, factors }) in matched.into_iter().enumerate() {
+        let mut rewriting = Rewriting::new(b, &classes);
+        let matched = match_activations(a, b, &classes, points, &options.deadline).unwrap_or_default();
+        for (class, LayerRelabelling { order, factors }) in classes.iter().zip(matched) {
             let factors = factors.into_iter().map(|c| options.scaling.allowed(c)).collect();
-            rewriting.rewrite(layer, &LayerRelabelling { order, factors });
+            rewriting.rewrite(class, &LayerRelabelling { order, factors });
         }
-        return Ok(rewriting.finish(a, b, options, distance_before));
+        return Ok(Alignment { unmatched, ..rewriting.finish(a, b, options, distance_before) });
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut best = Rewriting::new(b);
+    let mut best = Rewriting::new(b, &classes);
     let mut least = distance_before;
     for start in (0..options.starts).take_while(|_| !options.deadline.is_past()) {
-        let mut rewriting = Rewriting::new(b);
+        let mut rewriting = Rewriting::new(b, &classes);
         match start {
             0 => rewriting.improve_all(a, options, false),
             1 => {}
@@ -232,7 +252,7 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
             (best, least) = (rewriting, found);
         }
     }
-    Ok(best.finish(a, b, options, distance_before))
+    Ok(Alignment { unmatched, ..best.finish(a, b, options, distance_before) })
 }
 
 /// A permutation and a scaling of every layer, also where they change nothing: the record has one shape.
@@ -242,16 +262,6 @@ fn every_move(relabelling: Relabelling) -> MoveChain {
         [Move::Permute { layer, order }, Move::Scale { layer, factors }]
     });
     MoveChain::from(moves.collect::<Vec<_>>())
-}
-
-/// `B` after the moves, in doubles.
-fn moved(a: &Network, b: &Network, moves: MoveChain, distance_before: f64) -> Option<Alignment> {
-    let mut made = b.to_exact();
-    moves.apply(&mut made, &Domain::Space).ok()?;
-    let (network, exact) = made.to_f64().ok()?;
-    let rounded = if exact { Rational::ZERO } else { relative_difference(&made, &network.to_exact()) };
-    let distance_after = distance(a, &network);
-    Some(Alignment { network, moves, distance_before, distance_after, exact, rounded, relative: None })
 }
 
 fn same_shape(a: &Network, b: &Network) -> Result<(), AlignError> {
@@ -264,235 +274,4 @@ fn same_shape(a: &Network, b: &Network) -> Result<(), AlignError> {
         }
     }
     Ok(())
-}
-
-/// The Euclidean distance of the parameters of two networks of the same shape.
-fn distance(a: &Network, b: &Network) -> f64 {
-    let gaps = || {
-        let layers = a.layers().iter().zip(b.layers());
-        layers.flat_map(|(x, y)| {
-            let weights = x.weight().entries().iter().zip(y.weight().entries());
-            weights.chain(x.bias().iter().zip(y.bias())).map(|(x, y)| x - y)
-        })
-    };
-    let sum = gaps().map(|gap| gap * gap).sum::<f64>();
-    if sum.is_finite() {
-        return sum.sqrt();
-    }
-    // The squares of large numbers are beyond the doubles.
-    let largest = gaps().fold(0.0f64, |most, gap| most.max(gap.abs()));
-    largest * gaps().map(|gap| (gap / largest) * (gap / largest)).sum::<f64>().sqrt()
-}
-
-/// A network of `B`'s orbit, with the relabelling that makes it of `B`, in doubles.
-#[derive(Clone)]
-struct Rewriting {
-    network: Network,
-    layers: Vec<LayerRelabelling<f64>>,
-}
-
-impl Rewriting {
-    fn new(b: &Network) -> Self {
-        let layers = b.hidden_layers().iter().map(|layer| LayerRelabelling::identity(layer.width(), 1.0));
-        Rewriting { network: b.clone(), layers: layers.collect() }
-    }
-
-    fn shuffle(&mut self, rng: &mut ChaCha8Rng) {
-        for layer in 0..self.layers.len() {
-            let n = self.layers[layer].order.len();
-            let mut shuffled = LayerRelabelling::identity(n, 1.0);
-            for i in (1..n).rev() {
-                shuffled.order.swap(i, rng.random_range(0..=i));
-            }
-            self.rewrite(layer, &shuffled);
-        }
-    }
-
-    /// Improves the layers in turn until none changes.
-    fn descend(&mut self, a: &Network, options: &AlignOptions) {
-        let mut least = distance(a, &self.network);
-        for _ in (0..options.rounds).take_while(|_| !options.deadline.is_past()) {
-            let before = self.clone();
-            self.improve_all(a, options, true);
-            let now = distance(a, &self.network);
-            if now >= least {
-                *self = before;
-                return;
-            }
-            least = now;
-        }
-    }
-
-    /// Improves every layer once, as long as there is time.
-    fn improve_all(&mut self, a: &Network, options: &AlignOptions, both: bool) {
-        for layer in (0..self.layers.len()).take_while(|_| !options.deadline.is_past()) {
-            self.improve(a, layer, options.scaling, both);
-        }
-    }
-
-    /// The best permutation and scaling of one layer, by the incoming and (if `both`) the outgoing weights.
-    fn improve(&mut self, a: &Network, layer: usize, scaling: Scaling, both: bool) {
-        let in_a = incoming(&a.layers()[layer]);
-        let in_b = incoming(&self.network.layers()[layer]);
-        let out = |network: &Network| {
-            if both {
-                network.layers()[layer + 1].weight().transpose()
-            } else {
-                Matrix::from_fn(in_a.rows(), 0, |_, _| 0.0)
-            }
-        };
-        let (out_a, out_b) = (out(a), out(&self.network));
-        let n = in_a.rows();
-        let squares = |matrix: &Matrix| matrix.iter_rows().map(|row| fast_dot(row, row)).collect::<Vec<_>>();
-        let sizes = [&in_a, &in_b, &out_a, &out_b].map(squares);
-        let products = |x: &Matrix, y: &Matrix| {
-            Scalar::product(x, &y.transpose()).expect("the rows of both networks have the same lengths")
-        };
-        let (in_both, out_both) = rayon::join(|| products(&in_a, &in_b), || products(&out_a, &out_b));
-        let pair = |i: usize, j: usize| Pair {
-            in_a: sizes[0][i],
-            in_b: sizes[1][j],
-            in_both: in_both[(i, j)],
-            out_a: sizes[2][i],
-            out_b: sizes[3][j],
-            out_both: out_both[(i, j)],
-        };
-        let mut table = vec![(0.0, 0.0); n * n];
-        table.par_chunks_mut(n).enumerate().for_each(|(i, row)| {
-            row.iter_mut().enumerate().for_each(|(j, entry)| *entry = pair(i, j).best(scaling));
-        });
-        let cost = Matrix::from_fn(n, n, |i, j| table[i * n + j].0);
-        if cost.entries().iter().any(|c| !c.is_finite()) {
-            return;
-        }
-        let order = assign(&cost);
-        let factors = order.iter().enumerate().map(|(i, &j)| table[i * n + j].1).collect();
-        self.rewrite(layer, &LayerRelabelling { order, factors });
-    }
-
-    /// Applies a permutation and a scaling to one layer.
-    fn rewrite(&mut self, layer: usize, relabelling: &LayerRelabelling<f64>) {
-        let LayerRelabelling { order, factors } = relabelling;
-        let mut layers = self.network.layers().to_vec();
-        let (rows, next) = (&layers[layer], &layers[layer + 1]);
-        let weight = Matrix::from_fn(rows.width(), rows.input_width(), |i, j| {
-            rows.weight()[(order[i], j)] * factors[i]
-        });
-        let bias = order.iter().zip(factors).map(|(&unit, c)| rows.bias()[unit] * c).collect();
-        let columns = Matrix::from_fn(next.width(), next.input_width(), |i, j| {
-            next.weight()[(i, order[j])] / factors[j]
-        });
-        let next = Layer::new(columns, next.bias().to_vec(), next.activation());
-        layers[layer] = Layer::new(weight, bias, rows.activation());
-        layers[layer + 1] = next;
-        // Scaling may leave the doubles; then this layer stays as it is.
-        let Ok(network) = Network::new(layers) else { return };
-        self.network = network;
-        let before = &self.layers[layer];
-        self.layers[layer] = LayerRelabelling {
-            order: order.iter().map(|&unit| before.order[unit]).collect(),
-            factors: order.iter().zip(factors).map(|(&unit, c)| before.factors[unit] * c).collect(),
-        };
-    }
-
-    /// Applies the moves to `B` exactly. If scaling by powers of two has left the doubles (by
-    /// underflow), only the permutations are kept, and nothing at all if that is farther away.
-    fn finish(self, a: &Network, b: &Network, options: &AlignOptions, distance_before: f64) -> Alignment {
-        let candidates = [self.moves(true), self.moves(false), MoveChain::default()];
-        let mut made = candidates.into_iter().filter_map(|moves| {
-            let alignment = moved(a, b, moves, distance_before)?;
-            let fits = alignment.exact || options.scaling == Scaling::Doubles;
-            // What does the same on the data may have parameters that are farther away.
-            let closer = options.activations.is_some() || alignment.distance_after <= distance_before;
-            (fits && closer).then_some(alignment)
-        });
-        made.next().unwrap_or_else(|| Alignment {
-            network: b.clone(),
-            moves: MoveChain::default(),
-            distance_before,
-            distance_after: distance_before,
-            exact: true,
-            rounded: Rational::ZERO,
-            relative: None,
-        })
-    }
-
-    /// The moves from `B` to this network, with or without the scalings.
-    fn moves(&self, scalings: bool) -> MoveChain {
-        let exact = |layer: &LayerRelabelling<f64>| {
-            let factor =
-                |&c: &f64| if scalings { Rational::from_f64(c) } else { None }.unwrap_or(Rational::ONE);
-            LayerRelabelling {
-                order: layer.order.clone(),
-                factors: layer.factors.iter().map(factor).collect(),
-            }
-        };
-        Relabelling { layers: self.layers.iter().map(exact).collect() }.moves()
-    }
-}
-
-/// The rows of a layer with the bias as last column.
-fn incoming(layer: &Layer) -> Matrix {
-    let cols = layer.input_width();
-    Matrix::from_fn(
-        layer.width(),
-        cols + 1,
-        |i, j| if j < cols { layer.weight()[(i, j)] } else { layer.bias()[i] },
-    )
-}
-
-/// The inner products of a neuron of `A` and a neuron of `B`.
-struct Pair {
-    in_a: f64,
-    in_b: f64,
-    in_both: f64,
-    out_a: f64,
-    out_b: f64,
-    out_both: f64,
-}
-
-impl Pair {
-    fn cost(&self, c: f64) -> f64 {
-        self.in_a - 2.0 * c * self.in_both + c * c * self.in_b + self.out_a - 2.0 * self.out_both / c
-            + self.out_b / (c * c)
-    }
-
-    /// The least cost and its factor. The factor that balances the norms against those of `A`,
-    /// `c^2 = (norm a_in / norm b_in) (norm b_out / norm a_out)`, is where the search for the best one
-    /// begins.
-    fn best(&self, scaling: Scaling) -> (f64, f64) {
-        let with_outputs = self.out_a > 0.0 && self.out_b > 0.0;
-        let ratio = if with_outputs {
-            (self.in_a / self.in_b) * (self.out_b / self.out_a)
-        } else {
-            (self.in_a / self.in_b).powi(2)
-        };
-        let balanced = ratio.sqrt().sqrt();
-        let usable = balanced.is_finite() && (1e-100..1e100).contains(&balanced);
-        let candidates = match scaling {
-            Scaling::Auto | Scaling::PowersOfTwo if usable => {
-                let below = 2f64.powi(balanced.log2().floor() as i32);
-                [1.0, below / 2.0, below, 2.0 * below, 4.0 * below]
-            }
-            Scaling::Doubles if usable => [1.0, balanced, self.refine(balanced), 1.0, 1.0],
-            _ => [1.0; 5],
-        };
-        let priced = candidates.into_iter().map(|c| (self.cost(c), c));
-        priced.min_by(|x, y| x.0.total_cmp(&y.0)).expect("there is a candidate")
-    }
-
-    /// A few steps of Newton's method for the stationary points of the cost in `s = log c`.
-    fn refine(&self, mut c: f64) -> f64 {
-        for _ in 0..8 {
-            let (rising, falling) = (c * c * self.in_b, self.out_b / (c * c));
-            let (first, second) = (c * self.in_both, self.out_both / c);
-            let slope = 2.0 * (rising - first + second - falling);
-            let curvature = 4.0 * (rising + falling) - 2.0 * (first + second);
-            if curvature <= 0.0 {
-                break;
-            }
-            c *= (-slope / curvature).clamp(-1.0, 1.0).exp();
-        }
-        if c.is_finite() && c > 0.0 { c } else { 1.0 }
-    }
 }

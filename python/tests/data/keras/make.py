@@ -28,8 +28,23 @@ def main() -> None:
     first = layers.Dense(6, activation="relu")(inputs)
     joined = layers.Add()([first, layers.Dense(6)(first)])
     residual = keras.Model(inputs, layers.Dense(2)(layers.ReLU()(joined)))
+    wide = keras.Sequential(
+        [
+            layers.Input((6, 5, 2)),
+            layers.Normalization(mean=[0.5, -0.25], variance=[2.0, 0.5]),
+            layers.SeparableConv2D(3, 3, strides=2, padding="same", activation="relu"),
+            layers.Conv2DTranspose(2, 3, strides=2, padding="same"),
+            layers.ReLU(),
+            layers.Cropping2D(((1, 0), (0, 2))),
+            layers.Flatten(),
+            layers.Reshape((10, 4)),
+            layers.Conv1D(2, 2, padding="causal", dilation_rate=2, activation="relu"),
+            layers.Flatten(),
+            layers.Dense(3),
+        ]
+    )
     answers = {}
-    for name, model in [("cnn", cnn), ("residual", residual)]:
+    for name, model in [("cnn", cnn), ("residual", residual), ("wide", wide)]:
         x = np.random.default_rng(0).normal(size=(3, *model.input_shape[1:])).astype(np.float32)
         answers[name] = {"x": x.reshape(3, -1).tolist(), "y": np.asarray(model.predict(x, verbose=0)).tolist()}
         for ending in ("keras", "h5"):
