@@ -23,6 +23,7 @@ from ._load import from_onnx, from_sklearn, from_torch, load
 from ._merge import merge
 from ._pages import Explorer, explore, report, reproduce, tour
 from ._questions import align, check, construct, equiv, functional_dimensions, match_folds, train, volume
+from ._survey import survey
 from .errors import (
     ArgumentError,
     CertificateError,
@@ -75,5 +76,5 @@ __all__ = [
     "ArgumentError", "Certificate", "CertificateError", "DomainError", "DtypeError", "Explorer", "Fiber", "FiberscopeError",
     "InternalError", "ModelFileError", "Network", "OracleError", "RayExecutor", "ShapeError", "Tracker", "UndecidedError",
     "UnsupportedLayerError", "Witness", "align", "bounds", "check", "construct", "diff", "equiv", "errors", "explore", "extract", "from_onnx",
-    "from_sklearn", "from_torch", "functional_dimension", "functional_dimensions", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "tour", "train", "volume", "zoo",
+    "from_sklearn", "from_torch", "functional_dimension", "functional_dimensions", "leak_report", "linear", "load", "load_data", "match_folds", "merge", "report", "reproduce", "results", "save", "survey", "tour", "train", "volume", "zoo",
 ]  # fmt: skip

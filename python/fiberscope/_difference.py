@@ -128,7 +128,7 @@ def diff(
             plan = _native.plan_diff(
                 one, other, as_box(box), epsilon, float(gap), as_given, points, _executor.TASKS, given
             )
-            measured = _executor.run(plan, executor, given)
+            measured = _executor.answer(plan, executor, given)
         else:
             measured = _native.diff(
                 one, other, as_box(box), epsilon, float(gap), relative, as_given, points, file, given

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _native
 from ._terms import Terms
@@ -17,6 +17,8 @@ from .errors import ArgumentError, FiberscopeError, UndecidedError
 
 if TYPE_CHECKING:
     from ._native import Measured
+
+T = TypeVar("T")
 
 SLICE = 10.0
 """How many seconds a task runs before it hands over what it has; the rest are new tasks."""
@@ -47,12 +49,23 @@ def _work(digest: str, plan: bytes | None, task: bytes, slice: float | None, thr
     return known.work(task, slice, Terms(0, threads, None, None))
 
 
-def run(plan: _native.Plan, executor: Any, given: Terms, slice: float | None = SLICE) -> Measured:
+def answer(plan: _native.Plan, executor: Any, given: Terms) -> Measured:
     """The answer of a plan whose tasks an executor does."""
+    return run(plan, executor, given, _native.TaskResults.answer)
+
+
+def run(
+    plan: _native.Plan,
+    executor: Any,
+    given: Terms,
+    merge: Callable[[_native.TaskResults, Terms], T],
+    slice: float | None = SLICE,
+) -> T:
+    """What is made of the results of a plan whose tasks an executor does."""
     _check(executor)
     work = _Work(plan, executor, given, slice)
     try:
-        return work.run()
+        return merge(work.run(), given)
     except BaseException:
         # Ctrl-C among others: nothing more is begun, and what runs ends with its slice.
         work.cancel()
@@ -86,12 +99,12 @@ class _Work:
         self._done = 0
         self._end = None if given.time_limit is None else time.monotonic() + given.time_limit
 
-    def run(self) -> Measured:
+    def run(self) -> _native.TaskResults:
         while self._look():
             self._hand_out()
             self._take_in()
         self.cancel()
-        return self._results.answer(self._given)
+        return self._results
 
     def _look(self) -> bool:
         """Whether anything is missing. New tasks are asked for when results have left some, or when all that are known are done."""

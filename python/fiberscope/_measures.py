@@ -44,7 +44,7 @@ def regions(
             raise ArgumentError("executor: tasks count all regions by their edges; leave out method and max_regions")
         with terms(**options) as given:
             plan = _native.plan_regions(net, as_box(box), count_only, _executor.TASKS, given)
-            return make(Regions, _executor.run(plan, executor, given).json, of=(net,), _picture=None)
+            return make(Regions, _executor.answer(plan, executor, given).json, of=(net,), _picture=None)
     with terms(**options) as given:
         found = _native.regions(net, as_box(box), max_regions, count_only, method, given)
     return make(Regions, found.json, of=(net,), _picture=found.picture)

@@ -78,7 +78,7 @@ def equiv(
     with terms(**options) as given:
         if executor is not None:
             plan = _native.plan_equiv(one, other, as_box(box), exact, tolerance, given_points, _executor.TASKS, given)
-            decision = _executor.run(plan, executor, given)
+            decision = _executor.answer(plan, executor, given)
         else:
             decision = _native.equiv(one, other, as_box(box), exact, tolerance, given_points, resume, given)
     found = json.loads(decision.json)
@@ -229,7 +229,7 @@ def volume(
     with terms(**options) as given:
         if executor is not None:
             plan = _native.plan_volume(list(widths), samples, _executor.TASKS, given)
-            return make(Volume, _executor.run(plan, executor, given).json)
+            return make(Volume, _executor.answer(plan, executor, given).json)
         return make(Volume, _native.volume(list(widths), samples, given))
 
 
@@ -260,7 +260,7 @@ def functional_dimensions(
         with ExitStack() as stack:
             if executor is None:
                 executor = stack.enter_context(ThreadPoolExecutor(1))
-            measured = _executor.run(plan, executor, given, None)
+            measured = _executor.answer(plan, executor, given, None)
     found = json.loads(measured.json)
     rows = found["rows"] if "rows" in found else [found]
     made = [make(Dimension, row, of=(nets[i // len(batches)],), text="", _picture=None) for i, row in enumerate(rows)]
@@ -335,11 +335,13 @@ def train(
     precision: str = "f32",
     every: int = 50,
     dimension: bool = True,
+    executor: Any = None,
     **options: Unpack[Options],
 ) -> list[Trained]:
     """Trains dense ReLU networks, one per seed, and records their functional dimension on the way.
 
-    The samples are X and y, or a task of the paper: f1, f2, f3, g1, g2, g3, heating, cooling.
+    The samples are X and y, or a task of the paper: f1, f2, f3, g1, g2, g3, heating, cooling. With an `executor` its workers train, a seed
+    each, and the networks are the same bit by bit.
 
     >>> import fiberscope as fs
     >>> run, = fs.train(task="f1", widths=[1, 4, 1], epochs=2, every=1)
@@ -371,5 +373,9 @@ def train(
         every=every, dimension=dimension,
     )  # fmt: skip
     with terms(**options) as given:
-        found = _native.train(inputs, outputs, settings, given)
+        if executor is None:
+            found = _native.train(inputs, outputs, settings, given)
+        else:
+            plan = _native.plan_train(inputs, outputs, settings, _executor.TASKS, given)
+            found = _executor.run(plan, executor, given, _native.TaskResults.trained)
     return [make(Trained, run, network=Network._of(net)) for net, run in zip(found.networks, json.loads(found.json))]

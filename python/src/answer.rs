@@ -7,10 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use fiberscope::train::TrainRun;
 use fiberscope_report::Svg;
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use serde_json::json;
 
 use crate::network::Net;
 use crate::work::panicked;
@@ -83,6 +85,22 @@ pub struct Search {
 pub struct Networks {
     pub networks: Vec<Py<Net>>,
     pub json: String,
+}
+
+impl Networks {
+    /// The networks of trainings, with a list of objects.
+    pub fn trained(py: Python, runs: Vec<TrainRun>) -> PyResult<Self> {
+        let value = runs.iter().map(|run| {
+            json!({
+                "seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged,
+                "records": run.state.records,
+            })
+        });
+        let json = json!(value.collect::<Vec<_>>()).to_string();
+        let net =
+            |run: TrainRun| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
+        Ok(Networks { networks: runs.into_iter().map(net).collect::<PyResult<_>>()?, json })
+    }
 }
 
 /// A network with a proved property, and other parameters with the same function if there are some.

@@ -1,22 +1,18 @@
-//! Functional dimension, the neural tangent kernel, and training.
+//! Functional dimension and the neural tangent kernel.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use fiberscope::dimension::ntk::{Kernel, KernelKind};
 use fiberscope::dimension::{
     Device as Eliminator, DeviceChoice, DimensionError, DimensionOptions, DimensionProgress, NeuronState,
     Patterns, functional_dimension,
 };
 use fiberscope::limit::{Limit, LimitReached, Progress};
-use fiberscope::train::{
-    Decay, Initialization, Loss, Optimizer, Task, TrackOptions, TrainEvent, TrainOptions, TrainRun,
-    TrainStart, train as train_seeds,
-};
 use fiberscope_report::dimension::{BatchQuestion, DimensionSummary, RegionQuestion, on_batch, on_regions};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::answer::{Dimension, Networks, Picture, Samples};
+use crate::answer::{Dimension, Picture};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, Watch, work};
@@ -192,109 +188,4 @@ pub fn observe(
         })
         .to_string())
     })
-}
-
-/// The inputs and targets of a data set of the paper.
-#[pyfunction]
-pub fn task_samples(py: Python, name: &str) -> PyResult<Option<Samples>> {
-    let Some(task) = Task::from_name(name) else { return Ok(None) };
-    let array = |matrix: fiberscope_core::Matrix| {
-        let shape = [matrix.rows(), matrix.cols()];
-        matrix.into_entries().into_pyarray(py).reshape(shape)
-    };
-    let (inputs, targets) = task.samples();
-    Ok(Some(Samples { inputs: array(inputs)?.unbind(), targets: array(targets)?.unbind() }))
-}
-
-/// The settings of a training.
-#[derive(FromPyObject)]
-pub struct Settings {
-    widths: Vec<usize>,
-    epochs: u64,
-    seeds: u64,
-    loss: String,
-    optimizer: String,
-    rate: f64,
-    weight_decay: f64,
-    momentum: f64,
-    batch: usize,
-    init: String,
-    precision: String,
-    every: u64,
-    dimension: bool,
-}
-
-impl Settings {
-    fn options(&self) -> anyhow::Result<TrainOptions> {
-        let (optimizer, decay) = match self.optimizer.as_str() {
-            "adam" => (Optimizer::ADAM, Decay::Coupled),
-            "adamw" => (Optimizer::ADAM, Decay::Decoupled),
-            "sgd" => (Optimizer::Sgd { momentum: self.momentum }, Decay::Coupled),
-            other => bail!("optimizer {other:?}: expected \"adam\", \"adamw\" or \"sgd\""),
-        };
-        let loss = match self.loss.as_str() {
-            "mse" => Loss::Mse,
-            "cross-entropy" => Loss::CrossEntropy,
-            other => bail!("loss {other:?}: expected \"mse\" or \"cross-entropy\""),
-        };
-        let init = match self.init.as_str() {
-            "he" => Initialization::He,
-            "torch" => Initialization::Torch,
-            other => bail!("init {other:?}: expected \"he\" or \"torch\""),
-        };
-        Ok(TrainOptions::paper(&self.widths, self.epochs)
-            .loss(loss)
-            .optimizer(optimizer)
-            .rate(self.rate)
-            .weight_decay(self.weight_decay, decay)
-            .batch(self.batch)
-            .init(init))
-    }
-}
-
-/// Trains networks from several seeds; the JSON is a list with an object per seed.
-#[pyfunction]
-pub fn train(
-    py: Python,
-    inputs: PyReadonlyArray2<f64>,
-    targets: PyReadonlyArray2<f64>,
-    settings: Settings,
-    terms: Terms,
-) -> PyResult<Networks> {
-    let (inputs, targets) = (matrix(&inputs), matrix(&targets));
-    let runs = work(py, &terms, move |watch| {
-        let options = settings.options()?;
-        let last = watch.seed.checked_add(settings.seeds).context("seed: too large")?;
-        let starts: Vec<_> = (watch.seed..last).map(TrainStart::Seed).collect();
-        let on = |event: TrainEvent| -> anyhow::Result<()> {
-            if let TrainEvent::Record(record) = event {
-                let (seed, epoch) = (record.seed, record.epoch);
-                watch.say(&format!(
-                    "seed {seed}, epoch {epoch}: loss {:.2e}, dimension {}",
-                    record.loss, record.rank
-                ));
-            }
-            Ok(())
-        };
-        let track = TrackOptions::new()
-            .every(settings.every)
-            .dimension(settings.dimension)
-            .deadline(watch.deadline.clone())
-            .listener(&on);
-        let runs = match settings.precision.as_str() {
-            "f32" => train_seeds::<f32, anyhow::Error>(&options, &track, &inputs, &targets, &starts)?,
-            "f64" => train_seeds::<f64, anyhow::Error>(&options, &track, &inputs, &targets, &starts)?,
-            other => bail!("precision {other:?}: expected \"f32\" or \"f64\""),
-        };
-        runs.into_iter().collect::<anyhow::Result<Vec<TrainRun>>>()
-    })?;
-    let value = runs.iter().map(|run| {
-        json!({
-            "seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged,
-            "records": run.state.records,
-        })
-    });
-    let json = json!(value.collect::<Vec<_>>()).to_string();
-    let net = |run: TrainRun| Net::object(py, run.network, &format!("trained from seed {}", run.state.seed));
-    Ok(Networks { networks: runs.into_iter().map(net).collect::<PyResult<_>>()?, json })
 }

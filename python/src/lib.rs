@@ -19,7 +19,9 @@ mod network;
 mod page;
 mod parts;
 mod rewrite;
+mod survey;
 mod tasks;
+mod training;
 mod work;
 
 use pyo3::prelude::*;
@@ -37,9 +39,7 @@ mod _native {
     #[pymodule_export]
     use super::difference::{bounds, diff, same_class};
     #[pymodule_export]
-    use super::dimension::{
-        Device, dimension_on_batch, dimension_on_regions, kernel, observe, task_samples, train,
-    };
+    use super::dimension::{Device, dimension_on_batch, dimension_on_regions, kernel, observe};
     #[pymodule_export]
     use super::extract::{extract, leak_report};
     #[pymodule_export]
@@ -51,13 +51,17 @@ mod _native {
     #[pymodule_export]
     use super::network::{Net, assumption, load_data, zoo};
     #[pymodule_export]
-    use super::page::{ExplorerServer, command, report, reproduce, tour, write_explorer};
+    use super::page::{ExplorerServer, command, plan_reproduce, report, reproduce, tour, write_explorer};
     #[pymodule_export]
     use super::parts::{Layer, Written, ZooEntry};
     #[pymodule_export]
     use super::rewrite::{align, canon, check, equiv, info, interpolate, reduce, relabel};
     #[pymodule_export]
+    use super::survey::{plan_survey, survey_rows};
+    #[pymodule_export]
     use super::tasks::{
         Plan, TaskResults, plan_diff, plan_dimensions, plan_equiv, plan_regions, plan_volume,
     };
+    #[pymodule_export]
+    use super::training::{plan_train, task_samples, train};
 }

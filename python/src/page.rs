@@ -13,7 +13,8 @@ use fiberscope_io::write_atomically;
 use fiberscope_report::dimension::BatchQuestion;
 use fiberscope_report::explore::{Server, page};
 use fiberscope_report::report::{Named, ReportQuestion, report as make_report};
-use fiberscope_report::reproduce::{ReproduceQuestion, reproduce as run_again};
+use fiberscope_report::reproduce::{ReproduceQuestion, ReproduceSettings, reproduce as run_again};
+use fiberscope_report::tasks::plan_reproduce as make_plan;
 use fiberscope_report::tour::tour as make_tour;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -21,6 +22,7 @@ use pyo3::prelude::*;
 use crate::answer::{Answer, Reproduction};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
+use crate::tasks::{Plan, planned};
 use crate::work::{Terms, Watch, work};
 
 /// Writes a report on one or two networks.
@@ -82,10 +84,28 @@ pub fn reproduce(
 ) -> PyResult<Reproduction> {
     work(py, &terms, move |watch| {
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
-        let question = ReproduceQuestion { name, seeds, epochs, widths: None, quick, seed, folder, deadline };
+        let settings = ReproduceSettings { name, seeds, epochs, widths: None, quick, seed };
+        let question = ReproduceQuestion { settings, folder, deadline };
         let found = run_again(&question, &|text| watch.say(text))?;
         let json = found.to_json().to_string();
         Ok(Reproduction { json, text: found.text, page: found.page, complete: found.complete })
+    })
+}
+
+/// A plan for an experiment.
+#[pyfunction]
+pub fn plan_reproduce(
+    py: Python,
+    name: String,
+    seeds: Option<u64>,
+    epochs: Option<u64>,
+    quick: bool,
+    tasks: usize,
+    terms: Terms,
+) -> PyResult<Plan> {
+    planned(py, &terms, move |watch| {
+        let settings = ReproduceSettings { name, seeds, epochs, widths: None, quick, seed: watch.seed };
+        make_plan(&settings, tasks, &watch.deadline)
     })
 }
 

@@ -1,5 +1,6 @@
 //! Questions cut into tasks, for executors of Python.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use fiberscope::difference::DifferenceOptions;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::tasks::{
-    CellsQuestion, DifferenceQuestion, DimensionQuestion, EquivalenceQuestion, Merged, Plan as Tasks,
+    Answer, CellsQuestion, DifferenceQuestion, DimensionQuestion, EquivalenceQuestion, Merged, Plan as Tasks,
     Results, VolumeQuestion,
 };
 use fiberscope_core::{Matrix, Network, Rational};
@@ -19,7 +20,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answer::Measured;
+use crate::answer::{Measured, Networks};
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, work};
@@ -101,25 +102,61 @@ impl TaskResults {
         }
     }
 
-    /// The answer.
-    fn answer(&self, py: Python, terms: Terms) -> PyResult<Measured> {
+    /// The networks of a plan for trainings.
+    fn trained(&self, py: Python, terms: Terms) -> PyResult<Networks> {
+        let runs = self.merged(py, &terms, |answer| match answer {
+            Answer::Trainings(runs) => Some(runs),
+            _ => None,
+        })?;
+        Networks::trained(py, runs)
+    }
+
+    /// The rows of a plan for a survey.
+    fn surveyed(&self, py: Python, terms: Terms) -> PyResult<String> {
+        let rows = self.merged(py, &terms, |answer| match answer {
+            Answer::Survey(rows) => Some(rows),
+            _ => None,
+        })?;
+        Ok(serde_json::json!(rows).to_string())
+    }
+
+    /// The answer; pages and tables are written into a folder.
+    #[pyo3(signature = (terms, folder=None))]
+    fn answer(&self, py: Python, terms: Terms, folder: Option<PathBuf>) -> PyResult<Measured> {
         let (plan, results) = (Arc::clone(&self.plan), Arc::clone(&self.results));
         work(py, &terms, move |watch| {
             let merged = results.lock().unwrap_or_else(PoisonError::into_inner).merge(&watch.deadline)?;
             let Merged::Answer(answer) = merged else { bail!("tasks are missing") };
-            let told = tell(&plan, *answer, std::path::Path::new("."), &watch.deadline)?;
+            let told = tell(&plan, *answer, folder.as_deref().unwrap_or(Path::new(".")), &watch.deadline)?;
             let certificate = told.certificate.map(|certificate| certificate.to_json());
             Ok(Measured { json: told.value.to_string(), text: told.text, certificate })
         })
     }
 }
 
+impl TaskResults {
+    /// The answer, if it is of this kind.
+    fn merged<T: Send + 'static>(
+        &self,
+        py: Python,
+        terms: &Terms,
+        kind: impl FnOnce(Answer) -> Option<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let results = Arc::clone(&self.results);
+        work(py, terms, move |watch| {
+            let merged = results.lock().unwrap_or_else(PoisonError::into_inner).merge(&watch.deadline)?;
+            let Merged::Answer(answer) = merged else { bail!("tasks are missing") };
+            kind(*answer).context("the plan is for another question")
+        })
+    }
+}
+
 /// A note of the command that asks, for [`tell`].
-fn note(command: Command) -> serde_json::Value {
+pub fn note(command: Command) -> serde_json::Value {
     Remembered { command, assumed: Vec::new() }.note()
 }
 
-fn planned(
+pub fn planned(
     py: Python,
     terms: &Terms,
     plan: impl FnOnce(&crate::work::Watch) -> anyhow::Result<Tasks> + Send + 'static,

@@ -51,6 +51,36 @@ def test_searches_do_not_depend_on_the_executor(pool):
     assert fs.equiv("zoo:deep", "zoo:deep-shuffled", executor=pool).verdict == "equivalent"
 
 
+def test_trainings_end_bit_by_bit_where_they_end_without(pool):
+    def train(**where):
+        return fs.train(task="f1", widths=[1, 6, 1], epochs=6, every=2, seeds=3, seed=5, **where)
+
+    for alone, apart in zip(train(), train(executor=pool), strict=True):
+        assert (alone.seed, alone.records) == (apart.seed, apart.records)
+        assert all((a == b).all() for a, b in zip(alone.network.weights, apart.network.weights, strict=True))
+
+
+def test_surveys_have_the_same_rows(pool):
+    question = {"widths": [[2, 2, 1], [3, 3, 2, 1]], "count": 90, "measures": ["identifiable", "dead"], "seed": 7}
+    alone, apart = fs.survey(**question), fs.survey(**question, executor=pool)
+    assert list(alone) == ["widths", "seed", "identifiable", "dead"] and len(alone["seed"]) == 180
+    assert all(np.array_equal(alone[name], apart[name], equal_nan=True) for name in alone)
+    assert list(alone["seed"][88:92]) == [95, 96, 7, 8] and list(alone["widths"][88:92]) == [1, 1, 2, 2]
+    again = fs.survey([3, 3, 2, 1], 90, "dead", seed=7)
+    assert np.array_equal(again["dead"], alone["dead"][90:])
+    with pytest.raises(fs.FiberscopeError, match="expected one of identifiable"):
+        fs.survey([2, 2, 1], 10, "alive")
+
+
+def test_experiments_are_run_by_workers(pool, tmp_path):
+    for name, size in (("ntk-univariate", {"seeds": 2, "epochs": 4}), ("extraction", {"seeds": 1})):
+        alone = fs.reproduce(name, tmp_path / "alone", **size)
+        apart = fs.reproduce(name, tmp_path / "apart", executor=pool, **size)
+        assert alone.experiments == apart.experiments and apart.page.exists()
+    with pytest.raises(fs.FiberscopeError, match="one experiment at a time"):
+        fs.reproduce("all", tmp_path, executor=pool)
+
+
 def test_tables_and_sums(pool):
     nets = [random_network([2, 5, 1], seed) for seed in range(3)]
     batches = [np.random.default_rng(k).standard_normal((6 + k, 2)) for k in range(2)]

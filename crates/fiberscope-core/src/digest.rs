@@ -16,6 +16,10 @@ pub struct Digest([u8; 32]);
 impl Digest {
     /// The digest of a network. It does not depend on how the layers are stored.
     pub fn of(network: &Network) -> Self {
+        Digest(network.digest_or(|| Digest::computed(network).0))
+    }
+
+    fn computed(network: &Network) -> Self {
         if network.parameter_count() > LARGEST_DENSE {
             return Self::of_entries(network);
         }
@@ -98,6 +102,10 @@ impl Digest {
     /// The digest of a network with rational parameters: of its shape and its numbers as text. It is not
     /// the digest of the same network with doubles.
     pub fn of_exact(network: &ExactNetwork) -> Self {
+        Digest(network.digest_or(|| Digest::computed_exactly(network).0))
+    }
+
+    fn computed_exactly(network: &ExactNetwork) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"fiberscope-exact-network-v1\0");
         for layer in network.layers() {

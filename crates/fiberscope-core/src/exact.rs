@@ -36,9 +36,9 @@ impl<S: Scalar> Network<S> {
     /// ```
     pub fn evaluate_exact(&self, x: &[Rational]) -> Result<Vec<Rational>, InputError> {
         check_width(self.input_width(), x.len())?;
-        let parameters =
+        let mut parameters =
             self.layers().iter().flat_map(|layer| layer.weights().stored().iter().chain(layer.bias()));
-        if x.iter().all(Rational::is_dyadic) && parameters.map(Scalar::to_rational).all(|w| w.is_dyadic()) {
+        if x.iter().all(Rational::is_dyadic) && parameters.all(Scalar::is_dyadic) {
             let forward = |a: Vec<Rational>, layer: &Layer<S>| layer_at(layer, &a);
             return Ok(self.layers().iter().fold(x.to_vec(), forward));
         }

@@ -14,6 +14,7 @@
 //! on which exact statements are made ([`ExactNetwork`]).
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use thiserror::Error;
 
@@ -164,6 +165,8 @@ impl<S: Scalar> PartialEq for Layer<S> {
 #[derive(Clone, Debug)]
 pub struct Network<S = f64> {
     layers: Vec<Layer<S>>,
+    /// The digest of the layers, once somebody has asked for it.
+    digest: OnceLock<[u8; 32]>,
 }
 
 impl<S: Scalar> PartialEq for Network<S> {
@@ -256,7 +259,7 @@ impl<S: Scalar> Network<S> {
         if last.activation != Activation::Identity {
             return Err(NetworkError::LastActivation);
         }
-        Ok(Network { layers })
+        Ok(Network { layers, digest: OnceLock::new() })
     }
 }
 
@@ -370,7 +373,14 @@ impl<S: Scalar> Network<S> {
 impl<S> Network<S> {
     /// The layers, for changing them in place. Whoever calls this keeps the promises of [`Network`].
     pub(crate) fn layers_mut(&mut self) -> &mut Vec<Layer<S>> {
+        self.digest = OnceLock::new();
         &mut self.layers
+    }
+
+    /// The digest of the layers, computed once. There is no way to change a layer but
+    /// [`Network::layers_mut`], which forgets it.
+    pub(crate) fn digest_or(&self, compute: impl FnOnce() -> [u8; 32]) -> [u8; 32] {
+        *self.digest.get_or_init(compute)
     }
 }
 
@@ -392,7 +402,7 @@ impl Network<f64> {
             };
             Layer::new(weights, layer.bias.iter().map(exact).collect(), layer.activation)
         };
-        Network { layers: self.layers.iter().map(layer).collect() }
+        Network { layers: self.layers.iter().map(layer).collect(), digest: OnceLock::new() }
     }
 }
 

@@ -17,6 +17,9 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
     /// The exact value of a finite number.
     fn to_rational(&self) -> Rational;
 
+    /// Whether a finite number is an integer times a power of two, as all doubles are.
+    fn is_dyadic(&self) -> bool;
+
     /// The number 0.
     fn zero() -> Self;
 
@@ -66,6 +69,10 @@ impl Scalar for f64 {
         Rational::from_f64(*self).expect("only finite numbers have an exact value")
     }
 
+    fn is_dyadic(&self) -> bool {
+        true
+    }
+
     fn zero() -> Self {
         0.0
     }
@@ -98,6 +105,10 @@ impl Scalar for Rational {
 
     fn to_rational(&self) -> Rational {
         self.clone()
+    }
+
+    fn is_dyadic(&self) -> bool {
+        Rational::is_dyadic(self)
     }
 
     fn zero() -> Self {

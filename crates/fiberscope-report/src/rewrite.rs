@@ -154,7 +154,8 @@ pub fn canonical_json(canonical: &Canonical, written: Option<&WrittenForm>) -> V
 /// A canonical form in words, without what was written.
 pub fn canonical_text(canonical: &Canonical) -> String {
     let class = canonical.class;
-    format!("fingerprint {}\nclass {}: {}\n", canonical.fingerprint, class.name(), class.meaning())
+    let (name, about, meaning) = (class.name(), class.about(), class.meaning());
+    format!("fingerprint {}\nclass {name} ({about}): {meaning}\n", canonical.fingerprint)
 }
 
 /// A canonical representative in doubles.

@@ -10,7 +10,7 @@ use fiberscope::difference::Difference;
 use fiberscope::dimension::FunctionalDimension;
 use fiberscope::fiber::volume;
 use fiberscope::limit::Deadline;
-use fiberscope::tasks::{Answer, Plan};
+use fiberscope::tasks::{Answer, ExtractionQuestion, Plan, TrainingQuestion};
 use fiberscope::train::TrainRun;
 use fiberscope_core::{Activation, Certificate, Domain, Matrix, Network, Rational};
 use fiberscope_io::{Assumed, Precision};
@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 
 use crate::dimension::{BatchQuestion, DimensionSummary, summarize};
 use crate::regions::{ComplexView, Depth, RegionsQuestion, with_counts};
+use crate::reproduce::{ReproduceSettings, Reproduction, Shared, share, tell_extractions, tell_trainings};
 use crate::volume::VolumeAnswer;
-use crate::{difference, equivalence, training};
+use crate::{difference, equivalence, survey, training};
 
 /// What a plan remembers of the command that asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +41,8 @@ pub enum Command {
     Regions { model: String, domain: Domain, count_only: bool },
     Diff { domain: Domain, epsilon: Option<Rational>, gap: f64 },
     Equiv { domain: Domain },
+    Reproduce { settings: ReproduceSettings },
+    Survey { plan: fiberscope::survey::Plan },
     Funcdim { models: Vec<String>, data: Vec<DataNote> },
     Train { single: bool, dimension: bool },
     Volume { widths: Vec<usize> },
@@ -76,6 +79,23 @@ impl Remembered {
     }
 }
 
+/// The plan for an experiment of the papers, with about so many tasks.
+pub fn plan_reproduce(
+    settings: &ReproduceSettings,
+    tasks: usize,
+    deadline: &Deadline,
+) -> anyhow::Result<Plan> {
+    let command = Command::Reproduce { settings: settings.clone() };
+    let note = Remembered { command, assumed: Vec::new() }.note();
+    Ok(match share(settings)? {
+        Shared::Trainings(groups) => Plan::about(TrainingQuestion::new(groups), &[], tasks, note, deadline)?,
+        Shared::Extractions(networks, seeds) => {
+            let networks: Vec<&Network> = networks.iter().collect();
+            Plan::about(ExtractionQuestion::new(seeds), &networks, tasks, note, deadline)?
+        }
+    })
+}
+
 /// The answer of a command.
 pub struct Told {
     /// In words.
@@ -88,7 +108,7 @@ pub struct Told {
     pub certificate: Option<Certificate>,
 }
 
-/// What the command would have said. Trainings are written into `folder`.
+/// What the command would have said. Trainings, experiments and surveys are written into `folder`.
 pub fn tell(plan: &Plan, answer: Answer, folder: &Path, deadline: &Deadline) -> anyhow::Result<Told> {
     let networks = plan.networks();
     match (Remembered::of(plan)?.command, answer) {
@@ -129,12 +149,28 @@ pub fn tell(plan: &Plan, answer: Answer, folder: &Path, deadline: &Deadline) -> 
                 (training::text(&runs, &written, dimension), training::value(&runs, &written));
             Ok(Told { text, value, holds: Some(!diverged), certificate: None })
         }
+        (Command::Reproduce { settings }, Answer::Trainings(runs)) => {
+            Ok(tell_reproduction(&tell_trainings(&settings, runs, folder)?))
+        }
+        (Command::Reproduce { settings }, Answer::Extractions(trials)) => {
+            Ok(tell_reproduction(&tell_extractions(&settings, trials, folder)?))
+        }
+        (Command::Survey { plan }, Answer::Survey(rows)) => {
+            let found = survey::write_complete(folder, &plan, rows)?;
+            let (text, value) = (survey::text(&plan, &found), survey::value(&plan, &found));
+            Ok(Told { text, value, holds: Some(true), certificate: None })
+        }
         (Command::Volume { widths }, Answer::Volume(estimate)) => {
             let answer = VolumeAnswer { found: volume(&widths)?, widths, estimate };
             Ok(Told { text: answer.to_text(), value: answer.to_json(), holds: Some(true), certificate: None })
         }
         _ => bail!("the plan is for another command than its question"),
     }
+}
+
+fn tell_reproduction(found: &Reproduction) -> Told {
+    let holds = found.complete.then_some(true);
+    Told { text: found.text.clone(), value: found.to_json(), holds, certificate: None }
 }
 
 fn tell_difference(

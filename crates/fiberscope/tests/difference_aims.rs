@@ -132,3 +132,30 @@ fn differences_that_no_double_reaches_have_a_lower_bound() {
     let again = measure(&a, &b, &domain, &DifferenceOptions::new().resume(found.state)).unwrap();
     assert_eq!(again.lower, found.lower);
 }
+
+#[test]
+fn outputs_beyond_the_doubles_end_a_search_at_once() {
+    let a = chain(&[1e308, 1e308]);
+    let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
+    for b in [chain(&[1e308, -1e308]), chain(&[1e308, 1e308, 1e10])] {
+        let found = measure(&a, &b, &domain, &DifferenceOptions::new()).unwrap();
+        assert_eq!((found.upper.clone(), found.ended), (None, Ended::Rounding));
+        assert!(found.lower > Rational::from_f64(f64::MAX).unwrap() && found.certificate.is_none());
+    }
+    let range = ranges(&a, &domain, &DifferenceOptions::new()).unwrap();
+    assert!(range.outputs.is_none() && range.certificate.is_none());
+    assert_eq!(range.ended, Ended::Rounding);
+}
+
+#[test]
+fn a_gap_that_doubles_cannot_reach_ends_the_search() {
+    let network =
+        |w: f64| Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, w]], &[0.0])]).unwrap();
+    let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
+    for gap in [0.0, 1e-9, 5e-7] {
+        let found =
+            measure(&network(1.0), &network(1.25), &domain, &DifferenceOptions::new().gap(gap)).unwrap();
+        assert_eq!(found.ended, Ended::Rounding);
+        assert!(found.is_within_gap(1e-5) && !found.is_within_gap(gap));
+    }
+}

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fiberscope_report::reproduce::{ReproduceQuestion, estimate, reproduce};
+use fiberscope_report::reproduce::{ReproduceQuestion, ReproduceSettings, estimate, reproduce};
 
 use crate::Answer;
 use crate::args::Global;
@@ -13,15 +13,25 @@ use crate::output::Output;
 ///
 /// NAME is ntk-init, ntk-univariate, ntk-bivariate, ntk-energy, ntk-weight-decay, ntk-regions, ntk-sweep
 /// (widths and epochs), ntk-functions (figures 1, 7 and 8), extraction (many random networks from queries),
-/// or all. Runs them, draws the papers' figures (SVG and PNG), writes the records (CSV and Parquet) and one
-/// HTML page that begins with a table of claims, the papers' numbers, ours with intervals of 95 % confidence,
-/// and verdicts, whether or not they agree. Trainings are judged at every recorded epoch, and where the
-/// verdict turns is told.
+/// or all. Runs them, draws the papers' figures (SVG; released programs write PNG too), writes the records
+/// (CSV and Parquet) and one HTML page that begins with a table of claims, the papers' numbers, ours with
+/// intervals of 95 % confidence, and verdicts, whether or not they agree. Trainings are judged at every
+/// recorded epoch, and where the verdict turns is told.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope reproduce ntk-univariate -o figures\n  fiberscope reproduce all --quick -o figures\n  fiberscope reproduce ntk-sweep --widths 5,10,20 --epochs 6000 -o sweep\n  fiberscope reproduce extraction -o figures"
 )]
 pub struct ReproduceArgs {
+    #[command(flatten)]
+    pub settings: ReproduceFlags,
+    /// The folder to write to
+    #[arg(long = "out", short, value_name = "DIR", default_value = "reproduce")]
+    pub output: PathBuf,
+}
+
+/// Which experiments are run, and how large.
+#[derive(Debug, Args)]
+pub struct ReproduceFlags {
     /// The experiment
     pub name: String,
     /// Seeds per group [default: as in the paper, or more]
@@ -37,19 +47,25 @@ pub struct ReproduceArgs {
     /// A tenth of the epochs and a third of the seeds
     #[arg(long)]
     pub quick: bool,
-    /// The folder to write to
-    #[arg(long = "out", short, value_name = "DIR", default_value = "reproduce")]
-    pub output: PathBuf,
+}
+
+impl ReproduceFlags {
+    /// The experiments, from a seed on.
+    pub fn settings(&self, seed: u64) -> ReproduceSettings {
+        ReproduceSettings {
+            name: self.name.clone(),
+            seeds: self.seeds,
+            epochs: self.epochs,
+            widths: self.widths.clone(),
+            quick: self.quick,
+            seed,
+        }
+    }
 }
 
 pub fn run(args: &ReproduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let question = ReproduceQuestion {
-        name: args.name.clone(),
-        seeds: args.seeds,
-        epochs: args.epochs,
-        widths: args.widths.clone(),
-        quick: args.quick,
-        seed: global.seed,
+        settings: args.settings.settings(global.seed),
         folder: args.output.clone(),
         deadline: global.deadline(),
     };

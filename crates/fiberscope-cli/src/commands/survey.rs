@@ -24,6 +24,16 @@ use crate::output::Output;
     after_help = "Examples:\n  fiberscope survey --widths 3,3,2,1 --count 100000 --measure identifiable,dead,linear,hidden -o survey\n  fiberscope survey --widths 2,4,4,1 --widths 2,8,8,1 --count 200 --measure regions,functional-dimension,locally-identifiable -o sizes"
 )]
 pub struct SurveyArgs {
+    #[command(flatten)]
+    pub settings: SurveySettings,
+    /// The folder to write to
+    #[arg(long = "out", short, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// Which networks are drawn, and what is measured.
+#[derive(Debug, Args)]
+pub struct SurveySettings {
     /// Widths from inputs to outputs; may be given several times
     #[arg(long, value_name = "N,N,..", required = true)]
     pub widths: Vec<String>,
@@ -46,22 +56,27 @@ pub struct SurveyArgs {
     /// List the regions of a network only if there are at most so many
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub regions: u64,
-    /// The folder to write to
-    #[arg(long = "out", short, value_name = "DIR")]
-    pub output: PathBuf,
+}
+
+impl SurveySettings {
+    /// The plan that the flags name.
+    pub fn plan(&self, seed: u64) -> anyhow::Result<Plan> {
+        let widths = self.widths.iter().map(|text| read_widths(text)).collect::<anyhow::Result<_>>()?;
+        let measures = self.measures.iter().map(|name| read_measure(name)).collect::<anyhow::Result<_>>()?;
+        let mut plan = Plan::new(widths, self.count, measures)?;
+        plan.init = match self.init {
+            InitName::He => Initialization::He,
+            InitName::Torch => Initialization::Torch,
+        };
+        (plan.no_bias, plan.seed, plan.regions) = (self.no_bias, seed, self.regions);
+        plan.interval = self.interval.as_deref().map(read_interval).transpose()?;
+        plan.check()?;
+        Ok(plan)
+    }
 }
 
 pub fn run(args: &SurveyArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let widths = args.widths.iter().map(|text| read_widths(text)).collect::<anyhow::Result<_>>()?;
-    let measures = args.measures.iter().map(|name| read_measure(name)).collect::<anyhow::Result<_>>()?;
-    let mut plan = Plan::new(widths, args.count, measures)?;
-    plan.init = match args.init {
-        InitName::He => Initialization::He,
-        InitName::Torch => Initialization::Torch,
-    };
-    (plan.no_bias, plan.seed, plan.regions) = (args.no_bias, global.seed, args.regions);
-    plan.interval = args.interval.as_deref().map(read_interval).transpose()?;
-    plan.check()?;
+    let plan = args.settings.plan(global.seed)?;
     let shown: &Output = output;
     let found = carry_out(&args.output, &plan, &global.deadline(), &|text| shown.progress(text))?;
     output.end_progress();

@@ -77,6 +77,8 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("plan diff", "deep.json deep-with-more.json --box -1,1 -o plan-diff", MaybeBefore),
     ("plan equiv", "deep.json deep-with-more.json --box -1,1 -o plan-equiv", MaybeBefore),
     ("plan funcdim", "deep.json --data points.csv -o plan-funcdim", MaybeBefore),
+    ("plan reproduce", "ntk-univariate -o plan-reproduce", MaybeBefore),
+    ("plan survey", "--widths 3,3,2,1 --count 1000000 --measure dead -o plan-survey", MaybeBefore),
     ("plan train", "--task f1 -o plan-train", MaybeBefore),
     ("plan volume", "--widths 2000,1500,1500,1000 -o plan-volume", MaybeBefore),
     ("work", "planned", MaybeBefore),

@@ -141,3 +141,42 @@ fn leases_are_taken_over() {
     assert_eq!(taken.status.code(), Some(0), "{}", text(&taken.stderr));
     assert_eq!(merge(&folder).status.code(), Some(0));
 }
+
+#[test]
+fn plans_keep_the_box_around_a_row() {
+    let place = tempfile::tempdir().unwrap();
+    let model = network(place.path(), 3);
+    let table = place.path().join("rows.csv");
+    fs::write(&table, "0,0,0\n0.25,-0.5,0.125\n").unwrap();
+    let around = format!("{}:2", table.display());
+    let regions = |domain: &[&str], name: &str| {
+        let question = [&["regions", model.as_str(), "--count-only"], domain].concat();
+        alone(&plan(place.path(), name, &question, "3")).0["regions"].clone()
+    };
+    let boxed = place.path().join("box.csv");
+    fs::write(&boxed, "0,0.5\n-0.75,-0.25\n-0.125,0.375\n").unwrap();
+    let near = regions(&["--around", &around, "--radius", "0.25"], "around");
+    assert_eq!(near, regions(&["--box", boxed.to_str().unwrap()], "box"));
+    assert_ne!(near, regions(&["--box", "-1,1"], "wide"));
+    let question = ["equiv", &model, &model, "--around", &around, "--radius", "0.25"];
+    let (answer, _) = alone(&plan(place.path(), "equiv", &question, "2"));
+    assert_eq!(answer["domain"]["box"][0], serde_json::json!(["0", "1/2"]), "{answer}");
+}
+
+#[test]
+fn surveys_in_tasks_are_those_in_one_piece() {
+    let place = tempfile::tempdir().unwrap();
+    let question =
+        ["--widths", "2,2,1", "--widths", "2,3,2,1", "--count", "70", "--measure", "identifiable,regions"];
+    let (mut apart, code) = alone(&plan(place.path(), "tasks", &[&["survey"], &question[..]].concat(), "5"));
+    let folder = place.path().join("whole");
+    let whole = run(&[&["survey", "--json", "-o", folder.to_str().unwrap()], &question[..]].concat());
+    let mut whole_value = object(&whole);
+    assert_eq!((code, whole.status.code()), (Some(0), Some(0)));
+    for value in [&mut apart, &mut whole_value] {
+        value.as_object_mut().unwrap().remove("files");
+    }
+    assert_eq!(apart, whole_value);
+    let table = |folder: &Path| fs::read(folder.join("survey.csv")).unwrap();
+    assert_eq!(table(&place.path().join("tasks/answer")), table(&folder));
+}

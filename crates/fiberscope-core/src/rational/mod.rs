@@ -64,7 +64,12 @@ impl Rational {
             return None;
         }
         let (mantissa, exponent) = mantissa_and_exponent(value);
-        Some(Rational::dyadic(mantissa.into(), exponent.into()))
+        if mantissa == 0 {
+            return Some(Rational::ZERO);
+        }
+        // Exponents of doubles are far within the limit.
+        let shift = mantissa.trailing_zeros();
+        Some(Rational(Dyadic { mantissa: mantissa >> shift, exponent: exponent + shift as i32 }))
     }
 
     /// `mantissa * 2^exponent`.
@@ -390,6 +395,11 @@ impl fmt::Display for Rational {
         // Numbers of machine words are written without big ones: networks have millions of them.
         if let Dyadic { mantissa, exponent } = self.0 {
             match exponent {
+                // Words are written in half the time of double words.
+                0..=62 if mantissa.unsigned_abs().leading_zeros() as i32 > exponent => {
+                    return write!(f, "{}", mantissa << exponent);
+                }
+                -63..0 => return write!(f, "{mantissa}/{}", 1u64 << -exponent),
                 0..=63 => return write!(f, "{}", i128::from(mantissa) << exponent),
                 -127..0 => return write!(f, "{mantissa}/{}", 1u128 << -exponent),
                 _ => {}

@@ -233,12 +233,17 @@ fn headline(asked: &Asked, found: &Difference, checked: bool) -> String {
     }
 }
 
+/// What ended a search that no limit ended, without bounds and with them.
+pub(super) const BEYOND: &str = "values on the box are beyond what doubles can bound";
+pub(super) const CLOSEST: &str = "the bounds are as close as doubles can bring them";
+
 /// Why a question is open.
 fn reason(asked: &Asked, found: &Difference) -> String {
     let told = |ended: Ended| match ended {
         Ended::Limit(limit) => Some(limit.to_string()),
         Ended::Boxes => Some("as many boxes were bounded as were allowed".into()),
-        Ended::Rounding => Some("no box can be bisected to a better bound".into()),
+        Ended::Rounding if found.upper.is_none() => Some(BEYOND.into()),
+        Ended::Rounding => Some(CLOSEST.into()),
         Ended::Reached => None,
     };
     let of_size = |size: &Size| {

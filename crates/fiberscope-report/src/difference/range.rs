@@ -6,7 +6,7 @@ use fiberscope::difference::{DifferenceProgress, Ended, OutputRange, Ranges};
 use fiberscope_core::{Domain, decimal};
 use serde_json::{Value, json};
 
-use super::boxes;
+use super::{BEYOND, CLOSEST, boxes};
 use crate::equivalence::point;
 
 /// The keys of `fiberscope bounds --json`. Outer ends are rounded outward, values that were seen inward;
@@ -36,7 +36,14 @@ pub fn range_progress(now: DifferenceProgress) -> String {
 /// The ranges as text.
 pub fn range_text(found: &Ranges, checked: bool) -> String {
     let proof = if checked { "certificate checked" } else { "certified" };
-    let Some(outputs) = &found.outputs else { return "no bounds on the outputs are known\n".into() };
+    let Some(outputs) = &found.outputs else {
+        let why = match found.ended {
+            Ended::Limit(limit) => format!(": {limit}"),
+            Ended::Rounding => format!(": {BEYOND}"),
+            Ended::Reached | Ended::Boxes => String::new(),
+        };
+        return format!("no bounds on the outputs are known{why}\n");
+    };
     let mut out = format!("ranges of the outputs on the box ({proof}), and of the values that were found:\n");
     for (k, range) in outputs.iter().enumerate() {
         let (least, most) = &range.seen;
@@ -52,7 +59,7 @@ pub fn range_text(found: &Ranges, checked: bool) -> String {
         Ended::Reached => {}
         Ended::Limit(limit) => out += &format!("; stopped because {limit}"),
         Ended::Boxes => out += "; stopped because as many boxes were bounded as were allowed",
-        Ended::Rounding => out += "; stopped because no box can be bisected to a better bound",
+        Ended::Rounding => out += &format!("; stopped because {CLOSEST}"),
     }
     out + "\n"
 }

@@ -63,12 +63,19 @@ impl Graph {
         format!("Line chart of {}; horizontal axis from {x}, vertical axis from {y}.", names.join(", "))
     }
 
-    /// The legend, above the plot, in as many lines as it needs.
+    /// The legend, above the plot, in as many lines as it needs: lines and marks as they are drawn.
     fn legend(&self) -> Vec<Element> {
         let mut legend = Vec::new();
-        for (index, (at, name)) in legend_places(&names(&self.curves)).into_iter().enumerate() {
-            let line = segment(CURVES[index % 4], (at.0, at.1 - 4.0), (at.0 + 30.0, at.1 - 4.0));
-            legend.extend([line, label("name", (at.0 + 37.0, at.1), &name)]);
+        let places = legend_places(&names(&self.curves));
+        for (index, ((at, name), curve)) in places.into_iter().zip(&self.curves).enumerate() {
+            let middle = at.1 - 4.0;
+            if !curve.points.is_empty() {
+                legend.push(segment(CURVES[index % 4], (at.0, middle), (at.0 + 30.0, middle)));
+            }
+            if !curve.breakpoints.is_empty() {
+                legend.push(circle(DOTS[index % 4], (at.0 + 15.0, middle), 4.0));
+            }
+            legend.push(label("name", (at.0 + 37.0, at.1), &name));
         }
         legend
     }
@@ -245,7 +252,8 @@ mod tests {
         let line = svg.split("curve-1\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!((line.matches('M').count(), line.matches('L').count()), (2, 2), "{line}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
-        assert_eq!(svg.matches("dot-1\"").count(), 1);
+        // The point that there is, and the one of the legend.
+        assert_eq!(svg.matches("dot-1\"").count(), 2);
     }
 
     #[test]

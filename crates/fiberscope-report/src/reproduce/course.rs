@@ -42,12 +42,19 @@ impl Shape {
 
     /// The same in words.
     pub fn share_text(&self) -> String {
-        self.share().map_or("no rise".into(), |share| format!("{:+.0} % of the rise", 100.0 * share))
+        match self.share() {
+            Some(share) => format!("{:+.0} % of the rise", 100.0 * share),
+            None if self.rise.count == 0 => "no run counts".into(),
+            None => "no rise".into(),
+        }
     }
 
     /// Whether it rises, and then grows by less than a tenth of that, with 95 % confidence each: clearly so, or
     /// clearly not, wherever in its interval the rise is.
     pub fn standing(&self) -> ClaimStanding {
+        if self.rise.count < 2 || self.late.count < 2 {
+            return ClaimStanding::TooFew;
+        }
         let allowed = |rise: f64| PLATEAU * rise.max(0.0);
         let (rise, late) = (self.rise.half_width(), self.late.half_width());
         let average = self.rise.mean > 0.0 && self.late.mean <= allowed(self.rise.mean);
@@ -114,8 +121,7 @@ pub fn shapes(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Sh
             late: of(&|run| mean(run, 0.75, 1.0) - mean(run, 0.25, 0.5)),
         }
     };
-    // Two runs that count are the least for an interval.
-    experiment.groups.iter().zip(runs).map(shape).filter(|shape| shape.rise.count > 1).collect()
+    experiment.groups.iter().zip(runs).map(shape).collect()
 }
 
 /// The course for a terminal.

@@ -1,9 +1,11 @@
 //! The experiments of "Empirical NTK tracks task complexity": what is run, and what the paper says.
 
 use fiberscope::limit::Deadline;
+use fiberscope::tasks::TrainingGroup;
 use fiberscope::train::{
     Decay, Task, TrackOptions, TrainError, TrainEvent, TrainOptions, TrainRecord, TrainStart, train,
 };
+use fiberscope_core::Matrix;
 
 /// A run counts if it fits the data so well.
 pub const SUCCESS: f64 = 0.9;
@@ -205,6 +207,28 @@ impl Experiment {
         self.groups.iter().map(|group| self.run_group(group, first_seed, deadline, progress)).collect()
     }
 
+    /// The same trainings for many workers.
+    pub fn tasks(&self, first_seed: u64) -> Vec<TrainingGroup> {
+        let of_group = |group: &Group| {
+            let (inputs, targets) = group.task.samples();
+            let track = TrackOptions::new().every(self.every).dimension(true);
+            let (options, seeds) = (self.options(group, &inputs), (first_seed, self.seeds_of(group)));
+            TrainingGroup::new(&options, &track, (&inputs, &targets), seeds, true)
+        };
+        self.groups.iter().map(of_group).collect()
+    }
+
+    /// How many seeds a group has.
+    pub fn seeds_of(&self, group: &Group) -> u64 {
+        group.seeds.unwrap_or(self.seeds)
+    }
+
+    fn options(&self, group: &Group, inputs: &Matrix) -> TrainOptions {
+        let hidden = self.hidden;
+        let widths = [inputs.cols(), hidden, hidden, hidden, hidden, 1];
+        TrainOptions::paper(&widths, self.epochs).weight_decay(group.weight_decay, Decay::Coupled)
+    }
+
     fn run_group(
         &self,
         group: &Group,
@@ -213,11 +237,7 @@ impl Experiment {
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Vec<TrainRecord>>, TrainError> {
         let (inputs, targets) = group.task.samples();
-        let hidden = self.hidden;
-        let widths = [inputs.cols(), hidden, hidden, hidden, hidden, 1];
-        let options =
-            TrainOptions::paper(&widths, self.epochs).weight_decay(group.weight_decay, Decay::Coupled);
-        let seeds = group.seeds.unwrap_or(self.seeds);
+        let (options, seeds) = (self.options(group, &inputs), self.seeds_of(group));
         let starts: Vec<_> = (first_seed..first_seed + seeds).map(TrainStart::Seed).collect();
         let on = |event: TrainEvent| {
             if let TrainEvent::Record(record) = event {
@@ -255,7 +275,7 @@ impl Experiment {
         const POINT: f64 = 36e-6;
         let size = 0.6 + 0.4 * (self.hidden as f64 / HIDDEN as f64).powi(2);
         let of_group = |group: &Group| {
-            let (seeds, (inputs, _)) = (group.seeds.unwrap_or(self.seeds), group.task.samples());
+            let (seeds, (inputs, _)) = (self.seeds_of(group), group.task.samples());
             let records = 1 + self.epochs.checked_div(self.every).unwrap_or(0);
             let steps = self.epochs * (inputs.rows() as u64).div_ceil(16);
             let points = records * inputs.rows() as u64;

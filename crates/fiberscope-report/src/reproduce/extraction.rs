@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use fiberscope::extract::{ExtractOptions, ExtractOutcome, NetworkOracle, compare, extract};
+use fiberscope::extract::{ExtractOptions, ExtractTrial, extract_trial};
 use fiberscope::limit::Deadline;
 use fiberscope::train::Estimate;
 use fiberscope_core::{Activation, Layer, Matrix, Network};
@@ -17,6 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::finding::Finding;
+use super::settings::ReproduceSettings;
 use super::standing::{ClaimStanding, interval};
 use crate::Say;
 use crate::draw::trajectory::ScatterChart;
@@ -49,16 +50,12 @@ struct Attempt {
     architecture: usize,
     seed: u64,
     parameters: usize,
-    queries: u64,
-    verified: bool,
-    reason: Option<String>,
-    /// The largest error of a parameter, if widths agree.
-    error: Option<f64>,
+    trial: ExtractTrial,
 }
 
 impl Attempt {
     fn recovered(&self) -> bool {
-        self.verified && self.error.is_some_and(|error| error < RECOVERED)
+        self.trial.verified && self.trial.error.is_some_and(|error| error < RECOVERED)
     }
 }
 
@@ -96,49 +93,44 @@ pub fn seconds(seeds: Option<u64>, quick: bool) -> f64 {
     networks(seeds, quick) as f64 * ARCHITECTURES.len() as f64 * SECONDS
 }
 
+/// All networks with their architectures and seeds, in order.
+fn all(settings: &ReproduceSettings) -> impl Iterator<Item = (usize, u64)> {
+    let seeds = networks(settings.seeds, settings.quick);
+    let seeds = settings.seed..settings.seed.saturating_add(seeds);
+    (0..ARCHITECTURES.len()).flat_map(move |architecture| seeds.clone().map(move |seed| (architecture, seed)))
+}
+
+/// All networks, and the seeds of their extractions.
+pub fn question(settings: &ReproduceSettings) -> (Vec<Network>, Vec<u64>) {
+    all(settings)
+        .map(|(architecture, seed)| (random_network(ARCHITECTURES[architecture], seed), seed))
+        .unzip()
+}
+
 /// Extracts all networks.
-pub fn run(
-    seeds: Option<u64>,
-    quick: bool,
-    first_seed: u64,
-    deadline: &Deadline,
-    say: Say,
-) -> anyhow::Result<ExtractionOutcome> {
-    let seeds = networks(seeds, quick);
-    let mut attempts = Vec::new();
-    for (architecture, widths) in ARCHITECTURES.iter().enumerate() {
-        for seed in first_seed..first_seed.saturating_add(seeds) {
-            if deadline.is_past() {
-                return Ok(ExtractionOutcome { attempts, seeds, complete: false });
-            }
-            say(&format!("extraction: {}, network {seed}", words::widths(widths)));
-            let truth = random_network(widths, seed);
-            let options = ExtractOptions::new().seed(seed).deadline(deadline.clone());
-            let found = extract(&mut NetworkOracle::new(truth.clone()), &options)?;
-            if found.stopped {
-                return Ok(ExtractionOutcome { attempts, seeds, complete: false });
-            }
-            let error =
-                found.network.as_ref().and_then(|network| compare(&truth, network)).map(|c| c.max_error);
-            let reason = match &found.outcome {
-                ExtractOutcome::Verified => None,
-                ExtractOutcome::Partial { reason, .. } | ExtractOutcome::Failed { reason } => {
-                    Some(reason.clone())
-                }
-            };
-            let (parameters, queries) = (truth.parameter_count(), found.queries);
-            attempts.push(Attempt {
-                architecture,
-                seed,
-                parameters,
-                queries,
-                verified: reason.is_none(),
-                reason,
-                error,
-            });
+pub fn run(settings: &ReproduceSettings, deadline: &Deadline, say: Say) -> anyhow::Result<ExtractionOutcome> {
+    let mut trials = Vec::new();
+    for (architecture, seed) in all(settings) {
+        let widths = ARCHITECTURES[architecture];
+        say(&format!("extraction: {}, network {seed}", words::widths(widths)));
+        let options = ExtractOptions::new().seed(seed).deadline(deadline.clone());
+        match extract_trial(&random_network(widths, seed), &options)? {
+            Some(trial) if !deadline.is_past() => trials.push(trial),
+            _ => break,
         }
     }
-    Ok(ExtractionOutcome { attempts, seeds, complete: true })
+    Ok(outcome(settings, trials))
+}
+
+/// What so many trials, from the first one on, come to.
+pub fn outcome(settings: &ReproduceSettings, trials: Vec<ExtractTrial>) -> ExtractionOutcome {
+    let seeds = networks(settings.seeds, settings.quick);
+    let complete = trials.len() == all(settings).count();
+    let attempt = |((architecture, seed), trial)| {
+        let parameters = random_network(ARCHITECTURES[architecture], seed).parameter_count();
+        Attempt { architecture, seed, parameters, trial }
+    };
+    ExtractionOutcome { attempts: all(settings).zip(trials).map(attempt).collect(), seeds, complete }
 }
 
 /// One architecture's numbers.
@@ -163,9 +155,9 @@ impl ExtractionOutcome {
                 parameters: own.first().map_or(0, |attempt| attempt.parameters),
                 attempts: own.len(),
                 recovered: good().count(),
-                queries: Estimate::of(good().map(|attempt| (attempt.queries as f64).log2())),
+                queries: Estimate::of(good().map(|attempt| (attempt.trial.queries as f64).log2())),
                 errors: Estimate::of(
-                    good().filter_map(|a| a.error).map(|e| e.max(f64::EPSILON / 16.0).log2()),
+                    good().filter_map(|a| a.trial.error).map(|e| e.max(f64::EPSILON / 16.0).log2()),
                 ),
             }
         };
@@ -175,7 +167,8 @@ impl ExtractionOutcome {
     fn shares(&self) -> (usize, usize, usize) {
         let recovered = self.attempts.iter().filter(|attempt| attempt.recovered()).count();
         // A network that was called verified and is not the truth, as far as parameters tell.
-        let wrong = self.attempts.iter().filter(|attempt| attempt.verified && !attempt.recovered()).count();
+        let wrong =
+            self.attempts.iter().filter(|attempt| attempt.trial.verified && !attempt.recovered()).count();
         (recovered, wrong, self.attempts.len())
     }
 
@@ -206,11 +199,14 @@ impl ExtractionOutcome {
         }
         for attempt in self.attempts.iter().filter(|attempt| !attempt.recovered()) {
             let name = words::widths(ARCHITECTURES[attempt.architecture]);
-            let why =
-                attempt.reason.clone().unwrap_or_else(|| "verified, but the parameters are others".into());
+            let why = attempt
+                .trial
+                .reason
+                .clone()
+                .unwrap_or_else(|| "verified, but the parameters are others".into());
             text += &format!(
                 "  {name}, network {}: not recovered after {} queries: {why}\n",
-                attempt.seed, attempt.queries
+                attempt.seed, attempt.trial.queries
             );
         }
         text + &format!("  verdict: {}\n", self.standing().words())
@@ -220,8 +216,8 @@ impl ExtractionOutcome {
     pub fn json(&self) -> Value {
         let attempt = |a: &Attempt| {
             json!({
-                "widths": ARCHITECTURES[a.architecture], "seed": a.seed, "parameters": a.parameters, "queries": a.queries,
-                "verified": a.verified, "recovered": a.recovered(), "max_error": a.error, "reason": a.reason,
+                "widths": ARCHITECTURES[a.architecture], "seed": a.seed, "parameters": a.parameters, "queries": a.trial.queries,
+                "verified": a.trial.verified, "recovered": a.recovered(), "max_error": a.trial.error, "reason": a.trial.reason,
             })
         };
         json!({
@@ -238,7 +234,7 @@ impl ExtractionOutcome {
             self.attempts
                 .iter()
                 .filter(|a| a.recovered())
-                .filter_map(|a| a.error)
+                .filter_map(|a| a.trial.error)
                 .map(|e| e.max(f64::EPSILON / 16.0).log2()),
         );
         let ours = format!(
@@ -273,14 +269,14 @@ impl ExtractionOutcome {
             title: "Queries against parameters".into(),
             x_label: "log2 of the number of parameters".into(),
             y_label: "log2 of the number of queries".into(),
-            groups: groups(&|a| Some(((a.parameters as f64).log2(), (a.queries as f64).log2()))),
+            groups: groups(&|a| Some(((a.parameters as f64).log2(), (a.trial.queries as f64).log2()))),
         };
         let error = ScatterChart {
             title: "Errors against queries".into(),
             x_label: "log2 of the number of queries".into(),
             y_label: "log2 of the largest error of a parameter".into(),
             groups: groups(&|a| {
-                a.error.map(|e| ((a.queries as f64).log2(), e.max(f64::EPSILON / 16.0).log2()))
+                a.trial.error.map(|e| ((a.trial.queries as f64).log2(), e.max(f64::EPSILON / 16.0).log2()))
             }),
         };
         vec![
@@ -326,14 +322,14 @@ impl ExtractionOutcome {
         let path = folder.join("extraction.csv");
         let mut text = "widths,seed,parameters,queries,verified,recovered,max_error\n".to_owned();
         for a in &self.attempts {
-            let error = a.error.map_or(String::new(), |error| format!("{error:e}"));
+            let error = a.trial.error.map_or(String::new(), |error| format!("{error:e}"));
             let name = words::widths(ARCHITECTURES[a.architecture]);
             text += &format!(
                 "{name},{},{},{},{},{},{error}\n",
                 a.seed,
                 a.parameters,
-                a.queries,
-                a.verified,
+                a.trial.queries,
+                a.trial.verified,
                 a.recovered()
             );
         }

@@ -6,6 +6,7 @@ mod extraction;
 mod finding;
 mod outcome;
 mod pictures;
+mod settings;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -16,32 +17,29 @@ use std::path::{Path, PathBuf};
 use crate::page::{Page, Section};
 use crate::training::write_tables;
 use anyhow::{Context, bail};
+use fiberscope::extract::ExtractTrial;
 use fiberscope::limit::Deadline;
+use fiberscope::tasks::TrainingGroup;
+use fiberscope::train::TrainRun;
+use fiberscope_core::Network;
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
 use crate::files::write_pictures;
 use crate::{Say, Svg};
-use experiment::{Experiment, HIDDEN, NAMES, SWEEP, experiment};
+use experiment::{Experiment, Group, NAMES};
 use extraction::ExtractionOutcome;
 use finding::Finding;
 use outcome::Outcome;
+use settings::{EXTRACTION, FUNCTIONS};
 
-/// Which experiments are run, and how.
+pub use settings::{ReproduceSettings, names};
+
+/// Which experiments are run, where to, and for how long.
 #[derive(Clone, Debug)]
 pub struct ReproduceQuestion {
-    /// The name of an experiment (see [`names`]), or `all`.
-    pub name: String,
-    /// Seeds per group, where not those of the experiment.
-    pub seeds: Option<u64>,
-    /// Epochs of training, where not those of the experiment.
-    pub epochs: Option<u64>,
-    /// The widths of hidden layers, for trainings; every one is an experiment of its own.
-    pub widths: Option<Vec<usize>>,
-    /// A tenth of the epochs and a third of the seeds.
-    pub quick: bool,
-    /// The first seed.
-    pub seed: u64,
+    /// The experiments.
+    pub settings: ReproduceSettings,
     /// The folder for figures, tables and the page.
     pub folder: PathBuf,
     /// When to stop.
@@ -70,80 +68,100 @@ impl Reproduction {
     }
 }
 
-/// Everything that can be run again.
-pub fn names() -> Vec<&'static str> {
-    NAMES.into_iter().chain([FUNCTIONS, EXTRACTION]).collect()
-}
-
-/// The figures of data and functions.
-const FUNCTIONS: &str = "ntk-functions";
-/// Networks from queries.
-const EXTRACTION: &str = "extraction";
-
 /// Runs experiments again, writes their figures, tables and a page, and compares with what the papers say.
 pub fn reproduce(question: &ReproduceQuestion, say: Say) -> anyhow::Result<Reproduction> {
-    let ReproduceQuestion { name, seeds, epochs, widths, quick, seed, folder, deadline } = question;
-    let names = if name == "all" { names() } else { vec![name.as_str()] };
-    if let Some(unknown) = names.iter().find(|name| !self::names().contains(name)) {
-        bail!("no experiment {unknown:?}; expected all or one of {}", self::names().join(", "));
-    }
-    if *seeds == Some(0) || *epochs == Some(0) {
-        bail!("expected at least one seed and one epoch");
-    }
-    if widths
-        .as_ref()
-        .is_some_and(|widths| widths.is_empty() || widths.iter().any(|&width| width == 0 || width > 200))
-    {
-        bail!("--widths: expected widths of hidden layers from 1 to 200");
-    }
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let mut work = Work {
-        folder,
-        text: String::new(),
-        files: Vec::new(),
-        results: Vec::new(),
-        findings: Vec::new(),
-        sections: Vec::new(),
-        complete: true,
-    };
+    let ReproduceQuestion { settings, folder, deadline } = question;
+    let names = settings.asked()?;
+    let mut work = Work::new(folder)?;
     for name in names {
         if deadline.is_past() {
             work.complete = false;
             break;
         }
         match name {
-            FUNCTIONS => work.functions(*seed, deadline, say)?,
-            EXTRACTION => work.extraction(extraction::run(*seeds, *quick, *seed, deadline, say)?)?,
+            FUNCTIONS => work.functions(settings.seed, deadline, say)?,
+            EXTRACTION => work.extraction(extraction::run(settings, deadline, say)?)?,
             name => {
-                for experiment in trainings(question, name) {
-                    let runs = experiment.run(*seed, deadline, say)?;
+                for experiment in settings.trainings(name) {
+                    let runs = experiment.run(settings.seed, deadline, say)?;
                     work.training(&Outcome::new(experiment, runs))?;
                 }
             }
         }
     }
     work.complete &= !deadline.is_past();
-    work.finish(name)
+    work.finish(&settings.name)
 }
 
-/// The trainings that a question asks for, in their sizes.
-fn trainings(question: &ReproduceQuestion, name: &str) -> Vec<Experiment> {
-    let Some(base) = experiment(name) else { return Vec::new() };
-    let sweep = if name == "ntk-sweep" { SWEEP.to_vec() } else { vec![HIDDEN] };
-    let sized =
-        |width: usize| base.clone().of_width(width).sized(question.seeds, question.epochs, question.quick);
-    question.widths.clone().unwrap_or(sweep).into_iter().map(sized).collect()
+/// An experiment that many workers run.
+#[derive(Clone, Debug)]
+pub enum Shared {
+    /// Trainings.
+    Trainings(Vec<TrainingGroup>),
+    /// Extractions of networks, each with its seed.
+    Extractions(Vec<Network>, Vec<u64>),
+}
+
+/// What workers are to do for an experiment, one experiment at a time.
+pub fn share(settings: &ReproduceSettings) -> anyhow::Result<Shared> {
+    settings.asked()?;
+    match settings.name.as_str() {
+        EXTRACTION => {
+            let (networks, seeds) = extraction::question(settings);
+            Ok(Shared::Extractions(networks, seeds))
+        }
+        "all" | FUNCTIONS => bail!(
+            "{}: one experiment at a time is cut into tasks: {} or {EXTRACTION}",
+            settings.name,
+            NAMES.join(", ")
+        ),
+        name => {
+            let experiments = settings.trainings(name);
+            Ok(Shared::Trainings(experiments.iter().flat_map(|e| e.tasks(settings.seed)).collect()))
+        }
+    }
+}
+
+/// The pages, tables and figures of trainings that were done elsewhere, in the order of [`share`].
+pub fn tell_trainings(
+    settings: &ReproduceSettings,
+    runs: Vec<TrainRun>,
+    folder: &Path,
+) -> anyhow::Result<Reproduction> {
+    let mut work = Work::new(folder)?;
+    let mut records = runs.into_iter().map(|run| run.state.records);
+    for experiment in settings.trainings(&settings.name) {
+        let of_group = |group: &Group| {
+            let seeds = usize::try_from(experiment.seeds_of(group)).unwrap_or(usize::MAX);
+            records.by_ref().take(seeds).collect::<Vec<_>>()
+        };
+        let runs = experiment.groups.iter().map(of_group).collect();
+        work.training(&Outcome::new(experiment, runs))?;
+    }
+    work.finish(&settings.name)
+}
+
+/// The same for extractions.
+pub fn tell_extractions(
+    settings: &ReproduceSettings,
+    trials: Vec<ExtractTrial>,
+    folder: &Path,
+) -> anyhow::Result<Reproduction> {
+    let mut work = Work::new(folder)?;
+    work.extraction(extraction::outcome(settings, trials))?;
+    work.finish(&settings.name)
 }
 
 /// How long the experiments take, if it is more than a minute: in words, for one core.
 pub fn estimate(question: &ReproduceQuestion) -> Option<String> {
-    let wanted = names().into_iter().filter(|name| question.name == "all" || question.name == *name);
+    let settings = &question.settings;
+    let wanted = names().into_iter().filter(|name| settings.name == "all" || settings.name == *name);
     let seconds: f64 = wanted
         .map(|name| match name {
-            EXTRACTION => extraction::seconds(question.seeds, question.quick),
+            EXTRACTION => extraction::seconds(settings.seeds, settings.quick),
             // Two trainings, a second at most.
             FUNCTIONS => 0.0,
-            name => trainings(question, name).iter().map(Experiment::seconds).sum(),
+            name => settings.trainings(name).iter().map(Experiment::seconds).sum(),
         })
         .sum();
     (seconds > 60.0).then(|| format!("this takes about {:.0} minutes of one core", (seconds / 60.0).ceil()))
@@ -160,7 +178,20 @@ struct Work<'a> {
     complete: bool,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(folder: &'a Path) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        Ok(Work {
+            folder,
+            text: String::new(),
+            files: Vec::new(),
+            results: Vec::new(),
+            findings: Vec::new(),
+            sections: Vec::new(),
+            complete: true,
+        })
+    }
+
     fn training(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
         self.text += &format!("{}\n", outcome.text());
         self.pictures(&outcome.figures())?;

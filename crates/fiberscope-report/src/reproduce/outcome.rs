@@ -11,8 +11,8 @@ use super::experiment::{Experiment, Kind, SUCCESS};
 use super::finding::Finding;
 use super::standing::{ClaimStanding, interval, show};
 
-/// A difference of means that is so many standard errors large counts as seen.
-const SEEN: f64 = 2.0;
+/// Correlations above this count as strong.
+const STRONG: f64 = 0.7;
 
 /// A number of a record.
 type Reading = fn(&TrainRecord) -> f64;
@@ -298,7 +298,9 @@ impl Outcome {
         let experiment = &self.experiment;
         let badge = match self.standing {
             ClaimStanding::Holds => Badge::good(self.standing.words()),
-            ClaimStanding::NotSignificant | ClaimStanding::Open => Badge::open(self.standing.words()),
+            ClaimStanding::NotSignificant | ClaimStanding::Open | ClaimStanding::TooFew => {
+                Badge::open(self.standing.words())
+            }
             ClaimStanding::Fails => Badge::bad(self.standing.words()),
         };
         let header = ["", "paper", "float32 rank", "exact rank", "regions", "correlation", "runs"];
@@ -409,32 +411,36 @@ fn compare(experiment: &Experiment, runs: &[Vec<Vec<TrainRecord>>]) -> Vec<Compa
     pairs.into_iter().map(difference).collect()
 }
 
-/// Holds if the claim is clearly seen, fails if its contrary is.
+/// Holds if the claim is clearly seen, fails if its contrary is: with 95 % confidence of every mean.
 fn judge(experiment: &Experiment, rows: &[Row], comparisons: &[Comparison]) -> ClaimStanding {
-    let decide = ClaimStanding::decide;
     match experiment.kind {
         Kind::Below => {
             // The paper's numbers are float32 ranks.
-            let below = |row: &Row, k: f64| {
-                let [float, ..] = row.estimates;
-                row.paper.is_none_or(|bound| float.mean + k * float.error.max(0.0) < bound)
+            let margin = |row: &Row| {
+                row.paper.map(|bound| (Estimate { mean: -row.estimates[0].mean, ..row.estimates[0] }, -bound))
             };
-            let all = |k: f64| rows.iter().all(|row| below(row, k));
-            decide(all(0.0), all(SEEN), !all(-SEEN))
+            ClaimStanding::above(&rows.iter().filter_map(margin).collect::<Vec<_>>())
         }
         Kind::Correlated => {
-            let above = |r: f64| rows.iter().all(|row| row.estimates[3].mean > r);
-            decide(above(0.5), above(0.7), !above(0.5))
+            ClaimStanding::above(&rows.iter().map(|row| (row.estimates[3], STRONG)).collect::<Vec<_>>())
         }
         Kind::Rising | Kind::Falling => {
             let sign = if experiment.kind == Kind::Rising { 1.0 } else { -1.0 };
             let count = experiment.groups.iter().filter(|group| group.compared).count();
-            let steps = &comparisons[..count - 1];
-            let ends = &comparisons[if count > 2 { count - 1 } else { 0 }];
-            let right = steps.iter().all(|c| sign * c.differences[0].mean > 0.0);
-            let contrary =
-                comparisons[..count - 1].iter().chain([ends]).any(|c| sign * c.differences[0].t() < -SEEN);
-            decide(right, sign * ends.differences[0].t() > SEEN, contrary)
+            // The steps, and then, if there are several, the last group less the first.
+            let differences: Vec<Estimate> = comparisons[..if count > 2 { count } else { 1 }]
+                .iter()
+                .map(|c| Estimate { mean: sign * c.differences[0].mean, ..c.differences[0] })
+                .collect();
+            if differences.iter().any(|difference| difference.count < 2) {
+                return ClaimStanding::TooFew;
+            }
+            let ends = differences[differences.len() - 1];
+            ClaimStanding::decide(
+                differences.iter().all(|difference| difference.mean > 0.0),
+                ends.mean > ends.half_width(),
+                differences.iter().any(|difference| difference.mean < -difference.half_width()),
+            )
         }
     }
 }

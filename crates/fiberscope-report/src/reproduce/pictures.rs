@@ -168,8 +168,8 @@ mod tests {
         for (name, caption, drawing) in &figures {
             let svg = drawing.to_document();
             let drawn = svg.matches("<circle").count();
-            // In two dimensions each sample is a shaded point with a rim.
-            assert_eq!(drawn, if name.contains("-g") { 2 * 400 } else { 100 }, "{name}");
+            // In two dimensions each sample is a shaded point with a rim; in one the legend has a point too.
+            assert_eq!(drawn, if name.contains("-g") { 2 * 400 } else { 100 + 1 }, "{name}");
             assert!(caption.starts_with("Figure "), "{caption}");
         }
         let graph = evolution(2, 0, &Deadline::NEVER, &|_| ()).unwrap().unwrap();

@@ -10,6 +10,8 @@ pub enum ClaimStanding {
     NotSignificant,
     /// The means are not as claimed, but no further away from it than chance makes them.
     Open,
+    /// Fewer than two runs count where an interval is needed.
+    TooFew,
     Fails,
 }
 
@@ -20,7 +22,8 @@ impl ClaimStanding {
             ClaimStanding::Holds => 0,
             ClaimStanding::NotSignificant => 1,
             ClaimStanding::Open => 2,
-            ClaimStanding::Fails => 3,
+            ClaimStanding::TooFew => 3,
+            ClaimStanding::Fails => 4,
         }
     }
 
@@ -34,11 +37,21 @@ impl ClaimStanding {
         }
     }
 
+    /// Whether all these means are above their borders, with 95 % confidence each.
+    pub fn above(means: &[(Estimate, f64)]) -> Self {
+        if means.iter().any(|(mean, _)| mean.count < 2) {
+            return ClaimStanding::TooFew;
+        }
+        let all = |widths: f64| means.iter().all(|(e, border)| e.mean + widths * e.half_width() > *border);
+        ClaimStanding::decide(all(0.0), all(-1.0), !all(1.0))
+    }
+
     pub fn words(self) -> &'static str {
         match self {
             ClaimStanding::Holds => "the claim holds here",
             ClaimStanding::NotSignificant => "as claimed on average, but within the errors",
             ClaimStanding::Open => "not as claimed on average, but within the errors",
+            ClaimStanding::TooFew => "not decided: too few runs count",
             ClaimStanding::Fails => "the claim does not hold here",
         }
     }

@@ -86,3 +86,34 @@ fn rising_and_staying_is_told_from_rising_on() {
     let sinking = shape(&|_| 5);
     assert_eq!(sinking[0].standing(), ClaimStanding::Fails);
 }
+
+#[test]
+fn too_few_runs_decide_nothing() {
+    // One run of the third group fits its data: there is no interval, whatever the means are.
+    let mut few = runs(2000, |group, _, _| 20 + 2 * group);
+    for run in &mut few[2][1..] {
+        run.iter_mut().for_each(|record| record.score = 0.0);
+    }
+    let outcome = Outcome::new(univariate(2000), few);
+    assert_eq!(outcome.standing, ClaimStanding::TooFew);
+    assert!(outcome.findings().iter().all(|f| f.standing != ClaimStanding::Holds));
+    // Nor do correlations that nobody has measured refute anything.
+    let mut none = runs(1000, |_, _, epoch| 20 + epoch as usize / 50);
+    none[1].iter_mut().flatten().for_each(|record| record.score = 0.0);
+    let regions = Experiment { groups: univariate(1000).groups, ..experiment("ntk-regions").unwrap() };
+    assert_eq!(Outcome::at_end(regions, none).standing, ClaimStanding::TooFew);
+}
+
+#[test]
+fn two_pairs_show_little() {
+    // Two seeds whose differences are 1 and 5: t is 1.5 and would have to be 12.7.
+    let pairs = |first: usize, second: usize| {
+        let mut all = runs(1000, |group, seed, _| 20 + group * if seed == 0 { first } else { second });
+        all.iter_mut().for_each(|group| group.truncate(2));
+        Outcome::at_end(univariate(1000), all).standing
+    };
+    assert_eq!(pairs(1, 5), ClaimStanding::NotSignificant);
+    // 9 and 11: t is 10, more than twice its error, and still chance.
+    assert_eq!(pairs(9, 11), ClaimStanding::NotSignificant);
+    assert_eq!(pairs(10, 10), ClaimStanding::Holds);
+}

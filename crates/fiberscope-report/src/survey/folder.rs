@@ -66,6 +66,16 @@ pub fn carry_out(folder: &Path, plan: &Plan, deadline: &Deadline, say: Say) -> a
     Ok(Surveyed { rows, complete, resumed, files })
 }
 
+/// Writes the tables and charts of a survey whose rows are all known, list of widths by list of widths.
+pub fn write_complete(folder: &Path, plan: &Plan, rows: Vec<Row>) -> anyhow::Result<Surveyed> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let length = usize::try_from(plan.count).unwrap_or(usize::MAX).max(1);
+    let mut by_axis: Vec<Vec<Row>> = rows.chunks(length).map(<[Row]>::to_vec).collect();
+    by_axis.resize(plan.widths.len(), Vec::new());
+    let files = write_files(folder, plan, &by_axis)?;
+    Ok(Surveyed { rows: by_axis, complete: true, resumed: 0, files })
+}
+
 /// Writes the plan, or makes sure that the one that is there is the same but for the number of networks.
 fn keep_plan(path: &Path, plan: &Plan) -> anyhow::Result<()> {
     if path.exists() {

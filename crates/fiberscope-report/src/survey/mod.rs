@@ -8,7 +8,7 @@ use fiberscope::fiber::volume;
 use fiberscope::survey::{Measure, Plan, Row};
 use serde_json::{Map, Value, json};
 
-pub use folder::{Surveyed, carry_out};
+pub use folder::{Surveyed, carry_out, write_complete};
 
 use crate::number::grouped;
 use crate::words::joined;

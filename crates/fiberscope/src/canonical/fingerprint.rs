@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 use super::CoveredClass;
 use super::line::{representation, single_point};
+use crate::dimension::are_surely_independent;
 use crate::limit::Deadline;
 
 /// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less
@@ -81,7 +82,9 @@ impl<'a> Invariants<'a> {
             [] => CoveredClass::OneHiddenLayer,
             [(layer, used)] if *domain == Domain::Space && layer.activation() == Activation::Relu => {
                 let rows = layer.weight().select_rows(used);
-                let full = independent_rows(&rows).len() == used.len();
+                let doubles = rows.entries().iter().all(Rational::is_f64);
+                let surely = doubles && are_surely_independent(&rows.map(Rational::to_f64));
+                let full = surely || independent_rows(&rows).len() == used.len();
                 if full { CoveredClass::Bottleneck } else { CoveredClass::General }
             }
             _ => CoveredClass::General,

@@ -47,6 +47,16 @@ impl CoveredClass {
         }
     }
 
+    /// Which networks are of this class, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            CoveredClass::Affine => "an affine map",
+            CoveredClass::OneHiddenLayer => "a map with one hidden layer",
+            CoveredClass::Bottleneck => "two hidden layers, the first weight of full row rank",
+            CoveredClass::General => "none of the classes affine, one_hidden_layer and bottleneck",
+        }
+    }
+
     /// Whether all networks of this class and the other complete ones with the same function have the same
     /// fingerprint. Otherwise different fingerprints prove nothing about networks of which nothing else is
     /// known.

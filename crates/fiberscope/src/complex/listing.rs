@@ -199,11 +199,13 @@ fn list(
         let side = (edge.left[0] & 1) as u8;
         sides[usize::from(sides[0].is_some())] = Some(side);
     }
-    let mut listing = Listing {
-        key: Key { flat, marks, words: vec![0; stride], hash: 0 },
-        levels: dimensions.clone().map(level).collect(),
-        dimensions,
-    };
+    let mut levels: Vec<Level> = dimensions.clone().map(level).collect();
+    for (count, level) in expected(&up, d)[*dimensions.start()..].iter().zip(&mut levels) {
+        level.keys.reserve_exact(count * stride);
+        level.hashes.reserve_exact(*count);
+    }
+    let mut listing =
+        Listing { key: Key { flat, marks, words: vec![0; stride], hash: 0 }, levels, dimensions };
     for v in 0..skeleton.len() {
         if v % CHUNK == 0 && deadline.is_past() {
             return None;
@@ -218,6 +220,24 @@ fn list(
         listing.choose(skeleton.zeros_of(v), &up[v * d..(v + 1) * d], 0);
     }
     Some(listing.levels)
+}
+
+/// The number of cells of each dimension, from the ways up from every vertex.
+fn expected(up: &[[Option<u8>; 2]], d: usize) -> Vec<usize> {
+    let mut all = vec![0; d + 1];
+    let mut ways = vec![0; d + 1];
+    for up in up.chunks_exact(d) {
+        ways.fill(0);
+        ways[0] = 1;
+        for (k, sides) in up.iter().enumerate() {
+            let sides = sides.iter().flatten().count();
+            for dimension in (0..=k).rev() {
+                ways[dimension + 1] += sides * ways[dimension];
+            }
+        }
+        all.iter_mut().zip(&ways).for_each(|(all, ways)| *all += ways);
+    }
+    all
 }
 
 fn positive_hash(flat: &FlatNetwork, marks: &Marks, signs: &[u64]) -> u64 {

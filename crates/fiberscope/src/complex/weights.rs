@@ -11,12 +11,13 @@
 //! [threelayer2026, Proposition 17]. `F` is visible iff its weight is not zero. Doubles decide where the sum
 //! of paths exceeds its rounding or has no terms; rational numbers decide the rest.
 
-use fiberscope_core::{Activation, Matrix, Rational, Sign};
+use fiberscope_core::{Activation, Network, Neuron, Rational, Sign};
 use rayon::prelude::*;
 
-use super::flat::FlatLayer;
+use super::flat::{SAFE, TINY};
 use super::polyhedral::{PolyhedralComplex, Region};
-use super::sums::{Terms, add_rows, add_rows_and_sizes};
+use super::region_maps::{RegionMaps, shared_order};
+use super::sums::add_rows_and_sizes;
 use crate::limit::{Deadline, LimitReached};
 
 /// A facet between two regions with its weight.
@@ -57,135 +58,183 @@ pub(crate) fn weigh(
     complex: &PolyhedralComplex,
     deadline: &Deadline,
 ) -> Result<(Vec<WeightedFacet>, Vec<bool>), LimitReached> {
-    let regions = complex.regions().len();
-    let jacobian = |number: usize| {
-        deadline.check(WHEN)?;
-        Ok(jacobian(complex, number))
-    };
-    let jacobians = (0..regions).into_par_iter().map(jacobian).collect::<Result<Vec<_>, LimitReached>>()?;
-    let constant = jacobians.iter().map(|jacobian| jacobian.entries().iter().all(|&x| x == 0.0)).collect();
-    Ok((weigh_each(complex, Some(&jacobians), deadline)?, constant))
-}
-
-/// The Jacobian of a region, from the side of the network that has fewer ends.
-fn jacobian(complex: &PolyhedralComplex, number: usize) -> Matrix {
-    let (network, flat) = (&complex.frame.network, &complex.frame.flat);
-    let (d, outputs) = (network.input_width(), network.output_width());
-    let cell = complex.cell(complex.factor_dimension(), number);
-    if outputs > d {
-        return Region::of(cell).affine_map().into_parts().0;
-    }
-    let signs = cell.signs();
-    let mut rows = network.layers()[network.depth() - 1].weight().entries().to_vec();
-    let (mut below, mut terms) = (Vec::new(), Terms::new());
-    for layer in flat.layers.iter().rev() {
-        below.clear();
-        below.resize(outputs * layer.inputs, 0.0);
-        for (row, sums) in rows.chunks_exact(layer.width).zip(below.chunks_exact_mut(layer.inputs)) {
-            terms.clear();
-            terms.extend(passed_on(layer, signs, row));
-            add_rows(&terms, &layer.weight, layer.inputs, sums);
+    let network = &complex.frame.network;
+    let size = network.input_width() * network.output_width();
+    let (jacobians, mut facets) = weigh_each(complex, size, deadline)?;
+    let jacobians: Vec<&[f64]> = jacobians.chunks_exact(size).collect();
+    facets.par_chunks_mut(CHUNK).for_each(|chunk| {
+        let visible = chunk.iter_mut().filter(|facet| facet.visible);
+        for WeightedFacet { regions, normal, weight, .. } in visible {
+            weight
+                .iter_mut()
+                .zip(jump(regions.map(|r| jacobians[r]), normal))
+                .for_each(|(w, jump)| *w = jump);
         }
-        std::mem::swap(&mut rows, &mut below);
-    }
-    Matrix::from_entries(outputs, d, rows).expect("there is a row for every output")
+    });
+    Ok((facets, jacobians.iter().map(|jacobian| jacobian.iter().all(|&x| x == 0.0)).collect()))
 }
 
-/// The units of a layer that are on, with the entries of a row behind them that are not zero.
-fn passed_on(layer: &FlatLayer, signs: &[Sign], row: &[f64]) -> impl Iterator<Item = (usize, f64)> {
-    let on = |i: usize| !layer.relu || signs[layer.first + i] == Sign::Positive;
-    row.iter().copied().enumerate().filter(move |&(i, w)| w != 0.0 && on(i))
+/// The jump between Jacobians, row by row, along a normal.
+fn jump<'a>([from, to]: [&'a [f64]; 2], normal: &'a [f64]) -> impl Iterator<Item = f64> + use<'a> {
+    let rows = from.chunks_exact(normal.len()).zip(to.chunks_exact(normal.len()));
+    rows.map(move |(from, to)| from.iter().zip(to).zip(normal).map(|((a, b), u)| (b - a) * u).sum())
 }
 
 /// When a limit ends the weighing.
 pub(crate) const WHEN: &str = "before the facets of the complex were weighed";
 
+/// Regions and facets that are worked on before the clock is looked at.
+const CHUNK: usize = 1 << 8;
+
 /// The weights of all facets between regions, by the sum over paths where one neuron vanishes: less work than
 /// a Jacobian for every region.
 pub fn weigh_by_paths(complex: &PolyhedralComplex) -> Vec<WeightedFacet> {
-    weigh_each(complex, None, &Deadline::NEVER).expect("there is no limit")
+    weigh_each(complex, 0, &Deadline::NEVER).expect("there is no limit").1
 }
 
+/// The Jacobians of all regions, unless their size is given as zero, and all facets between regions with their
+/// weights as sums over paths.
 fn weigh_each(
     complex: &PolyhedralComplex,
-    jacobians: Option<&[Matrix]>,
+    jacobian: usize,
     deadline: &Deadline,
-) -> Result<Vec<WeightedFacet>, LimitReached> {
-    let weigh = |(p, q, facet)| {
+) -> Result<(Vec<f64>, Vec<WeightedFacet>), LimitReached> {
+    let d = complex.factor_dimension();
+    let regions = complex.level(d);
+    let largest = largest_paths(complex);
+    let chunk = |order: &[u32]| {
         deadline.check(WHEN)?;
-        Ok(weigh_facet(complex, jacobians, [p, q], facet))
+        let mut maps = RegionMaps::new(complex);
+        let mut jacobians = vec![0.0; order.len() * jacobian];
+        let mut facets = Vec::new();
+        let between = |facet: &u32, region: u32| {
+            let around = complex.level(d - 1).cofacets(*facet as usize);
+            matches!(around, [p, _] if *p == region)
+        };
+        for (at, &region) in order.iter().enumerate() {
+            maps.enter(regions.signs(region as usize));
+            if jacobian > 0 {
+                maps.jacobian(&mut jacobians[at * jacobian..(at + 1) * jacobian]);
+            }
+            let own = complex.facets(d, region as usize).iter().filter(|facet| between(facet, region));
+            facets.extend(own.map(|&facet| Some(weigh_facet(complex, &mut maps, &largest, facet as usize))));
+        }
+        Ok((jacobians, facets))
     };
-    complex.adjacency().into_par_iter().map(weigh).collect()
+    let order = shared_order(complex);
+    let mut chunks = order.par_chunks(CHUNK).map(chunk).collect::<Result<Vec<_>, LimitReached>>()?;
+    let mut jacobians = vec![0.0; regions.len() * jacobian];
+    // Where every facet is: chunk and place.
+    let mut places = vec![None; complex.level(d.saturating_sub(1)).len()];
+    for (c, (order, (own, facets))) in order.chunks(CHUNK).zip(&chunks).enumerate() {
+        for (&region, own) in order.iter().zip(own.chunks_exact(jacobian.max(1))) {
+            let region = region as usize;
+            jacobians[region * jacobian..(region + 1) * jacobian].copy_from_slice(own);
+        }
+        for (i, facet) in facets.iter().flatten().enumerate() {
+            places[facet.facet] = Some((c as u32, i as u32));
+        }
+    }
+    let mut facets = Vec::with_capacity(places.iter().flatten().count());
+    facets.extend(places.into_iter().flatten().filter_map(|(c, i)| chunks[c as usize].1[i as usize].take()));
+    Ok((jacobians, facets))
 }
 
+/// A facet between two regions, the maps being those of the first.
 fn weigh_facet(
     complex: &PolyhedralComplex,
-    jacobians: Option<&[Matrix]>,
-    regions: [usize; 2],
+    maps: &mut RegionMaps,
+    largest: &[f64],
     facet: usize,
 ) -> WeightedFacet {
     let d = complex.factor_dimension();
-    let signs = complex.level(d - 1).signs(facet);
+    let (signs, around) = (complex.level(d - 1).signs(facet), complex.level(d - 1).cofacets(facet));
+    let regions = [around[0] as usize, around[1] as usize];
     let [p, q] = regions.map(|r| complex.level(d).signs(r));
-    let neurons: Vec<usize> = (0..signs.len())
-        .filter(|&h| signs[h] == Sign::Zero && !(p[h] == Sign::Zero && q[h] == Sign::Zero))
-        .collect();
+    let vanishes_beside = |h: &usize| p[*h] == Sign::Zero && q[*h] == Sign::Zero;
+    let neurons: Vec<usize> = zeros(signs).filter(|h| !vanishes_beside(h)).collect();
     let first = neurons[0];
-    let (mut normal, mut offset) = gradient(complex, first, signs);
+    let Neuron { layer, unit } = complex.neuron(first);
+    // Neurons below the first have on the facet the signs that they have on both sides.
+    let mut normal = vec![0.0; complex.frame.network.input_width() + 1];
+    maps.function(layer, unit, &mut normal);
+    let offset = normal.pop().expect("there is a constant");
     let length = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
     // The neuron grows towards the region where it is positive.
     let towards = if p[first] > q[first] { -length } else { length };
     normal.iter_mut().for_each(|x| *x /= towards);
-    offset /= towards;
-    let jump = |[from, to]: [&Matrix; 2]| -> Vec<f64> {
-        let along = |o: usize| {
-            let pairs = from.row(o).iter().zip(to.row(o)).zip(&normal);
-            pairs.map(|((a, b), u)| (b - a) * u).sum()
-        };
-        (0..from.rows()).map(along).collect()
-    };
-    let jumped = jacobians.map(|jacobians| jump(regions.map(|r| &jacobians[r])));
     let (visible, cancels, by_paths, weight) = if neurons.len() == 1 {
-        let (paths, terms) = path_sum(complex, first, signs, None);
-        let decided = decide(complex, first, signs, None, &paths, &terms);
-        let by_paths: Vec<f64> = paths.iter().map(|w| w * length).collect();
-        let weight = jumped.unwrap_or_else(|| by_paths.clone());
-        (decided, !decided && terms.iter().any(|&t| t > 0.0), Some(by_paths), weight)
+        // So have all other neurons: the paths are those of the region.
+        let (visible, cancels, mut paths) = if maps.has_few_outputs() {
+            let paths: Vec<f64> = maps.paths(layer, unit).collect();
+            let plain = paths.iter().any(|p| p.abs() > largest[first]);
+            let (visible, cancels) = if plain { (true, false) } else { look(complex, first, signs).0 };
+            (visible, cancels, paths)
+        } else {
+            let ((visible, cancels), paths) = look(complex, first, signs);
+            (visible, cancels, paths)
+        };
+        paths.iter_mut().for_each(|w| *w *= length);
+        (visible, cancels, Some(paths.clone()), paths)
     } else {
         let [from, to] = regions.map(|r| Region::of(complex.cell(d, r)).jacobian_exact());
-        let rounded = |exact: &Matrix<Rational>| exact.map(Rational::to_f64);
-        let weight = jumped.unwrap_or_else(|| jump([&rounded(&from), &rounded(&to)]));
+        let rounded = [&from, &to].map(|exact| exact.map(Rational::to_f64));
+        let weight = jump([rounded[0].entries(), rounded[1].entries()], &normal).collect();
         (from != to, false, None, weight)
     };
-    let layer = complex.neuron(first).layer;
     let weight = if visible { weight } else { vec![0.0; weight.len()] };
+    let offset = offset / towards;
     WeightedFacet { facet, regions, neurons, layer, normal, offset, weight, by_paths, visible, cancels }
 }
 
-/// The gradient and the constant of a neuron where the neurons with sign + are on.
-fn gradient(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> (Vec<f64>, f64) {
-    let flat = &complex.frame.flat;
-    let top = flat.layer_of[neuron] as usize;
-    let layer = &flat.layers[top];
-    let unit = neuron - layer.first;
-    let mut row = layer.weight[unit * layer.inputs..(unit + 1) * layer.inputs].to_vec();
-    let mut constant = layer.bias[unit];
-    let (mut below, mut terms) = (Vec::new(), Terms::new());
-    for layer in flat.layers[..top].iter().rev() {
-        terms.clear();
-        terms.extend(passed_on(layer, signs, &row));
-        terms.iter().for_each(|&(i, w)| constant += w * layer.bias[i]);
-        below.clear();
-        below.resize(layer.inputs, 0.0);
-        add_rows(&terms, &layer.weight, layer.inputs, &mut below);
-        std::mem::swap(&mut row, &mut below);
+/// The places of zeros, which are few.
+fn zeros(signs: &[Sign]) -> impl Iterator<Item = usize> {
+    const BLOCK: usize = 32;
+    let any = |block: &[Sign]| block.iter().fold(false, |any, sign| any | (*sign == Sign::Zero));
+    let blocks = signs.chunks(BLOCK).enumerate().filter(move |(_, block)| any(block));
+    blocks.flat_map(|(b, block)| {
+        let places = block.iter().enumerate().filter(|(_, sign)| **sign == Sign::Zero);
+        places.map(move |(place, _)| b * BLOCK + place)
+    })
+}
+
+/// Whether the paths from a neuron to the outputs do not add up to zero, whether they do although there are some,
+/// and what they add up to.
+fn look(complex: &PolyhedralComplex, neuron: usize, signs: &[Sign]) -> ((bool, bool), Vec<f64>) {
+    let (paths, terms) = path_sum(complex, neuron, signs, None);
+    let visible = decide(complex, neuron, signs, None, &paths, &terms);
+    ((visible, !visible && terms.iter().any(|&t| t > 0.0)), paths)
+}
+
+/// For every neuron what the rounding of a sum over paths to an output may be at most, whatever the signs.
+fn largest_paths(complex: &PolyhedralComplex) -> Vec<f64> {
+    let (network, flat) = (&complex.frame.network, &complex.frame.flat);
+    let mut largest = vec![0.0; flat.neurons];
+    let last = network.layers()[flat.layers.len()].weight();
+    let column = |j: usize| last.iter_rows().map(|row| row[j].abs()).fold(0.0, f64::max);
+    let mut behind: Vec<f64> = (0..last.cols()).map(column).collect();
+    for layer in flat.layers.iter().rev() {
+        if layer.relu {
+            largest[layer.first..layer.first + layer.width].copy_from_slice(&behind);
+        }
+        let mut next = vec![0.0; layer.inputs];
+        for (row, size) in layer.weight.chunks_exact(layer.inputs).zip(&behind) {
+            next.iter_mut().zip(row).for_each(|(next, w)| *next += w.abs() * size * SAFE);
+        }
+        behind = next;
     }
-    (row, constant)
+    let rounding = rounding(network) * SAFE;
+    largest.iter().map(|size| size * rounding + TINY).collect()
 }
 
 /// Whether the paths from a neuron to another of a higher layer, through neurons with sign +, do not add up
 /// to zero, exactly.
 pub(crate) fn reaches(complex: &PolyhedralComplex, from: usize, to: usize, signs: &[Sign]) -> bool {
+    let [a, b] = [from, to].map(|neuron| complex.neuron(neuron));
+    if b.layer == a.layer + 1 {
+        let layer = &complex.frame.flat.layers[b.layer];
+        return layer.weight[b.unit * layer.inputs + a.unit] != 0.0;
+    }
     let (paths, terms) = path_sum(complex, from, signs, Some(to));
     decide(complex, from, signs, Some(to), &paths, &terms)
 }
@@ -252,6 +301,12 @@ fn path_sum(
     ends.map(|i| arrive(last.row(i))).unzip()
 }
 
+/// What rounding does to a sum over paths, relative to the sum of their absolute values, in any order of summation.
+fn rounding(network: &Network) -> f64 {
+    let widest = network.widths().into_iter().max().unwrap_or(1) as f64;
+    4.0 * (widest + 2.0) * network.depth() as f64 * f64::EPSILON
+}
+
 /// Whether the sum over paths is not zero.
 fn decide(
     complex: &PolyhedralComplex,
@@ -261,9 +316,7 @@ fn decide(
     sums: &[f64],
     terms: &[f64],
 ) -> bool {
-    let network = &complex.frame.network;
-    let widest = network.widths().into_iter().max().unwrap_or(1) as f64;
-    let rounding = 4.0 * (widest + 2.0) * network.depth() as f64 * f64::EPSILON;
+    let rounding = rounding(&complex.frame.network);
     if sums.iter().zip(terms).any(|(p, t)| p.abs() > rounding * t) {
         return true;
     }

@@ -38,6 +38,7 @@ mod probe;
 mod range;
 mod relative;
 mod resume;
+mod ridge;
 mod rows;
 mod search;
 mod shape;
@@ -67,7 +68,7 @@ use thiserror::Error;
 
 use crate::limit::{Deadline, Limit};
 use exact::Exact;
-use search::{Purpose, Search, Setting};
+use search::{Purpose, Search, Setting, is_beyond};
 use shape::Shaped;
 use still::{equal, unbounded};
 use tree::Tree;
@@ -241,6 +242,9 @@ pub fn measure(
         Err(DifferenceError::Beyond(_)) => return Ok(unbounded((a, b), domain, &exact, &root, options)),
         other => other?,
     };
+    if is_beyond(&shaped.pair, (&root.0, &root.1)) {
+        return Ok(unbounded((a, b), domain, &exact, &root, options));
+    }
     let mut points = options.points.clone();
     points.extend(options.resume.iter().flat_map(|state| state.points.clone()));
     let purpose = match &options.epsilon {

@@ -294,9 +294,7 @@ impl<'s> Work<'s> {
         let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
         let tree = &self.trees[task.tree].0;
         let depth = tree.part(task.node, &mut worker.part);
-        // No point is better than another: what is seen must not depend on what was seen before.
-        let best = vec![f64::NEG_INFINITY; self.bounds.len()];
-        let bounded = worker.bound(&self.goal, &best, tree, &task.known);
+        let bounded = worker.bound(&self.goal, tree, &task.known);
         lock().push(worker);
         (bounded, depth)
     }

@@ -36,6 +36,16 @@ impl<'p> Probe<'p> {
         Probe { pair, layers, a: Vec::new(), e: Vec::new(), slopes: Default::default() }
     }
 
+    /// The pair.
+    pub(super) fn pair(&self) -> &'p Pair {
+        self.pair
+    }
+
+    /// `z` and `d` of every layer at the last point.
+    pub(super) fn values(&self) -> &[(Vec<f64>, Vec<f64>)] {
+        &self.layers
+    }
+
     /// `B - A` at a point, per output.
     pub fn difference(&mut self, x: &[f64]) -> &[f64] {
         self.a.clear();
@@ -77,7 +87,7 @@ impl<'p> Probe<'p> {
     }
 
     /// The slopes of a row (`B_k - A_k` or its negative) at the last point.
-    fn slopes(&mut self, row: usize) -> &[f64] {
+    pub(super) fn slopes(&mut self, row: usize) -> &[f64] {
         let z = vec![0.0; self.layers.last().map_or(0, |(z, _)| z.len())];
         let mut d = z.clone();
         d[output(row)] = sign(row);
@@ -169,7 +179,8 @@ fn add(sum: &mut [f64], factor: f64, row: &[f64]) {
     }
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+/// The scalar product.
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     let (x_chunks, y_chunks) = (x.chunks_exact(LANES), y.chunks_exact(LANES));

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
-use fiberscope_check::difference::{MAX_DEPTH, Pair};
+use fiberscope_check::difference::{Bounder, MAX_DEPTH, Pair};
 use fiberscope_core::{Rational, decimal};
 use rayon::prelude::*;
 
@@ -32,6 +32,8 @@ const BATCH: usize = 64;
 const PART: usize = 8;
 /// Aims are lowered by this, relatively, so that what is declared in the end stays within what was asked.
 pub const MARGIN: f64 = 1.0 / (1 << 18) as f64;
+/// A gap below this cannot be reached: the search ends here.
+const LEAST_GAP: f64 = 2.0 * MARGIN;
 /// Bounds below this part of the size of the outputs are those of rounding.
 pub const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 /// A range is not looked at more closely than this: the errors that cover underflow are little less.
@@ -108,8 +110,9 @@ pub struct Search<'s> {
     pub(super) size: f64,
     /// The number of boxes that were bounded.
     pub cells: usize,
-    /// Points of the round from where ascents may begin.
+    /// Points of the round from where ascents may begin, and how many ascents there were.
     pub(super) candidates: Vec<Sight>,
+    pub(super) ascents: usize,
     pub(super) workers: Mutex<Vec<Worker<'s>>>,
     pub(super) reported: Instant,
 }
@@ -131,6 +134,7 @@ impl<'s> Search<'s> {
             size: 0.0,
             cells: 0,
             candidates: Vec::new(),
+            ascents: 0,
             workers: Mutex::new(Vec::new()),
             reported: Instant::now(),
         }
@@ -150,10 +154,14 @@ impl<'s> Search<'s> {
         let goal = self.goal();
         let mut worker = Worker::new(self.pair);
         self.tree.part(0, &mut worker.part);
-        let bounded = worker.bound(&goal, &self.best, &self.tree, &[]);
+        let bounded = worker.bound(&goal, &self.tree, &[]);
         self.cells += 1;
+        let beyond = bounded.far == f64::INFINITY && is_beyond(self.pair, self.tree.root());
         self.place(0, bounded, &goal);
         self.settle();
+        if beyond {
+            return self.ended(&goal).unwrap_or(Ended::Rounding);
+        }
         self.run()
     }
 
@@ -212,7 +220,9 @@ impl<'s> Search<'s> {
                 let aim = decimal::lower_f64(epsilon) * (1.0 - MARGIN);
                 Goal { decides: true, ..Goal::largest(rows, aim) }
             }
-            Purpose::Gap(gap) => Goal::largest(rows, (1.0 + gap) * self.lower * (1.0 - MARGIN)),
+            Purpose::Gap(gap) => {
+                Goal::largest(rows, (1.0 + gap.max(LEAST_GAP)) * self.lower * (1.0 - MARGIN))
+            }
             Purpose::Range(gap) => {
                 let width = |row: usize| {
                     let found = self.best[row] + self.best[row ^ 1];
@@ -254,7 +264,9 @@ impl<'s> Search<'s> {
             }
             break;
         }
-        let reached = goal.worst(&self.bounds()).1 <= goal.aim;
+        // What is declared in the end is too much for a gap as small as that.
+        let small = matches!(self.setting.purpose, Purpose::Gap(gap) if gap < LEAST_GAP && self.lower > 0.0);
+        let reached = goal.worst(&self.bounds()).1 <= goal.aim && !small;
         Some(if reached { Ended::Reached } else { Ended::Rounding })
     }
 
@@ -280,7 +292,6 @@ impl<'s> Search<'s> {
                 tasks.push((open.node, sides.collect()));
             }
         }
-        let boxes = tasks.len();
         let mut bounded = self.bound_all(&tasks, goal).into_iter();
         for (open, cuts) in batch.into_iter().zip(splits) {
             let children: Vec<Option<Bounded>> = bounded.by_ref().take(1 << cuts.len()).collect();
@@ -301,7 +312,7 @@ impl<'s> Search<'s> {
                 self.place(node, child, goal);
             }
         }
-        self.climb(boxes);
+        self.climb();
         self.settle();
     }
 
@@ -316,7 +327,7 @@ impl<'s> Search<'s> {
             let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
             let depth = self.tree.part(*node, &mut worker.part) + sides.len();
             sides.iter().for_each(|&side| self.tree.take(&mut worker.part, side));
-            let mut bounded = worker.bound(goal, &self.best, &self.tree, self.tree.weights(*node));
+            let mut bounded = worker.bound(goal, &self.tree, self.tree.weights(*node));
             if depth + 2 > MAX_DEPTH {
                 bounded.splits = Splits::default();
             }
@@ -338,7 +349,7 @@ impl<'s> Search<'s> {
             self.open.push(Open { far, node, splits, bounds });
         }
         if let Some(sight) = sight {
-            self.see(&sight);
+            self.see(&sight.x, &sight.difference);
             self.candidates.push(sight);
         }
     }
@@ -350,3 +361,10 @@ impl<'s> Search<'s> {
 
 /// A part: a node and sides of cuts, one after the other.
 type Task = (u32, Vec<Side>);
+
+/// Whether a corner of the box or its middle cannot be bounded as a box of its own: then no box around it can.
+pub fn is_beyond(pair: &Pair, (lo, hi): (&[f64], &[f64])) -> bool {
+    let middle: Vec<f64> = lo.iter().zip(hi).map(|(lo, hi)| 0.5 * lo + 0.5 * hi).collect();
+    let mut bounder = Bounder::new(pair);
+    [lo, hi, &middle].iter().any(|x| !bounder.run(x, x))
+}

@@ -17,12 +17,20 @@ use crate::clock::Instant;
 
 /// Rounds of an ascent.
 const CLIMB: usize = 30;
+/// Steps of an ascent along ridges.
+const ASCENT: usize = 60;
 /// Random starts of the ascent per row, and in all.
-const STARTS: (usize, usize) = (8, 128);
+const STARTS: (usize, usize) = (4, 64);
+/// Random ways through the whole box.
+const SWEEPS: usize = 16;
 /// The points of a round that are climbed from.
 const CLIMBS: usize = 6;
-/// An ascent costs about as much as a few boxes: there is one for so many.
-const BOXES: usize = 16;
+/// An ascent costs about as much as a few boxes: there is one for so many, and fewer where only a number counts.
+const BOXES: usize = 48;
+const BOXES_TO_DECIDE: usize = 256;
+/// The changes of signs that are passed at most on the way through a part, and through the box.
+const SWEEP: usize = 40;
+const LONG_SWEEP: usize = 1000;
 /// A lower bound is evaluated exactly if it grows by this much, relatively.
 const GROWTH: f64 = 1.0 / 1024.0;
 /// Values this close are the same up to rounding.
@@ -48,68 +56,100 @@ impl Search<'_> {
             self.look_at(&mut probe, inside(x));
             self.size = self.size.max(probe.size());
         }
-        let starts = match self.setting.purpose {
-            Purpose::Epsilon(_) => 0,
-            _ if self.setting.boxes.is_some() => 0,
-            Purpose::Gap(_) | Purpose::Range(_) => (STARTS.0 * self.best.len()).min(STARTS.1),
+        let (sweeps, starts) = match self.setting.purpose {
+            Purpose::Epsilon(_) => (0, 0),
+            _ if self.setting.boxes.is_some() => (0, 0),
+            Purpose::Gap(_) | Purpose::Range(_) => (SWEEPS, (STARTS.0 * self.best.len()).min(STARTS.1)),
         };
         let mut random = ChaCha8Rng::seed_from_u64(self.setting.seed);
-        for start in 0..starts {
-            let part = |corner: bool, random: &mut ChaCha8Rng| {
+        let mut anywhere = |corner: bool| {
+            between(&lo, &hi, || {
                 let part: f64 = random.random();
                 if corner { part.round() } else { part }
-            };
-            let ends = lo.iter().zip(&hi);
-            let between = |(lo, hi): (&f64, &f64)| {
-                let part = part(start / self.best.len() % 2 == 1, &mut random);
-                let width = hi - lo;
-                if width.is_finite() { lo + part * width } else { (1.0 - part) * lo + part * hi }
-            };
-            let mut x = inside(&ends.map(between).collect::<Vec<_>>());
+            })
+        };
+        for sweep in 0..sweeps {
+            let (from, to) = (anywhere(sweep % 2 == 1), anywhere(sweep % 4 > 1));
             if self.setting.deadline.is_past() {
                 break;
             }
-            probe.climb(&mut x, start % self.best.len(), &lo, &hi, CLIMB);
+            probe.sweep(&from, &to, LONG_SWEEP, |x, difference| self.see(x, difference));
+        }
+        for start in 0..starts {
+            let row = start % self.best.len();
+            let mut x = match start / self.best.len() {
+                0 if !self.places[row].is_empty() => self.places[row].clone(),
+                round => anywhere(round % 2 == 1),
+            };
+            if self.setting.deadline.is_past() {
+                break;
+            }
+            probe.climb(&mut x, row, &lo, &hi, CLIMB);
+            probe.ascend(&mut x, row, &lo, &hi, ASCENT);
             self.look_at(&mut probe, x);
         }
         self.settle();
     }
 
     fn look_at(&mut self, probe: &mut Probe, x: Vec<f64>) {
-        let difference = probe.difference(&x).to_vec();
-        self.see(&Sight { x, difference, row: 0 });
+        self.see(&x, probe.difference(&x));
     }
 
     /// Keeps a point if a row is larger there than at all others before.
-    pub(super) fn see(&mut self, sight: &Sight) {
+    pub(super) fn see(&mut self, x: &[f64], difference: &[f64]) {
         for row in 0..self.best.len() {
-            let value = sight.value(row);
+            let value = sign(row) * difference[output(row)];
             if value > self.best[row] && value.is_finite() {
                 self.best[row] = value;
-                self.places[row].clone_from(&sight.x);
+                self.places[row] = x.to_vec();
             }
         }
     }
 
-    /// Climbs from the best points of a round of so many boxes, in parallel; where a number decides, from
-    /// those that come near it.
-    pub(super) fn climb(&mut self, boxes: usize) {
+    /// Climbs from points of the round, in parallel: from those with the largest values, and from the ways through the parts with the
+    /// largest bounds. There are as many ascents as the boxes so far allow.
+    pub(super) fn climb(&mut self) {
         let mut candidates = std::mem::take(&mut self.candidates);
-        if let Purpose::Epsilon(epsilon) = &self.setting.purpose {
-            let near = 0.5 * epsilon.to_f64();
-            candidates.retain(|sight| sight.value(sight.row) > near);
-        }
-        candidates.sort_by(|x, y| y.value(y.row).total_cmp(&x.value(x.row)));
-        candidates.truncate((boxes / BOXES).clamp(1, CLIMBS));
-        let (lo, hi) = self.tree.root();
-        let climbed = |Sight { mut x, row, .. }: Sight| {
-            let mut probe = Probe::new(self.pair);
-            probe.climb(&mut x, row, lo, hi, CLIMB);
-            let difference = probe.difference(&x).to_vec();
-            Sight { x, difference, row }
+        let (boxes, near) = match &self.setting.purpose {
+            Purpose::Epsilon(epsilon) => (BOXES_TO_DECIDE, 0.5 * epsilon.to_f64()),
+            Purpose::Gap(_) | Purpose::Range(_) => (BOXES, f64::NEG_INFINITY),
         };
-        let climbed: Vec<Sight> = candidates.into_par_iter().map(climbed).collect();
-        climbed.iter().for_each(|sight| self.see(sight));
+        let count = (self.cells / boxes).saturating_sub(self.ascents).min(CLIMBS);
+        if count == 0 {
+            return;
+        }
+        candidates.sort_by(|x, y| y.bound.total_cmp(&x.bound));
+        let mut others = candidates.split_off(count.div_ceil(2).min(candidates.len()));
+        others.retain(|sight| sight.value(sight.row) > near);
+        others.sort_by(|x, y| y.value(y.row).total_cmp(&x.value(x.row)));
+        candidates.extend(others.into_iter().take(count / 2));
+        self.ascents += candidates.len();
+        let (lo, hi) = self.tree.root();
+        let before = self.ascents - candidates.len();
+        let climbed = |(number, sight): (usize, Sight)| {
+            let ascent = before + number;
+            let mut probe = Probe::new(self.pair);
+            let (row, mut x) = (sight.row, sight.x.clone());
+            let mut most = sight.value(row);
+            let mut random = ChaCha8Rng::seed_from_u64(self.setting.seed ^ ascent as u64);
+            let mut within = || between(&sight.corner, &sight.other, || random.random());
+            let others = [(within(), within()), (within(), within())];
+            let ways = others.iter().map(|(from, to)| (from, to)).chain([(&sight.corner, &sight.other)]);
+            for (from, to) in ways {
+                probe.sweep(from, to, SWEEP, |at, difference| {
+                    let value = sign(row) * difference[output(row)];
+                    if value > most {
+                        (most, x) = (value, at.to_vec());
+                    }
+                });
+            }
+            probe.climb(&mut x, row, lo, hi, CLIMB);
+            probe.ascend(&mut x, row, lo, hi, ASCENT);
+            let difference = probe.difference(&x).to_vec();
+            (x, difference)
+        };
+        let climbed: Vec<_> = candidates.into_par_iter().enumerate().map(climbed).collect();
+        climbed.iter().for_each(|(x, difference)| self.see(x, difference));
     }
 
     /// Evaluates the best point exactly if that may change what is known.
@@ -155,4 +195,14 @@ impl Search<'_> {
         let (cells, open) = (self.cells, self.open.len());
         self.setting.progress.report(DifferenceProgress { lower, upper, cells, open });
     }
+}
+
+/// A point of the box with these opposite corners: so large a part of the way in each input.
+fn between(from: &[f64], to: &[f64], mut part: impl FnMut() -> f64) -> Vec<f64> {
+    let point = |(from, to): (&f64, &f64)| {
+        let (part, way) = (part(), to - from);
+        let x = if way.is_finite() { from + part * way } else { (1.0 - part) * from + part * to };
+        x.clamp(from.min(*to), from.max(*to))
+    };
+    from.iter().zip(to).map(point).collect()
 }

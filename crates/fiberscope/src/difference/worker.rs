@@ -30,6 +30,11 @@ pub struct Sight {
     pub difference: Vec<f64>,
     /// The row that it was chosen for.
     pub row: usize,
+    /// The bound of that row on the part where the point lies.
+    pub bound: f64,
+    /// The corner of the part where that bound is attained, and the opposite one.
+    pub corner: Vec<f64>,
+    pub other: Vec<f64>,
 }
 
 impl Sight {
@@ -38,9 +43,6 @@ impl Sight {
         sign(row) * self.difference[output(row)]
     }
 }
-
-/// A point is worth looking at if it comes as near to the best one as this.
-const NEAR: f64 = 0.5;
 
 /// The workspace of a thread.
 pub struct Worker<'p> {
@@ -63,9 +65,8 @@ impl<'p> Worker<'p> {
     }
 
     /// Bounds the part as far as the goal asks for: rows are tightened from the worst one on, until
-    /// the worst is one that was tightened. `best` is the largest value of every row that is known, and
-    /// multipliers are looked for from those that are known.
-    pub fn bound(&mut self, goal: &Goal, best: &[f64], tree: &Tree, known: &[RowMultipliers]) -> Bounded {
+    /// the worst is one that was tightened. Multipliers are looked for from those that are known.
+    pub fn bound(&mut self, goal: &Goal, tree: &Tree, known: &[RowMultipliers]) -> Bounded {
         let mut bounds = vec![f64::INFINITY; self.rows].into_boxed_slice();
         self.weights.clear();
         match self.bounder.run_where(&self.part.lo, &self.part.hi, &self.part.signs) {
@@ -113,27 +114,23 @@ impl<'p> Worker<'p> {
             (tightened[row], last) = (true, Some(row));
         };
         let splits = Splits::new(&mut self.bounder, &self.part, tree);
-        let sight = self.look(row, best);
+        let sight = Some(self.look(row, bounds[row]));
         Bounded { bounds, far, splits, weights: std::mem::take(&mut self.weights), sight }
     }
 
     /// The vertex where the row that was tightened last is largest, and the middle of the box.
-    fn look(&mut self, row: usize, best: &[f64]) -> Option<Sight> {
+    fn look(&mut self, row: usize, bound: f64) -> Sight {
         let slopes = self.bounder.row_inputs();
         let ends = self.part.lo.iter().zip(&self.part.hi);
         let vertex: Vec<f64> =
             ends.clone().zip(slopes).map(|((lo, hi), c)| if *c > 0.0 { *hi } else { *lo }).collect();
         let middle: Vec<f64> = ends.map(|(lo, hi)| (0.5 * lo + 0.5 * hi).clamp(*lo, *hi)).collect();
-        let mut seen: Option<Sight> = None;
-        for x in [vertex, middle] {
-            let difference = self.probe.difference(&x).to_vec();
-            let sight = Sight { x, difference, row };
-            if seen.as_ref().is_none_or(|seen| sight.value(row) > seen.value(row)) {
-                seen = Some(sight);
-            }
-        }
-        seen.filter(|sight| {
-            sight.value(row) > NEAR * best[row] || (0..self.rows).any(|row| sight.value(row) > best[row])
-        })
+        let value = |probe: &mut Probe, x: &[f64]| probe.difference(x).to_vec();
+        let [at_vertex, at_middle] = [&vertex, &middle].map(|x| value(&mut self.probe, x));
+        let ends = self.part.lo.iter().zip(&self.part.hi).zip(&vertex);
+        let other = ends.map(|((lo, hi), x)| if x == lo { *hi } else { *lo }).collect();
+        let better = sign(row) * at_middle[output(row)] > sign(row) * at_vertex[output(row)];
+        let (x, difference) = if better { (middle, at_middle) } else { (vertex.clone(), at_vertex) };
+        Sight { x, difference, row, bound, corner: vertex, other }
     }
 }

@@ -33,6 +33,7 @@ mod decisive;
 mod device;
 mod elimination;
 mod field;
+mod independent;
 mod inertia;
 mod jacobian;
 mod modular;
@@ -55,6 +56,7 @@ pub use decisive::{
     Coverage, FullDimension, RegionSample, full_functional_dimension, list_regions, sample_regions,
 };
 pub use device::{Device, DeviceChoice, DeviceError, DeviceUse};
+pub(crate) use independent::are_surely_independent;
 pub use options::{DimensionOptions, DimensionProgress};
 pub use pattern::{LayerStates, NeuronState, Patterns};
 pub use stabiliser::{HiddenGroup, OrbitDimension, orbit_dimension, roughly_monotonic};

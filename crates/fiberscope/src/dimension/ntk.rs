@@ -83,7 +83,7 @@ impl Kernel {
         let step = (memory / per_point.max(1)).clamp(1, self.points);
         for first in (0..self.points).step_by(step) {
             let count = step.min(self.points - first);
-            let block = self.block(first, count);
+            let block = self.block(first, count, self.points);
             match kind {
                 KernelKind::Full => take(block.as_slice().expect("a new matrix is contiguous"))?,
                 KernelKind::Trace => take(&self.trace(&block))?,
@@ -92,28 +92,36 @@ impl Kernel {
         Ok(())
     }
 
-    /// The rows of the full kernel that belong to some points.
-    fn block(&self, first: usize, count: usize) -> Array2<f64> {
-        let (outputs, rows) = (self.outputs, self.points * self.outputs);
+    /// The rows of the full kernel that belong to some points, up to the columns of the first points.
+    fn block(&self, first: usize, count: usize, columns: usize) -> Array2<f64> {
+        let (outputs, rows) = (self.outputs, columns * self.outputs);
         let mut block = Array2::zeros((count * outputs, rows));
         let mut left = Array2::zeros((count * outputs, rows));
-        let mut right = Array2::zeros((count, self.points));
+        let mut right = Array2::zeros((count, columns));
         for (l, input) in self.inputs.iter().enumerate() {
-            product(input.slice(s![first..first + count, ..]), input.view(), &mut right);
+            product(input.slice(s![first..first + count, ..]), input.slice(s![..columns, ..]), &mut right);
             let signal = self.signals.get(l);
             if let Some(signal) = signal {
                 let part = signal.slice(s![first * outputs..(first + count) * outputs, ..]);
-                product(part, signal.view(), &mut left);
+                product(part, signal.slice(s![..rows, ..]), &mut left);
             }
             let out = block.as_slice_mut().expect("contiguous").par_chunks_mut(rows).enumerate();
             out.for_each(|(i, out)| {
-                for (j, &h) in right.row(i / outputs).iter().enumerate() {
-                    if signal.is_some() {
-                        for o in 0..outputs {
-                            out[j * outputs + o] += left[(i, j * outputs + o)] * h;
+                let (left, right) = (left.row(i), right.row(i / outputs));
+                let (left, right) = (left.as_slice().expect("a row"), right.as_slice().expect("a row"));
+                match signal {
+                    Some(_) if outputs == 1 => {
+                        out.iter_mut().zip(left).zip(right).for_each(|((out, b), h)| *out += b * h);
+                    }
+                    Some(_) => {
+                        let pairs = out.chunks_exact_mut(outputs).zip(left.chunks_exact(outputs));
+                        for ((out, b), h) in pairs.zip(right) {
+                            out.iter_mut().zip(b).for_each(|(out, b)| *out += b * h);
                         }
-                    } else {
-                        out[j * outputs + i % outputs] += h;
+                    }
+                    None => {
+                        let own = out.iter_mut().skip(i % outputs).step_by(outputs);
+                        own.zip(right).for_each(|(out, h)| *out += h);
                     }
                 }
             });
@@ -139,6 +147,9 @@ impl Kernel {
     fn matrix(&self, kind: KernelKind, memory: usize) -> Result<Mat<f64>, DimensionError> {
         let size = self.size(kind);
         within("the spectrum of the kernel", 16 * size * size, memory)?;
+        if kind == KernelKind::Full {
+            return Ok(self.whole());
+        }
         let mut entries = Vec::with_capacity(size * size);
         let taken: Result<(), std::convert::Infallible> = self.blocks(kind, memory / 4, |block| {
             entries.extend_from_slice(block);
@@ -146,6 +157,34 @@ impl Kernel {
         });
         let Ok(()) = taken;
         Ok(Mat::from_fn(size, size, |i, j| entries[i.max(j) * size + i.min(j)]))
+    }
+
+    /// The full kernel, strip after strip: what is below the diagonal is computed, what is above is the same.
+    fn whole(&self) -> Mat<f64> {
+        /// Points of a strip, whose rows stay in the cache.
+        const STEP: usize = 64;
+        const TILE: usize = 32;
+        let size = self.size(KernelKind::Full);
+        let mut matrix = Mat::zeros(size, size);
+        for first in (0..self.points).step_by(STEP) {
+            let count = STEP.min(self.points - first);
+            let block = self.block(first, count, first + count);
+            for (i, row) in block.rows().into_iter().enumerate() {
+                let i = first * self.outputs + i;
+                let to = &mut matrix.col_as_slice_mut(i)[..=i];
+                to.iter_mut().zip(row).for_each(|(to, entry)| *to = *entry);
+            }
+        }
+        for (top, left) in
+            (0..size).step_by(TILE).flat_map(|top| (0..=top).step_by(TILE).map(move |left| (top, left)))
+        {
+            for j in left..(left + TILE).min(size) {
+                for i in top.max(j + 1)..(top + TILE).min(size) {
+                    matrix[(i, j)] = matrix[(j, i)];
+                }
+            }
+        }
+        matrix
     }
 
     /// The singular values of the parameter Jacobian, largest first, computed from the Jacobian itself.

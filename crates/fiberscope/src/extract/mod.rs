@@ -49,6 +49,7 @@ mod rare;
 mod recover;
 mod refine;
 mod signs;
+mod trial;
 mod verify;
 
 use std::fmt;
@@ -63,6 +64,7 @@ use inquiry::{Halt, Inquiry, measure_noise};
 pub use options::ExtractOptions;
 pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
 pub use orientation::{OrientError, Orientation, orient_layer};
+pub use trial::{ExtractTrial, extract_trial};
 
 use orientation::outside;
 use recover::Recovery;

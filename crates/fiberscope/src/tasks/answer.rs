@@ -5,7 +5,11 @@ use crate::difference::Difference;
 #[cfg(feature = "dense")]
 use crate::dimension::FunctionalDimension;
 use crate::equivalence::Decision;
+#[cfg(feature = "dense")]
+use crate::extract::ExtractTrial;
 use crate::fiber::MonteCarlo;
+#[cfg(feature = "dense")]
+use crate::survey::Row;
 #[cfg(feature = "dense")]
 use crate::train::TrainRun;
 
@@ -22,7 +26,13 @@ pub enum Answer {
     /// Functional dimensions: network by network, on every data set.
     #[cfg(feature = "dense")]
     Dimensions(Vec<FunctionalDimension>),
-    /// Trainings, seed by seed, each at its end.
+    /// Extractions of known networks, in the order of the plan.
+    #[cfg(feature = "dense")]
+    Extractions(Vec<ExtractTrial>),
+    /// What was measured of random networks: for every list of widths, seed by seed.
+    #[cfg(feature = "dense")]
+    Survey(Vec<Row>),
+    /// Trainings, group by group and seed by seed, each at its end.
     #[cfg(feature = "dense")]
     Trainings(Vec<TrainRun>),
     /// An estimate by random signs.

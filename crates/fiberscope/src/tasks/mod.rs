@@ -45,5 +45,5 @@ pub use engine::{Added, Merged, Task};
 pub use error::TaskError;
 pub use kinds::{CellsQuestion, DifferenceQuestion, EquivalenceQuestion, VolumeQuestion};
 #[cfg(feature = "dense")]
-pub use kinds::{DimensionQuestion, TrainingQuestion};
+pub use kinds::{DimensionQuestion, ExtractionQuestion, SurveyQuestion, TrainingGroup, TrainingQuestion};
 pub use plan::{Plan, Results};

@@ -2,7 +2,7 @@
 
 use fiberscope::dimension::{DimensionOptions, functional_dimension};
 use fiberscope::fiber::monte_carlo;
-use fiberscope::tasks::{Answer, DimensionQuestion, Plan, TrainingQuestion, VolumeQuestion};
+use fiberscope::tasks::{Answer, DimensionQuestion, Plan, TrainingGroup, TrainingQuestion, VolumeQuestion};
 use fiberscope::train::{TrackOptions, TrainError, TrainOptions, TrainStart, train};
 use fiberscope::{Deadline, Matrix};
 
@@ -46,7 +46,8 @@ fn sliced_trainings_are_the_same_bit_by_bit() {
             false => train::<f64, TrainError>(&options, &track, &inputs, &targets, &starts).unwrap(),
         };
         let expected: Vec<_> = runs.into_iter().map(|run| run.unwrap().state).collect();
-        let question = TrainingQuestion::new(&options, &track, (&inputs, &targets), (5, 3), single);
+        let group = TrainingGroup::new(&options, &track, (&inputs, &targets), (5, 3), single);
+        let question = TrainingQuestion::new(vec![group]);
         let plan = Plan::new(question, &[], 2, &Deadline::NEVER).unwrap();
         for manner in [Manner::Plain, Manner::Wild(every)] {
             let (Answer::Trainings(found), _) = answer(&reread(&plan), manner) else {

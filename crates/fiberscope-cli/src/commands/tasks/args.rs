@@ -8,6 +8,8 @@ use crate::args::{EquivArgs, ReadArgs, seconds};
 use crate::commands::complex::args::RegionsArgs;
 use crate::commands::diff::args::DiffArgs;
 use crate::commands::fiber::args::VolumeArgs;
+use crate::commands::reproduce::ReproduceFlags;
+use crate::commands::survey::SurveySettings;
 use crate::commands::train::Settings;
 
 /// Cut a long question into tasks that many workers do, on any machines that share a folder
@@ -37,6 +39,8 @@ pub enum PlanCommand {
     Diff(DiffArgs),
     Equiv(EquivArgs),
     Funcdim(PlanFuncdimArgs),
+    Reproduce(PlanReproduceArgs),
+    Survey(PlanSurveyArgs),
     Train(PlanTrainArgs),
     Volume(VolumeArgs),
 }
@@ -64,6 +68,26 @@ pub struct PlanFuncdimArgs {
     pub primes: Option<usize>,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+/// An experiment of the papers: one task for each training or extraction; merge writes the page into DIR/answer
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  fiberscope plan reproduce ntk-univariate --seeds 200 -o univariate\n  fiberscope plan reproduce extraction --seeds 50 -o rates"
+)]
+pub struct PlanReproduceArgs {
+    #[command(flatten)]
+    pub settings: ReproduceFlags,
+}
+
+/// Statistics over random networks; merge writes the tables and charts into DIR/answer
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  fiberscope plan survey --widths 3,3,2,1 --count 1000000 --measure identifiable,dead -o survey"
+)]
+pub struct PlanSurveyArgs {
+    #[command(flatten)]
+    pub settings: SurveySettings,
 }
 
 /// Trainings from many seeds: one task for each; merge writes networks, tables and plots into DIR/answer

@@ -6,20 +6,18 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use fiberscope::difference::DifferenceOptions;
 use fiberscope::dimension::DimensionOptions;
-use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::tasks::{
     CellsQuestion, DifferenceQuestion, DimensionQuestion, EquivalenceQuestion, Merged, Plan, Results,
-    TrainingQuestion, VolumeQuestion,
+    SurveyQuestion, TrainingGroup, TrainingQuestion, VolumeQuestion,
 };
 use fiberscope::train::TrackOptions;
 use fiberscope_core::{Activation, Network};
-use fiberscope_io::{Assumed, Model, WorkFolder, load_data};
-use fiberscope_report::equivalence::{data_points, precision};
-use fiberscope_report::tasks::{Command, DataNote, Remembered};
+use fiberscope_io::{Assumed, Model, WorkFolder};
+use fiberscope_report::tasks::{Command, DataNote, Remembered, plan_reproduce};
 use fiberscope_report::volume::samples_for;
 use serde_json::json;
 
-use super::args::{PlanArgs, PlanCommand, PlanFuncdimArgs, PlanTrainArgs};
+use super::args::{PlanArgs, PlanCommand, PlanFuncdimArgs, PlanReproduceArgs, PlanSurveyArgs, PlanTrainArgs};
 use crate::Answer;
 use crate::args::{EquivArgs, Global};
 use crate::commands::complex::args::{RegionsArgs, RegionsMethod};
@@ -28,7 +26,7 @@ use crate::commands::diff::table;
 use crate::commands::fiber::args::VolumeArgs;
 use crate::commands::funcdim::read_inputs;
 use crate::commands::train::{PrecisionName, Settings};
-use crate::commands::{read_dense_model, read_domain};
+use crate::commands::{equiv, read_box, read_dense_model, read_domain};
 use crate::output::Output;
 
 pub fn run(args: &PlanArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -40,6 +38,8 @@ pub fn run(args: &PlanArgs, global: &Global, output: &mut Output) -> anyhow::Res
         PlanCommand::Diff(args) => planner.diff(args),
         PlanCommand::Equiv(args) => planner.equiv(args),
         PlanCommand::Funcdim(args) => planner.funcdim(args),
+        PlanCommand::Reproduce(args) => planner.reproduce(args),
+        PlanCommand::Survey(args) => planner.survey(args),
         PlanCommand::Train(args) => planner.train(args),
         PlanCommand::Volume(args) => planner.volume(args),
     }?;
@@ -99,7 +99,7 @@ impl Planner<'_> {
             "plan regions: tasks subdivide edges; --method walk is for fiberscope regions"
         );
         let model = read_dense_model(&args.model, &args.read.options(), self.output)?;
-        let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
+        let domain = read_box(args.domain.as_deref(), &args.around, model.network.input_width())?;
         let command = Command::Regions {
             model: args.model.clone(),
             domain: domain.clone(),
@@ -150,23 +150,7 @@ impl Planner<'_> {
         let read = args.read.options();
         let (a, b) =
             (read_dense_model(&args.a, &read, self.output)?, read_dense_model(&args.b, &read, self.output)?);
-        let domain = read_domain(args.domain.as_deref(), a.network.input_width())?;
-        let data = match &args.data {
-            None => Vec::new(),
-            Some(path) => data_points(&load_data(path)?.points, a.network.input_width())
-                .with_context(|| path.display().to_string())?,
-        };
-        let options = EquivalenceOptions::new()
-            .exact(args.exact)
-            .tolerance(args.tolerance)
-            .precision(precision(a.precision, b.precision))
-            .data(data)
-            .deadline(self.global.deadline())
-            .seed(self.global.seed);
-        let options = match args.method.is_empty() {
-            true => options,
-            false => options.only(args.method.iter().copied()),
-        };
+        let (domain, options) = equiv::question(args, self.global, (&a, &b))?;
         let command = Command::Equiv { domain: domain.clone() };
         let note = self.remembered(command, &[(&args.a, &a), (&args.b, &b)]).note();
         let question = EquivalenceQuestion::new(&a.network, &b.network, &domain, &options)?;
@@ -223,8 +207,19 @@ impl Planner<'_> {
         let command = Command::Train { single, dimension: !settings.no_dimension };
         let note = self.remembered(command, &[]).note();
         let seeds = (self.global.seed, settings.seeds.unwrap_or(1).max(1));
-        let question = TrainingQuestion::new(&options, &track, (&inputs, &targets), seeds, single);
+        let group = TrainingGroup::new(&options, &track, (&inputs, &targets), seeds, single);
+        let question = TrainingQuestion::new(vec![group]);
         Ok(Plan::about(question, &[], self.tasks, note, &self.global.deadline())?)
+    }
+
+    fn reproduce(&self, args: &PlanReproduceArgs) -> anyhow::Result<Plan> {
+        plan_reproduce(&args.settings.settings(self.global.seed), self.tasks, &self.global.deadline())
+    }
+
+    fn survey(&self, args: &PlanSurveyArgs) -> anyhow::Result<Plan> {
+        let plan = args.settings.plan(self.global.seed)?;
+        let note = self.remembered(Command::Survey { plan: plan.clone() }, &[]).note();
+        Ok(Plan::about(SurveyQuestion::new(plan), &[], self.tasks, note, &self.global.deadline())?)
     }
 
     fn volume(&self, args: &VolumeArgs) -> anyhow::Result<Plan> {

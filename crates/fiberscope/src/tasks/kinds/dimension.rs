@@ -9,7 +9,8 @@ use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
 use crate::tasks::question::{Known, Merging, Question, Worked};
 
-use super::table::{Rows, work_rows};
+use super::rows::Rows;
+use super::table::{merge_rows, work_rows};
 
 /// The functional dimension of every network on every data set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,6 +90,6 @@ impl Question for DimensionQuestion {
         known: &Known<'_, Self>,
         _: &Deadline,
     ) -> Result<Merging<Self>, TaskError> {
-        super::table::merge_rows(known, (networks.len() * self.data.len()) as u64)
+        merge_rows(known, (networks.len() * self.data.len()) as u64)
     }
 }

@@ -5,6 +5,12 @@ mod difference;
 #[cfg(feature = "dense")]
 mod dimension;
 mod equivalence;
+#[cfg(feature = "dense")]
+mod extraction;
+mod rows;
+#[cfg(feature = "dense")]
+mod survey;
+#[cfg(feature = "dense")]
 mod table;
 #[cfg(feature = "dense")]
 mod training;
@@ -16,7 +22,11 @@ pub use difference::DifferenceQuestion;
 pub use dimension::DimensionQuestion;
 pub use equivalence::EquivalenceQuestion;
 #[cfg(feature = "dense")]
-pub use training::TrainingQuestion;
+pub use extraction::ExtractionQuestion;
+#[cfg(feature = "dense")]
+pub use survey::SurveyQuestion;
+#[cfg(feature = "dense")]
+pub use training::{TrainingGroup, TrainingQuestion};
 pub use volume::VolumeQuestion;
 
 use std::sync::Arc;
@@ -37,6 +47,10 @@ pub(super) const KINDS: &[(&str, Reader)] = &[
     (EquivalenceQuestion::KIND, read::<EquivalenceQuestion>),
     #[cfg(feature = "dense")]
     (DimensionQuestion::KIND, read::<DimensionQuestion>),
+    #[cfg(feature = "dense")]
+    (ExtractionQuestion::KIND, read::<ExtractionQuestion>),
+    #[cfg(feature = "dense")]
+    (SurveyQuestion::KIND, read::<SurveyQuestion>),
     #[cfg(feature = "dense")]
     (TrainingQuestion::KIND, read::<TrainingQuestion>),
     (VolumeQuestion::KIND, read::<VolumeQuestion>),

@@ -10,10 +10,10 @@ use crate::tasks::error::TaskError;
 use crate::tasks::question::{Known, Merging, Question, Worked};
 use crate::train::{Real, TrackOptions, TrainError, TrainOptions, TrainRun, TrainStart, TrainState, train};
 
-/// Trainings from seeds that follow each other.
+/// Trainings of one network on one table of samples, from seeds that follow each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TrainingQuestion {
+pub struct TrainingGroup {
     options: TrainOptions,
     seed: u64,
     seeds: u64,
@@ -26,19 +26,44 @@ pub struct TrainingQuestion {
     targets: (usize, Vec<f64>),
 }
 
+/// Trainings, group by group.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingQuestion {
+    groups: Vec<TrainingGroup>,
+}
+
 /// Trainings to begin or to go on with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrainingPiece {
-    /// From so many seeds on, one piece each.
+    /// All groups, one piece for each of their seeds.
     Whole,
-    /// From a seed.
-    Seed(u64),
-    /// From a state.
-    State(Box<TrainState>),
+    /// A group from a seed.
+    Seed(usize, u64),
+    /// A group from a state.
+    State(usize, Box<TrainState>),
 }
 
 impl TrainingQuestion {
+    /// All trainings of these groups.
+    pub fn new(groups: Vec<TrainingGroup>) -> Self {
+        TrainingQuestion { groups }
+    }
+
+    fn group(&self, number: usize) -> Result<&TrainingGroup, TaskError> {
+        self.groups.get(number).ok_or_else(|| TaskError::Damaged("there is no such group".into()))
+    }
+
+    /// The groups and seeds of all trainings, in order.
+    fn starts(&self) -> impl Iterator<Item = (usize, u64)> {
+        let of_group =
+            |(number, group): (usize, &TrainingGroup)| group.range().map(move |seed| (number, seed));
+        self.groups.iter().enumerate().flat_map(of_group)
+    }
+}
+
+impl TrainingGroup {
     /// Trainings of networks on samples, from so many seeds on. Of `track` count when there are records, and of what.
     pub fn new(
         options: &TrainOptions,
@@ -48,7 +73,7 @@ impl TrainingQuestion {
         single: bool,
     ) -> Self {
         let stored = |matrix: &Matrix| (matrix.cols(), matrix.entries().to_vec());
-        TrainingQuestion {
+        TrainingGroup {
             options: options.clone(),
             seed,
             seeds: seeds.max(1),
@@ -61,7 +86,24 @@ impl TrainingQuestion {
         }
     }
 
-    fn run<T: Real>(&self, epochs: u64, start: TrainStart, stop: &Deadline) -> Result<TrainRun, TaskError> {
+    fn range(&self) -> std::ops::Range<u64> {
+        self.seed..self.seed.saturating_add(self.seeds)
+    }
+
+    /// Trains until an epoch.
+    fn run(&self, epochs: u64, start: TrainStart, stop: &Deadline) -> Result<TrainRun, TaskError> {
+        match self.single {
+            true => self.run_in::<f32>(epochs, start, stop),
+            false => self.run_in::<f64>(epochs, start, stop),
+        }
+    }
+
+    fn run_in<T: Real>(
+        &self,
+        epochs: u64,
+        start: TrainStart,
+        stop: &Deadline,
+    ) -> Result<TrainRun, TaskError> {
         let options = self.options.clone().epochs(epochs);
         let track = TrackOptions::new()
             .every(self.every)
@@ -76,6 +118,13 @@ impl TrainingQuestion {
 
     fn is_finished(&self, state: &TrainState) -> bool {
         state.diverged.is_some() || state.epoch >= self.options.epochs
+    }
+
+    /// A finished training as it was at its end.
+    fn ended(&self, state: TrainState) -> Result<TrainRun, TaskError> {
+        let mut run = self.run(state.epoch, TrainStart::State(state), &Deadline::NEVER)?;
+        run.finished = run.state.epoch == self.options.epochs && run.state.diverged.is_none();
+        Ok(run)
     }
 }
 
@@ -95,7 +144,7 @@ impl From<Vec<TrainRun>> for Answer {
 impl Question for TrainingQuestion {
     const KIND: &'static str = "training";
     type Piece = TrainingPiece;
-    type Part = Option<Box<TrainState>>;
+    type Part = Option<(usize, Box<TrainState>)>;
     type Answer = Vec<TrainRun>;
 
     fn whole(&self, _: &[Network], _: usize) -> Result<TrainingPiece, TaskError> {
@@ -108,29 +157,24 @@ impl Question for TrainingQuestion {
         piece: &TrainingPiece,
         deadline: &Deadline,
     ) -> Result<Worked<Self>, TaskError> {
-        let mut start = match piece {
+        let (number, mut start) = match piece {
             TrainingPiece::Whole => {
-                let seeds = self.seed..self.seed.saturating_add(self.seeds);
-                return Ok(Worked { part: None, left: seeds.map(TrainingPiece::Seed).collect() });
+                let left = self.starts().map(|(group, seed)| TrainingPiece::Seed(group, seed));
+                return Ok(Worked { part: None, left: left.collect() });
             }
-            TrainingPiece::Seed(seed) => TrainStart::Seed(*seed),
-            TrainingPiece::State(state) => TrainStart::State((**state).clone()),
+            TrainingPiece::Seed(group, seed) => (*group, TrainStart::Seed(*seed)),
+            TrainingPiece::State(group, state) => (*group, TrainStart::State((**state).clone())),
         };
-        let stop = deadline.endless();
+        let (group, stop) = (self.group(number)?, deadline.endless());
         loop {
             let done = if let TrainStart::State(state) = &start { state.epoch } else { 0 };
-            let next = done.checked_div(self.every).map_or(u64::MAX, |records| (records + 1) * self.every);
-            let epochs = next.min(self.options.epochs);
-            let run = match self.single {
-                true => self.run::<f32>(epochs, start, &stop)?,
-                false => self.run::<f64>(epochs, start, &stop)?,
-            };
-            let state = run.state;
-            if self.is_finished(&state) {
-                return Ok(Worked { part: Some(Box::new(state)), left: Vec::new() });
+            let next = done.checked_div(group.every).map_or(u64::MAX, |records| (records + 1) * group.every);
+            let state = group.run(next.min(group.options.epochs), start, &stop)?.state;
+            if group.is_finished(&state) {
+                return Ok(Worked { part: Some((number, Box::new(state))), left: Vec::new() });
             }
             if deadline.is_past() {
-                return Ok(Worked { part: None, left: vec![TrainingPiece::State(Box::new(state))] });
+                return Ok(Worked { part: None, left: vec![TrainingPiece::State(number, Box::new(state))] });
             }
             start = TrainStart::State(state);
         }
@@ -146,24 +190,17 @@ impl Question for TrainingQuestion {
         if !gathered.missing.is_empty() {
             return Ok(Merging::Missing(gathered.missing));
         }
-        let mut states: Vec<TrainState> =
-            gathered.parts.iter().filter_map(|(part, _)| part.as_deref().cloned()).collect();
-        states.sort_by_key(|state| state.seed);
-        let seeds = self.seed..self.seed.saturating_add(self.seeds);
-        if !states.iter().map(|state| state.seed).eq(seeds) {
+        let mut states: Vec<(usize, TrainState)> = gathered
+            .parts
+            .iter()
+            .filter_map(|(part, _)| part.as_ref())
+            .map(|(g, s)| (*g, (**s).clone()))
+            .collect();
+        states.sort_by_key(|(group, state)| (*group, state.seed));
+        if !states.iter().map(|(group, state)| (*group, state.seed)).eq(self.starts()) {
             return Err(TaskError::Damaged("the results do not have every seed once".into()));
         }
-        let run = |state: TrainState| {
-            let (epochs, start) = (state.epoch, TrainStart::State(state));
-            match self.single {
-                true => self.run::<f32>(epochs, start, &Deadline::NEVER),
-                false => self.run::<f64>(epochs, start, &Deadline::NEVER),
-            }
-        };
-        let mut runs = states.into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
-        for run in &mut runs {
-            run.finished = run.state.epoch == self.options.epochs && run.state.diverged.is_none();
-        }
-        Ok(Merging::Answer(Box::new(runs)))
+        let runs = states.into_iter().map(|(group, state)| self.group(group)?.ended(state));
+        Ok(Merging::Answer(Box::new(runs.collect::<Result<Vec<_>, _>>()?)))
     }
 }

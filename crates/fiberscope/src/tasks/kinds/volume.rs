@@ -9,7 +9,7 @@ use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
 use crate::tasks::question::{Known, Merging, Question, Worked};
 
-use super::table::Rows;
+use super::rows::Rows;
 
 /// How large is the share of identifiable parameters, by random signs?
 #[derive(Clone, Debug, Serialize, Deserialize)]
