@@ -96,6 +96,10 @@ fn widths_and_notes() {
     check("branches.onnx", &[3, 15, 13, 2], &[&carried(17)]);
     let batch = "input `onnx::Reshape_0`: the file was made for batches of 2; one sample is read";
     check("batch_of_two.onnx", &[4, 8, 1], &[batch]);
+    let three = "input `onnx::Gemm_0`: the file was made for batches of 3; one sample is read";
+    let model = read("zeros_of_a_batch.onnx");
+    assert_eq!((model.network.input_width(), model.network.output_width()), (2, 3));
+    assert_eq!(model.notes.first().map(String::as_str), Some(three));
     check("unsorted.onnx", &[3, 4, 2], &[]);
     let norms = "layer 3: node `jn` (BatchNormalization), node `hn` (BatchNormalization) folded into its weights \
                  and bias, and the results rounded to double precision";

@@ -398,13 +398,15 @@ impl<'g, 'a> Lowering<'g, 'a> {
     fn of_one_sample(&self, site: &Site<'a>, tensor: &Rc<Tensor>) -> Rc<Tensor> {
         const ENTRY_BY_ENTRY: [&str; 9] =
             ["Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Where", "Concat"];
-        let dims = match site.inputs.iter().find_map(|name| self.slots.get(name)) {
-            _ if self.has_hand() => &self.hand.dims,
-            Some(Slot::Value(value)) => &value.dims,
-            _ => return tensor.clone(),
-        };
-        let fits = ENTRY_BY_ENTRY.contains(&site.node.operator) && dims.len() == tensor.dims.len();
-        match self.batch.filter(|_| fits && dims.first() == Some(&1)) {
+        let values = site.inputs.iter().filter_map(|name| match self.slots.get(name) {
+            Some(Slot::Value(value)) => Some(&value.dims),
+            _ => None,
+        });
+        let hand = self.has_hand().then_some(&self.hand.dims);
+        let dims = hand.into_iter().chain(values).next();
+        // Where the values are in other hands already, their shape is taken to fit.
+        let is_sample = dims.is_none_or(|dims| dims.len() == tensor.dims.len() && dims.first() == Some(&1));
+        match self.batch.filter(|_| is_sample && ENTRY_BY_ENTRY.contains(&site.node.operator)) {
             Some(batch) => tensor.first_of(batch).map_or_else(|| tensor.clone(), Rc::new),
             None => tensor.clone(),
         }
