@@ -49,9 +49,9 @@ def _work(digest: str, plan: bytes | None, task: bytes, slice: float | None, thr
     return known.work(task, slice, Terms(0, threads, None, None))
 
 
-def answer(plan: _native.Plan, executor: Any, given: Terms) -> Measured:
+def answer(plan: _native.Plan, executor: Any, given: Terms, slice: float | None = SLICE) -> Measured:
     """The answer of a plan whose tasks an executor does."""
-    return run(plan, executor, given, _native.TaskResults.answer)
+    return run(plan, executor, given, _native.TaskResults.answer, slice)
 
 
 def run(
