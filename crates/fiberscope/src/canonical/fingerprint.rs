@@ -24,7 +24,6 @@ use sha2::{Digest, Sha256};
 
 use super::CoveredClass;
 use super::line::{representation, single_point};
-use crate::dimension::are_surely_independent;
 use crate::limit::Deadline;
 
 /// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less
@@ -33,6 +32,19 @@ pub fn fingerprint(network: &ExactNetwork, domain: &Domain, deadline: &Deadline)
     let invariants = Invariants::new(network, domain, deadline);
     let class = invariants.class(domain);
     (invariants.hash(network, domain), class)
+}
+
+/// Whether rows of doubles are found independent by matrix products; if not, nothing is known.
+#[cfg(feature = "dense")]
+fn are_quickly_independent(rows: &Matrix<Rational>) -> bool {
+    rows.entries().iter().all(Rational::is_f64)
+        && crate::dimension::are_surely_independent(&rows.map(Rational::to_f64))
+}
+
+/// There are no matrix products here.
+#[cfg(not(feature = "dense"))]
+fn are_quickly_independent(_: &Matrix<Rational>) -> bool {
+    false
 }
 
 struct Invariants<'a> {
@@ -82,9 +94,7 @@ impl<'a> Invariants<'a> {
             [] => CoveredClass::OneHiddenLayer,
             [(layer, used)] if *domain == Domain::Space && layer.activation() == Activation::Relu => {
                 let rows = layer.weight().select_rows(used);
-                let doubles = rows.entries().iter().all(Rational::is_f64);
-                let surely = doubles && are_surely_independent(&rows.map(Rational::to_f64));
-                let full = surely || independent_rows(&rows).len() == used.len();
+                let full = are_quickly_independent(&rows) || independent_rows(&rows).len() == used.len();
                 if full { CoveredClass::Bottleneck } else { CoveredClass::General }
             }
             _ => CoveredClass::General,
