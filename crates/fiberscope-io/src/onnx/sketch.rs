@@ -22,11 +22,8 @@ pub(super) fn pieces<'n>(network: &'n Network, names: Option<&Names>, element: E
     let mut sketch = Sketch { nodes: Builder::default(), constants: Vec::new(), element, count: 0 };
     let labels = layer_names(network, names);
     let flat = vec![network.input_width()];
-    let is_image = |names: &&Names| {
-        let first = names.layers()[0].as_slice();
-        network.layers()[0].weights().is_sparse() || matches!(first, [part] if part.shape.len() > 1)
-    };
-    let input = names.filter(is_image).map_or(flat, |names| names.input().to_vec());
+    let is_image = network.layers()[0].weights().is_sparse();
+    let input = names.filter(|_| is_image).map_or(flat, |names| names.input().to_vec());
     let mut before = vec![input.clone()];
     let mut value = Held { name: "input".to_owned(), shape: input.clone() };
     let depth = network.depth();
@@ -39,20 +36,12 @@ pub(super) fn pieces<'n>(network: &'n Network, names: Option<&Names>, element: E
             (true, Activation::Identity) => "output".to_owned(),
             _ => format!("{}.affine", labels[l]),
         };
-        let shapes = Shapes { before: &before, parts: &parts };
         value = match layer.weights() {
-            Weights::Dense(matrix) => {
-                // A convolution of a small image is stored as a dense matrix.
-                let made = match shapes.are_images() {
-                    true => {
-                        let matrix = SparseMatrix::from_dense(matrix);
-                        sketch.whole(layer, &matrix, &labels[l], value, &shapes, output)
-                    }
-                    false => Err((value, output)),
-                };
-                made.unwrap_or_else(|(value, output)| sketch.dense(layer, &labels[l], value, output))
+            Weights::Dense(_) => sketch.dense(layer, &labels[l], value, output),
+            Weights::Sparse(matrix) => {
+                let shapes = Shapes { before: &before, parts: &parts };
+                sketch.sparse(layer, matrix, &labels[l], value, &shapes, output)
             }
-            Weights::Sparse(matrix) => sketch.sparse(layer, matrix, &labels[l], value, &shapes, output),
         };
         if layer.activation() == Activation::Relu {
             let name = format!("{}.relu", labels[l]);
@@ -88,14 +77,6 @@ struct Shapes<'s> {
     parts: &'s [Vec<usize>],
 }
 
-impl Shapes<'_> {
-    /// Whether both layers are single images of several numbers a channel.
-    fn are_images(&self) -> bool {
-        let is_image = |parts: &[Vec<usize>]| matches!(parts, [shape] if shape.len() > 1);
-        is_image(self.before) && is_image(self.parts)
-    }
-}
-
 struct Sketch<'n> {
     nodes: Builder,
     constants: Vec<Piece<'n>>,
@@ -115,39 +96,6 @@ impl<'n> Sketch<'n> {
         Held { name: output, shape: vec![rows] }
     }
 
-    /// The whole layer as one convolution, if it is one; what was given comes back if not.
-    fn whole(
-        &mut self,
-        layer: &Layer,
-        matrix: &SparseMatrix,
-        name: &str,
-        value: Held,
-        shapes: &Shapes,
-        output: String,
-    ) -> Result<Held, (Held, String)> {
-        let ([from], [to]) = (shapes.before, shapes.parts) else { return Err((value, output)) };
-        let Some(bias) = per_channel(layer.bias(), to[0]) else { return Err((value, output)) };
-        let all = (0..matrix.rows(), 0..matrix.cols());
-        if let Some(kernel) = kernel::find(matrix, all.clone(), from, to) {
-            let value = self.shaped(value, from);
-            return Ok(self.convolution(name, &value.name, kernel, Some(bias), to, output));
-        }
-        // Files of TensorFlow have the channels last.
-        if let [places @ .., channels] = from.as_slice()
-            && let order = channels_first(places.iter().product(), *channels)
-            && let first = [&[*channels], places].concat()
-            && let Some(kernel) = kernel::find(&matrix.select_columns(&order), all, &first, to)
-        {
-            let value = self.shaped(value, from);
-            let (turned, rank) = (self.fresh(), from.len() as i64);
-            let axes: Vec<i64> = [0, rank].into_iter().chain(1..rank).collect();
-            let perm = [Attribute::Integers("perm", &axes)];
-            self.nodes.node("Transpose", &turned, &[&value.name], &turned, &perm);
-            return Ok(self.convolution(name, &turned, kernel, Some(bias), to, output));
-        }
-        Err((value, output))
-    }
-
     fn sparse(
         &mut self,
         layer: &'n Layer,
@@ -157,10 +105,34 @@ impl<'n> Sketch<'n> {
         shapes: &Shapes,
         output: String,
     ) -> Held {
-        let (value, output) = match self.whole(layer, matrix, name, value, shapes, output) {
-            Ok(made) => return made,
-            Err(given) => given,
-        };
+        if let ([from], [to]) = (shapes.before, shapes.parts)
+            && let Some(bias) = per_channel(layer.bias(), to[0])
+        {
+            let whole = (0..matrix.rows(), 0..matrix.cols());
+            if let Some(kernel) = kernel::find(matrix, whole.clone(), from, to) {
+                let value = self.shaped(value, from);
+                return self.convolution(name, &value.name, kernel, Some(bias), to, output);
+            }
+            // Files of TensorFlow have the channels last.
+            if let [places @ .., channels] = from.as_slice()
+                && let order = channels_first(places.iter().product(), *channels)
+                && let first = [&[*channels], places].concat()
+                && let Some(kernel) = kernel::find(&matrix.select_columns(&order), whole, &first, to)
+            {
+                let value = self.shaped(value, from);
+                let (turned, rank) = (self.fresh(), from.len() as i64);
+                let axes: Vec<i64> = [0, rank].into_iter().chain(1..rank).collect();
+                let inputs = [value.name.as_str()];
+                self.nodes.node(
+                    "Transpose",
+                    &turned,
+                    &inputs,
+                    &turned,
+                    &[Attribute::Integers("perm", &axes)],
+                );
+                return self.convolution(name, &turned, kernel, Some(bias), to, output);
+            }
+        }
         let value = self.flat(value);
         let columns = ranges(shapes.before);
         let mut slices: Vec<Option<String>> = vec![None; columns.len()];
