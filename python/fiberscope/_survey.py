@@ -52,7 +52,7 @@ def survey(
     >>> import fiberscope as fs
     >>> found = fs.survey([3, 3, 2, 1], 1000, ["identifiable", "dead"])
     >>> float(found["identifiable"].mean()), fs.volume([3, 3, 2, 1], samples=1000).exact
-    (0.767, '193/256')
+    (0.752, '193/256')
     """
     lists = [[each] if isinstance(each, int) else [int(width) for width in each] for each in widths]
     if all(len(each) == 1 for each in lists):
