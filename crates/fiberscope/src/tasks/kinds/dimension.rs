@@ -7,10 +7,8 @@ use crate::dimension::{DimensionOptions, FunctionalDimension, functional_dimensi
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
 
-use super::rows::Rows;
-use super::table::{merge_rows, work_rows};
+use super::table::Table;
 
 /// The functional dimension of every network on every data set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,46 +48,28 @@ impl From<Vec<FunctionalDimension>> for Answer {
     }
 }
 
-impl Question for DimensionQuestion {
-    const KIND: &'static str = "dimension";
-    type Piece = Rows;
-    type Part = Vec<(u64, FunctionalDimension)>;
-    type Answer = Vec<FunctionalDimension>;
+impl Table for DimensionQuestion {
+    const NAME: &'static str = "dimension";
+    type Row = FunctionalDimension;
 
-    fn whole(&self, networks: &[Network], pieces: usize) -> Result<Rows, TaskError> {
-        Ok(Rows::whole((networks.len() * self.data.len()) as u64, pieces))
+    fn count(&self, networks: &[Network]) -> Result<u64, TaskError> {
+        Ok((networks.len() * self.data.len()) as u64)
     }
 
-    fn work(
+    fn row(
         &self,
         networks: &[Network],
-        piece: &Rows,
-        deadline: &Deadline,
-    ) -> Result<Worked<Self>, TaskError> {
-        work_rows(piece, deadline, |row| {
-            let row = row as usize;
-            let count = self.data.len();
-            let network = networks
-                .get(row.checked_div(count).unwrap_or(usize::MAX))
-                .ok_or_else(|| TaskError::Damaged("there is no such row".into()))?;
-            let stop = deadline.endless();
-            let options = DimensionOptions::new()
-                .seed(self.seed)
-                .primes(self.primes)
-                .generic(self.generic)
-                .memory(stop.room().unwrap_or(usize::MAX))
-                .deadline(stop.clone());
-            let found = functional_dimension(network, &self.points(row % count)?, &options)?;
-            if stop.is_past() { Err(TaskError::Stopped) } else { Ok(found) }
-        })
-    }
-
-    fn merge(
-        &self,
-        networks: &[Network],
-        known: &Known<'_, Self>,
-        _: &Deadline,
-    ) -> Result<Merging<Self>, TaskError> {
-        merge_rows(known, (networks.len() * self.data.len()) as u64)
+        number: u64,
+        stop: &Deadline,
+    ) -> Result<FunctionalDimension, TaskError> {
+        let (network, data) = (number as usize / self.data.len(), number as usize % self.data.len());
+        let options = DimensionOptions::new()
+            .seed(self.seed)
+            .primes(self.primes)
+            .generic(self.generic)
+            .memory(stop.room().unwrap_or(usize::MAX))
+            .deadline(stop.clone());
+        let found = functional_dimension(&networks[network], &self.points(data)?, &options)?;
+        if stop.is_past() { Err(TaskError::Stopped) } else { Ok(found) }
     }
 }

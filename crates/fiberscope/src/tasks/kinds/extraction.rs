@@ -7,10 +7,8 @@ use crate::extract::{ExtractOptions, ExtractTrial, extract_trial};
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
 
-use super::rows::Rows;
-use super::table::{merge_rows, work_rows};
+use super::table::Table;
 
 /// How well are these networks recovered from queries?
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,43 +31,23 @@ impl From<Vec<ExtractTrial>> for Answer {
     }
 }
 
-impl Question for ExtractionQuestion {
-    const KIND: &'static str = "extraction";
-    type Piece = Rows;
-    type Part = Vec<(u64, ExtractTrial)>;
-    type Answer = Vec<ExtractTrial>;
+impl Table for ExtractionQuestion {
+    const NAME: &'static str = "extraction";
+    type Row = ExtractTrial;
 
-    fn whole(&self, networks: &[Network], pieces: usize) -> Result<Rows, TaskError> {
+    fn count(&self, networks: &[Network]) -> Result<u64, TaskError> {
         let (expected, found) = (self.seeds.len(), networks.len());
         if expected != found {
             return Err(TaskError::Question(format!("expected {expected} networks, found {found}")));
         }
-        Ok(Rows::whole(found as u64, pieces))
+        Ok(found as u64)
     }
 
-    fn work(
-        &self,
-        networks: &[Network],
-        piece: &Rows,
-        deadline: &Deadline,
-    ) -> Result<Worked<Self>, TaskError> {
-        let stop = deadline.endless();
-        work_rows(piece, deadline, |row| {
-            let pair = networks.get(row as usize).zip(self.seeds.get(row as usize));
-            let (network, seed) = pair.ok_or_else(|| TaskError::Damaged("there is no such row".into()))?;
-            let options = ExtractOptions::new().seed(*seed).deadline(stop.clone());
-            let trial =
-                extract_trial(network, &options).map_err(|error| TaskError::Question(error.to_string()))?;
-            trial.ok_or(TaskError::Stopped)
-        })
-    }
-
-    fn merge(
-        &self,
-        networks: &[Network],
-        known: &Known<'_, Self>,
-        _: &Deadline,
-    ) -> Result<Merging<Self>, TaskError> {
-        merge_rows(known, networks.len() as u64)
+    fn row(&self, networks: &[Network], number: u64, stop: &Deadline) -> Result<ExtractTrial, TaskError> {
+        let number = number as usize;
+        let options = ExtractOptions::new().seed(self.seeds[number]).deadline(stop.clone());
+        let trial = extract_trial(&networks[number], &options)
+            .map_err(|error| TaskError::Question(error.to_string()))?;
+        trial.ok_or(TaskError::Stopped)
     }
 }
