@@ -1,4 +1,4 @@
-//! Cells that are listed late, and surveys, against cells that are all listed at once and counts.
+//! Cells that are listed late, and explorations, against cells that are all listed at once and counts.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use common::complexes::{cube, random, random_degenerate};
 use fiberscope::Deadline;
 use fiberscope::complex::{
-    BreakpointComplex, Built, CellCounts, ComplexOptions, CountOutcome, PolyhedralComplex, Survey,
-    count_cells, survey_cells, survey_in_tiles,
+    BreakpointComplex, Built, CellCounts, ComplexOptions, CountOutcome, Exploration, PolyhedralComplex,
+    count_cells, explore_cells, explore_in_tiles,
 };
 use fiberscope::core::{Domain, Network};
 
@@ -83,7 +83,7 @@ fn two_codimensions_are_enough_for_weights() {
 }
 
 #[test]
-fn surveys_agree_with_counts() {
+fn explorations_agree_with_counts() {
     for (number, (network, domain)) in networks().iter().enumerate() {
         let CountOutcome::Complete { counts, method } =
             count_cells(network, domain, &ComplexOptions::new()).unwrap()
@@ -91,36 +91,38 @@ fn surveys_agree_with_counts() {
             panic!("there is no limit")
         };
         let regions = counts.regions();
-        let survey = |listed: u64| {
+        let explore = |listed: u64| {
             let options = ComplexOptions::new();
             [
-                survey_cells(network, domain, listed, &options).unwrap(),
-                survey_in_tiles(network, domain, listed, &options).unwrap(),
+                explore_cells(network, domain, listed, &options).unwrap(),
+                explore_in_tiles(network, domain, listed, &options).unwrap(),
             ]
         };
-        for found in survey(regions) {
-            let Survey::Listed(complex) = found else { panic!("{number}: few enough") };
+        for found in explore(regions) {
+            let Exploration::Listed(complex) = found else { panic!("{number}: few enough") };
             assert_eq!((complex.counts(), complex.method()), (counts.clone(), method), "{number}");
         }
-        for found in survey(regions - 1) {
-            let Survey::Counted { counts: found, method: how } = found else { panic!("{number}: too many") };
+        for found in explore(regions - 1) {
+            let Exploration::Counted { counts: found, method: how } = found else {
+                panic!("{number}: too many")
+            };
             assert_eq!((found, how), (counts.clone(), method), "{number}");
         }
     }
 }
 
 #[test]
-fn surveys_keep_their_limits() {
+fn explorations_keep_their_limits() {
     let network = random(&[3, 30, 30, 1], 5);
     let few = ComplexOptions::new().regions(200);
-    let found = survey_cells(&network, &cube(3), 1_000_000, &few).unwrap();
-    let Survey::Stopped { regions, counts, .. } = found else { panic!("200 regions are not enough") };
+    let found = explore_cells(&network, &cube(3), 1_000_000, &few).unwrap();
+    let Exploration::Stopped { regions, counts, .. } = found else { panic!("200 regions are not enough") };
     assert!((200..2000).contains(&regions) && counts.is_none(), "{regions}");
     let late = ComplexOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
-    let found = survey_cells(&network, &cube(3), 1_000_000, &late).unwrap();
-    assert!(matches!(found, Survey::Stopped { counts: None, .. }));
+    let found = explore_cells(&network, &cube(3), 1_000_000, &late).unwrap();
+    assert!(matches!(found, Exploration::Stopped { counts: None, .. }));
     let none: Option<CellCounts> = None;
     assert!(
-        matches!(survey_in_tiles(&network, &cube(3), 9, &late).unwrap(), Survey::Stopped { counts, .. } if counts == none)
+        matches!(explore_in_tiles(&network, &cube(3), 9, &late).unwrap(), Exploration::Stopped { counts, .. } if counts == none)
     );
 }

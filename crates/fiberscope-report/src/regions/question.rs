@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, ensure};
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, CellMethod, ComplexError, ComplexOptions, CountProgress,
-    CountState, Keeper, PolyhedralComplex, Survey, survey_cells, survey_in_tiles, walk_regions,
+    CountState, Exploration, Keeper, PolyhedralComplex, explore_cells, explore_in_tiles, walk_regions,
 };
 use fiberscope::limit::Progress;
 use fiberscope_io::write_atomically;
@@ -101,13 +101,13 @@ fn walk(RegionsQuestion { view, limits, .. }: &RegionsQuestion, say: Say) -> any
 fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Found> {
     let RegionsQuestion { view, depth, limits, .. } = question;
     let found = |regions: u64| know(&format!("there are {regions} regions on {}", view.place()));
-    Ok(match survey(question, depth.listed(), say)? {
-        Survey::Listed(complex) => {
+    Ok(match explore(question, depth.listed(), say)? {
+        Exploration::Listed(complex) => {
             found(complex.counts().regions());
             let breakpoints = BreakpointComplex::new(&complex, limits)?;
             Found::Listed { complex, breakpoints }
         }
-        Survey::Counted { counts, method } => {
+        Exploration::Counted { counts, method } => {
             let regions = counts.regions();
             found(regions);
             ensure!(
@@ -116,11 +116,11 @@ fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Foun
             );
             Found::Counted { counts, method, weights: *depth != Depth::Counts }
         }
-        Survey::Stopped { counts: Some(counts), .. } => {
+        Exploration::Stopped { counts: Some(counts), .. } => {
             found(counts.regions());
             Found::Stopped { regions: counts.regions(), explored: 0.0, listing: true, saved: None }
         }
-        Survey::Stopped { regions, explored, state, .. } => {
+        Exploration::Stopped { regions, explored, state, .. } => {
             let saved = match (&question.resume, state) {
                 (Some(path), Some(state)) => {
                     write_state(path, &state)?;
@@ -150,7 +150,7 @@ pub fn with_counts(
 
 /// Counts the cells, and saves the state of the count every few seconds if there is a file for it; lists them
 /// if there are at most so many regions.
-fn survey(question: &RegionsQuestion, listed: u64, say: Say) -> anyhow::Result<Survey> {
+fn explore(question: &RegionsQuestion, listed: u64, say: Say) -> anyhow::Result<Exploration> {
     let RegionsQuestion { view, limits, depth, resume: file, .. } = question;
     let resume = file.as_deref().filter(|path| path.exists()).map(read_state).transpose()?;
     // When the state was last saved, and the error of that time.
@@ -172,17 +172,17 @@ fn survey(question: &RegionsQuestion, listed: u64, say: Say) -> anyhow::Result<S
         .keeper(Keeper::to(&save));
     let (network, domain) = (&view.network, &view.domain);
     // A count that can be taken up again is one in tiles; where nothing is listed, tiles take less memory.
-    let surveyed = if file.is_none() && *depth != Depth::Counts {
-        survey_cells(network, domain, listed, &options)
+    let explored = if file.is_none() && *depth != Depth::Counts {
+        explore_cells(network, domain, listed, &options)
     } else {
-        survey_in_tiles(network, domain, listed, &options)
+        explore_in_tiles(network, domain, listed, &options)
     };
-    let survey = surveyed.map_err(|error| match (&error, file) {
+    let found = explored.map_err(|error| match (&error, file) {
         (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
         _ => error.into(),
     })?;
     let (_, failure) = saved.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failure.map_or(Ok(survey), Err)
+    failure.map_or(Ok(found), Err)
 }
 
 /// How far a count is. Before the first part of the domain is finished there is no part to tell.

@@ -106,7 +106,7 @@ impl Fiber {
     pub fn count(&self) -> Option<FiberCount> {
         match self.layer() {
             Some(layer) => {
-                layer.survey()?;
+                layer.generic_pieces()?;
                 let mut count = FiberCount::EMPTY;
                 layer.components().for_each(|component| count.add(&component));
                 Some(count)
@@ -218,7 +218,7 @@ fn other_orientation(layer: &LayerFiber) -> Option<Option<super::Orientation>> {
     if turns_add_up(layer, &own) {
         return Some(None);
     }
-    layer.survey()?;
+    layer.generic_pieces()?;
     let other = |component: &super::FiberComponent| !component.is_empty() && component.orientation != own;
     Some(layer.components().find(other).map(|component| component.orientation))
 }

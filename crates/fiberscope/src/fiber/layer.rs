@@ -34,8 +34,8 @@ use fiberscope_core::{
 use super::component::{Counts, Orientation};
 use super::coordinates::Coordinates;
 use super::facts::Condition;
+use super::genericity::Cached;
 use super::hyperplane::OrientedHyperplane;
-use super::survey::Cached;
 use crate::orbit::lines;
 
 /// Where a map with one hidden layer is considered.

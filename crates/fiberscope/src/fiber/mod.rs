@@ -30,6 +30,7 @@ mod exactly;
 mod factor;
 mod facts;
 mod general;
+mod genericity;
 mod hidden;
 mod hyperplane;
 mod identifiable;
@@ -45,7 +46,6 @@ mod sample;
 mod segment;
 mod singular;
 mod span;
-mod survey;
 mod symmetry;
 mod volume;
 

@@ -38,31 +38,31 @@ use fiberscope_core::residue::{PRIME, reduce};
 use fiberscope_core::{Matrix, Rational};
 
 use super::component::{FiberComponent, Orientation, Piece};
+use super::genericity::Generic;
 use super::hyperplane::OrientedHyperplane;
 use super::layer::LayerFiber;
 use super::masks::Products;
-use super::survey::{Generic, Survey};
 
 /// The most hyperplanes whose orientations are all gone through.
-const SURVEYED: usize = 16;
+const LISTED: usize = 16;
 /// The most multiplications for the ranks of all orientations.
 const WORK: u128 = 1 << 30;
 /// What one product costs at least, in multiplications.
 const PRODUCT: u128 = 256;
 
 impl LayerFiber {
-    /// The survey of all orientations; `None` if there are too many.
-    pub(super) fn survey(&self) -> Option<&Survey> {
-        self.cached.0.get_or_init(|| self.can_be_surveyed().then(|| self.make_survey())).as_ref()
+    /// Which pieces are generic, by all orientations; `None` if there are too many.
+    pub(super) fn generic_pieces(&self) -> Option<&Generic> {
+        self.cached.0.get_or_init(|| self.can_be_listed().then(|| self.find_generic())).as_ref()
     }
 
-    fn can_be_surveyed(&self) -> bool {
+    fn can_be_listed(&self) -> bool {
         let r = self.hyperplanes().len();
         let one = (self.outputs() * self.inputs()) as u128 * self.counts().full() as u128;
-        r <= SURVEYED && one << r <= WORK
+        r <= LISTED && one << r <= WORK
     }
 
-    fn make_survey(&self) -> Survey {
+    fn find_generic(&self) -> Generic {
         let full = self.counts().full();
         let mut ranks = Ranks::new(self);
         let mut small: Vec<(Orientation, usize)> = Vec::new();
@@ -76,7 +76,7 @@ impl LayerFiber {
             }
         }
         let Some((least, rank)) = small.iter().min_by_key(|(_, rank)| *rank).cloned() else {
-            return Survey { generic: self.without_linear(&ranks.products()) };
+            return self.without_linear(&ranks.products());
         };
         // As many as there are at distances below k - rho_0, each with its rank.
         let expected: u128 = (0..full - rank).map(|j| binomial(self.hyperplanes().len(), j)).sum();
@@ -86,7 +86,7 @@ impl LayerFiber {
             || rank == 0 || ranks.products().deficient(Some(&least)).is_some_and(|found| found.is_empty());
         let generic = largest && visible();
         let only = Piece { orientation: least.clone(), linear: rank };
-        Survey { generic: if generic { Generic::Only(only) } else { Generic::None } }
+        if generic { Generic::Only(only) } else { Generic::None }
     }
 
     /// Where (1) holds in all pieces: those in which (2) holds.
@@ -109,7 +109,7 @@ impl LayerFiber {
 
     /// Whether a piece of the list is generic; `None` if that is too much work.
     pub(super) fn is_generic(&self, piece: &Piece) -> Option<bool> {
-        match &self.survey()?.generic {
+        match self.generic_pieces()? {
             Generic::Unless(masks) => Some(!masks.iter().any(|mask| mask.agrees(&piece.orientation))),
             Generic::Only(only) => Some(only == piece),
             Generic::None => Some(false),

@@ -5,14 +5,7 @@ use std::sync::OnceLock;
 use super::component::Piece;
 use super::masks::Mask;
 
-/// What the ranks of all `M_S` say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Survey {
-    /// Which pieces are generic.
-    pub generic: Generic,
-}
-
-/// Which pieces are generic.
+/// Which pieces are generic, by the ranks of all `M_S`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Generic {
     /// Those with none of these masks, whose products have too small a rank.
@@ -25,10 +18,10 @@ pub(super) enum Generic {
     Unknown,
 }
 
-/// A survey that is made when it is asked for. It follows from the rest of the fiber, so that it does not
+/// Found out when it is asked for; `None` if there are too many pieces. It follows from the rest of the fiber, so that it does not
 /// count when fibers are compared.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cached(pub OnceLock<Option<Survey>>);
+pub(super) struct Cached(pub OnceLock<Option<Generic>>);
 
 impl PartialEq for Cached {
     fn eq(&self, _: &Self) -> bool {

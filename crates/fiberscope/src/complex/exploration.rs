@@ -21,7 +21,7 @@ use super::subdivide::Room;
 
 /// What is known of the cells of a complex.
 #[must_use]
-pub enum Survey {
+pub enum Exploration {
     /// They were few enough to be listed.
     Listed(Box<PolyhedralComplex>),
     /// They were counted.
@@ -50,58 +50,58 @@ const VERTICES: usize = 1 << 19;
 /// Counts the cells of the complex of a network, and lists them if there are at most `listed` regions.
 ///
 /// ```
-/// use fiberscope::complex::{ComplexOptions, Survey, survey_cells};
+/// use fiberscope::complex::{ComplexOptions, Exploration, explore_cells};
 /// use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 ///
 /// let hidden = Layer::new(Matrix::from_rows(&[[1.0, 0.5], [-1.0, 2.0]]).unwrap(), vec![0.1, 0.2], Activation::Relu);
 /// let output = Layer::new(Matrix::from_rows(&[[1.0, 1.0]]).unwrap(), vec![0.0], Activation::Identity);
 /// let network = Network::new(vec![hidden, output]).unwrap();
-/// let survey = |listed: u64| survey_cells(&network, &Domain::Space, listed, &ComplexOptions::new()).unwrap();
-/// let Survey::Listed(complex) = survey(4) else { panic!("there are four regions") };
-/// let Survey::Counted { counts, .. } = survey(3) else { panic!("there are more than three") };
+/// let explore = |listed: u64| explore_cells(&network, &Domain::Space, listed, &ComplexOptions::new()).unwrap();
+/// let Exploration::Listed(complex) = explore(4) else { panic!("there are four regions") };
+/// let Exploration::Counted { counts, .. } = explore(3) else { panic!("there are more than three") };
 /// assert_eq!(complex.counts(), counts);
 /// ```
-pub fn survey_cells(
+pub fn explore_cells(
     network: &Network,
     domain: &Domain,
     listed: u64,
     options: &ComplexOptions,
-) -> Result<Survey, ComplexError> {
+) -> Result<Exploration, ComplexError> {
     let frame = Frame::new(network, domain)?;
     if frame.dimension() <= LISTED_DIMENSIONS
-        && let Some(survey) = in_one_piece(frame, listed, options)
+        && let Some(found) = in_one_piece(frame, listed, options)
     {
-        return Ok(survey);
+        return Ok(found);
     }
-    survey_in_tiles(network, domain, listed, options)
+    explore_in_tiles(network, domain, listed, options)
 }
 
 /// The same, the cells being counted in tiles from the start: the options may have a count to go on with, and
 /// somebody who keeps its state.
-pub fn survey_in_tiles(
+pub fn explore_in_tiles(
     network: &Network,
     domain: &Domain,
     listed: u64,
     options: &ComplexOptions,
-) -> Result<Survey, ComplexError> {
+) -> Result<Exploration, ComplexError> {
     match count_cells(network, domain, options)? {
         CountOutcome::Stopped { regions, explored, state } => {
-            Ok(Survey::Stopped { regions, explored, state, counts: None })
+            Ok(Exploration::Stopped { regions, explored, state, counts: None })
         }
         CountOutcome::Complete { counts, method } if counts.regions() > listed => {
-            Ok(Survey::Counted { counts, method })
+            Ok(Exploration::Counted { counts, method })
         }
         CountOutcome::Complete { counts, .. } => {
             Ok(match PolyhedralComplex::build(network, domain, options)? {
-                Built::Complete(complex) => Survey::Listed(complex),
+                Built::Complete(complex) => Exploration::Listed(complex),
                 Built::Stopped { .. } => listing_stopped(counts),
             })
         }
     }
 }
 
-/// The survey without tiles; `None` if there are too many vertices for that.
-fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Option<Survey> {
+/// The exploration without tiles; `None` if there are too many vertices for that.
+fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Option<Exploration> {
     let most = options.regions.unwrap_or(u64::MAX);
     let found = AtomicU64::new(0);
     let go_on = |regions: usize| {
@@ -110,15 +110,16 @@ fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Opti
         regions as u64 <= most && !options.deadline.is_past()
     };
     let room = Room { most: VERTICES, expected: 1.25 * VERTICES as f64 };
-    let stopped = |regions: u64| Some(Survey::Stopped { regions, explored: 0.0, state: None, counts: None });
+    let stopped =
+        |regions: u64| Some(Exploration::Stopped { regions, explored: 0.0, state: None, counts: None });
     match skeleton_of(&mut frame, room, &go_on) {
         Ok(skeleton) => {
             let counts = simple_counts(&frame, &skeleton);
             if counts.regions() > listed {
-                return Some(Survey::Counted { counts, method: CellMethod::Edges });
+                return Some(Exploration::Counted { counts, method: CellMethod::Edges });
             }
             Some(match PolyhedralComplex::of_skeleton(frame, skeleton, options) {
-                Built::Complete(complex) => Survey::Listed(complex),
+                Built::Complete(complex) => Exploration::Listed(complex),
                 Built::Stopped { .. } => listing_stopped(counts),
             })
         }
@@ -131,15 +132,15 @@ fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Opti
             Some(lattice) => {
                 let counts = lattice.counts(&frame);
                 if counts.regions() > listed {
-                    return Some(Survey::Counted { counts, method: CellMethod::Cells });
+                    return Some(Exploration::Counted { counts, method: CellMethod::Cells });
                 }
-                Some(Survey::Listed(Box::new(PolyhedralComplex::of_lattice(frame, &lattice))))
+                Some(Exploration::Listed(Box::new(PolyhedralComplex::of_lattice(frame, &lattice))))
             }
         },
     }
 }
 
 /// All cells were counted, and a limit came before they were listed.
-fn listing_stopped(counts: CellCounts) -> Survey {
-    Survey::Stopped { regions: counts.regions(), explored: 0.0, state: None, counts: Some(counts) }
+fn listing_stopped(counts: CellCounts) -> Exploration {
+    Exploration::Stopped { regions: counts.regions(), explored: 0.0, state: None, counts: Some(counts) }
 }
