@@ -235,3 +235,50 @@ fn a_linear_network_is_trained_and_its_strata_are_recorded() {
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("--linear"), "{}", wrong.err);
 }
+
+/// Plain gradient descent drifts as the step; what is told of neurons is what the states of the records say.
+#[test]
+fn the_course_of_a_training_is_told() {
+    let folder = folder();
+    let at = folder.path();
+    let line = "train --task f1 --widths 1,6,5,1 --optimizer sgd --momentum 0 --weight-decay 0 --rate 0.005 --batch 100 \
+        --precision f64 --epochs 64 --every 8 --halvings 2 -o run";
+    let found = json(at, line);
+    let dynamics = &found["runs"][0]["dynamics"];
+    let steps: Vec<f64> = dynamics["drift_by_step"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|each| each["step"].as_f64().unwrap())
+        .collect();
+    assert_eq!(steps, [0.005, 0.0025, 0.00125]);
+    for order in dynamics["orders"].as_array().unwrap() {
+        assert!((0.9..1.2).contains(&order.as_f64().unwrap()), "{dynamics}");
+    }
+    let rows = |name: &str| -> Vec<Vec<f64>> {
+        let text = fs::read_to_string(at.join("run").join(name)).unwrap();
+        let row = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect();
+        text.lines().skip(1).map(row).collect()
+    };
+    // Nine records of 11 neurons; the largest change at the end is the drift of the trajectory.
+    let conserved = rows("conserved.csv");
+    assert_eq!(conserved.len(), 9 * 11);
+    let largest =
+        conserved.iter().filter(|row| row[1] == 64.0).fold(0.0f64, |most, row| most.max(row[4].abs()));
+    assert_eq!(largest, found["runs"][0]["last"]["drift"].as_f64().unwrap());
+    // Ranks change where the events say, and nowhere else.
+    let ranks: Vec<(f64, f64)> = rows("trajectory.csv").iter().map(|row| (row[1], row[4])).collect();
+    let expected: Vec<[f64; 4]> = ranks
+        .windows(2)
+        .filter(|pair| pair[0].1 != pair[1].1)
+        .map(|pair| [pair[0].0, pair[1].0, pair[0].1, pair[1].1])
+        .collect();
+    let events = rows("events.csv");
+    let told: Vec<[f64; 4]> =
+        events.iter().filter(|row| row[3] == 0.0).map(|row| [row[1], row[2], row[5], row[6]]).collect();
+    assert_eq!(told, expected);
+    let picture = fs::read_to_string(at.join("run/dynamics-0000.svg")).unwrap();
+    assert!(picture.contains("Neurons on the data") && picture.contains("Drift and step"));
+    let ran = fiberscope(at, "plan train --task f1 --halvings 1 -o plan");
+    assert!(ran.code == 2 && ran.err.contains("--halvings is for `fiberscope train`"), "{}", ran.err);
+}

@@ -143,10 +143,13 @@ pub fn tell(plan: &Plan, answer: Answer, folder: &Path, deadline: &Deadline) -> 
         (Command::Train { single, dimension }, Answer::Trainings(runs)) => {
             let precision = if single { Precision::F32 } else { Precision::F64 };
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            let written = training::write_results(folder, &runs, precision, dimension)?;
+            let drifts = training::DriftsBySeed::new();
+            let written = training::write_results(folder, &runs, precision, dimension, &drifts)?;
             let diverged = runs.iter().all(|run: &TrainRun| run.state.diverged.is_some());
-            let (text, value) =
-                (training::text(&runs, &written, dimension), training::value(&runs, &written));
+            let (text, value) = (
+                training::text(&runs, &written, dimension, &drifts),
+                training::value(&runs, &written, &drifts),
+            );
             Ok(Told { text, value, holds: Some(!diverged), certificate: None })
         }
         (Command::Reproduce { settings }, Answer::Trainings(runs)) => {

@@ -238,3 +238,28 @@ fn a_linear_network_visits_strata_of_growing_rank() {
     let error = train::<f64, TrainError>(&relu, &track, &inputs, &targets, &[Seed(0)]).unwrap_err();
     assert_eq!(error.to_string(), "strata are those of linear networks; this one has ReLUs");
 }
+
+/// One step of gradient descent changes what is conserved by the square of the rate times a number that does
+/// not depend on the rate.
+#[test]
+fn the_drift_of_a_step_is_quadratic_in_the_rate() {
+    let (inputs, targets) = Task::Bivariate(1).samples();
+    let changes = |rate: f64| -> Vec<f64> {
+        let options = TrainOptions::paper(&[2, 7, 5, 1], 1)
+            .optimizer(Optimizer::Sgd { momentum: 0.0 })
+            .weight_decay(0.0, Decay::Coupled)
+            .batch(inputs.rows())
+            .rate(rate);
+        let track = TrackOptions::new();
+        let runs = train::<f64, TrainError>(&options, &track, &inputs, &targets, &[Seed(3)]).unwrap();
+        let records = runs.into_iter().next().unwrap().unwrap().state.records;
+        assert!(records[0].changes.iter().flatten().all(|&change| change == 0.0));
+        assert_eq!(records[1].states.iter().map(String::len).collect::<Vec<_>>(), [7, 5]);
+        records[1].changes.concat()
+    };
+    let [large, small] = [0.1, 0.01].map(changes);
+    assert!(large.iter().any(|change| change.abs() > 1e-4), "{large:?}");
+    for (x, y) in large.iter().zip(&small) {
+        assert!((x - 100.0 * y).abs() <= 1e-9 * (1.0 + x.abs()), "{x} {y}");
+    }
+}

@@ -33,6 +33,8 @@ fn runs(epochs: u64, rank: impl Fn(usize, u64, u64) -> usize) -> Vec<Vec<Vec<Tra
         active: 0,
         inactive: 0,
         drift: 0.0,
+        states: Vec::new(),
+        changes: Vec::new(),
         stratum: None,
     };
     let run =

@@ -9,6 +9,7 @@
 //! resumed gives, bit by bit, what an uninterrupted one gives.
 
 mod flow;
+mod neurons;
 mod optimizer;
 mod perceptron;
 mod real;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub(crate) use flow::FlowField;
+pub use neurons::{state_sign, state_signs};
 pub use optimizer::{Decay, Optimizer};
 pub use perceptron::Loss;
 pub use real::Real;

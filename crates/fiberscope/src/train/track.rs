@@ -4,12 +4,15 @@ use fiberscope_core::{Matrix, Network};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::neurons::{changes, state_signs};
 use super::real::Real;
 use super::strata::StratumRecord;
 use super::trainer::{Samples, TrainOptions, Trainer};
 use super::{TrainError, TrainState};
 use crate::dimension::ntk::Kernel;
-use crate::dimension::{DimensionError, DimensionOptions, NeuronState, functional_dimension};
+use crate::dimension::{
+    DimensionError, DimensionOptions, LayerStates, NeuronState, Patterns, functional_dimension,
+};
 use crate::limit::Deadline;
 use crate::linear::Conserved;
 
@@ -158,6 +161,13 @@ pub struct TrainRecord {
     /// The largest change, since the start, of what gradient flow conserves: `|w_out|^2 - |w_in|^2 - b^2` of
     /// a hidden neuron.
     pub drift: f64,
+    /// What every hidden neuron does on the inputs, one text per hidden layer: `~` active at some, `+` at all,
+    /// `0` at none. Empty for linear networks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<String>,
+    /// The change of that quantity since the start, neuron by neuron.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Vec<f64>>,
     /// The stratum of a linear network, if it is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stratum: Option<StratumRecord>,
@@ -257,8 +267,8 @@ fn train_one<T: Real, E: From<TrainError>>(
     let mut network =
         trainer.network().ok_or_else(|| TrainError::State("a parameter is not finite".into()))?;
     let record = |trainer: &Trainer<T>, network: &Network, records: &mut Vec<TrainRecord>| -> Result<(), E> {
-        let dimension = track.dimension.then_some(&track.deadline);
-        if let Some(mut each) = observe(trainer, network, inputs, &conserved, dimension)? {
+        let made = observe(trainer, network, inputs, &conserved, track.dimension, &track.deadline)?;
+        if let Some(mut each) = made {
             let stratum = |threshold: f64| StratumRecord::of(network, threshold);
             each.stratum = track.strata.map(stratum).transpose()?;
             track.tell(TrainEvent::Record(&each))?;
@@ -310,16 +320,18 @@ fn train_one<T: Real, E: From<TrainError>>(
     Ok(TrainRun { state, network, finished })
 }
 
-/// What there is to record, with the functional dimension if it is wanted; nothing if its deadline comes
+/// What there is to record, with the functional dimension if it is wanted; nothing if the deadline comes
 /// first.
 fn observe<T: Real>(
     trainer: &Trainer<T>,
     network: &Network,
     inputs: &Matrix,
     start: &Conserved,
-    dimension: Option<&Deadline>,
+    dimension: bool,
+    deadline: &Deadline,
 ) -> Result<Option<TrainRecord>, TrainError> {
     let (loss, score) = trainer.evaluate();
+    let changes = changes(start, &Conserved::of(network));
     let mut record = TrainRecord {
         seed: trainer.seed(),
         epoch: trainer.epoch(),
@@ -332,12 +344,21 @@ fn observe<T: Real>(
         switching: 0,
         active: 0,
         inactive: 0,
-        drift: drift(start, &Conserved::of(network)),
+        drift: changes.iter().flatten().fold(0.0, |most, change: &f64| most.max(change.abs())),
+        states: Vec::new(),
+        changes,
         stratum: None,
     };
-    if let Some(deadline) = dimension {
-        let options =
-            DimensionOptions::new().seed(trainer.seed()).layer_bound(false).deadline(deadline.clone());
+    let seen = |states: &[LayerStates]| match trainer.is_linear() {
+        true => Vec::new(),
+        false => state_signs(states),
+    };
+    let options = DimensionOptions::new().seed(trainer.seed()).layer_bound(false).deadline(deadline.clone());
+    if !dimension {
+        // A record is worth having without them.
+        let patterns = Patterns::of(network, inputs, &options).ok();
+        record.states = patterns.map_or_else(Vec::new, |patterns| seen(&patterns.states()));
+    } else {
         let wrong = |error: DimensionError| TrainError::Data(error.to_string());
         let found = match functional_dimension(network, inputs, &options) {
             Err(DimensionError::Limit(_)) => return Ok(None),
@@ -355,13 +376,7 @@ fn observe<T: Real>(
         record.switching = states(NeuronState::Switching);
         record.active = states(NeuronState::Active);
         record.inactive = states(NeuronState::Inactive);
+        record.states = seen(&found.states);
     }
     Ok(Some(record))
-}
-
-/// The largest change of a diagonal entry: those are conserved for ReLU networks.
-fn drift(start: &Conserved, now: &Conserved) -> f64 {
-    let pairs = start.matrices().iter().zip(now.matrices());
-    let entries = pairs.flat_map(|(x, y)| (0..x.rows()).map(move |i| (x[(i, i)] - y[(i, i)]).abs()));
-    entries.fold(0.0, f64::max)
 }

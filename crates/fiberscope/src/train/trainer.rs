@@ -286,6 +286,11 @@ impl<'a, T: Real> Trainer<'a, T> {
         self.seed
     }
 
+    /// Whether the network is linear.
+    pub(super) fn is_linear(&self) -> bool {
+        self.options.linear
+    }
+
     /// What is needed to go on later.
     pub fn state(&self) -> TrainState {
         let widen = |numbers: &[T]| numbers.iter().map(|x| x.to_f64()).collect();

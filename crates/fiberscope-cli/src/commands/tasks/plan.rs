@@ -196,6 +196,10 @@ impl Planner<'_> {
     fn train(&self, args: &PlanTrainArgs) -> anyhow::Result<Plan> {
         let file = args.config.as_deref().map(Settings::read).transpose()?.unwrap_or_default();
         let settings = args.settings.clone().over(file);
+        ensure!(
+            settings.halvings.unwrap_or(0) == 0,
+            "--halvings is for `fiberscope train`: plan each rate by itself"
+        );
         let (inputs, targets) = settings.samples()?;
         let options = settings.options(&inputs, &targets)?;
         settings.oddities(&inputs, &targets).iter().for_each(|text| self.output.note(text));

@@ -14,10 +14,12 @@ use serde::{Deserialize, Serialize};
 /// Settings come from flags, from CONFIG (a JSON object whose keys are the names of the flags, such as
 /// "weight-decay"), and from the defaults, which are those of the paper: Adam, rate 0.01, weight decay 1e-4,
 /// batches of 16, squared error, single precision. Writes into -o: trajectory.csv and trajectory.parquet, a
-/// network and a checkpoint per seed, and plots.
+/// network and a checkpoint per seed, plots, and what happened along every run: dynamics-SEED.svg (loss,
+/// functional dimension, neurons, conserved quantities), events.csv (when neurons died or became linear on the
+/// data, when the dimension changed) and conserved.csv.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope train --task f1 --epochs 500 --seeds 5 -o run\n  fiberscope train --data table.csv --targets 1 --widths 8,32,32,1 --optimizer adamw -o run\n  fiberscope train run/config.json --epochs 2000 -o run --resume\n  fiberscope train --data table.csv --targets 3 --widths 4,5,5,3 --linear --no-bias --init-scale 0.01 --optimizer sgd --every 5 -o strata"
+    after_help = "Examples:\n  fiberscope train --task f1 --epochs 500 --seeds 5 -o run\n  fiberscope train --data table.csv --targets 1 --widths 8,32,32,1 --optimizer adamw -o run\n  fiberscope train run/config.json --epochs 2000 -o run --resume\n  fiberscope train --data table.csv --targets 3 --widths 4,5,5,3 --linear --no-bias --init-scale 0.01 --optimizer sgd --every 5 -o strata\n  fiberscope train --task f1 --optimizer sgd --momentum 0 --weight-decay 0 --rate 0.02 --precision f64 --halvings 3 --epochs 200 -o drift"
 )]
 pub struct TrainArgs {
     /// A JSON file with settings
@@ -83,6 +85,10 @@ pub struct Settings {
     /// Store a checkpoint every so many epochs [default: 500]
     #[arg(long, value_name = "N")]
     pub checkpoint: Option<u64>,
+    /// Train again with half the rate for twice as many epochs, and so on N times, and tell how the drift of
+    /// conserved quantities depends on the step [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=8))]
+    pub halvings: Option<u32>,
     /// Do not compute functional dimensions
     #[arg(long)]
     pub no_dimension: bool,
@@ -160,6 +166,7 @@ impl Settings {
             precision: self.precision.or(file.precision),
             every: self.every.or(file.every),
             checkpoint: self.checkpoint.or(file.checkpoint),
+            halvings: self.halvings.or(file.halvings),
             no_dimension: self.no_dimension || file.no_dimension,
             init_scale: self.init_scale.or(file.init_scale),
             linear: self.linear || file.linear,

@@ -5,11 +5,13 @@ mod files;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::bail;
-use fiberscope::train::{TrackOptions, TrainEvent, TrainRun, TrainStart, train};
+use anyhow::{Context, bail};
+use fiberscope::limit::Deadline;
+use fiberscope::train::{TrackOptions, TrainError, TrainEvent, TrainOptions, TrainRun, TrainStart, train};
+use fiberscope_core::Matrix;
 use fiberscope_io::Precision;
 use fiberscope_report::number::significant;
-use fiberscope_report::training::{text, value, write_results};
+use fiberscope_report::training::{DriftsBySeed, text, value, write_results};
 
 pub use args::{InitName, PrecisionName, Settings, TrainArgs};
 
@@ -77,6 +79,7 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
         true => format!("the checkpoints in {} are kept; --resume goes on with them", args.output.display()),
         false => String::new(),
     };
+    let drifts = halved(&settings, &options, (&inputs, &targets), single, &runs, &track.deadline)?;
     // Known before the pictures are drawn, which may take longer than a limit allows.
     if late {
         output.know(kept.clone());
@@ -84,13 +87,14 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let written = if runs.is_empty() {
         Vec::new()
     } else {
-        write_results(&args.output, &runs, precision, track.dimension)?
+        write_results(&args.output, &runs, precision, track.dimension, &drifts)?
     };
     if let Some(error) = errors.into_iter().find_map(Result::err) {
         return Err(error);
     }
     let ending = if late { format!("{kept}\n") } else { String::new() };
-    output.result(&(text(&runs, &written, track.dimension) + &ending), &value(&runs, &written))?;
+    let text = text(&runs, &written, track.dimension, &drifts);
+    output.result(&(text + &ending), &value(&runs, &written, &drifts))?;
     Ok(match () {
         () if late => Answer::Undecided,
         () if runs.iter().all(|run| run.state.diverged.is_some()) => Answer::No,
@@ -98,10 +102,50 @@ pub fn run(args: &TrainArgs, global: &Global, output: &mut Output) -> anyhow::Re
     })
 }
 
+/// The drifts of the finished runs and of trainings of the same length with half the rate, and so on as often as
+/// is wanted. Trainings that diverge or meet a limit are left out.
+fn halved(
+    settings: &Settings,
+    options: &TrainOptions,
+    (inputs, targets): (&Matrix, &Matrix),
+    single: bool,
+    runs: &[TrainRun],
+    deadline: &Deadline,
+) -> anyhow::Result<DriftsBySeed> {
+    let mut drifts = DriftsBySeed::new();
+    let wanted = settings.halvings.unwrap_or(0);
+    let last = |run: &TrainRun| run.state.records.last().filter(|_| run.finished).map(|record| record.drift);
+    for run in runs.iter().filter(|_| wanted > 0) {
+        drifts.extend(last(run).map(|drift| (run.state.seed, vec![(options.rate, drift)])));
+    }
+    for halving in 1..=wanted {
+        let factor = 1u64 << halving;
+        let epochs = options.epochs.checked_mul(factor).context("--halvings: too many epochs")?;
+        let finer = options.clone().rate(options.rate / factor as f64).epochs(epochs);
+        let track = TrackOptions::new().deadline(deadline.clone());
+        let starts: Vec<TrainStart> = drifts.keys().copied().map(TrainStart::Seed).collect();
+        let trained = match single {
+            true => train::<f32, TrainError>(&finer, &track, inputs, targets, &starts)?,
+            false => train::<f64, TrainError>(&finer, &track, inputs, targets, &starts)?,
+        };
+        for run in trained.into_iter().flatten() {
+            if let (Some(drift), Some(own)) = (last(&run), drifts.get_mut(&run.state.seed)) {
+                own.push((finer.rate, drift));
+            }
+        }
+    }
+    Ok(drifts)
+}
+
 /// Reads the settings of a resumed training and complains if they are of another one.
 fn check_same(stored: &Settings, now: &Settings, place: &str) -> anyhow::Result<()> {
-    let comparable =
-        |settings: &Settings| Settings { epochs: None, seeds: None, checkpoint: None, ..settings.clone() };
+    let comparable = |settings: &Settings| Settings {
+        epochs: None,
+        seeds: None,
+        checkpoint: None,
+        halvings: None,
+        ..settings.clone()
+    };
     if comparable(stored) != comparable(now) {
         bail!("{place}: the folder holds a training with other settings; use them, or another -o");
     }

@@ -1,5 +1,12 @@
-//! Trainings: the last records as text and JSON, charts, and the files of a folder.
+//! Trainings: the last records as text and JSON, charts, what happened along every run, and the files of a
+//! folder.
 
+mod dynamics;
+mod picture;
+
+pub use dynamics::{Change, Dynamics, Event, Moment};
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use fiberscope::train::{StratumRecord, TrainRecord, TrainRun};
@@ -13,12 +20,28 @@ use crate::files::write_pictures;
 use crate::linear::StratumTimeline;
 use crate::number::{significant, significant_lower, significant_upper};
 
+/// The most runs whose course is told one by one.
+const LISTED: usize = 8;
+/// The most runs of a training that get a picture of their own.
+const PICTURES: usize = 16;
+
+/// Of some seeds: the steps of trainings of the same length, and the largest drift at their ends.
+pub type DriftsBySeed = BTreeMap<u64, Vec<(f64, f64)>>;
+
+/// What happened along a run.
+pub fn dynamics(run: &TrainRun, drifts: &DriftsBySeed) -> Dynamics {
+    let title = format!("Training, seed {}", run.state.seed);
+    let found = Dynamics::of_records(title, run.network.parameter_count(), &run.state.records);
+    Dynamics { drifts: drifts.get(&run.state.seed).cloned().unwrap_or_default(), ..found }
+}
+
 /// Writes networks, records and charts into a folder; returns the names of the files.
 pub fn write_results(
     folder: &Path,
     runs: &[TrainRun],
     precision: Precision,
     dimension: bool,
+    drifts: &DriftsBySeed,
 ) -> anyhow::Result<Vec<String>> {
     let mut written = Vec::new();
     for run in runs {
@@ -46,7 +69,78 @@ pub fn write_results(
     for (name, drawing) in drawings {
         written.extend(write_pictures(folder, name, &drawing)?);
     }
+    let all: Vec<(u64, Dynamics)> = runs.iter().map(|run| (run.state.seed, dynamics(run, drifts))).collect();
+    for (seed, found) in all.iter().take(PICTURES) {
+        if let Some(drawing) = found.draw() {
+            written.extend(write_pictures(folder, &format!("dynamics-{seed:04}"), &drawing)?);
+        }
+    }
+    for (name, table) in [("events.csv", events_table(&all)), ("conserved.csv", conserved_table(&all))] {
+        let path = folder.join(name);
+        write_atomically(&path, |file| table.write_csv(file))?;
+        written.push(path.display().to_string());
+    }
     Ok(written)
+}
+
+/// Every change of a neuron's state (0 dead, 1 nonlinear, 2 linear on the data), and of the functional dimension
+/// (layer and neuron 0).
+fn events_table(runs: &[(u64, Dynamics)]) -> Table {
+    let events: Vec<(u64, Event)> =
+        runs.iter().flat_map(|(seed, run)| run.events().into_iter().map(|event| (*seed, event))).collect();
+    let integers =
+        |f: &dyn Fn(&(u64, Event)) -> u64| Values::Integers(events.iter().map(|e| f(e) as i64).collect());
+    let place = |event: &Event| match event.change {
+        Change::Neuron(layer, unit, ..) => (layer as u64 + 1, unit as u64 + 1),
+        Change::Dimension(..) => (0, 0),
+    };
+    let code = |sign: char| match sign {
+        '0' => 0,
+        '+' => 2,
+        _ => 1,
+    };
+    let values = |event: &Event| match event.change {
+        Change::Neuron(_, _, old, new) => (code(old), code(new)),
+        Change::Dimension(old, new) => (old as u64, new as u64),
+    };
+    table([
+        ("seed", integers(&|(seed, _)| *seed)),
+        ("after", integers(&|(_, event)| event.after)),
+        ("until", integers(&|(_, event)| event.until)),
+        ("layer", integers(&|(_, event)| place(event).0)),
+        ("neuron", integers(&|(_, event)| place(event).1)),
+        ("before", integers(&|(_, event)| values(event).0)),
+        ("now", integers(&|(_, event)| values(event).1)),
+    ])
+}
+
+/// The change of every conserved quantity at every record.
+fn conserved_table(runs: &[(u64, Dynamics)]) -> Table {
+    let mut rows: Vec<([u64; 4], f64)> = Vec::new();
+    for (seed, run) in runs {
+        for moment in &run.moments {
+            for (layer, changes) in (1..).zip(&moment.changes) {
+                rows.extend(
+                    (1..).zip(changes).map(|(unit, &change)| ([*seed, moment.at, layer, unit], change)),
+                );
+            }
+        }
+    }
+    let integers = |at: usize| Values::Integers(rows.iter().map(|(place, _)| place[at] as i64).collect());
+    table([
+        ("seed", integers(0)),
+        ("epoch", integers(1)),
+        ("layer", integers(2)),
+        ("neuron", integers(3)),
+        ("change", Values::Numbers(rows.iter().map(|(_, change)| *change).collect())),
+    ])
+}
+
+/// A table of columns of the same length.
+fn table<const N: usize>(columns: [(&str, Values); N]) -> Table {
+    let add =
+        |table: Table, (name, values): (&str, Values)| table.column(name, values).expect("one entry per row");
+    columns.into_iter().fold(Table::new(), add)
 }
 
 fn chart(
@@ -97,7 +191,7 @@ fn scatter(records: &[TrainRecord]) -> ScatterChart {
 }
 
 /// The last record of every run, for a terminal.
-pub fn text(runs: &[TrainRun], written: &[String], dimension: bool) -> String {
+pub fn text(runs: &[TrainRun], written: &[String], dimension: bool, drifts: &DriftsBySeed) -> String {
     let strata = runs.iter().any(|run| run.state.records.iter().any(|record| record.stratum.is_some()));
     let mut text = "  seed  epochs        loss     score".to_owned();
     text += if dimension { "  dimension  float32  regions" } else { "" };
@@ -137,12 +231,24 @@ pub fn text(runs: &[TrainRun], written: &[String], dimension: bool) -> String {
         }
         text.push('\n');
     }
+    for run in runs.iter().take(LISTED) {
+        let words = dynamics(run, drifts).to_text();
+        if !words.is_empty() {
+            text += &format!("seed {}:\n{words}", run.state.seed);
+        }
+    }
+    if runs.len() > LISTED {
+        text += &format!(
+            "what happened along the other {} runs: events.csv, conserved.csv\n",
+            runs.len() - LISTED
+        );
+    }
     text + &format!("wrote {} files: {} ...\n", written.len(), written.first().map_or("none", String::as_str))
 }
 
 /// The same with the keys of `fiberscope train --json`.
-pub fn value(runs: &[TrainRun], written: &[String]) -> Value {
-    let run = |run: &TrainRun| json!({"seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged, "last": run.state.records.last()});
+pub fn value(runs: &[TrainRun], written: &[String], drifts: &DriftsBySeed) -> Value {
+    let run = |run: &TrainRun| json!({"seed": run.state.seed, "finished": run.finished, "diverged": run.state.diverged, "last": run.state.records.last(), "dynamics": dynamics(run, drifts).to_json()});
     json!({"files": written, "runs": runs.iter().map(run).collect::<Vec<_>>()})
 }
 
@@ -165,11 +271,10 @@ fn records_table(records: &[TrainRecord]) -> Table {
         ("inactive", integers(&|r| r.inactive as u64)),
         ("drift", numbers(&|r| r.drift)),
     ];
-    let add = |table: Table, (name, values): (&str, Values)| {
-        table.column(name, values).expect("one entry per record")
+    let add = |table: Table, (name, values): (String, Values)| {
+        table.column(&name, values).expect("one entry per record")
     };
-    let table = columns.into_iter().fold(Table::new(), add);
-    strata_columns(records).into_iter().fold(table, |table, (name, values)| add(table, (&name, values)))
+    strata_columns(records).into_iter().fold(table(columns), add)
 }
 
 /// The columns of linear networks: every rank, the dimension of the stratum and the distances. None if a
