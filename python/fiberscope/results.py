@@ -6,7 +6,7 @@ from ._numerical import NumericalDimension
 from ._parameters import Saved
 from ._result import Result
 from ._results.linear import LinearPoints, Moved, Strata, Stratum
-from ._results.measures import Conservation, Dimension, FoldMatch, Folds, Info, Membership, Regions, Volume
+from ._results.measures import Conservation, Dimension, Dynamics, FoldMatch, Folds, Info, Membership, Regions, Volume
 from ._results.networks import Aligned, Bounds, Construction, Extraction, Trained
 from ._results.pages import LeakReport, ReportPage, Reproduction, TourPage
 from ._results.proof import Certificate, Checked, Difference, Equivalence, SameClass, Witness
@@ -14,7 +14,7 @@ from .network import Canonical, Fiber, Points, Reduced
 
 __all__ = [
     "Aligned", "Bounds", "Canonical", "Certificate", "Checked", "Conservation", "Construction", "Difference", "Dimension",
-    "Equivalence",
+    "Dynamics", "Equivalence",
     "Extraction", "Fiber", "FoldMatch", "Folds", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "NumericalDimension", "Points",
     "Reduced", "Regions", "ReportPage", "Reproduction", "Result", "SameClass", "Saved", "Strata", "Stratum", "TourPage", "Trained",
     "Volume", "Witness",

@@ -17,10 +17,14 @@ from ._arrays import points as as_points
 from ._dimension import exact_network
 from ._numerical import Select, functional_dimension
 from ._parameters import Parameters, native
+from ._result import make
+from ._results.measures import Dynamics
 from ._terms import Options, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
     from ._parameters import NetworkLike
@@ -45,6 +49,10 @@ class Tracker:
     A module that cannot be read exactly with its own parameters (smooth activations, convolutions, attention) is watched in doubles: its
     records have `functional_dimension`, a numerical rank, with `numerical` true, `tolerance`, `stable_rank` and `effective_dimension`, and `drift` and
     the states of neurons are left out. `output` picks a tensor out of what the module answers.
+
+    `tracker.dynamics()` tells when neurons died or became linear on the data, when the functional dimension changed and
+    which conserved quantities drift, with a picture; given trackers of runs with other steps, also how the drift depends
+    on the step.
 
     Records go to `tracker.records`, to the file `csv` after each one, and to TensorBoard event files in the folder
     `tensorboard` (needs the package tensorboard). The first record is made at once, for step 0.
@@ -79,6 +87,7 @@ class Tracker:
         self.model = model
         self.every, self.dimension_every = every, dimension_every
         self.records: list[dict[str, Any]] = []
+        self._moments: list[dict[str, Any]] = []
         self.steps = 0
         self.seconds = 0.0
         """The time that all records took together."""
@@ -109,8 +118,11 @@ class Tracker:
     def record(self, **scalars: float) -> dict[str, Any]:
         """Makes a record now."""
         begun = time.perf_counter()
+        known = len(self._moments)
         made: dict[str, Any] = {"step": self.steps} | self._observe()
         made |= {name: float(value) for name, value in scalars.items()}
+        if len(self._moments) > known:
+            self._moments[-1] |= {"at": self.steps, "loss": _finite(made.get("loss"))}
         made["seconds"] = time.perf_counter() - begun
         new = [name for name in made if self.records and name not in self.records[0]]
         for each in self.records:
@@ -119,6 +131,32 @@ class Tracker:
         self._log(made, whole=bool(new))
         self.seconds += time.perf_counter() - begun
         return made
+
+    def dynamics(self, by_step: Mapping[float, Tracker] | None = None) -> Dynamics:
+        """What happened along the run so far: changes of neurons and dimensions, drift of conserved quantities, a picture.
+
+        `by_step` has trackers of runs of the same length (step size times number of steps) by their step size.
+
+        >>> import fiberscope as fs
+        >>> tracker = fs.Tracker(fs.load("zoo:abs"), [[-1.0], [2.0]], every=1)
+        >>> tracker.model = fs.Network([[[1.0], [-1.0]], [[1.0, 1.0]]], [[-3.0, 0.0], [0.0]])
+        >>> tracker.step()
+        >>> [(event["neuron"], event["now"]) for event in tracker.dynamics().events if "neuron" in event]
+        [(1, 'dead')]
+        """
+        if self.numerical:
+            raise ArgumentError("dynamics: neurons and conserved quantities of this module are not watched")
+        drifts = [(float(step), float(run.records[-1]["drift"])) for step, run in (by_step or {}).items()]
+        drifts.sort(reverse=True)
+        run = {
+            "title": "Training",
+            "unit": "step",
+            "parameters": self.records[0]["parameters"],
+            "moments": self._moments,
+            "drifts": drifts,
+        }
+        found = _native.dynamics(json.dumps(run))
+        return make(Dynamics, found.json, text=found.text, _picture=found.picture)
 
     def close(self) -> None:
         """Makes a last record if steps were made since the last one, and closes the event files."""
@@ -159,7 +197,10 @@ class Tracker:
             found = json.loads(_native.observe(net._net, self._data, dimension, self._memory, self._device, given))
         count = {state: sum(layer[state] for layer in found["layers"]) for state in ("inactive", "active", "switching")}
         now = _conserved(net)
-        drift = max((float(np.abs(a - b).max()) for a, b in zip(now, self._start) if a.size), default=0.0)
+        changes = [a - b for a, b in zip(now, self._start)]
+        drift = max((float(np.abs(each).max()) for each in changes if each.size), default=0.0)
+        rank = None if found["rank"] is None else (found["rank"], found["rank_upper"])
+        self._moments.append({"rank": rank, "states": found["states"], "changes": [each.tolist() for each in changes]})
         return {
             "functional_dimension": found["rank"],
             "functional_dimension_upper": found["rank_upper"],
@@ -194,6 +235,11 @@ class Tracker:
                 writer.writerows(rows)
         if self._writer is not None:
             self._writer.add(self.steps, made)
+
+
+def _finite(value: float | None) -> float | None:
+    """What JSON can hold."""
+    return value if value is not None and np.isfinite(value) else None
 
 
 def _conserved(net: Parameters) -> list[np.ndarray]:

@@ -121,6 +121,14 @@ pub struct Reproduction {
     pub complete: bool,
 }
 
+/// What happened along a training.
+#[pyclass(frozen, get_all, module = "fiberscope._native")]
+pub struct Course {
+    pub json: String,
+    pub text: String,
+    pub picture: Py<Picture>,
+}
+
 /// The samples of a data set.
 #[pyclass(frozen, get_all, module = "fiberscope._native")]
 pub struct Samples {

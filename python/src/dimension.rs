@@ -7,6 +7,7 @@ use fiberscope::dimension::{
     Patterns, functional_dimension,
 };
 use fiberscope::limit::{Limit, LimitReached, Progress};
+use fiberscope::train::state_signs;
 use fiberscope_report::dimension::{BatchQuestion, DimensionSummary, RegionQuestion, on_batch, on_regions};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -184,7 +185,7 @@ pub fn observe(
         });
         Ok(json!({
             "rank": rank.map(|rank| rank.0), "rank_upper": rank.map(|rank| rank.1), "regions": regions,
-            "layers": layers.collect::<Vec<_>>(),
+            "layers": layers.collect::<Vec<_>>(), "states": state_signs(&states),
         })
         .to_string())
     })

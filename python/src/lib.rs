@@ -31,7 +31,7 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::answer::{
-        Answer, Complex, Construction, Decision, Dimension, Measured, Networks, Picture, Ranges,
+        Answer, Complex, Construction, Course, Decision, Dimension, Measured, Networks, Picture, Ranges,
         Reproduction, Rewriting, Samples, Search,
     };
     #[pymodule_export]
@@ -63,5 +63,5 @@ mod _native {
         Plan, TaskResults, plan_diff, plan_dimensions, plan_equiv, plan_regions, plan_volume,
     };
     #[pymodule_export]
-    use super::training::{plan_train, task_samples, train};
+    use super::training::{dynamics, plan_train, task_samples, train};
 }

@@ -7,10 +7,11 @@ use fiberscope::train::{
     TrainStart, train as train_seeds,
 };
 use fiberscope_report::tasks::Command;
+use fiberscope_report::training::Dynamics;
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::answer::{Networks, Samples};
+use crate::answer::{Course, Networks, Picture, Samples};
 use crate::network::matrix;
 use crate::tasks::{Plan, note, planned};
 use crate::work::{Terms, work};
@@ -34,6 +35,15 @@ pub fn task_samples(py: Python, name: &str) -> PyResult<Option<Samples>> {
     };
     let (inputs, targets) = task.samples();
     Ok(Some(Samples { inputs: array(inputs)?.unbind(), targets: array(targets)?.unbind() }))
+}
+
+/// What happened along a run, from its records as JSON.
+#[pyfunction]
+pub fn dynamics(py: Python, records: &str) -> PyResult<Course> {
+    let run: Dynamics = serde_json::from_str(records)
+        .map_err(|error| pyo3::exceptions::PyValueError::new_err(format!("no records of a run: {error}")))?;
+    let (json, text) = (run.to_json().to_string(), run.to_text());
+    Ok(Course { json, text, picture: Picture::new(py, move || run.draw())? })
 }
 
 /// The settings of a training.

@@ -76,3 +76,76 @@ def test_plots_are_axes(inputs, tmp_path):
     plt.close("all")
     with pytest.raises(fs.ArgumentError, match="draw a slice"):
         random_network([3, 2, 1], 4).plot()
+
+
+def descend(net: fs.Network, x: np.ndarray, y: np.ndarray, rate: float, steps: int):
+    """Gradient descent on the mean squared error, by hand: networks, and what each step must add to |w_out|^2 - |w_in|^2 - b^2."""
+    weights, biases = [w.copy() for w in net.weights], [b.copy() for b in net.biases]
+    for _ in range(steps):
+        inputs, masks, a = [], [], x
+        for w, b in zip(weights[:-1], biases[:-1]):
+            inputs.append(a)
+            z = a @ w.T + b
+            masks.append(z > 0)
+            a = np.maximum(z, 0)
+        inputs.append(a)
+        delta = 2 * (a @ weights[-1].T + biases[-1] - y) / y.size
+        gradients = []
+        for layer in reversed(range(len(weights))):
+            gradients.append((delta.T @ inputs[layer], delta.sum(axis=0)))
+            if layer > 0:
+                delta = (delta @ weights[layer]) * masks[layer - 1]
+        gradients.reverse()
+        second_order = [
+            rate**2 * ((g_out[0] ** 2).sum(axis=0) - (g_in[0] ** 2).sum(axis=1) - g_in[1] ** 2)
+            for g_in, g_out in zip(gradients, gradients[1:])
+        ]
+        for w, b, (gw, gb) in zip(weights, biases, gradients):
+            w -= rate * gw
+            b -= rate * gb
+        yield fs.Network([w.copy() for w in weights], [b.copy() for b in biases]), second_order
+
+
+def test_a_step_of_gradient_descent_drifts_by_its_square():
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((30, 2)), rng.standard_normal((30, 1))
+    net = random_network([2, 5, 4, 1], 5)
+    trackers = {}
+    for rate, steps in [(0.02, 50), (0.01, 100), (0.005, 200)]:
+        tracker = trackers[rate] = fs.Tracker(net, x, every=1, dimension_every=0)
+        total = [np.zeros(5), np.zeros(4)]
+        for moved, second_order in descend(net, x, y, rate, steps):
+            total = [a + b for a, b in zip(total, second_order)]
+            tracker.model = moved
+            tracker.step()
+            assert np.isclose(
+                tracker.records[-1]["drift"], max(np.abs(each).max() for each in total), rtol=1e-6, atol=1e-13
+            )
+    found = trackers[0.02].dynamics(by_step=trackers)
+    assert [each["step"] for each in found.drift_by_step] == [0.02, 0.01, 0.005]
+    assert all(0.8 < order < 1.2 for order in found.orders), found.orders
+    assert "Drift and step" in found.svg
+
+
+def test_dynamics_tell_when_neurons_change():
+    x = np.linspace(-1, 1, 9)[:, None]
+    net = fs.Network([[[1.0], [1.0], [1.0]], [[1.0, 1.0, 1.0]]], [[0.0, 0.0, 2.0], [0.0]])
+    tracker = fs.Tracker(net, x, every=1)
+    tracker.model = fs.Network(net.weights, [[0.0, -2.0, 2.0], [0.0]])
+    tracker.step(loss=1.0)
+    tracker.step(loss=float("inf"))
+    tracker.model = fs.Network(net.weights, [[3.0, 0.5, 2.0], [0.0]])
+    tracker.step(loss=0.5)
+    found = tracker.dynamics()
+    neurons = [(e["after"], e["until"], e["neuron"], e["before"], e["now"]) for e in found.events if "neuron" in e]
+    assert neurons == [
+        (0, 1, 2, "nonlinear", "dead"),
+        (2, 3, 1, "nonlinear", "linear"),
+        (2, 3, 2, "dead", "nonlinear"),
+    ]
+    ranks = [net.functional_dimension(x).rank] + [record["functional_dimension"] for record in tracker.records[1:]]
+    changes = [(e["until"], e["functional_dimension"]) for e in found.events if "neuron" not in e]
+    assert changes == [(k, rank) for k, rank in enumerate(ranks) if k and rank != ranks[k - 1]]
+    assert all(e["fiber_dimension"] == 10 - e["functional_dimension"] for e in found.events if "neuron" not in e)
+    assert found.largest_drift[0]["neuron"] == 1 and np.isclose(found.largest_drift[0]["change"], -9.0)
+    assert "1 to dead, 1 to linear, 1 to nonlinear" in str(found)

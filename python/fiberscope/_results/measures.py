@@ -153,6 +153,21 @@ class Conservation(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Dynamics(Drawable):
+    """What happened along a training. The picture shows loss, functional dimension, neurons and conserved quantities."""
+
+    events: list[dict[str, Any]]
+    """What changed between two records (`after`, `until`): the state of a neuron on the data (`layer`, `neuron`, `before`,
+    `now`: dead, linear or nonlinear), or the `functional_dimension`, and with it the `fiber_dimension`."""
+    largest_drift: list[dict[str, Any]]
+    """Of every hidden layer the neuron whose |w_out|^2 - |w_in|^2 - b^2 changed most."""
+    drift_by_step: list[dict[str, float]]
+    orders: list[float]
+    """By which power of the step the drift grows, from each step to the next."""
+    text: str = field(metadata=ASIDE)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Membership(Result):
     """Whether a network lies in a fiber. True in an `if` iff it does."""
 
