@@ -17,6 +17,12 @@ use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::prefix::{Local, Prefix};
 use super::probe::{Boundary, Place, Sight};
+use super::trace::trace;
+
+/// With so few inputs the boundaries at which more features are on than there are inputs are followed, and with
+/// fewer all.
+const TRACED_INPUTS: usize = 8;
+const ALWAYS_TRACED_INPUTS: usize = 3;
 
 /// The layer at hand.
 pub(super) struct Layer<'p> {
@@ -53,7 +59,8 @@ impl Layer<'_> {
                 continue;
             }
             inquiry.note(rows.len(), rest.len());
-            if kink.tries < 2 {
+            // A boundary that was followed as far as it goes is not followed again.
+            if kink.tries < 2 && !self.is_open(inquiry, &kink.x) {
                 if let Some(row) = self.row(inquiry, &kink)? {
                     rows.push(row);
                     continue;
@@ -65,6 +72,14 @@ impl Layer<'_> {
         rest.extend(queue);
         *pool = rest;
         Ok(rows.len() - before)
+    }
+
+    /// Whether a row some of whose weights are open explains a kink: none of those features is on there.
+    fn is_open(&self, inquiry: &Inquiry<'_>, x: &[f64]) -> bool {
+        let hidden = self.prefix.hidden(x);
+        let whole = |open: &&Boundary| open.unknown(None).all(|k| hidden[k] <= 0.0);
+        let rows: Vec<Row> = self.open.iter().filter(whole).map(|open| (open.w.clone(), open.b)).collect();
+        inquiry.inputs <= TRACED_INPUTS && explains(inquiry, self.prefix, &rows, x)
     }
 
     /// Rows with one open weight, completed by kinks of the pool: each kink at which the feature is active
@@ -138,7 +153,11 @@ impl Layer<'_> {
             return Ok(layer.row(inquiry, kink)?.map(|row| carry.turned_back(last, &turned, &row)));
         }
         inquiry.begin(self.index, ExtractStep::Rows);
-        let Some(mut boundary) = self.candidate(inquiry, kink)? else { return Ok(None) };
+        let found = match self.candidate(inquiry, kink)? {
+            None if inquiry.inputs <= TRACED_INPUTS => self.traced(inquiry, kink)?,
+            found => found,
+        };
+        let Some(mut boundary) = found else { return Ok(None) };
         if !boundary.known.iter().all(|known| *known) {
             inquiry.begin(self.index, ExtractStep::Confirmation);
             if !self.plausible(inquiry, &boundary, &kink.x)? {
@@ -159,6 +178,9 @@ impl Layer<'_> {
 
     /// The weights on the features that are active at the kink.
     fn candidate(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Boundary>, Halt> {
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+            return Ok(None);
+        }
         let local = self.prefix.local(&kink.x);
         let active = local.active_set();
         if active.is_empty() {
@@ -182,6 +204,23 @@ impl Layer<'_> {
         let Some(w) = direction(&w) else { return Ok(None) };
         let b = -dot(&w, &local.hidden);
         Ok(Some(Boundary { w, b, known: local.active }))
+    }
+
+    /// The weights that the boundary tells as it is followed through the cells of the layers before.
+    fn traced(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Boundary>, Halt> {
+        let local = self.prefix.local(&kink.x);
+        let inputs = inquiry.inputs;
+        let axes: Vec<Vec<f64>> =
+            (0..inputs).map(|k| (0..inputs).map(|j| f64::from(u8::from(j == k))).collect()).collect();
+        let jump = match &kink.jump {
+            Some(jump) => Some(jump.clone()),
+            None => {
+                let axes = Svd { u: axes.clone(), s: vec![1.0; inputs], v: axes };
+                self.measure_jump(inquiry, kink, &local, &axes)?
+            }
+        };
+        let Some(jump) = jump else { return Ok(None) };
+        trace(inquiry, self.prefix, &kink.x, &jump)
     }
 
     /// The jump of the gradient along the right singular vectors.
@@ -262,6 +301,7 @@ impl Layer<'_> {
         while !todo.is_empty() {
             let mut left = Vec::new();
             for &k in &todo {
+                let before = inquiry.count();
                 match self.weight(inquiry, boundary, kink, k)? {
                     Some(weight) => {
                         boundary.w[k] = weight;
@@ -269,7 +309,8 @@ impl Layer<'_> {
                     }
                     None => {
                         left.push(k);
-                        failures += 1;
+                        // A feature that cannot be reached yet may be so once others are known.
+                        failures += usize::from(inquiry.count() > before);
                         if failures >= 3.max(2 * todo.len()) {
                             return Ok(false);
                         }
