@@ -5,28 +5,26 @@ use std::path::Path;
 
 use crate::Svg;
 use crate::draw::png::{self, PngError};
+use crate::export::ending;
 use anyhow::Context;
 use fiberscope_io::write_atomically;
 
 /// Whether [`write_picture`] knows the ending of this file: to be asked before long work.
 pub fn check_picture(path: &Path) -> anyhow::Result<()> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-    match ending.as_deref() {
-        Some("png") if !png::AVAILABLE => {
-            Err(PngError::Unavailable).with_context(|| path.display().to_string())
-        }
-        Some("svg" | "png") => Ok(()),
-        _ => anyhow::bail!("{}: expected a file name ending in .svg or .png", path.display()),
+    match ending(path).as_str() {
+        "png" if !png::AVAILABLE => Err(PngError::Unavailable).with_context(|| path.display().to_string()),
+        "svg" | "png" | "tex" => Ok(()),
+        _ => anyhow::bail!("{}: expected a file name ending in .svg, .png or .tex", path.display()),
     }
 }
 
-/// Writes a drawing as SVG or PNG, as the file's name asks for.
+/// Writes a drawing as SVG, PNG or TikZ, as the file's name asks for.
 pub fn write_picture(path: &Path, drawing: &Svg) -> anyhow::Result<()> {
     check_picture(path)?;
-    let bytes = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png")) {
-        drawing.to_png(2.0).with_context(|| path.display().to_string())?
-    } else {
-        drawing.to_document().into_bytes()
+    let bytes = match ending(path).as_str() {
+        "png" => drawing.to_png(2.0).with_context(|| path.display().to_string())?,
+        "tex" => drawing.to_tikz().into_bytes(),
+        _ => drawing.to_document().into_bytes(),
     };
     write_atomically(path, |file| file.write_all(&bytes))?;
     Ok(())
@@ -43,11 +41,10 @@ pub fn write_pictures(folder: &Path, stem: &str, drawing: &Svg) -> anyhow::Resul
     endings.iter().map(write).collect()
 }
 
-/// Writes a drawing as SVG, PNG or TikZ, as the file's name asks for.
+/// The same with TikZ of its own.
 pub fn write_figure(path: &Path, drawing: &Svg, tikz: impl FnOnce() -> String) -> anyhow::Result<()> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("tex") => Ok(write_atomically(path, |file| file.write_all(tikz().as_bytes()))?),
-        Some("svg" | "png") => write_picture(path, drawing),
-        _ => anyhow::bail!("{}: expected a file name ending in .svg, .png or .tex", path.display()),
+    match ending(path).as_str() {
+        "tex" => Ok(write_atomically(path, |file| file.write_all(tikz().as_bytes()))?),
+        _ => write_picture(path, drawing),
     }
 }

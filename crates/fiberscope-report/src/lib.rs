@@ -4,7 +4,7 @@
 //! One module per question, which the command and the Python package share: it asks the library, and turns
 //! what was found into text, a JSON value with the keys of `--json`, pictures and sections of pages. Below
 //! them lie what all of them use:
-//! [`draw`], [`page`], [`number`], [`json`] and the layout of text. Whole pages are [`report`], [`tour`], [`reproduce`] and
+//! [`draw`], [`export`], [`page`], [`number`], [`json`] and the layout of text. Whole pages are [`report`], [`tour`], [`reproduce`] and
 //! [`explore`], with what `cargo xtask web` built in them.
 //!
 //! Everything a page shows is put together from elements whose text is escaped when it enters, so that names
@@ -30,6 +30,7 @@ pub mod dimension;
 pub mod draw;
 pub mod equivalence;
 pub mod explore;
+pub mod export;
 pub mod extraction;
 pub mod fiber;
 pub mod files;

@@ -90,28 +90,6 @@ pub fn matrix_latex(matrix: &Matrix<Rational>) -> String {
     )
 }
 
-/// Text with the special characters of LaTeX escaped.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '~' => out.push_str(r"\textasciitilde{}"),
-            '^' => out.push_str(r"\textasciicircum{}"),
-            '\\' => out.push_str(r"\textbackslash{}"),
-            '<' => out.push_str(r"\textless{}"),
-            '>' => out.push_str(r"\textgreater{}"),
-            '|' => out.push_str(r"\textbar{}"),
-            c if c.is_ascii() && !c.is_control() => out.push(c),
-            _ => out.push('?'),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

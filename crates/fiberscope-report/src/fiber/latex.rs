@@ -1,7 +1,8 @@
 //! The description of a fiber as a LaTeX document.
 
-use super::formula::{affine_latex, escaped, matrix_latex, number_latex, vector_latex};
+use super::formula::{affine_latex, matrix_latex, number_latex, vector_latex};
 use super::{Equations, FiberSummary, HiddenRow};
+use crate::export::{article, escaped};
 
 /// The most components in the table.
 const ROWS: usize = 40;
@@ -38,9 +39,7 @@ impl FiberSummary {
             body += &equations_latex(equations);
         }
         body += &self.table_latex();
-        format!(
-            "\\documentclass{{article}}\n\\usepackage{{amsmath}}\n\\usepackage[margin=25mm]{{geometry}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
-        )
+        article(&body)
     }
 
     /// The list in words: its dimension, its generic part, the place of the parameter.

@@ -4,6 +4,7 @@ mod deeper;
 mod describe;
 mod drawing;
 mod formula;
+mod ideal;
 mod latex;
 mod picture;
 pub mod points;
@@ -13,6 +14,7 @@ mod text;
 
 pub use describe::{Listing, Subject, membership, membership_text, summary};
 pub use drawing::{FiberPictures, draw};
+pub use ideal::system;
 pub use picture::{FiberSlice, OrientationGraph, OrientationNode};
 #[cfg(test)]
 pub(crate) use section::STATEMENT;

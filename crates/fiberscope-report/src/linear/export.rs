@@ -1,4 +1,4 @@
-//! The stratum dag as a file: JSON, DOT, SVG or TikZ.
+//! The stratum dag as a file: JSON, DOT, SVG or TikZ, and the equations of the strata.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,11 +7,15 @@ use anyhow::bail;
 use fiberscope::linear::StratumDag;
 use fiberscope_io::write_atomically;
 
+use super::ideal::to_text;
 use super::{DagEdge, DagNode, DagPicture, write_json};
+use crate::export::Program;
 use crate::words::joined;
 
 /// The most strata in a drawing that can be read.
 const DRAWABLE: usize = 250;
+/// The most strata whose equations are written.
+const WRITABLE: usize = 2_000;
 
 /// Writes the dag in the format that the file's name asks for.
 pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
@@ -29,9 +33,23 @@ pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
             write_atomically(path, |out| out.write_all(picture(dag).draw().to_document().as_bytes()))?
         }
         Some("tex") => write_atomically(path, |out| out.write_all(picture(dag).to_tikz().as_bytes()))?,
-        _ => bail!("{name}: expected a file name ending in .svg, .tex, .dot or .json"),
+        Some("m2" | "sage") => export_equations(dag, path)?,
+        _ => bail!("{name}: expected a file name ending in .svg, .tex, .dot, .json, .m2 or .sage"),
     }
     Ok(())
+}
+
+/// Writes the strata as equations (.m2, .sage), or as a table (.tex).
+pub fn export_equations(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
+    let name = path.display();
+    let Some(program) = Program::of(path) else {
+        bail!("{name}: expected a file name ending in .tex, .m2 or .sage")
+    };
+    if dag.len() > WRITABLE {
+        bail!("{name}: the equations of {} strata are too many (at most {WRITABLE}); write .json", dag.len())
+    }
+    let text = to_text(dag, program);
+    Ok(write_atomically(path, |out| out.write_all(text.as_bytes()))?)
 }
 
 fn picture(dag: &StratumDag) -> DagPicture {

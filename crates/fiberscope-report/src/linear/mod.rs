@@ -4,6 +4,7 @@
 mod dag;
 mod export;
 mod flow;
+mod ideal;
 pub mod inspect;
 mod lattice;
 pub mod motion;
@@ -15,7 +16,7 @@ mod tikz;
 mod timeline;
 
 pub use dag::{DagEdge, DagNode, DagPicture};
-pub use export::export;
+pub use export::{export, export_equations};
 pub use flow::{FlowBar, FlowPicture};
 pub use lattice::{LatticeCell, LatticeLayer, LatticePicture};
 pub use space::{SpaceFiber, draw_fiber};

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::{DagPicture, FlowPicture, LatticePicture};
 use crate::draw::svg::coordinate;
+use crate::export::escaped;
 
 /// Pixels of our drawings in a centimetre of paper.
 const PIXELS: f64 = 38.0;
@@ -31,27 +32,6 @@ fn document(title: &str, body: &str) -> String {
     text.push_str(body);
     text.push_str("\\end{tikzpicture}\n\\end{document}\n");
     text
-}
-
-/// Text with the characters of TeX written out.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\textbackslash{}"),
-            '{' | '}' | '$' | '&' | '#' | '%' | '_' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '^' => out.push_str("\\textasciicircum{}"),
-            '~' => out.push_str("\\textasciitilde{}"),
-            '<' => out.push_str("$<$"),
-            '>' => out.push_str("$>$"),
-            '×' => out.push_str("$\\times$"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// A place on paper, whose vertical axis points up.

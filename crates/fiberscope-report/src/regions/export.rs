@@ -4,17 +4,21 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fiberscope::complex::{BreakpointComplex, PolyhedralComplex};
+use fiberscope::limit::Deadline;
 use fiberscope_io::write_atomically;
 use serde_json::json;
 
 use super::ComplexView;
 use super::picture::mesh;
+use super::polyhedra::cell_complex;
 
-/// Writes the complex in the format that the file's name asks for.
+/// Writes the complex in the format that the file's name asks for: meshes (.obj, .vtk), polymake (.pcom), Oscar
+/// (.jl), else JSON. Exact vertices take time, so that those two look at the deadline.
 pub fn export(
     view: &ComplexView,
     complex: &PolyhedralComplex,
     breakpoints: &BreakpointComplex,
+    deadline: &Deadline,
     path: &Path,
 ) -> anyhow::Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -25,6 +29,14 @@ pub fn export(
         Some("vtk") => {
             let text = mesh(view, complex, breakpoints).to_vtk();
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
+        }
+        Some("pcom") => {
+            let cells = cell_complex(view, complex, deadline)?;
+            write_atomically(path, |file| cells.write_polymake(file))?;
+        }
+        Some("jl") => {
+            let cells = cell_complex(view, complex, deadline)?;
+            write_atomically(path, |file| cells.write_oscar(file))?;
         }
         _ => write_atomically(path, |file| write_json(view, complex, breakpoints, file))?,
     }

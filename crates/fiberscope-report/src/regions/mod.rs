@@ -8,6 +8,7 @@ mod export;
 mod mesh;
 pub mod picture;
 mod plane;
+mod polyhedra;
 mod question;
 pub mod section;
 pub mod slice;
@@ -16,6 +17,7 @@ mod space;
 pub use export::export;
 pub use mesh::{Mesh, MeshFacet};
 pub use plane::{Fold, PlanePicture, PlaneRegion};
+pub use polyhedra::cell_complex;
 pub use question::{Depth, RegionsQuestion, Search, build, regions, with_counts};
 pub use space::space_page;
 

@@ -23,6 +23,7 @@ mod construct;
 mod count;
 mod count_state;
 mod errors;
+mod exact_points;
 mod exploration;
 mod faces;
 mod flat;
@@ -72,6 +73,7 @@ pub use construct::{
 };
 pub use count::CellCounts;
 pub use count_state::{CountProgress, CountState};
+pub use exact_points::lineality;
 pub use exploration::{Exploration, explore_cells, explore_in_tiles};
 pub use fold_match::{FoldMatch, match_folds};
 pub use fold_paths::FoldPaths;

@@ -327,8 +327,13 @@ impl<'a> Cell<'a> {
 
     /// The numbers of its vertices, in increasing order.
     pub fn vertices(&self) -> Vec<u32> {
+        self.faces(0)
+    }
+
+    /// The numbers of its faces of a dimension, in increasing order; itself, if it has that dimension.
+    pub fn faces(&self, dimension: usize) -> Vec<u32> {
         let mut numbers = vec![self.number as u32];
-        for k in (1..=self.dimension).rev() {
+        for k in (dimension + 1..=self.dimension).rev() {
             let facets = |&c: &u32| self.complex.facets(k, c as usize).iter().copied();
             numbers = numbers.iter().flat_map(facets).collect();
             numbers.sort_unstable();

@@ -93,8 +93,9 @@ impl BottleneckFiber {
         Piece { orientation: Orientation::new(signs.into_iter().map(sign).collect()), linear: 0 }
     }
 
-    /// The neurons that are flipped in the piece of an orientation.
-    fn flips_of(&self, orientation: &Orientation) -> Vec<bool> {
+    /// Which neurons of layer 1 are flipped in the piece of an orientation, compared with
+    /// [`BottleneckFiber::network`].
+    pub fn flips_of(&self, orientation: &Orientation) -> Vec<bool> {
         let mut flipped = vec![false; orientation.active().len()];
         if let (Some(hidden), true) = (self.hidden(), self.flips() > 0) {
             let signs = self.sign_order(hidden.unit).into_iter().zip(orientation.active());

@@ -171,6 +171,11 @@ impl LayerFiber {
         self.ground
     }
 
+    /// The hidden layer of the given parameter.
+    pub fn hidden_layer(&self) -> &Layer<Rational> {
+        &self.hidden
+    }
+
     /// The number `d` of inputs.
     pub fn inputs(&self) -> usize {
         self.hidden.input_width()

@@ -13,7 +13,7 @@ use crate::args::{AroundArgs, ReadArgs};
 /// printed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png\n  fiberscope regions model.npz --slice data.csv:1,2,3 --plot slice.svg\n  fiberscope regions model.npz --around data.csv:7 --radius 0.1"
+    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png\n  fiberscope regions model.npz --slice data.csv:1,2,3 --plot slice.svg\n  fiberscope regions model.npz --around data.csv:7 --radius 0.1\n  fiberscope regions zoo:abs --export complex.pcom --export complex.jl"
 )]
 pub struct RegionsArgs {
     /// The network
@@ -24,11 +24,12 @@ pub struct RegionsArgs {
     pub domain: Option<String>,
     #[command(flatten)]
     pub around: AroundArgs,
-    /// Draw the complex (.svg or .png for one and two inputs and slices, .html for three inputs); may be
+    /// Draw the complex (.svg, .png or .tex for one and two inputs and slices, .html for three inputs); may be
     /// repeated
     #[arg(long, value_name = "OUT")]
     pub plot: Vec<PathBuf>,
-    /// Write all cells (.json), or the facets of a complex with three inputs (.obj, .vtk); may be repeated
+    /// Write all cells (.json), the regions with exact vertices and rays for polymake (.pcom) or Oscar (.jl), or
+    /// the facets of a complex with three inputs (.obj, .vtk); may be repeated
     #[arg(long, value_name = "OUT")]
     pub export: Vec<PathBuf>,
     /// Restrict to the plane through three points: x1,..,xn;y1,..,yn;z1,..,zn, or FILE:ROW,ROW,ROW for rows of a table
@@ -85,7 +86,7 @@ pub struct FoldsArgs {
     pub domain: Option<String>,
     #[command(flatten)]
     pub around: AroundArgs,
-    /// Draw the dependency graph (.svg, .png or .dot); may be repeated
+    /// Draw the dependency graph (.svg, .png, .tex or .dot); may be repeated
     #[arg(long, value_name = "OUT")]
     pub graph: Vec<PathBuf>,
     /// Recover the permutations and scalings that turn the network into this one

@@ -16,29 +16,30 @@ pub fn check(args: &RegionsArgs, inputs: usize) -> anyhow::Result<()> {
     for path in &args.plot {
         let name = path.display();
         match (ending(path), inputs) {
-            ("svg" | "png", 1 | 2) => check_picture(path)?,
+            ("svg" | "png" | "tex", 1 | 2) => check_picture(path)?,
             ("html", 3) => {}
-            ("svg" | "png", 3) => bail!(
-                "{name}: a complex with 3 inputs is drawn as .html; for .svg and .png draw a slice (--slice, --directions)"
+            ("svg" | "png" | "tex", 3) => bail!(
+                "{name}: a complex with 3 inputs is drawn as .html; for .svg, .png and .tex draw a slice (--slice, --directions)"
             ),
-            ("html", 1 | 2) => bail!("{name}: a complex with {inputs} inputs is drawn as .svg or .png"),
-            ("svg" | "png" | "html", _) => bail!(
+            ("html", 1 | 2) => bail!("{name}: a complex with {inputs} inputs is drawn as .svg, .png or .tex"),
+            ("svg" | "png" | "tex" | "html", _) => bail!(
                 "{name}: a complex with {inputs} inputs cannot be drawn; draw a slice (--slice with three points, or --directions with two vectors)"
             ),
-            _ => bail!("{name}: expected a file name ending in .svg, .png or .html"),
+            _ => bail!("{name}: expected a file name ending in .svg, .png, .tex or .html"),
         }
         ensure!(inputs != 3 || args.domain.is_some(), "{name}: a picture in space needs a box (--box LO,HI)");
     }
     for path in &args.export {
         let name = path.display();
         match (ending(path), inputs) {
-            ("json", _) | ("obj" | "vtk", 3) => {}
+            ("json" | "pcom" | "jl", _) | ("obj" | "vtk", 3) => {}
             ("obj" | "vtk", _) => {
                 bail!("{name}: .obj and .vtk hold complexes with 3 inputs; this one has {inputs}")
             }
-            _ => bail!("{name}: expected a file name ending in .json, .obj or .vtk"),
+            _ => bail!("{name}: expected a file name ending in .json, .pcom, .jl, .obj or .vtk"),
         }
-        ensure!(ending(path) == "json" || args.domain.is_some(), "{name}: a mesh needs a box (--box LO,HI)");
+        let is_mesh = matches!(ending(path), "obj" | "vtk");
+        ensure!(!is_mesh || args.domain.is_some(), "{name}: a mesh needs a box (--box LO,HI)");
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
                 picture::write(&answer.view, complex, breakpoints, path)?;
             }
             for path in &args.export {
-                export(&answer.view, complex, breakpoints, path)?;
+                export(&answer.view, complex, breakpoints, &deadline, path)?;
             }
             for path in args.plot.iter().chain(&args.export) {
                 let _ = writeln!(text, "wrote {}", path.display());

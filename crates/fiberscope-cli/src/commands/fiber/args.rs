@@ -18,7 +18,7 @@ use crate::args::ReadArgs;
 /// and does not have the function, as far as the description decides that.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 -o points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json -o path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex"
+    after_help = "Examples:\n  fiberscope fiber zoo:linear-many\n  fiberscope fiber zoo:linear-many --sample 10 -o points --exact\n  fiberscope fiber zoo:linear-many --path points/point-000.json points/point-001.json -o path\n  fiberscope fiber zoo:hiding-two --member zoo:hiding-two-too-far\n  fiberscope fiber zoo:hiding-two --strip strip.svg --latex fiber.tex\n  fiberscope fiber zoo:hiding-two --export fiber.m2 --export fiber.sage"
 )]
 pub struct FiberArgs {
     /// The network [with --path: the first end]
@@ -62,13 +62,17 @@ pub struct FiberArgs {
     /// Write the description as a LaTeX document
     #[arg(long, value_name = "FILE")]
     pub latex: Option<PathBuf>,
-    /// Draw the graph of orientations (.svg or .png; at most 64 components)
+    /// Write the pieces as equations and inequalities between all parameters, with exact numbers, for Macaulay2
+    /// (.m2), Sage (.sage) or LaTeX (.tex); may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "path", "member"])]
+    pub export: Vec<PathBuf>,
+    /// Draw the graph of orientations (.svg, .png or .tex; at most 64 components)
     #[arg(long, value_name = "FILE")]
     pub graph: Option<PathBuf>,
-    /// Draw a two-dimensional slice of the network's component (.svg or .png)
+    /// Draw a two-dimensional slice of the network's component (.svg, .png or .tex)
     #[arg(long, value_name = "FILE")]
     pub slice: Option<PathBuf>,
-    /// Draw the function along translations of a hidden hyperplane (.svg or .png)
+    /// Draw the function along translations of a hidden hyperplane (.svg, .png or .tex)
     #[arg(long, value_name = "FILE")]
     pub strip: Option<PathBuf>,
     #[command(flatten)]
@@ -116,7 +120,7 @@ pub struct ConserveArgs {
     /// The loss
     #[arg(long, value_name = "LOSS", default_value = "mse")]
     pub loss: FlowLoss,
-    /// Draw the drift against the step (.svg or .png)
+    /// Draw the drift against the step (.svg, .png or .tex)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     #[command(flatten)]

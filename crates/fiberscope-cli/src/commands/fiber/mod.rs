@@ -10,7 +10,10 @@ use std::io::Write;
 use anyhow::Context;
 use fiberscope::fiber::{Ground, Membership};
 use fiberscope_io::{Model, write_atomically};
-use fiberscope_report::fiber::{FiberPictures, Listing, Subject, draw, membership, membership_text, summary};
+use fiberscope_report::export::Program;
+use fiberscope_report::fiber::{
+    FiberPictures, Listing, Subject, draw, membership, membership_text, summary, system,
+};
 use fiberscope_report::reading::{add_names, name_neurons, names_text};
 use serde_json::json;
 
@@ -24,6 +27,11 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let first_end = args.path.as_ref().map(|ends| ends[0].clone());
     let name = args.model.clone().or(first_end).context("expected a network")?;
     let Model { network, names, .. } = read_dense_model(&name, &args.read.options(), output)?;
+    for path in &args.export {
+        Program::of(path).with_context(|| {
+            format!("{}: expected a file name ending in .m2, .sage or .tex", path.display())
+        })?;
+    }
     let ground = if args.orthant { Ground::Orthant } else { Ground::Space };
     let deadline = global.deadline();
     let subject = Subject::new(name, network, ground, deadline, global.seed);
@@ -49,11 +57,31 @@ pub fn run(args: &FiberArgs, global: &Global, output: &mut Output) -> anyhow::Re
         let latex = summary.to_latex();
         write_atomically(path, |file| file.write_all(latex.as_bytes()))?;
     }
+    write_equations(&subject, args, output)?;
     let mut value = summary.to_json();
     add_names(&mut value, names.as_ref());
     name_neurons(&mut value, "hidden", names.as_ref());
     output.result(&(summary.to_text() + &names_text(names.as_ref())), &value)?;
     Ok(if subject.fiber.is_ok() { Answer::Yes } else { Answer::Undecided })
+}
+
+/// Writes the equations of the pieces where they are wanted.
+fn write_equations(subject: &Subject, args: &FiberArgs, output: &Output) -> anyhow::Result<()> {
+    let [first, ..] = &args.export[..] else { return Ok(()) };
+    if subject.fiber.is_err() {
+        output.note(&format!(
+            "{}: not written, as the theory does not cover {}",
+            first.display(),
+            subject.name
+        ));
+        return Ok(());
+    }
+    let system = system(subject, args.components)?;
+    for (path, program) in args.export.iter().filter_map(|path| Some((path, Program::of(path)?))) {
+        let text = system.to_text(program);
+        write_atomically(path, |file| file.write_all(text.as_bytes()))?;
+    }
+    Ok(())
 }
 
 /// The sentence for a network that the theory does not cover.

@@ -64,7 +64,7 @@ impl ToleranceArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope linear strata --widths 4,6,5 --rank 1\n  fiberscope linear strata --widths 2,2,2,2 \
-    --export dag.svg --export dag.dot\n  fiberscope linear strata --widths 100,100,100,100,100 --count-only"
+    --export dag.svg --export dag.dot\n  fiberscope linear strata --widths 2,2,2 --rank 1 --export strata.m2 --latex strata.tex\n  fiberscope linear strata --widths 100,100,100,100,100 --count-only"
 )]
 pub struct StrataArgs {
     #[command(flatten)]
@@ -72,9 +72,13 @@ pub struct StrataArgs {
     /// Only count the strata
     #[arg(long)]
     pub count_only: bool,
-    /// Write the dag to a file: .svg, .tex (TikZ), .dot or .json (can be given several times)
+    /// Write the dag to a file: .svg, .tex (TikZ), .dot or .json, or the strata as equations for Macaulay2 (.m2)
+    /// or Sage (.sage); can be given several times
     #[arg(long, value_name = "FILE")]
     pub export: Vec<PathBuf>,
+    /// Write the strata, their ranks and dimensions as a LaTeX document
+    #[arg(long, value_name = "FILE.tex")]
+    pub latex: Option<PathBuf>,
     /// Draw the fiber itself, for networks with three weights
     #[arg(long, value_name = "FILE.svg")]
     pub space: Option<PathBuf>,

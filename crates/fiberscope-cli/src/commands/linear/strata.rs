@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use fiberscope::linear::{LinearError, ProductFiber, StratumDag, count_strata};
 use fiberscope_io::write_atomically;
-use fiberscope_report::linear::{SpaceFiber, draw_fiber, export, strata, write_json};
+use fiberscope_report::linear::{SpaceFiber, draw_fiber, export, export_equations, strata, write_json};
 use serde_json::json;
 
 use super::args::StrataArgs;
@@ -41,6 +41,9 @@ pub fn run(args: &StrataArgs, global: &Global, output: &mut Output) -> anyhow::R
     };
     for path in &args.export {
         export(&dag, path)?;
+    }
+    if let Some(path) = &args.latex {
+        export_equations(&dag, path)?;
     }
     if global.json {
         let mut bytes = Vec::new();
