@@ -129,7 +129,7 @@ impl Sweep<'_> {
             let (before, after) = (&pair[0], &pair[1]);
             let noise = 6.0 * self.noise(inquiry, before.b.abs().max(after.a.abs()));
             let seen = norm(&minus(&after.ma, &before.mb)) > noise * (1.0 / before.db + 1.0 / after.da);
-            (after.a > before.b && seen).then(|| 0.5 * (before.b + after.a))
+            (after.a > before.b && seen).then_some(0.5 * (before.b + after.a))
         };
         segments.windows(2).filter_map(jump).collect()
     }
