@@ -10,11 +10,27 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import fiberscope as fs
-from fiberscope import _executor
+try:
+    import fiberscope as fs
+    from fiberscope import _executor
+except ImportError:
+    print("Engines: not measured, the package fiberscope is not installed for this Python (`pip install` its wheel, and `python/tests/cluster-requirements.txt` for Dask and Ray).")
+    raise SystemExit from None
 
 FEW, MANY = 16, 1040
-DRAWS = 40_000
+# Draws are cut into blocks of 1,024, of which a task has at least one.
+DRAWS = MANY * 1024
+
+
+class Counting:
+    """An executor that counts what it is given."""
+
+    def __init__(self, executor: Any) -> None:
+        self.executor, self.count = executor, 0
+
+    def submit(self, *arguments: Any) -> Any:
+        self.count += 1
+        return self.executor.submit(*arguments)
 
 
 @contextmanager
@@ -50,9 +66,12 @@ def seconds(executor: Any, tasks: int) -> float:
     _executor.TASKS = tasks
     times = []
     for _ in range(3):
+        counting = Counting(executor)
         start = time.perf_counter()
-        fs.volume([3, 3, 2, 1], samples=DRAWS, executor=executor)
+        fs.volume([3, 3, 2, 1], samples=DRAWS, executor=counting)
         times.append(time.perf_counter() - start)
+        if counting.count < tasks:
+            raise SystemExit(f"expected {tasks} tasks, found {counting.count}")
     return min(times)
 
 

@@ -179,6 +179,8 @@ def cases():
     )
     yield "resnet", Resnet(), image
     yield "handy", Handy(), torch.randn(1, 2, 3)
+    sizes = nn.Sequential(nn.AdaptiveAvgPool2d(3), nn.Upsample(scale_factor=2), nn.Flatten(), nn.Linear(72, 2))
+    yield "sizes", sizes, torch.randn(1, 2, 4, 4)
     yield "parametrised", Parametrised(), torch.randn(1, 4)
     yield "unbatched", nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), torch.randn(3)
 
@@ -315,7 +317,7 @@ def test_modules_in_half_precision_come_back_in_it():
 
 
 @pytest.mark.parametrize("dynamo", [False, True], ids=["torchscript", "dynamo"])
-@pytest.mark.parametrize("name", ["conv2d", "resnet", "handy"])
+@pytest.mark.parametrize("name", ["conv2d", "resnet", "handy", "sizes"])
 def test_exports_to_onnx_read_as_the_module(name, dynamo, tmp_path):
     pytest.importorskip("onnxscript", reason="onnxscript is not installed")
     module, example = next((m, x) for n, m, x in CASES if n == name)

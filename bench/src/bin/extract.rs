@@ -1,8 +1,9 @@
 //! Extraction: queries, error and time on named networks beside what others needed, and success rates on
 //! random ones.
 //!
-//! `extract table` runs the first part, `extract rates` the second, `extract 10-8-1` what there is of one
-//! architecture. A network is extracted on one thread; several run at once. A result that is called verified
+//! `extract table` runs the first part, `extract rates` the second, `extract wide` success rates of layers
+//! wider than their input and of few inputs, `extract 10-8-1` what there is of one architecture; a number after
+//! it is that of random networks, instead of 50. A network is extracted on one thread; several run at once. A result that is called verified
 //! is compared with the truth in four ways: its parameters after alignment, the exact comparison on the whole
 //! domain, outputs where neurons of the truth are extreme, and outputs at many random inputs. The verdict
 //! claims a share of the domain; a result for which that claim is wrong is the worst outcome.
@@ -111,22 +112,44 @@ const RATES: [(&[usize], u32); 6] = [
     (&[40, 20, 10, 10, 1], 90),
 ];
 
+/// Layers wider than their input, and few inputs.
+const WIDE: [(&[usize], u32); 8] = [
+    (&[5, 20, 1], 95),
+    (&[5, 40, 1], 95),
+    (&[2, 8, 8, 1], 95),
+    (&[2, 16, 16, 1], 95),
+    (&[2, 10, 10, 10, 1], 95),
+    (&[3, 16, 16, 1], 95),
+    (&[10, 20, 20, 1], 95),
+    (&[8, 8, 8, 8, 1], 95),
+];
+
+/// The longest time for one network; those that take longer are not verified.
+const LONGEST: Duration = Duration::from_secs(60);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let part = std::env::args().nth(1);
+    let networks = std::env::args().nth(2).map_or(Ok(NETWORKS), |count| count.parse::<u64>())?.max(1);
     let wanted = |part: Option<&str>, kind: &str, widths: &[usize]| {
         part.is_none_or(|part| part == kind || part == name(widths))
     };
     let cases: Vec<&Case> =
         CASES.iter().filter(|case| wanted(part.as_deref(), "table", case.widths)).collect();
-    let rates: Vec<_> = RATES.iter().filter(|(widths, _)| wanted(part.as_deref(), "rates", widths)).collect();
-    if cases.is_empty() && rates.is_empty() {
-        return Err("expected table, rates, or an architecture such as 10-8-1".into());
+    let chosen = |all: &'static [(&'static [usize], u32)], kind: &str| -> Vec<_> {
+        all.iter().filter(|(widths, _)| wanted(part.as_deref(), kind, widths)).collect()
+    };
+    let (rates, wide) = (chosen(&RATES, "rates"), chosen(&WIDE, "wide"));
+    if cases.is_empty() && rates.is_empty() && wide.is_empty() {
+        return Err("expected table, rates, wide, or an architecture such as 10-8-1".into());
     }
     if !cases.is_empty() {
         table(&cases)?;
     }
     if !rates.is_empty() {
-        success(&rates);
+        success("Success rates", &rates, networks);
+    }
+    if !wide.is_empty() {
+        success("Wide layers and few inputs", &wide, networks);
     }
     Ok(())
 }
@@ -169,6 +192,15 @@ impl Trial {
         self.verified() && self.share > delta
     }
 
+    /// Whether the result says that not all parameters are determined.
+    fn said_open(&self) -> bool {
+        self.found.as_ref().is_ok_and(|found| !found.undetermined.is_empty())
+    }
+
+    fn same_parameters(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.max_error < TOLERANCE)
+    }
+
     fn queries(&self) -> u64 {
         self.found.as_ref().map_or(0, |found| found.queries)
     }
@@ -199,7 +231,7 @@ impl Trial {
 
 /// Extracts a network on one thread and compares the result with it.
 fn attempt(network: &Network) -> Trial {
-    let options = ExtractOptions::default();
+    let options = ExtractOptions::default().deadline(Deadline::after(Some(LONGEST)));
     let mut oracle = NetworkOracle::new(network.clone());
     let start = cpu_time();
     let found = extract(&mut oracle, &options).map_err(|error| error.to_string());
@@ -289,23 +321,24 @@ fn table(cases: &[&Case]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn success(rates: &[&(&[usize], u32)]) {
-    println!("## Success rates\n");
+fn success(title: &str, rates: &[&(&[usize], u32)], networks: u64) {
+    println!("## {title}\n");
     println!(
-        "{NETWORKS} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). The architecture is not given. \
-         *Verified* counts results with that verdict. Of them, *proved* are those for which the exact comparison proves that outputs differ by at most {TOLERANCE:e} on the whole domain, \
+        "{networks} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). The architecture is not given, and no network may take more than {} s. \
+         *Verified* counts results with that verdict. Of them, *said open* are those that say that the answers do not determine all parameters, *other* those that do not say so and have other parameters than the truth (an error above {TOLERANCE:e}, or other widths), *proved* are those for which the exact comparison proves that outputs differ by at most {TOLERANCE:e} on the whole domain, \
          *agree* those that cannot be aligned (a neuron that never switches on the domain, or a weight that is never felt there) and for which no input with a larger difference was found, neither by the exact comparison nor \
          where neurons of the truth are extreme, *tiny set* those for which one was found, though outputs differ at no more of {POINTS} random inputs than the verdict says, and \
          *wrong* those that differ at more. Counted strictly, a tiny set is wrong too.\n",
-        NETWORKS - 1
+        networks.saturating_sub(1),
+        LONGEST.as_secs()
     );
     println!(
-        "| architecture | verified | asked | proved | agree | tiny set | wrong | partial | failed | queries (median) | largest error | seconds (median) |"
+        "| architecture | verified | asked | said open | other | proved | agree | tiny set | wrong | partial | failed | queries (median) | largest error | seconds (median) |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     let mut failures = Vec::new();
     for (widths, asked) in rates {
-        let networks: Vec<Network> = (0..NETWORKS).map(|seed| random(widths, seed)).collect();
+        let networks: Vec<Network> = (0..networks).map(|seed| random(widths, seed)).collect();
         let trials = on_all_cores(&networks);
         let count = |wanted: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| wanted(trial)).count();
         let partial = |trial: &Trial| {
@@ -317,9 +350,11 @@ fn success(rates: &[&(&[usize], u32)]) {
         let errors = trials.iter().filter(proved).filter_map(|trial| trial.error.as_ref());
         let worst = errors.map(|error| error.max_error).fold(0.0, f64::max);
         println!(
-            "| {} | {verified} ({} %) | {asked} % | {} | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
+            "| {} | {verified} ({} %) | {asked} % | {} | {} | {} | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
             name(widths),
-            100 * verified / trials.len(),
+            100 * verified / trials.len().max(1),
+            count(&|trial| trial.verified() && trial.said_open()),
+            count(&|trial| trial.verified() && !trial.said_open() && !trial.same_parameters()),
             count(&|trial| trial.verified() && matches!(trial.compared, Some(Compared::Proved(_)))),
             count(&|trial| trial.verified() && matches!(trial.compared, Some(Compared::Agree))),
             count(&|trial| trial.verified() && !trial.equal() && !trial.refuted()),

@@ -517,6 +517,22 @@ fn choices_between_lines_that_meet_are_read() {
 }
 
 #[test]
+fn choices_by_constants_take_entries() {
+    // The truth values are bytes, data type 9.
+    let numbers = [raw("k", &[2], &[1, 0], 9), tensor("c", &[1], &[0.5])];
+    let masked = |inputs: [&str; 3]| evaluated(&[node("Where", &inputs, "y", &[])], &numbers, &[-2.0, 7.0]);
+    assert_eq!(masked(["k", "x", "c"]), [-2.0, 0.5]);
+    assert_eq!(masked(["k", "c", "x"]), [0.5, 7.0]);
+    let both = [node("Relu", &["x"], "r", &[]), node("Where", &["k", "x", "r"], "y", &[])];
+    let expected = "node `n_y` (Where): reads `x` and `r`, which both depend on the input";
+    assert!(error(&graph(&both, &numbers)).contains(expected), "{}", error(&graph(&both, &numbers)));
+    check(
+        &graph(&[node("Where", &["c", "x", "c"], "y", &[])], &numbers),
+        "node `n_y` (Where): expected its condition to hold truth values",
+    );
+}
+
+#[test]
 fn choices_that_jump_are_refused() {
     let numbers = [tensor("c", &[1], &[0.5]), tensor("z", &[1], &[0.0])];
     let compared = node("Greater", &["x", "c"], "k", &[]);

@@ -186,12 +186,14 @@ pub fn text(decision: &Decision, domain: &Domain) -> String {
         Verdict::Different { x, a, b, bound, .. } => {
             let found = Difference { x: x.clone(), a: a.clone(), b: b.clone() };
             let on_box = if *domain == Domain::Space { "" } else { " on the box" };
+            let bounded = tolerance.is_some() || is_bounded(domain);
             let beyond = tolerance.map_or(String::new(), |eps| format!(", more than the tolerance {eps}"));
             format!(
-                "different{on_box}: the outputs differ by {}{beyond} (method: {method}; witness checked exactly)\n{}{}",
+                "different{on_box}: the outputs differ by {}{beyond} (method: {method}; witness checked exactly)\n{}{}{}",
                 decimal::lower(&found.size()),
                 values(&found),
-                at_most(bound.as_ref())
+                at_most(bound.as_ref()),
+                if bounded { "" } else { small_beside(&found) }
             )
         }
         Verdict::Undecided { explored, cells, state, limit, bound, difference } => {
@@ -282,6 +284,20 @@ fn asking(agreement: &Agreement) -> &'static str {
             "nothing is proved about how far apart the outputs are; ask with --box LO,HI for a bounded box\n"
         }
     }
+}
+
+fn is_bounded(domain: &Domain) -> bool {
+    matches!(domain, Domain::Box(sides) if sides.iter().all(|side| side.magnitude().is_some()))
+}
+
+/// What to ask where a difference is small beside the outputs.
+fn small_beside(found: &Difference) -> &'static str {
+    let largest = found.a.iter().chain(&found.b).map(Rational::abs).max().unwrap_or_default();
+    if &found.size() * &Rational::from(1024) > largest {
+        return "";
+    }
+    "small beside these outputs: with --box LO,HI the same question asks for agreement up to rounding on a bounded box,\n\
+     and fiberscope diff tells how far apart the networks are at most there\n"
 }
 
 fn differing(found: &Difference) -> String {

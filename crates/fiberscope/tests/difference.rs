@@ -129,6 +129,41 @@ fn small_networks_have_their_exact_maximum_between_the_bounds() {
 }
 
 #[test]
+fn networks_that_reduce_to_the_same_have_no_difference() {
+    let mut rng = rng(11);
+    for widths in [&[2, 5, 1][..], &[3, 5, 4, 2], &[2, 4, 4, 4, 1]] {
+        let exact = random_network(&mut rng, widths);
+        let domain = unit_box(widths[0]);
+        // The first neuron twice, with three quarters and a quarter of its weights; a neuron that is never on.
+        let first = &exact.layers()[0];
+        let row: Vec<Rational> = first.weight().row(0).to_vec();
+        let outputs = exact.layers()[1].weight().iter_rows().map(|row| row[0].clone());
+        let quarter: Vec<Rational> = outputs.map(|w| &w * &"1/4".parse().unwrap()).collect();
+        let mut layers = exact.layers().to_vec();
+        let put = |layer: &Layer<Rational>, rows: Vec<Vec<Rational>>, bias: Vec<Rational>| {
+            Layer::new(Matrix::from_rows(&rows).unwrap(), bias, layer.activation())
+        };
+        let mut rows: Vec<Vec<Rational>> = first.weight().iter_rows().map(<[Rational]>::to_vec).collect();
+        rows.extend([row.clone(), vec![Rational::ONE; widths[0]]]);
+        let mut bias = first.bias().to_vec();
+        bias.extend([bias[0].clone(), Rational::from(-100)]);
+        layers[0] = put(first, rows, bias);
+        let behind = exact.layers()[1].weight().iter_rows().zip(&quarter).map(|(row, quarter)| {
+            let mut row = row.to_vec();
+            row[0] -= quarter;
+            row.extend([quarter.clone(), Rational::ONE]);
+            row
+        });
+        layers[1] = put(&exact.layers()[1], behind.collect(), exact.layers()[1].bias().to_vec());
+        let other = permute(&mut rng, &fiberscope::core::ExactNetwork::new(layers).unwrap(), 0);
+        let (a, b) = (doubles(&exact), doubles(&other));
+        let found = measure(&a, &b, &domain, &DifferenceOptions::new()).unwrap();
+        assert_eq!((found.upper.clone(), found.lower.clone()), (Some(Rational::ZERO), Rational::ZERO));
+        holds(&mut rng, &a, &b, &domain, &found);
+    }
+}
+
+#[test]
 fn twins_are_aligned_first() {
     let mut rng = rng(3);
     for widths in [&[2, 6, 1][..], &[3, 5, 5, 2]] {

@@ -2,9 +2,10 @@
 
 use fiberscope::core::{Activation, Layer, Matrix, Network};
 use fiberscope::extract::{
-    ExtractError, ExtractOptions, ExtractOutcome, Extraction, NetworkOracle, Oracle, OracleError, Precision,
-    compare, extract,
+    ExtractError, ExtractOptions, ExtractOutcome, ExtractStage, Extraction, KnownLayer, NetworkOracle,
+    Oracle, OracleError, Precision, Undetermined, compare, extract,
 };
+use fiberscope::limit::Progress;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -89,6 +90,82 @@ fn more_neurons_than_inputs_are_found() {
     }
 }
 
+/// The orientation of more neurons than there are inputs is a subset sum.
+#[test]
+fn first_layers_may_be_much_wider_than_the_input() {
+    for (widths, seed) in [(&[5, 20, 1][..], 0), (&[4, 24, 1], 1), (&[6, 12, 10, 1], 2)] {
+        let network = random(widths, seed);
+        let found = run(&network, &seeded(seed));
+        assert_eq!(found.outcome, ExtractOutcome::Verified, "{widths:?}");
+        assert!(found.undetermined.is_empty(), "{widths:?}: {:?}", found.undetermined);
+        let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
+        assert!(error < 1e-9, "{widths:?}: {error:e}");
+    }
+}
+
+/// Boundaries in the plane are followed from cell to cell.
+#[test]
+fn two_hidden_layers_of_the_plane_come_back() {
+    // z = ReLU(x), ReLU(y), ReLU(-x - y + 1); each neuron behind them meets all three lines.
+    let network = Network::from_rows(&[
+        (&[&[1.0, 0.1], &[0.2, 1.0], &[-1.0, -0.9]], &[0.1, -0.2, 1.0]),
+        (&[&[1.0, -1.2, 0.7], &[-0.8, 0.9, 1.1]], &[-0.6, -0.9]),
+        (&[&[1.0, -0.7]], &[0.0]),
+    ])
+    .unwrap();
+    let found = run(&network, &seeded(0));
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
+    assert!(distance(&network, &found.network.expect("verified")) < 1e-9);
+}
+
+/// What a run that ended at its limit knows is where another one goes on, for fewer queries.
+#[test]
+fn known_layers_are_not_looked_for_again() {
+    let network = random(&[10, 8, 6, 1], 0);
+    let whole = run(&network, &seeded(0));
+    let stages = std::sync::Mutex::new(Vec::new());
+    let keep = |stage: ExtractStage| stages.lock().unwrap().push(stage);
+    let partial = run(&network, &seeded(0).max_queries(1_500).stages(Progress::to(&keep)));
+    assert!(partial.stopped && partial.network.is_none());
+    assert!(partial.known[0].oriented && partial.known[0].bias.len() == 8);
+    let sure = partial.certainty[0];
+    assert!(sure.predicted > 0 && sure.seen == sure.predicted, "{sure:?}");
+    let explained = partial.explained.expect("it is not verified");
+    assert!(explained.explained > 0 && explained.explained < explained.kinks, "{explained:?}");
+    let stages = stages.into_inner().unwrap();
+    assert_eq!(stages.last().expect("the first layer").known, partial.known);
+    let again = run(&network, &seeded(1).known(partial.known.clone()));
+    assert_eq!(again.outcome, ExtractOutcome::Verified);
+    assert!(again.queries < whole.queries, "{} and {}", again.queries, whole.queries);
+    assert!(compare(&network, &again.network.unwrap()).unwrap().max_error < 1e-10);
+    // All hidden layers are known: only the output layer is missing.
+    let all: Vec<KnownLayer> = network
+        .hidden_layers()
+        .iter()
+        .map(|layer| KnownLayer {
+            weight: layer.weight().clone(),
+            bias: layer.bias().to_vec(),
+            oriented: true,
+        })
+        .collect();
+    let last = run(&network, &seeded(2).known(all.clone()));
+    assert_eq!(last.outcome, ExtractOutcome::Verified);
+    // Wrong layers are not verified.
+    let mut wrong = all;
+    wrong[0].bias[0] += 0.5;
+    let refused = run(&network, &seeded(2).known(wrong).max_queries(20_000));
+    assert_ne!(refused.outcome, ExtractOutcome::Verified);
+}
+
+#[test]
+fn known_layers_must_fit_the_oracle() {
+    let layer =
+        KnownLayer { weight: Matrix::from_rows(&[[1.0, 2.0]]).unwrap(), bias: vec![0.0], oriented: true };
+    let mut oracle = NetworkOracle::new(random(&[3, 2, 1], 0));
+    let error = extract(&mut oracle, &ExtractOptions::new().known(vec![layer])).unwrap_err();
+    assert_eq!(error.to_string(), "known layer 1: expected 3 columns of weights, found 2");
+}
+
 #[test]
 fn the_domain_may_lie_anywhere() {
     let network = random(&[6, 5, 1], 3);
@@ -113,6 +190,9 @@ fn neurons_without_influence_are_left_out() {
     let recovered = found.network.unwrap();
     assert_eq!(recovered.widths(), [2, 2, 1]);
     assert_eq!(found.layers[0].always_active, 1);
+    // The one that stands for the linear part is one of many that would do, and this is said.
+    let open = Undetermined { always_on: 1, ..Undetermined::default() };
+    assert_eq!(found.undetermined, [open]);
     assert!(distance(&network, &recovered) < 1e-8, "{:e}", distance(&network, &recovered));
 }
 

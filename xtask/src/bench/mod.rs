@@ -25,17 +25,15 @@ pub fn run(words: &[&str]) -> Result<(), Failure> {
             return Err(Failure(format!("no benchmark {word:?} in bench/src/bin/")));
         }
     }
-    let mut python = None;
+    let programs: Vec<&str> =
+        benchmarks.iter().map(|(name, _)| *name).filter(|name| *name != BUILD).collect();
+    let python = if programs.is_empty() { PathBuf::new() } else { prepare(&programs)? };
     for (name, arguments) in benchmarks {
         let table = if name == BUILD {
             build::measure()?
         } else {
-            let python = match &python {
-                Some(python) => python,
-                None => python.insert(prepare()?),
-            };
             let task = program(target().join("dist").join(name), &arguments);
-            task.env("FIBERSCOPE_BENCH_PYTHON", python).output()?
+            task.env("FIBERSCOPE_BENCH_PYTHON", &python).output()?
         };
         print!("{table}");
         if !arguments.is_empty() {
@@ -54,12 +52,15 @@ fn is_program(name: &str) -> bool {
     programs.join(format!("{name}.rs")).is_file() || programs.join(name).join("main.rs").is_file()
 }
 
-/// Builds the benchmarks as the command is released; returns a Python with their peers.
-fn prepare() -> Result<PathBuf, Failure> {
+/// Builds these benchmarks as the command is released; returns a Python with their peers.
+fn prepare(programs: &[&str]) -> Result<PathBuf, Failure> {
     let python = python::environment("bench/peers/requirements.txt")?;
     // Some benchmarks run the command itself; built together, both share their dependencies.
-    let packages = ["--package", "fiberscope-cli", "--package", "fiberscope-bench"];
-    cargo(&[&["build", "--profile", "dist"], &packages[..]].concat()).run()?;
+    let packages = ["--package", "fiberscope-cli", "--package", "fiberscope-bench", "--bin", "fiberscope"];
+    let chosen = programs.iter().flat_map(|name| ["--bin", name]);
+    let arguments: Vec<&str> =
+        ["build", "--profile", "dist"].into_iter().chain(packages).chain(chosen).collect();
+    cargo(&arguments).run()?;
     Ok(python)
 }
 

@@ -445,6 +445,15 @@ fn boundaries_and_signs_are_steps_of_their_own() {
         read("found.json.known.json")["layers"].as_array().unwrap().len()
             == partial["known"].as_array().unwrap().len()
     );
+    let first = &partial["known"][0];
+    assert!(first["predicted"].as_u64() > Some(0) && first["seen"] == first["predicted"], "{first}");
+    assert!(partial["explained"]["explained"].as_u64() < partial["explained"]["kinks"].as_u64());
+    // Another run goes on from there, and the file that was given stays.
+    let more = json(at, &format!("{deep} -o found.json --known found.json.known.json"), 0);
+    assert_eq!((&more["verdict"], &more["known_file"]), (&json!("verified"), &Value::Null));
+    assert!(at.join("found.json.known.json").exists());
+    fails(at, &["net.json", "-o", "o.json", "--known", "found.json.known.json"], &["expected 3 inputs"]);
+    fails(at, &["net.json", "-o", "o.json", "--known", "none.json"], &["none.json"]);
 }
 
 /// A network 8-6-5-1 in a file, whose first layer takes some 1,000 queries and the second some thousands.

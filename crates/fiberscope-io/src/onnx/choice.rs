@@ -1,3 +1,4 @@
+//! `Where` with a constant condition, which takes entries of a value and of a constant; and
 //! `Where(x > c, a, b)` with two lines `a` and `b` in `x` that meet at `c`.
 //!
 //! With `a(x) = p x + q` and `b(x) = r x + s`, entry by entry, and `a(c) = b(c)`,
@@ -65,6 +66,33 @@ impl<'a> Lowering<'_, 'a> {
         }
         self.hand.is_condition = true;
         Ok(())
+    }
+
+    /// `Where` with a constant condition: some entries of the value at hand, the others of a constant.
+    pub(super) fn masked(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        let (kept, other) = match site.data {
+            1 => (true, 2),
+            2 => (false, 1),
+            _ => return Err(node.unsupported("its condition depends on the input, and is no comparison")),
+        };
+        let condition = self.constant(site, 0)?;
+        let Values::Integers(condition_values) = &condition.values else {
+            return Err(node.malformed("expected its condition to hold truth values"));
+        };
+        let operand = self.floats(site, other)?;
+        let mut dims = self.hand.dims.clone();
+        for other in [&condition.dims, &operand.0] {
+            dims = shape::broadcast(&dims, other).map_err(|reason| node.malformed(reason))?;
+        }
+        self.spread(node, &dims)?;
+        let values = self.broadcast(node, operand, &dims)?;
+        let source = shape::broadcast_source(&condition.dims, &dims);
+        let keep: Vec<bool> = source.into_iter().map(|at| (condition_values[at] != 0) == kept).collect();
+        let part = |keep: &bool| if *keep { Rational::ONE } else { Rational::ZERO };
+        self.scale(node, &keep.iter().map(part).collect::<Vec<_>>())?;
+        let rest = |(keep, value): (&bool, f64)| if *keep { Rational::ZERO } else { exact(value) };
+        self.shift(node, &keep.iter().zip(values).map(rest).collect::<Vec<_>>())
     }
 
     /// The condition of a choice, `x - c`, and the lines on both sides of its zero.

@@ -167,10 +167,12 @@ impl<'a> Lowering<'_, 'a> {
                     }
                     let (first, second) = (Quoted(site.inputs[*first]), Quoted(site.inputs[*second]));
                     let both = format!("reads {first} and {second}, which both depend on the input");
+                    let why = match node.operator {
+                        "Where" => "choices between two values by a constant are not read",
+                        _ => "the result is not piecewise linear",
+                    };
                     let advice = "either can be read by itself (--output NAME)";
-                    return Err(
-                        node.unsupported(format!("{both}; the result is not piecewise linear, but {advice}"))
-                    );
+                    return Err(node.unsupported(format!("{both}; {why}, but {advice}")));
                 }
                 let mut made = self.join(&site)?;
                 made.label = labels::of_node(&node);
@@ -196,6 +198,7 @@ impl<'a> Lowering<'_, 'a> {
             "ReduceSum" | "ReduceMean" => self.reduce(site)?,
             "Transpose" | "Slice" | "Gather" | "GatherND" | "Expand" | "Tile" => self.rearrange(site)?,
             "Pad" => self.pad(site)?,
+            "Where" => self.masked(site)?,
             "Resize" | "Upsample" => self.resize(site)?,
             "Split" => return self.split(site),
             "Identity" | "Cast" | "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => self.reshape(site)?,

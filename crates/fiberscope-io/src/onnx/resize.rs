@@ -5,6 +5,7 @@
 //! arithmetic is that of runtimes, in single precision: `1 / 0.33333334` is 3 there and not a little less.
 
 use super::lowering::{Lowering, Site};
+use super::proto::Quoted;
 use super::shape;
 use crate::FormatError;
 
@@ -13,15 +14,21 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn resize(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         let node = &site.node;
         site.data_comes_first()?;
-        for name in ["axes", "keep_aspect_ratio_policy"] {
-            if node.attribute(name)?.is_some() {
-                return Err(node.unsupported(format!("its attribute `{name}` is not read")));
-            }
+        if node.attribute("axes")?.is_some() {
+            return Err(node.unsupported("its attribute `axes` is not read"));
         }
         let text = |name: &str, default: &'static [u8]| -> Result<&[u8], FormatError> {
             let given = node.attribute(name)?.map(|attribute| attribute.string()).transpose()?;
             Ok(given.unwrap_or(default))
         };
+        let policy = text("keep_aspect_ratio_policy", b"stretch")?;
+        if policy != b"stretch" {
+            let found = String::from_utf8_lossy(policy);
+            return Err(node.unsupported(format!(
+                "expected keep_aspect_ratio_policy `stretch`, found {}",
+                Quoted(&found)
+            )));
+        }
         // Before version 11 there were no choices.
         let is_old = node.operator == "Upsample" || self.graph.is_before(11);
         let coordinates = match text("coordinate_transformation_mode", b"half_pixel")? {

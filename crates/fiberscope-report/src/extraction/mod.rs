@@ -8,7 +8,9 @@ mod recorder;
 mod text;
 mod truth;
 
-use fiberscope::extract::{Disagreement, ExtractOutcome, ExtractStep, Extraction, Fidelity, KnownLayer};
+use fiberscope::extract::{
+    Disagreement, ExtractOutcome, ExtractStep, Extraction, Fidelity, KnownLayer, Undetermined,
+};
 use fiberscope_core::Network;
 use serde_json::{Value, json};
 
@@ -121,7 +123,16 @@ impl ExtractionSummary {
 
     /// What is known without a network, layer by layer.
     fn known_json(&self) -> Value {
-        let layer = |(at, layer): (usize, &KnownLayer)| json!({"layer": at + 1, "neurons": layer.bias.len(), "oriented": layer.oriented});
+        let layer = |(at, layer): (usize, &KnownLayer)| {
+            let certainty = self.found.certainty.get(at).copied().unwrap_or_default();
+            json!({
+                "layer": at + 1,
+                "neurons": layer.bias.len(),
+                "oriented": layer.oriented,
+                "predicted": certainty.predicted,
+                "seen": certainty.seen,
+            })
+        };
         self.found.known.iter().enumerate().map(layer).collect()
     }
 
@@ -155,6 +166,8 @@ impl ExtractionSummary {
             "log": self.log,
             "known": self.known_json(),
             "known_file": self.known,
+            "undetermined": self.found.undetermined.iter().map(undetermined_json).collect::<Vec<_>>(),
+            "explained": self.found.explained.map(|all| json!({"kinks": all.kinks, "explained": all.explained})),
         });
         if let Some(truth) = &self.truth {
             let aligned = truth.aligned.as_ref().ok();
@@ -168,6 +181,15 @@ impl ExtractionSummary {
         }
         value
     }
+}
+
+fn undetermined_json(open: &Undetermined) -> Value {
+    json!({
+        "layer": open.layer + 1,
+        "always_on": open.always_on,
+        "always_off": open.always_off,
+        "weights": open.weights,
+    })
 }
 
 fn fidelity_json(found: &Fidelity) -> Value {
@@ -209,6 +231,9 @@ pub(crate) mod tests {
             network: None,
             layers: Vec::new(),
             known: Vec::new(),
+            certainty: Vec::new(),
+            explained: None,
+            undetermined: Vec::new(),
             fidelity: None,
             stopped: false,
             queries: 0,

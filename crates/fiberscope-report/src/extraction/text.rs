@@ -1,6 +1,6 @@
 //! An extraction as text.
 
-use fiberscope::extract::{Disagreement, ExtractOutcome, Fidelity};
+use fiberscope::extract::{Disagreement, ExtractOutcome, Fidelity, Undetermined};
 
 use super::{ExtractionSummary, Truth, disagreements, name, power, reason};
 use crate::number::{grouped, significant, significant_upper};
@@ -26,18 +26,36 @@ impl ExtractionSummary {
             } else {
                 "weights and biases up to sign; some neurons may be missing"
             };
+            let seen = self.found.certainty.get(at).map_or(String::new(), |certainty| {
+                let (predicted, seen) = (grouped(certainty.predicted), grouped(certainty.seen));
+                format!("; seen to switch at {seen} of {predicted} places on lines")
+            });
             out.fact(
                 &format!("known {}", at + 1),
-                &format!("{} neurons of hidden layer {}: {state}", grouped(layer.bias.len()), at + 1),
+                &format!("{} neurons of hidden layer {}: {state}{seen}", grouped(layer.bias.len()), at + 1),
+            );
+        }
+        if let Some(explained) = self.found.explained.filter(|explained| explained.kinks > 0) {
+            out.fact(
+                "explained",
+                &format!(
+                    "{} of {} kinks on lines ({:.0} %) are boundaries of the known layers",
+                    grouped(explained.explained),
+                    grouped(explained.kinks),
+                    (100.0 * explained.share()).floor()
+                ),
             );
         }
         if let Some(file) = &self.known {
             out.fact(
                 "known layers",
-                &format!("written to {file}; extract --signs and --boundaries go on from there"),
+                &format!("written to {file}; extract --known goes on from there, and so do --signs and --boundaries"),
             );
         }
-        let counted = if self.found.known.is_empty() { self.found.layers.as_slice() } else { &[] };
+        for open in &self.found.undetermined {
+            out.fact(&format!("open {}", open.layer + 1), &undetermined_text(open));
+        }
+        let counted = if self.found.network.is_some() { self.found.layers.as_slice() } else { &[] };
         for (at, layer) in counted.iter().enumerate() {
             let linear = match layer.always_active {
                 0 => String::new(),
@@ -88,7 +106,8 @@ impl ExtractionSummary {
     fn verdict(&self) -> String {
         match (&self.found.outcome, &self.found.fidelity) {
             (ExtractOutcome::Verified, Some(fidelity)) => format!(
-                "verified on this domain: with 95 % confidence differences above {} have at most {} % of it",
+                "verified on this domain{}: with 95 % confidence differences above {} have at most {} % of it",
+                if self.found.undetermined.is_empty() { "" } else { " as a function, not its parameters" },
                 significant(fidelity.epsilon, 2),
                 significant(100.0 * fidelity.delta, 2)
             ),
@@ -98,6 +117,27 @@ impl ExtractionSummary {
             }
         }
     }
+}
+
+/// What is open in a hidden layer.
+fn undetermined_text(open: &Undetermined) -> String {
+    let neurons = |count: usize| if count == 1 { "1 neuron".into() } else { format!("{count} neurons") };
+    let mut parts = Vec::new();
+    if open.always_on > 0 {
+        let known = if open.always_on == 1 { "its linear map" } else { "the sum of their linear maps" };
+        parts.push(format!(
+            "{} on at all points asked, of which only {known} is known, shared with the layer behind",
+            neurons(open.always_on)
+        ));
+    }
+    if open.always_off > 0 {
+        parts.push(format!("{} off at all points asked", neurons(open.always_off)));
+    }
+    if open.weights > 0 {
+        let weights = if open.weights == 1 { "1 weight".into() } else { format!("{} weights", open.weights) };
+        parts.push(format!("{weights} from neurons that were never on together with the one behind"));
+    }
+    format!("hidden layer {} is not determined by the answers: {}", open.layer + 1, parts.join("; "))
 }
 
 fn fidelity_text(found: &Fidelity) -> String {

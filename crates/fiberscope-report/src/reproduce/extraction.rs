@@ -57,6 +57,11 @@ impl Attempt {
     fn recovered(&self) -> bool {
         self.trial.verified && self.trial.error.is_some_and(|error| error < RECOVERED)
     }
+
+    /// Called verified without being the truth, as far as parameters tell.
+    fn other(&self) -> bool {
+        self.trial.verified && !self.recovered()
+    }
 }
 
 /// All networks.
@@ -164,16 +169,12 @@ impl ExtractionOutcome {
         ARCHITECTURES.iter().enumerate().map(row).filter(|row| row.attempts > 0).collect()
     }
 
-    fn shares(&self) -> (usize, usize, usize) {
-        let recovered = self.attempts.iter().filter(|attempt| attempt.recovered()).count();
-        // A network that was called verified and is not the truth, as far as parameters tell.
-        let wrong =
-            self.attempts.iter().filter(|attempt| attempt.trial.verified && !attempt.recovered()).count();
-        (recovered, wrong, self.attempts.len())
+    fn count(&self, wanted: impl Fn(&Attempt) -> bool) -> usize {
+        self.attempts.iter().filter(|attempt| wanted(attempt)).count()
     }
 
     fn standing(&self) -> ClaimStanding {
-        let (recovered, _, all) = self.shares();
+        let (recovered, all) = (self.count(Attempt::recovered), self.attempts.len());
         // Most networks, and of every architecture more than none.
         let each = self.rows().iter().all(|row| row.recovered > 0);
         ClaimStanding::decide(2 * recovered > all, each && 10 * recovered >= 9 * all, 2 * recovered < all)
@@ -199,11 +200,12 @@ impl ExtractionOutcome {
         }
         for attempt in self.attempts.iter().filter(|attempt| !attempt.recovered()) {
             let name = words::widths(ARCHITECTURES[attempt.architecture]);
-            let why = attempt
-                .trial
-                .reason
-                .clone()
-                .unwrap_or_else(|| "verified, but the parameters are others".into());
+            let other = if attempt.trial.undetermined {
+                "verified as a function; it was said that the answers do not determine all parameters"
+            } else {
+                "verified, but the parameters are others"
+            };
+            let why = attempt.trial.reason.as_deref().unwrap_or(other);
             text += &format!(
                 "  {name}, network {}: not recovered after {} queries: {why}\n",
                 attempt.seed, attempt.trial.queries
@@ -218,6 +220,7 @@ impl ExtractionOutcome {
             json!({
                 "widths": ARCHITECTURES[a.architecture], "seed": a.seed, "parameters": a.parameters, "queries": a.trial.queries,
                 "verified": a.trial.verified, "recovered": a.recovered(), "max_error": a.trial.error, "reason": a.trial.reason,
+                "undetermined": a.trial.undetermined,
             })
         };
         json!({
@@ -229,7 +232,9 @@ impl ExtractionOutcome {
 
     /// The claims and what became of them.
     pub fn findings(&self) -> Vec<Finding> {
-        let (recovered, wrong, all) = self.shares();
+        let (recovered, all) = (self.count(Attempt::recovered), self.attempts.len());
+        let told = self.count(|attempt| attempt.other() && attempt.trial.undetermined);
+        let silent = self.count(|attempt| attempt.other() && !attempt.trial.undetermined);
         let errors = Estimate::of(
             self.attempts
                 .iter()
@@ -238,7 +243,8 @@ impl ExtractionOutcome {
                 .map(|e| e.max(f64::EPSILON / 16.0).log2()),
         );
         let ours = format!(
-            "{recovered} of {all} networks, log2 of the largest error {}; verified with other parameters: {wrong}",
+            "{recovered} of {all} networks, log2 of the largest error {}; same function and other parameters, which the answers do not determine: {told}; \
+             verified with other parameters and not said so: {silent}",
             interval(&errors)
         );
         vec![Finding {

@@ -47,6 +47,7 @@ mod state;
 mod still;
 mod top1;
 mod tree;
+mod twins;
 mod worker;
 
 pub use class::{Certainty, Class, class};
@@ -123,7 +124,8 @@ pub enum Ended {
 pub enum Alignment {
     /// They stayed as they are.
     AsGiven,
-    /// By the permutation and the factors that relate the networks up to rounding, or powers of two.
+    /// By the permutation and the factors that relate the networks up to rounding, or powers of two; or by moves
+    /// on both that make them the same.
     Related,
     /// By the permutation and the factors that bring the parameters closest.
     Closest,

@@ -4,6 +4,7 @@
 //! corresponding neurons in corresponding places. Moves make them so, none of which changes a function on the
 //! box:
 //!
+//! - Networks that are the same after reductions and a matching of neurons are taken so ([`twins`]).
 //! - Where the activations differ, layers of identity neurons are multiplied into the next ones (`fold`).
 //! - Where the depths differ, the shallower network gets layers that pass its values on (`unfold`): behind a
 //!   ReLU layer values are nonnegative and `relu(a) = a`; before the first, `relu(x - lo) = x - lo` on the
@@ -26,7 +27,7 @@ use fiberscope_core::{
 };
 
 use super::balance::scalings;
-use super::{Alignment, DifferenceError};
+use super::{Alignment, DifferenceError, twins};
 use crate::align::{AlignOptions, Scaling, align};
 use crate::limit::Deadline;
 use crate::reduce::{ReduceOptions, Reduction, reduce};
@@ -53,6 +54,13 @@ pub fn common(
     aligned: bool,
     deadline: &Deadline,
 ) -> Result<Shaped, DifferenceError> {
+    if aligned
+        && let Some(moves) = twins::same(a, b, domain, root, deadline)
+        && let Ok(shaped) = moved(a, b, domain, moves, Alignment::Related)
+        && shaped.equal
+    {
+        return Ok(shaped);
+    }
     let mut pairs = folded(a, b, domain, deadline);
     if pairs.is_empty() {
         pairs = padded(Moved::new(a), Moved::new(b), domain)?;

@@ -26,8 +26,8 @@ use fiberscope_algebra::dense::{dot, norm, peak};
 use fiberscope_core::Matrix;
 
 use super::algebra::Svd;
+use super::bits::{ENUMERATED_BITS, enumerated};
 use super::prefix::{Prefix, Rows};
-use super::signs::{ENUMERATED_BITS, enumerated};
 
 /// A hidden layer that is known.
 #[derive(Clone, Debug, PartialEq)]

@@ -70,6 +70,19 @@ impl Carry {
         (scaled(&w, 1.0 / length), b / length)
     }
 
+    /// A row of the next layer once it is known which of the layer's `rows` look the wrong way and that nothing
+    /// of the carried features is left.
+    pub fn settled(self, rows: &[Row], turned: &[bool], (w, b): &Row) -> Row {
+        let (mut w, mut b) = (w.clone(), *b);
+        for j in (0..self.own).filter(|&j| turned[j]) {
+            let weight = w[j];
+            b += self.add(&mut w, weight, &rows[j].0, rows[j].1);
+        }
+        b += self.bias * w.split_off(self.own).iter().sum::<f64>();
+        let length = norm(&w);
+        (scaled(&w, 1.0 / length), b / length)
+    }
+
     /// Adds `factor * (v . h + c)` to the carried part of a row; what it adds to the bias.
     fn add(self, w: &mut [f64], factor: f64, v: &[f64], c: f64) -> f64 {
         for (w, v) in w[self.own..].iter_mut().zip(v) {

@@ -2,21 +2,25 @@
 //!
 //! At a kink of neuron `j` the gradient jumps by a multiple of `G^T w_j`. With `G_I = U S V^T` on the active
 //! features `I` of full rank, the jump along the columns of `V` gives `w_I = U S^{-1} j` up to scale, and
-//! `b = -w_I . h_I`. Features that were off at the kink are completed one by one: at a point of the boundary
-//! where feature `k` is raised to `sigma` and the other unknown ones are off, the kink moves by `-w_k sigma`
-//! along a line that changes `w_K . h_K` alone.
+//! `b = -w_I . h_I`. Features that were off at the kink are completed one by one.
 
-use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, row_times, scaled};
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, row_times, scaled};
 use fiberscope_core::Matrix;
 
 use super::ExtractStep;
-use super::algebra::{Svd, least_squares};
+use super::algebra::Svd;
 use super::carry::Carry;
 use super::first::{Row, explains, rank_one};
 use super::inquiry::{Halt, Inquiry};
-use super::line::{Kink, Sweep};
+use super::line::Kink;
 use super::prefix::{Local, Prefix};
 use super::probe::{Boundary, Place, Sight};
+use super::trace::trace;
+
+/// With so few inputs the boundaries at which more features are on than there are inputs are followed, and with
+/// fewer all.
+const TRACED_INPUTS: usize = 8;
+const ALWAYS_TRACED_INPUTS: usize = 3;
 
 /// The layer at hand.
 pub(super) struct Layer<'p> {
@@ -53,7 +57,8 @@ impl Layer<'_> {
                 continue;
             }
             inquiry.note(rows.len(), rest.len());
-            if kink.tries < 2 {
+            // A boundary that was followed as far as it goes is not followed again.
+            if kink.tries < 2 && !self.is_open(inquiry, &kink.x) {
                 if let Some(row) = self.row(inquiry, &kink)? {
                     rows.push(row);
                     continue;
@@ -65,6 +70,14 @@ impl Layer<'_> {
         rest.extend(queue);
         *pool = rest;
         Ok(rows.len() - before)
+    }
+
+    /// Whether a row some of whose weights are open explains a kink: none of those features is on there.
+    fn is_open(&self, inquiry: &Inquiry<'_>, x: &[f64]) -> bool {
+        let hidden = self.prefix.hidden(x);
+        let whole = |open: &&Boundary| open.unknown(None).all(|k| hidden[k] <= 0.0);
+        let rows: Vec<Row> = self.open.iter().filter(whole).map(|open| (open.w.clone(), open.b)).collect();
+        inquiry.inputs <= TRACED_INPUTS && explains(inquiry, self.prefix, &rows, x)
     }
 
     /// Rows with one open weight, completed by kinks of the pool: each kink at which the feature is active
@@ -138,7 +151,11 @@ impl Layer<'_> {
             return Ok(layer.row(inquiry, kink)?.map(|row| carry.turned_back(last, &turned, &row)));
         }
         inquiry.begin(self.index, ExtractStep::Rows);
-        let Some(mut boundary) = self.candidate(inquiry, kink)? else { return Ok(None) };
+        let found = match self.candidate(inquiry, kink)? {
+            None if inquiry.inputs <= TRACED_INPUTS => self.traced(inquiry, kink)?,
+            found => found,
+        };
+        let Some(mut boundary) = found else { return Ok(None) };
         if !boundary.known.iter().all(|known| *known) {
             inquiry.begin(self.index, ExtractStep::Confirmation);
             if !self.plausible(inquiry, &boundary, &kink.x)? {
@@ -159,6 +176,9 @@ impl Layer<'_> {
 
     /// The weights on the features that are active at the kink.
     fn candidate(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Boundary>, Halt> {
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+            return Ok(None);
+        }
         let local = self.prefix.local(&kink.x);
         let active = local.active_set();
         if active.is_empty() {
@@ -182,6 +202,23 @@ impl Layer<'_> {
         let Some(w) = direction(&w) else { return Ok(None) };
         let b = -dot(&w, &local.hidden);
         Ok(Some(Boundary { w, b, known: local.active }))
+    }
+
+    /// The weights that the boundary tells as it is followed through the cells of the layers before.
+    fn traced(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Boundary>, Halt> {
+        let local = self.prefix.local(&kink.x);
+        let inputs = inquiry.inputs;
+        let axes: Vec<Vec<f64>> =
+            (0..inputs).map(|k| (0..inputs).map(|j| f64::from(u8::from(j == k))).collect()).collect();
+        let jump = match &kink.jump {
+            Some(jump) => Some(jump.clone()),
+            None => {
+                let axes = Svd { u: axes.clone(), s: vec![1.0; inputs], v: axes };
+                self.measure_jump(inquiry, kink, &local, &axes)?
+            }
+        };
+        let Some(jump) = jump else { return Ok(None) };
+        trace(inquiry, self.prefix, &kink.x, &jump)
     }
 
     /// The jump of the gradient along the right singular vectors.
@@ -248,153 +285,6 @@ impl Layer<'_> {
             }
         }
         Ok(seen < 2 || hits >= 1)
-    }
-
-    /// Finds the weights of the features that were off at the kink.
-    fn complete(
-        &self,
-        inquiry: &mut Inquiry<'_>,
-        boundary: &mut Boundary,
-        kink: &Kink,
-    ) -> Result<bool, Halt> {
-        let mut todo: Vec<usize> = boundary.unknown(None).collect();
-        let mut failures = 0;
-        while !todo.is_empty() {
-            let mut left = Vec::new();
-            for &k in &todo {
-                match self.weight(inquiry, boundary, kink, k)? {
-                    Some(weight) => {
-                        boundary.w[k] = weight;
-                        boundary.known[k] = true;
-                    }
-                    None => {
-                        left.push(k);
-                        failures += 1;
-                        if failures >= 3.max(2 * todo.len()) {
-                            return Ok(false);
-                        }
-                    }
-                }
-            }
-            if left.len() == todo.len() {
-                return Ok(false);
-            }
-            todo = left;
-        }
-        Ok(true)
-    }
-
-    /// The weight of feature `k`, seen as a bend of the boundary.
-    fn weight(
-        &self,
-        inquiry: &mut Inquiry<'_>,
-        boundary: &Boundary,
-        kink: &Kink,
-        k: usize,
-    ) -> Result<Option<f64>, Halt> {
-        const SIGMA: [f64; 9] = [0.05, 0.02, 0.02, 0.005, 0.01, 0.003, 0.02, 0.005, 0.001];
-        const REACH: [f64; 9] = [2.5, 2.5, 8.0, 8.0, 30.0, 30.0, 8.0, 30.0, 30.0];
-        let mut places = None;
-        for attempt in 0..SIGMA.len() {
-            let start = match attempt {
-                0 | 1 => kink.x.clone(),
-                2..6 => along(&kink.x, 1.0, &inquiry.point(0.5 * attempt as f64)),
-                _ => {
-                    let places = places.get_or_insert_with(|| self.where_on(inquiry, k));
-                    if places.is_empty() {
-                        break;
-                    }
-                    places[inquiry.below(places.len())].clone()
-                }
-            };
-            let sigma = SIGMA[attempt] * inquiry.radius;
-            let Some((x, m, level)) = self.bend(inquiry, boundary, k, sigma, &start) else { continue };
-            let reach = REACH[attempt] * peak(&boundary.w) * level;
-            let known = self.prefix.flips(&x, &m, -reach, reach);
-            let kinks =
-                Sweep { x: &x, u: &m, from: -reach, to: reach, known, grid: Vec::new() }.kinks(inquiry)?;
-            let mut weights: Vec<f64> = kinks
-                .iter()
-                .filter_map(|seen| {
-                    let local = self.prefix.local(&seen.x);
-                    let alone = boundary.unknown(Some(k)).all(|j| !local.active[j]) && local.hidden[k] > 0.0;
-                    alone.then(|| -boundary.value(&local.hidden) / local.hidden[k])
-                })
-                .collect();
-            weights.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-            for weight in weights.into_iter().take(4) {
-                if self.bends_so(inquiry, boundary, k, weight, &x, sigma)? {
-                    return Ok(Some(weight));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Earlier questions at which feature `k` is on: a feature that rarely is, is hard to reach from
-    /// elsewhere.
-    fn where_on(&self, inquiry: &Inquiry<'_>, k: usize) -> Vec<Vec<f64>> {
-        let (points, _) = inquiry.recent(4.0, 3_000);
-        let on = |x: &&[f64]| self.prefix.hidden(x)[k] > 0.0;
-        points.iter_rows().filter(on).map(<[f64]>::to_vec).collect()
-    }
-
-    /// A point of the boundary with feature `k` at `sigma`, and a direction that changes the known part
-    /// alone.
-    fn bend(
-        &self,
-        inquiry: &Inquiry<'_>,
-        boundary: &Boundary,
-        k: usize,
-        sigma: f64,
-        start: &[f64],
-    ) -> Option<(Vec<f64>, Vec<f64>, f64)> {
-        let place = Place { raise: Some((k, sigma)), margin: Some(1e-3 * inquiry.radius) };
-        let x = boundary.reach(inquiry, self.prefix, start, place)?;
-        let local = self.prefix.local(&x);
-        let mut rows = vec![boundary.gradient(&local), local.pre_gradient.row(k).to_vec()];
-        let near = 0.07 * inquiry.radius;
-        rows.extend(
-            boundary
-                .unknown(Some(k))
-                .filter(|&j| local.pre[j] > -near)
-                .map(|j| local.pre_gradient.row(j).to_vec()),
-        );
-        let attempt = |rows: &[Vec<f64>]| {
-            let mut right = vec![0.0; rows.len()];
-            right[0] = 1.0;
-            let m = least_squares(rows, &right, 1e-9)?;
-            let error: Vec<f64> = rows.iter().zip(&right).map(|(row, r)| dot(row, &m) - r).collect();
-            (norm(&error) <= 1e-6).then_some(m)
-        };
-        let m = attempt(&rows).or_else(|| attempt(&rows[..2]))?;
-        Some((x, m, local.hidden[k]))
-    }
-
-    /// Whether the boundary with this weight of feature `k` is seen at a second place.
-    fn bends_so(
-        &self,
-        inquiry: &mut Inquiry<'_>,
-        boundary: &Boundary,
-        k: usize,
-        weight: f64,
-        near: &[f64],
-        sigma: f64,
-    ) -> Result<bool, Halt> {
-        let mut trial = boundary.clone();
-        trial.w[k] = weight;
-        trial.known[k] = true;
-        for attempt in 0..3 {
-            let spread = 0.3 * (1.0 + attempt as f64);
-            let start = along(near, 1.0, &inquiry.point(spread));
-            let raise = Some((k, sigma * (2.0 + attempt as f64)));
-            let place = Place { raise, margin: Some(1e-3 * inquiry.radius) };
-            let Some(x) = trial.reach(inquiry, self.prefix, &start, place) else { continue };
-            if trial.look(inquiry, self.prefix, &x)? == Some(Sight::Hit) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

@@ -17,6 +17,11 @@ use super::probe::{Boundary, meeting};
 /// From how many inputs on a gradient costs more than the test for bends.
 const MANY_INPUTS: usize = 24;
 
+/// With so few inputs boundaries of deeper layers are straight for so long that they are looked at in many
+/// places before they are taken for those of the first layer.
+const FEW_INPUTS: usize = 5;
+const MANY_PLACES: usize = 12;
+
 /// Rows of the layer at hand.
 pub(super) type Row = (Vec<f64>, f64);
 
@@ -68,7 +73,10 @@ impl Line {
             .collect();
         let known = whole.flips(&self.x, &self.u, -self.reach, self.reach);
         let sweep = Sweep { x: &self.x, u: &self.u, from: -self.reach, to: self.reach, known, grid };
-        Ok((sweep.kinks(inquiry)?, sweep.known))
+        let (kinks, mut seen) = sweep.survey(inquiry)?;
+        seen.extend(kinks.iter().map(|kink| kink.t));
+        inquiry.census.add(&self.x, &self.u, self.reach, seen);
+        Ok((kinks, sweep.known))
     }
 }
 
@@ -98,7 +106,8 @@ pub(super) fn first_layer(
             continue;
         };
         let b = -dot(&w, &kink.x);
-        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, 7)? {
+        let places = if inquiry.inputs > FEW_INPUTS { 7 } else { MANY_PLACES };
+        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, places)? {
             rows.push((w, b));
             inquiry.note(rows.len(), pool.len());
         } else {
@@ -130,7 +139,8 @@ pub(super) fn first_layer_again(
             inquiry.begin(0, ExtractStep::Confirmation);
             if let Some(w) = kink.jump.as_deref().and_then(direction) {
                 let b = -dot(&w, &kink.x);
-                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), 12)? {
+                let places = if inquiry.inputs > FEW_INPUTS { 12 } else { MANY_PLACES };
+                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), places)? {
                     rows.push((w, b));
                     continue;
                 }

@@ -9,11 +9,11 @@ use fiberscope_algebra::dense::{beside, dot, norm, peak, product, scaled};
 use fiberscope_core::Matrix;
 
 use super::algebra::{Svd, tall_least_squares};
+use super::bits::{ENUMERATED_BITS, enumerated};
 use super::first::Row;
 use super::inquiry::Inquiry;
 use super::prefix::{Prefix, Rows};
 use super::probe::Boundary;
-use super::signs::{ENUMERATED_BITS, enumerated};
 
 /// Questions farther out than this many radii are left out of fits.
 pub(super) const FIT_REACH: f64 = 12.0;

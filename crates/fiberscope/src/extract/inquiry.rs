@@ -8,6 +8,7 @@ use fiberscope_core::Matrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::census::Census;
 use super::{ExtractError, ExtractOptions, ExtractProgress, ExtractStep, Oracle, OracleError};
 
 /// Why the extraction ends early.
@@ -54,6 +55,8 @@ pub(super) struct Inquiry<'a> {
     kinks: usize,
     /// The noise of an answer at the centre.
     pub eta: f64,
+    /// The lines that were looked at, and where the function bends on them.
+    pub census: Census,
 }
 
 impl<'a> Inquiry<'a> {
@@ -85,6 +88,7 @@ impl<'a> Inquiry<'a> {
             neurons: 0,
             kinks: 0,
             eta: 0.0,
+            census: Census::default(),
         })
     }
 

@@ -86,7 +86,13 @@ pub(super) struct Sweep<'s> {
 impl Sweep<'_> {
     /// All kinks that are not known, in order. Kinks too close together to be told apart are left out.
     pub fn kinks(&self, inquiry: &mut Inquiry<'_>) -> Result<Vec<Kink>, Halt> {
+        self.survey(inquiry).map(|(kinks, _)| kinks)
+    }
+
+    /// The kinks that are not known, and at which of the known ones the slope was seen to jump.
+    pub fn survey(&self, inquiry: &mut Inquiry<'_>) -> Result<(Vec<Kink>, Vec<f64>), Halt> {
         let mut segments = self.cut(inquiry)?;
+        let seen = self.jumps(inquiry, &segments);
         let mut found = Vec::new();
         let mut crowded = 0;
         for round in 0.. {
@@ -114,7 +120,18 @@ impl Sweep<'_> {
             segments = self.split(inquiry, open)?;
         }
         found.sort_by(|a: &Kink, b| a.t.total_cmp(&b.t));
-        Ok(found)
+        Ok((found, seen))
+    }
+
+    /// The known kinks at which the slopes on either side differ: there is a gap between the segments.
+    fn jumps(&self, inquiry: &Inquiry<'_>, segments: &[Segment]) -> Vec<f64> {
+        let jump = |pair: &[Segment]| {
+            let (before, after) = (&pair[0], &pair[1]);
+            let noise = 6.0 * self.noise(inquiry, before.b.abs().max(after.a.abs()));
+            let seen = norm(&minus(&after.ma, &before.mb)) > noise * (1.0 / before.db + 1.0 / after.da);
+            (after.a > before.b && seen).then_some(0.5 * (before.b + after.a))
+        };
+        segments.windows(2).filter_map(jump).collect()
     }
 
     /// Takes what the segments are bent by for noise, if it is little: so many kinks so close together are

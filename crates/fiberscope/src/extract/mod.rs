@@ -27,13 +27,19 @@
 //! assert!(comparison.max_error < 1e-12);
 //! ```
 
+mod ahead;
 mod algebra;
+mod bits;
 mod boundaries;
 mod carry;
+mod census;
 mod compare;
+mod completion;
 mod deeper;
+mod determined;
 mod extremes;
 mod find;
+mod finish;
 mod first;
 mod fit;
 mod inquiry;
@@ -49,7 +55,10 @@ mod rare;
 mod recover;
 mod refine;
 mod signs;
+mod stage;
+mod trace;
 mod trial;
+mod twins;
 mod verify;
 
 use std::fmt;
@@ -58,7 +67,9 @@ pub use boundaries::{
     BOUNDARY_TOLERANCE, BoundaryError, BoundaryNeuron, BoundaryPoint, BoundaryRecovery, KnownLayer,
     recover_from_boundaries,
 };
+pub use census::{Certainty, Explained};
 pub use compare::{Comparison, compare};
+pub use determined::Undetermined;
 use fiberscope_core::Network;
 use inquiry::{Halt, Inquiry, measure_noise};
 pub use options::ExtractOptions;
@@ -66,7 +77,7 @@ pub use oracle::{NetworkOracle, Oracle, OracleError, Precision};
 pub use orientation::{OrientError, Orientation, orient_layer};
 pub use trial::{ExtractTrial, extract_trial};
 
-use orientation::outside;
+use boundaries::check_layers;
 use recover::Recovery;
 
 /// What the extraction is at.
@@ -132,6 +143,19 @@ pub struct ExtractProgress {
     pub neurons: usize,
     /// Kinks that no known neuron explains yet.
     pub kinks: usize,
+    /// Queries spent.
+    pub queries: u64,
+}
+
+/// What is known after a stage: a later extraction can go on from there, see [`ExtractOptions::known`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExtractStage {
+    /// The first hidden layers. Only the last one may lack its orientation, and neurons of it may be missing.
+    pub known: Vec<KnownLayer>,
+    /// How sure each of them is.
+    pub certainty: Vec<Certainty>,
+    /// How much of what was seen they explain.
+    pub explained: Explained,
     /// Queries spent.
     pub queries: u64,
 }
@@ -203,9 +227,16 @@ pub struct Extraction {
     pub network: Option<Network>,
     /// The hidden layers that were recovered, also without a network.
     pub layers: Vec<RecoveredLayer>,
-    /// Without a network: the parameters of the first layers as far as they are known, in the attempt that
-    /// came furthest. Only the last one may lack its orientation, and neurons of it may be missing.
+    /// If the outcome is not verified: the parameters of the first layers as far as they are known, in the
+    /// attempt that came furthest. Only the last one may lack its orientation, and neurons of it may be missing.
     pub known: Vec<KnownLayer>,
+    /// How sure each of the known layers is.
+    pub certainty: Vec<Certainty>,
+    /// How much of what lines showed the known layers explain; nothing if the outcome is verified.
+    pub explained: Option<Explained>,
+    /// With a network: parameters that the answers do not determine. If there are any, it is a network with the
+    /// same function, and others have it too.
+    pub undetermined: Vec<Undetermined>,
     /// The agreement on fresh queries.
     pub fidelity: Option<Fidelity>,
     /// Whether queries or time ran out before there was more to say.
@@ -273,6 +304,9 @@ pub enum ExtractError {
         /// Upper end.
         hi: f64,
     },
+    /// Known layers that cannot be those of the oracle.
+    #[error(transparent)]
+    Known(#[from] BoundaryError),
     /// Widths that no network has.
     #[error("hidden widths must be positive numbers, found {0:?}")]
     Widths(Vec<usize>),
@@ -311,7 +345,8 @@ pub fn extract(oracle: &mut dyn Oracle, options: &ExtractOptions) -> Result<Extr
         return Err(ExtractError::Widths(widths.clone()));
     }
     let mut inquiry = Inquiry::new(oracle, options)?;
-    let mut recovery = Recovery::default();
+    check_layers(inquiry.inputs, &options.known)?;
+    let mut recovery = Recovery::new(&inquiry, &options.known);
     let ended = measure_noise(&mut inquiry).and_then(|()| recovery.run(&mut inquiry, options));
     match ended {
         Ok(()) => {}
@@ -326,8 +361,14 @@ pub fn extract(oracle: &mut dyn Oracle, options: &ExtractOptions) -> Result<Extr
 
 /// What the result is.
 fn conclude(inquiry: &Inquiry<'_>, options: &ExtractOptions, recovery: Recovery) -> Extraction {
-    let Recovery { layers, best, reason, mut remarks, known, .. } = recovery;
-    let known = if best.is_none() { outside(inquiry, &known.layers, known.oriented) } else { Vec::new() };
+    let Recovery { layers, best, reason, mut remarks, known, undetermined, .. } = recovery;
+    let whole = best.as_ref().is_some_and(|(_, gate)| gate.disagreements.is_empty());
+    let (known, certainty, explained) = if whole {
+        Default::default()
+    } else {
+        let stage = known.stage(inquiry);
+        (stage.known, stage.certainty, Some(stage.explained))
+    };
     let (network, fidelity, outcome) = match best {
         Some((network, gate)) if gate.disagreements.is_empty() => {
             let found: Vec<usize> =
@@ -355,5 +396,19 @@ fn conclude(inquiry: &Inquiry<'_>, options: &ExtractOptions, recovery: Recovery)
     }
     let (queries, noise) = (inquiry.count(), inquiry.eta);
     let (stopped, spent) = (false, inquiry.spent.clone());
-    Extraction { outcome, network, layers, known, fidelity, stopped, queries, spent, noise, remarks }
+    Extraction {
+        outcome,
+        network,
+        layers,
+        known,
+        certainty,
+        explained,
+        undetermined,
+        fidelity,
+        stopped,
+        queries,
+        spent,
+        noise,
+        remarks,
+    }
 }

@@ -1,6 +1,6 @@
 //! What the extraction is told beside the oracle.
 
-use super::ExtractProgress;
+use super::{ExtractProgress, ExtractStage, KnownLayer};
 use crate::limit::{Deadline, Progress};
 
 /// How a network is extracted. By default nothing is known of its widths, its function is wanted for inputs
@@ -36,6 +36,12 @@ pub struct ExtractOptions<'a> {
     pub deadline: Deadline,
     /// Who is told how far the extraction is.
     pub progress: Progress<'a, ExtractProgress>,
+    /// The first hidden layers, from an earlier run or from elsewhere: the extraction goes on behind them. Only
+    /// the last one may lack its orientation. They are taken as they are; if they are wrong, the network that
+    /// comes out is not verified.
+    pub known: Vec<KnownLayer>,
+    /// Who is told what is known after every stage that brought more.
+    pub stages: Progress<'a, ExtractStage>,
 }
 
 impl Default for ExtractOptions<'_> {
@@ -48,6 +54,8 @@ impl Default for ExtractOptions<'_> {
             seed: 0,
             deadline: Deadline::NEVER,
             progress: Progress::SILENT,
+            known: Vec::new(),
+            stages: Progress::SILENT,
         }
     }
 }
@@ -91,5 +99,14 @@ impl<'a> ExtractOptions<'a> {
     /// Who is told how far the extraction is.
     pub fn progress(self, progress: Progress<'a, ExtractProgress>) -> Self {
         ExtractOptions { progress, ..self }
+    }
+    /// The first hidden layers.
+    pub fn known(self, known: Vec<KnownLayer>) -> Self {
+        ExtractOptions { known, ..self }
+    }
+
+    /// Who is told what is known after every stage.
+    pub fn stages(self, stages: Progress<'a, ExtractStage>) -> Self {
+        ExtractOptions { stages, ..self }
     }
 }

@@ -1,14 +1,13 @@
 //! The sign recovery as a question of its own: which way the neurons of a layer look whose rows are known up
 //! to sign, from queries.
 
-use fiberscope_core::Matrix;
-
 use super::boundaries::{BoundaryError, KnownLayer, check_layers, turned};
 use super::fit::last_layer;
 use super::inquiry::{Halt, Inquiry, measure_noise};
 use super::prefix::{Prefix, Rows};
 use super::recover::limit;
 use super::signs::signs;
+use super::stage::inside;
 use super::{ExtractError, ExtractOptions, ExtractStep, Oracle};
 
 /// The signs that queries told.
@@ -63,18 +62,7 @@ pub fn orient_layer(
         return Err(BoundaryError::Oriented.into());
     };
     let mut inquiry = Inquiry::new(oracle, options)?;
-    // Inside, inputs are counted from the centre of the domain.
-    let center = inquiry.center();
-    let shifted = |(l, layer): (usize, &KnownLayer)| Rows {
-        weight: layer.weight.clone(),
-        bias: layer
-            .weight
-            .iter_rows()
-            .zip(&layer.bias)
-            .map(|(w, b)| b + if l == 0 { w.iter().sum::<f64>() * center } else { 0.0 })
-            .collect(),
-    };
-    let inside: Vec<Rows> = known.iter().enumerate().map(shifted).collect();
+    let inside = inside(&inquiry, known);
     let (rows, rest) = inside.split_last().expect("there is a last layer");
     let prefix = Prefix::of(inquiry.inputs, rest);
     debug_assert_eq!(rest.len(), before.len());
@@ -102,17 +90,4 @@ fn find(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<(Vec<
         return Ok((found.into_iter().map(Some).collect(), true));
     }
     Ok((signs(inquiry, prefix, rows)?, false))
-}
-
-/// The layers that are known inside an inquiry, in the coordinates of the oracle.
-pub(super) fn outside(inquiry: &Inquiry<'_>, layers: &[Rows], oriented: usize) -> Vec<KnownLayer> {
-    let one = |(l, rows): (usize, &Rows)| KnownLayer {
-        weight: Matrix::from_fn(rows.len(), rows.weight.cols(), |i, j| rows.weight[(i, j)]),
-        bias: rows
-            .iter()
-            .map(|(w, b)| b - if l == 0 { w.iter().sum::<f64>() * inquiry.center() } else { 0.0 })
-            .collect(),
-        oriented: l < oriented,
-    };
-    layers.iter().enumerate().map(one).collect()
 }

@@ -5,22 +5,24 @@
 //! the layers are opened again and more lines are drawn.
 
 use fiberscope_algebra::dense::peak;
-use fiberscope_core::{Activation, Layer as NetworkLayer, Network, NetworkError};
+use fiberscope_core::Network;
 
+use super::ahead::{Ahead, ahead};
 use super::carry::Carry;
-use super::deeper::is_twin;
-use super::first::{Row, sharpen};
+use super::determined::undetermined;
+use super::finish::{finish, to_network};
+use super::first::Row;
 use super::fit::{FIT_REACH, last_layer, output_layer};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
 use super::orient::{STAND_IN, bounds, orient_last, turn};
-use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
 use super::rare::kinks_between;
 use super::refine::{refine_rows, strangers};
-use super::signs::signs;
+use super::signs::{cells, contractive};
+use super::stage::{FirstLayers, inside};
 use super::verify::{Gate, verify};
-use super::{ExtractOptions, ExtractStep, RecoveredLayer};
+use super::{ExtractOptions, ExtractStep, KnownLayer, RecoveredLayer, Undetermined};
 
 /// How often all layers are gone through.
 const ATTEMPTS: usize = 6;
@@ -34,22 +36,14 @@ const MOST_STRANGERS: usize = 2;
 /// Noise, relative to the answers, up to which features are carried.
 const MOST_NOISE: f64 = 1e-6;
 
-/// Coordinates in which a measured row may differ from a guessed one of the same neuron.
-const MOST_GUESSED: usize = 3;
-
 /// All layers, the output layer last, and what was noticed.
 type Candidate = (Vec<Rows>, Vec<String>);
-
-/// The first layers: rows, and how many of the layers are oriented.
-#[derive(Default)]
-pub(super) struct FirstLayers {
-    pub layers: Vec<Rows>,
-    pub oriented: usize,
-}
 
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct Recovery {
+    /// The first layers that were known before.
+    given: FirstLayers,
     /// The first layers of the attempt that came furthest.
     pub known: FirstLayers,
     /// Rows by layer, up to sign.
@@ -62,6 +56,8 @@ pub(super) struct Recovery {
     pub guesses: Vec<String>,
     /// The best network so far and what the gate said of it.
     pub best: Option<(Network, Gate)>,
+    /// Parameters of that network which the answers do not determine.
+    pub undetermined: Vec<Undetermined>,
     /// Why there is no better one: a sentence.
     pub reason: String,
     /// What was noticed.
@@ -69,15 +65,42 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
+    /// Begins behind layers that are known.
+    pub fn new(inquiry: &Inquiry<'_>, known: &[KnownLayer]) -> Self {
+        let oriented = known.iter().filter(|layer| layer.oriented).count();
+        let given = FirstLayers { layers: inside(inquiry, known), oriented };
+        let mut recovery = Recovery { known: given.clone(), given, ..Recovery::default() };
+        recovery.forget_all();
+        recovery
+    }
+
+    /// Forgets all but what was known before.
+    fn forget_all(&mut self) {
+        let rows = |rows: &Rows| rows.iter().map(|(w, b)| (w.to_vec(), b)).collect();
+        self.rows = self.given.layers.iter().map(rows).collect();
+        self.pool.clear();
+    }
+
     /// Goes on until the gate opens, or nothing new turns up.
     pub fn run(&mut self, inquiry: &mut Inquiry<'_>, options: &ExtractOptions) -> Result<(), Halt> {
+        self.look_around(inquiry)?;
+        let mut before = 0.0;
         for attempt in 0..ATTEMPTS {
+            if attempt > FRESH_START && self.best.is_none() && self.explained(inquiry) <= before {
+                self.reason += &format!(
+                    "; beginning anew explained no more than the {:.0} % of the kinks on lines that were explained before, so it was given up",
+                    (100.0 * before).floor()
+                );
+                break;
+            }
+            if attempt <= FRESH_START {
+                before = self.explained(inquiry);
+            }
             if attempt == FRESH_START {
-                self.rows.clear();
-                self.pool.clear();
+                self.forget_all();
             }
             let Some((mut layers, remarks)) = self.attempt(inquiry, options, attempt)? else { continue };
-            self.finish(inquiry, &mut layers)?;
+            finish(inquiry, &mut layers)?;
             let Ok(network) = to_network(inquiry, &layers) else {
                 self.reason = "the parameters that fit the answers are not finite".into();
                 continue;
@@ -90,6 +113,7 @@ impl Recovery {
                 .as_ref()
                 .is_none_or(|(_, best)| gate.fidelity.max_difference < best.fidelity.max_difference);
             if better || open {
+                self.undetermined = undetermined(inquiry, &layers);
                 self.best = Some((network, gate));
                 self.remarks = remarks;
             }
@@ -118,12 +142,22 @@ impl Recovery {
         let mut carries: Vec<Option<Carry>> = Vec::new();
         self.layers.clear();
         self.guesses.clear();
+        for rows in self.given.layers[..self.given.oriented].iter().cloned() {
+            self.layers.push(RecoveredLayer { neurons: rows.len(), always_active: 0 });
+            prefix = prefix.extended(rows);
+            carries.push(None);
+        }
         loop {
             let index = carries.len();
+            if index > 0 && index == self.given.oriented && is_whole(inquiry, &prefix) {
+                break;
+            }
             let hint = options.widths.as_deref();
             let wanted = hint.and_then(|widths| widths.get(index).copied());
             let before = self.rows.get(index).map_or(0, Vec::len);
-            let mut fit = if index == 0 {
+            let mut fit = if attempt == 0 && index < self.given.layers.len() {
+                Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows))
+            } else if index == 0 {
                 self.find_first(inquiry, wanted, attempt)?
             } else {
                 self.find_deeper(inquiry, &prefix, carries[index - 1], wanted, attempt)?
@@ -131,7 +165,9 @@ impl Recovery {
             if self.rows[index].len() > before {
                 self.forget_deeper(index);
             }
-            self.drop_twins(inquiry, index);
+            if self.drop_twins(inquiry, index) {
+                fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
+            }
             let mut seen = Vec::new();
             if attempt > 0 && !self.rows[index].is_empty() {
                 inquiry.begin(index, ExtractStep::Refinement);
@@ -181,7 +217,7 @@ impl Recovery {
                 if carries.iter().all(Option::is_none)
                     && let Some(rows) = Rows::new(&self.rows[index])
                 {
-                    self.note(prefix.extended(rows).layers, index);
+                    self.note(inquiry, prefix.extended(rows).layers, index);
                 }
                 self.reason =
                     format!("the orientation of the neurons of hidden layer {} could not be told", index + 1);
@@ -191,7 +227,7 @@ impl Recovery {
             prefix = prefix.extended(oriented);
             carries.push(carry);
             if carries.iter().all(Option::is_none) {
-                self.note(prefix.layers.clone(), prefix.layers.len());
+                self.note(inquiry, prefix.layers.clone(), prefix.layers.len());
             }
             if last {
                 break;
@@ -228,10 +264,31 @@ impl Recovery {
         Ok(Some((layers, remarks)))
     }
 
-    /// Remembers the first layers if no attempt came further.
-    fn note(&mut self, layers: Vec<Rows>, oriented: usize) {
-        if (oriented, layers.len()) >= (self.known.oriented, self.known.layers.len()) {
+    /// The share of the kinks on lines that the layers of the attempt that came furthest explain.
+    fn explained(&self, inquiry: &Inquiry<'_>) -> f64 {
+        let prefix = Prefix::of(inquiry.inputs, &self.known.layers);
+        inquiry.census.count(&prefix, inquiry.radius).0.share()
+    }
+
+    /// With layers that were known before nothing is stored yet that a fit could use.
+    fn look_around(&self, inquiry: &mut Inquiry<'_>) -> Result<(), Halt> {
+        let width: usize = self.given.layers.iter().map(Rows::len).sum();
+        if width > 0 {
+            let count = 3 * (width + inquiry.inputs) + 50;
+            let questions: Vec<Vec<f64>> = (0..count).map(|_| inquiry.point_of_domain()).collect();
+            inquiry.ask(&questions)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers the first layers if no attempt came further, and says so if this one did.
+    fn note(&mut self, inquiry: &Inquiry<'_>, layers: Vec<Rows>, oriented: usize) {
+        let (now, before) = ((oriented, layers.len()), (self.known.oriented, self.known.layers.len()));
+        if now >= before {
             self.known = FirstLayers { layers, oriented };
+        }
+        if now > before {
+            inquiry.options.stages.report(self.known.stage(inquiry));
         }
     }
 
@@ -262,15 +319,15 @@ impl Recovery {
         seen: &[f64],
     ) -> Result<Option<(Rows, usize)>, Halt> {
         let Some(rows) = Rows::new(&self.rows[index]) else { return Ok(None) };
-        let mut found = signs(inquiry, prefix, &rows)?;
+        let mut found = self.signs(inquiry, prefix, index)?;
         let untold = |signs: &[Option<f64>]| signs.iter().filter(|sign| sign.is_none()).count();
         let strange = if seen.len() == rows.len() { strangers(seen) } else { Vec::new() };
         if untold(&found) > 0 && strange.contains(&true) {
             self.keep(index, strange.iter().map(|strange| !strange));
-            let Some(rows) = Rows::new(&self.rows[index]).filter(|rows| rows.len() > 0) else {
+            found = self.signs(inquiry, prefix, index)?;
+            if found.is_empty() {
                 return Ok(None);
-            };
-            found = signs(inquiry, prefix, &rows)?;
+            }
         }
         let missing = untold(&found);
         if missing > 0 && (attempt == 0 || missing == found.len() || missing > MOST_STRANGERS) {
@@ -281,6 +338,32 @@ impl Recovery {
         }
         let signs: Vec<f64> = found.into_iter().flatten().collect();
         Ok(Rows::new(&self.rows[index]).map(|rows| turn(rows, &signs)))
+    }
+
+    /// The signs of the rows of a layer, as far as they can be told: by gradients where the rows are
+    /// independent, by the layer behind them, and by cells.
+    fn signs(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        prefix: &Prefix,
+        index: usize,
+    ) -> Result<Vec<Option<f64>>, Halt> {
+        let Some(rows) = Rows::new(&self.rows[index]).filter(|rows| rows.len() > 0) else {
+            return Ok(Vec::new());
+        };
+        let seen = contractive(inquiry, prefix, &rows)?;
+        if seen.iter().all(Option::is_some) {
+            return Ok(seen);
+        }
+        if is_precise(inquiry)
+            && let Some(Ahead { signs, next }) = ahead(inquiry, prefix, &self.rows[index], &mut self.pool)?
+        {
+            self.forget_deeper(index);
+            self.rows.push(next);
+            return Ok(signs.into_iter().map(Some).collect());
+        }
+        inquiry.begin(index, ExtractStep::Signs);
+        Ok(cells(inquiry, prefix, &rows)?.unwrap_or(seen))
     }
 
     /// Keeps some rows of a layer, and forgets what rests on the others.
@@ -303,73 +386,16 @@ impl Recovery {
         Some(vec![output])
     }
 
-    /// Drops rows that noise made of one neuron twice, and rows some of whose weights were guessed if the
-    /// same neuron was measured later.
-    fn drop_twins(&mut self, inquiry: &Inquiry<'_>, index: usize) {
-        let tolerance = (1e6 * inquiry.eta).clamp(1e-7, 1e-2);
-        let rows = std::mem::take(&mut self.rows[index]);
-        let before = rows.len();
-        let mut kept: Vec<Row> = Vec::with_capacity(before);
-        for row in rows {
-            if is_twin(&kept, &row, tolerance) {
-                continue;
-            }
-            kept.retain(|old| !is_nearly(old, &row, tolerance));
-            kept.push(row);
-        }
-        let dropped = kept.len() < before;
-        self.rows[index] = kept;
-        if dropped {
-            self.forget_deeper(index);
-        }
-    }
-
     /// Forgets what rests on the rows of a layer: others were found, or some dropped.
-    fn forget_deeper(&mut self, index: usize) {
+    pub fn forget_deeper(&mut self, index: usize) {
         self.rows.truncate(index + 1);
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
     }
-
-    /// Makes the parameters as exact as the answers allow: all of them together with random points added, or,
-    /// in large networks, the rows of the first layer one by one.
-    fn finish(&mut self, inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
-        let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
-        if total > DENSE_PARAMETERS {
-            inquiry.begin(0, ExtractStep::Refinement);
-            return refine(inquiry, layers);
-        }
-        inquiry.begin(layers.len() - 1, ExtractStep::Polish);
-        let share = if total <= 1_500 { 1.2 } else { 4.0 };
-        let count = (share * total as f64 / inquiry.outputs as f64) as usize + 20;
-        let mut questions = Vec::with_capacity(count);
-        for k in 0..count {
-            let reach = inquiry.uniform(0.3, 3.0);
-            questions.push(if k % 2 == 0 { inquiry.point(reach) } else { inquiry.point_of_domain() });
-        }
-        inquiry.ask(&questions)?;
-        polish(inquiry, layers, FIT_REACH);
-        Ok(())
-    }
 }
 
-/// Measures the rows of the first layer again and fits the output layer anew, if there is one hidden layer.
-fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
-    if layers.len() != 2 {
-        return Ok(());
-    }
-    let mut hidden = Prefix::of(inquiry.inputs, &layers[..1]);
-    for j in 0..layers[0].len() {
-        if let Some((w, b)) = sharpen(inquiry, &hidden, j)? {
-            let rows = &mut hidden.layers[0];
-            rows.weight.row_mut(j).copy_from_slice(&w);
-            rows.bias[j] = b;
-        }
-    }
-    if let Some((output, _)) = output_layer(inquiry, &hidden) {
-        *layers = hidden.layers;
-        layers.push(output);
-    }
-    Ok(())
+/// Whether the function is affine in the features behind the prefix.
+fn is_whole(inquiry: &Inquiry<'_>, prefix: &Prefix) -> bool {
+    output_layer(inquiry, prefix).is_some_and(|(_, residual)| residual < limit(inquiry))
 }
 
 /// Residuals, in units of the noise, up to which a fit is taken for exact.
@@ -384,27 +410,4 @@ pub(super) fn limit(inquiry: &Inquiry<'_>) -> f64 {
 fn is_precise(inquiry: &Inquiry<'_>) -> bool {
     let (_, answers) = inquiry.recent(1.0, 400);
     inquiry.eta < MOST_NOISE * peak(answers.entries())
-}
-
-/// Whether two rows are the same but for a few weights, up to scale.
-fn is_nearly((v, c): &Row, (w, b): &Row, tolerance: f64) -> bool {
-    let most = MOST_GUESSED.min(w.len() / 3);
-    let close = |x: f64, y: f64| (x - y).abs() <= tolerance * (x.abs() + y.abs());
-    // The scale from one coordinate that both have; a guess may be any other.
-    (0..w.len()).filter(|&k| v[k] != 0.0).any(|k| {
-        let scale = w[k] / v[k];
-        close(scale * c, *b) && v.iter().zip(w).filter(|(x, y)| !close(scale * **x, **y)).count() <= most
-    })
-}
-
-/// The network in the oracle's coordinates.
-fn to_network(inquiry: &Inquiry<'_>, layers: &[Rows]) -> Result<Network, NetworkError> {
-    let count = layers.len();
-    let parts = layers.iter().enumerate().map(|(l, layer)| {
-        let activation = if l + 1 < count { Activation::Relu } else { Activation::Identity };
-        let shift = |w: &[f64]| if l == 0 { w.iter().sum::<f64>() * inquiry.center() } else { 0.0 };
-        let bias = layer.iter().map(|(w, b)| b - shift(w)).collect();
-        NetworkLayer::new(layer.weight.clone(), bias, activation)
-    });
-    Network::new(parts.collect())
 }

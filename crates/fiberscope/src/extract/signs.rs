@@ -10,12 +10,13 @@ use fiberscope_algebra::dense::{along, direction, dot, minus, norm, product, row
 use fiberscope_core::Matrix;
 
 use super::algebra::Svd;
+use super::bits::{ENUMERATED_BITS, enumerated};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Sweep;
 use super::prefix::{Prefix, Rows};
 use super::probe::{meeting, room};
 
-/// Signs of the rows, as far as they can be told.
+/// Signs of the rows, as far as they can be told without the layer behind them.
 pub(super) fn signs(
     inquiry: &mut Inquiry<'_>,
     prefix: &Prefix,
@@ -25,7 +26,7 @@ pub(super) fn signs(
     if seen.iter().all(Option::is_some) {
         return Ok(seen);
     }
-    Ok(cells(inquiry, prefix, rows)?.map_or(seen, |signs| signs.into_iter().map(Some).collect()))
+    Ok(cells(inquiry, prefix, rows)?.unwrap_or(seen))
 }
 
 /// A place for a gradient: where, how far until something known flips, and the gradients of the rows.
@@ -35,7 +36,12 @@ struct Site {
     quality: f64,
 }
 
-fn contractive(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Vec<Option<f64>>, Halt> {
+/// Signs of rows that are independent at some place.
+pub(super) fn contractive(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    rows: &Rows,
+) -> Result<Vec<Option<f64>>, Halt> {
     let count = rows.len();
     let mut sites = Vec::new();
     for _ in 0..400 {
@@ -169,17 +175,23 @@ fn slopes(
     Ok(linear.then_some(slopes))
 }
 
-/// The most cells that are measured.
+/// The most cells that are measured, and those after which there should have been one of use.
 const MOST_CELLS: usize = 40;
+const FRUITLESS_CELLS: usize = 10;
 
-/// The most bits left open that are settled by trying all.
-pub(super) const ENUMERATED_BITS: usize = 14;
-
-fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Option<Vec<f64>>, Halt> {
+/// Signs of all rows, from cells in which most of them can be crossed.
+pub(super) fn cells(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    rows: &Rows,
+) -> Result<Option<Vec<Option<f64>>>, Halt> {
     let count = rows.len();
     let mut equations: Vec<Vec<f64>> = Vec::new();
     let mut right: Vec<f64> = Vec::new();
-    for _ in 0..MOST_CELLS {
+    for tried in 0..MOST_CELLS {
+        if tried >= FRUITLESS_CELLS && equations.is_empty() {
+            break;
+        }
         if !cell(inquiry, prefix, rows, &mut equations, &mut right)? {
             continue;
         }
@@ -191,7 +203,7 @@ fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Opti
         if let Some(bits) =
             if rank == count { rounded(&svd, &right) } else { enumerated(&equations, &right, &svd, rank) }
         {
-            return Ok(Some(bits.iter().map(|b| 2.0 * b - 1.0).collect()));
+            return Ok(Some(bits.iter().map(|b| Some(2.0 * b - 1.0)).collect()));
         }
     }
     Ok(None)
@@ -200,46 +212,6 @@ fn cells(inquiry: &mut Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Result<Opti
 fn rounded(svd: &Svd, right: &[f64]) -> Option<Vec<f64>> {
     let bits = svd.solve(right, 1e-7);
     bits.iter().all(|b| b.abs().min((b - 1.0).abs()) < 0.2).then(|| bits.iter().map(|b| b.round()).collect())
-}
-
-/// Tries all bits of the columns that the equations leave open; the answer must be the only one that fits.
-pub(super) fn enumerated(equations: &[Vec<f64>], right: &[f64], svd: &Svd, rank: usize) -> Option<Vec<f64>> {
-    let count = equations[0].len();
-    let open = count - rank;
-    // Columns that the other ones do not determine: greedily those most in the null space.
-    let in_null_space = |j: usize| 1.0 - (0..rank).map(|k| svd.v[k][j].powi(2)).sum::<f64>();
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|&a, &b| in_null_space(b).total_cmp(&in_null_space(a)));
-    let tried = &order[..open];
-    let kept: Vec<usize> = order[open..].to_vec();
-    let matrix = Matrix::from_rows(equations)?.select_columns(&kept);
-    let small = Svd::of(&matrix)?;
-    if small.rank(1e-8) < kept.len() {
-        return None;
-    }
-    let scale = norm(right).max(1e-300);
-    let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
-    for choice in 0..1usize << open {
-        let bit = |k: usize| f64::from(u8::from(choice >> k & 1 == 1));
-        let rest: Vec<f64> = equations
-            .iter()
-            .zip(right)
-            .map(|(row, r)| r - tried.iter().enumerate().map(|(k, &j)| bit(k) * row[j]).sum::<f64>())
-            .collect();
-        let solution = small.solve(&rest, 1e-8);
-        if solution.iter().any(|b| b.abs().min((b - 1.0).abs()) > 0.01) {
-            continue;
-        }
-        let mut bits = vec![0.0; count];
-        kept.iter().zip(&solution).for_each(|(&j, b)| bits[j] = b.round());
-        tried.iter().enumerate().for_each(|(k, &j)| bits[j] = bit(k));
-        let error: f64 =
-            equations.iter().zip(right).map(|(row, r)| (dot(row, &bits) - r).powi(2)).sum::<f64>().sqrt();
-        found.push((error / scale, bits));
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let clear = found.len() == 1 || (found.len() > 1 && found[1].0 > 1e3 * found[0].0.max(1e-12));
-    (clear && found[0].0 < 1e-5).then(|| found.swap_remove(0).1)
 }
 
 /// Measures one cell; says whether it gave equations.

@@ -18,6 +18,8 @@ pub struct ExtractTrial {
     pub reason: Option<String>,
     /// The largest error of a parameter, if the widths are those of the truth.
     pub error: Option<f64>,
+    /// Whether it said that its network is one of many with the same function.
+    pub undetermined: bool,
 }
 
 /// Extracts a network from its own answers and compares it with the truth; `None` if the deadline came first.
@@ -47,5 +49,6 @@ pub fn extract_trial(
         ExtractOutcome::Verified => None,
         ExtractOutcome::Partial { reason, .. } | ExtractOutcome::Failed { reason } => Some(reason),
     };
-    Ok(Some(ExtractTrial { queries: found.queries, verified: reason.is_none(), reason, error }))
+    let undetermined = !found.undetermined.is_empty();
+    Ok(Some(ExtractTrial { queries: found.queries, verified: reason.is_none(), reason, error, undetermined }))
 }

@@ -16,7 +16,7 @@ use crate::args::{ReadArgs, positive, seconds};
 #[derive(Debug, Args)]
 #[command(
     override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>\n       fiberscope extract --boundaries <FILE> [--tolerance <X>] [-o <LAYERS>]\n       fiberscope extract [OPTIONS] --signs <FILE> [-o <LAYERS>] <ORACLE>",
-    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --leak-report\n  fiberscope extract --boundaries points.json -o layers.json\n  fiberscope extract model.onnx --signs layers.json -o oriented.json"
+    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --max-queries 5000 -o found.json\n  fiberscope extract model.onnx --known found.json.known.json -o found.json\n  fiberscope extract model.onnx --leak-report\n  fiberscope extract --boundaries points.json -o layers.json\n  fiberscope extract model.onnx --signs layers.json -o oriented.json"
 )]
 pub struct ExtractArgs {
     /// A model, or an endpoint http(s)://...
@@ -46,6 +46,10 @@ pub struct ExtractArgs {
     /// Log queries and answers in this file; if it exists, go on with it without asking again
     #[arg(long, value_name = "FILE", conflicts_with = "leak_report")]
     pub resume: Option<PathBuf>,
+    /// Go on behind the hidden layers in FILE, such as OUT.known.json of an earlier run, or what --boundaries
+    /// and --signs wrote; they are taken as they are
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["leak_report", "boundaries", "signs"])]
+    pub known: Option<PathBuf>,
     /// For the owner of a model: how many digits of its parameters answers of lower precision leak
     #[arg(long)]
     pub leak_report: bool,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use fiberscope::extract::{
-    ExtractError, ExtractOptions, ExtractOutcome, ExtractProgress, Extraction, extract,
+    ExtractError, ExtractOptions, ExtractOutcome, ExtractProgress, ExtractStage, Extraction, extract,
 };
 use fiberscope::limit::{Deadline, Progress};
 use fiberscope_core::Network;
@@ -51,11 +51,17 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     if let (Some(truth), Some(name)) = (&truth, &args.truth) {
         check_sizes(name, truth, sizes)?;
     }
-    let options = options(args, global, &deadline, sizes);
+    let mut options = options(args, global, &deadline, sizes);
+    if let Some(path) = &args.known {
+        options = options.known(steps::read_layers(path, sizes.0)?);
+    }
     let log = LogFile::choose(args, out, output);
     let mut recorder = Recorder::new(opened.oracle, Some(log.open(&options, sizes)?), opened.batch);
     let show = progress(output);
-    let found = extract(&mut recorder, &options.clone().progress(Progress::to(&show)));
+    let stages = steps::StageFile::new(with_ending(out, ".known.json"), sizes.0, args.known.as_deref());
+    let keep = |stage: ExtractStage| stages.keep(&stage.known);
+    let told = options.clone().progress(Progress::to(&show)).stages(Progress::to(&keep));
+    let found = extract(&mut recorder, &told);
     output.end_progress();
     let (asked, replayed) = (recorder.asked(), recorder.replayed());
     // The log is closed, and a child process ended, before anything is said.
@@ -72,11 +78,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
         summary.truth = truth.map(|truth| extraction::compare(&truth, network, found, &options));
         summary.output = Some(out.display().to_string());
     }
-    if !summary.found.known.is_empty() {
-        let path = with_ending(out, ".known.json");
-        steps::write_layers(&path, sizes.0, &summary.found.known)?;
-        summary.known = Some(path.display().to_string());
-    }
+    summary.known = stages.end(&summary.found)?.map(|path| path.display().to_string());
     // Only now: where the network could not be written, its queries are not lost.
     let kept = log.keep_if(summary.found.outcome != ExtractOutcome::Verified);
     summary.log = kept.map(|path| path.display().to_string());

@@ -1,10 +1,12 @@
 //! `fiberscope extract --boundaries` and `--signs`: single steps of an extraction.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use fiberscope::extract::{
-    BoundaryPoint, ExtractError, KnownLayer, OrientError, Orientation, orient_layer, recover_from_boundaries,
+    BoundaryPoint, ExtractError, Extraction, KnownLayer, OrientError, Orientation, orient_layer,
+    recover_from_boundaries,
 };
 use fiberscope::limit::Deadline;
 use fiberscope_core::Matrix;
@@ -48,14 +50,11 @@ pub fn signs(
     output: &Output,
 ) -> anyhow::Result<Answer> {
     let name = path.display().to_string();
-    let file = BoundaryFile::read(path)?;
     let mut opened = open::open(args, deadline, output)?;
     let sizes = (opened.oracle.inputs(), opened.oracle.outputs());
-    if file.inputs != sizes.0 {
-        anyhow::bail!("{name}: expected {} inputs, as the oracle has, found {}", sizes.0, file.inputs);
-    }
+    let known = read_layers(path, sizes.0)?;
     let options = options(args, global, deadline, sizes);
-    let found: Orientation = match orient_layer(opened.oracle.as_mut(), &known_layers(&file), &options) {
+    let found: Orientation = match orient_layer(opened.oracle.as_mut(), &known, &options) {
         Err(OrientError::Layers(error)) => return Err(error).with_context(|| name),
         Err(OrientError::Oracle(error @ ExtractError::Oracle(_))) if deadline.is_past() => {
             output.error(&error.into());
@@ -64,7 +63,7 @@ pub fn signs(
         found => found?,
     };
     if let Some(out) = &args.output {
-        write_layers(out, file.inputs, &found.known)?;
+        write_layers(out, sizes.0, &found.known)?;
     }
     output.result(&orientation_text(&opened.name, &found), &orientation_value(&opened.name, &found))?;
     Ok(if found.signs.iter().all(Option::is_some) { Answer::Yes } else { Answer::Undecided })
@@ -73,6 +72,53 @@ pub fn signs(
 /// Writes layers as a file to which points of the next boundaries can be added.
 pub fn write_layers(path: &Path, inputs: usize, layers: &[KnownLayer]) -> anyhow::Result<()> {
     Ok(BoundaryFile::new(inputs, known_layers_value(layers), Vec::new()).write(path)?)
+}
+
+/// The layers of a file, for an oracle with so many inputs.
+pub fn read_layers(path: &Path, inputs: usize) -> anyhow::Result<Vec<KnownLayer>> {
+    let file = BoundaryFile::read(path)?;
+    if file.inputs != inputs {
+        let name = path.display();
+        anyhow::bail!("{name}: expected {inputs} inputs, as the oracle has, found {}", file.inputs);
+    }
+    Ok(known_layers(&file))
+}
+
+/// The file of the layers that are known, written after every stage: what a run leaves that is killed.
+pub struct StageFile {
+    path: PathBuf,
+    inputs: usize,
+    /// Whether the user gave it, too: then it stays.
+    named: bool,
+    written: AtomicBool,
+}
+
+impl StageFile {
+    /// A file that is not written yet.
+    pub fn new(path: PathBuf, inputs: usize, given: Option<&Path>) -> Self {
+        let named = given == Some(path.as_path());
+        StageFile { path, inputs, named, written: AtomicBool::new(false) }
+    }
+
+    /// Keeps the layers. A file that cannot be written now is written at the end, or said to be missing.
+    pub fn keep(&self, layers: &[KnownLayer]) {
+        if write_layers(&self.path, self.inputs, layers).is_ok() {
+            self.written.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The file if it is of use after the extraction.
+    pub fn end(self, found: &Extraction) -> anyhow::Result<Option<PathBuf>> {
+        if !found.known.is_empty() {
+            write_layers(&self.path, self.inputs, &found.known)?;
+            return Ok(Some(self.path));
+        }
+        if self.written.into_inner() && !self.named {
+            // A file that cannot be removed does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        Ok(None)
+    }
 }
 
 fn known_layers(file: &BoundaryFile) -> Vec<KnownLayer> {

@@ -1,0 +1,308 @@
+//! A boundary followed from cell to cell of the known layers.
+//!
+//! Within a cell of the known layers the boundary of a neuron of the next layer is a piece of a hyperplane,
+//! and at a wall of the cell it bends: the gradient `g` of the neuron changes by a multiple of the wall's
+//! normal `v`, since both sides are equal on the wall. So one point of the piece beyond the wall tells
+//! `g' = g + omega v`, without loss of scale [rolnick2020reverse, Theorem 4]. Every cell with derivative `G`
+//! of the features then has the equations `G^T w = g`, and enough cells tell `w`, however many features are on
+//! at once: what one cell cannot tell where there are more of them than inputs. A boundary that bends inside
+//! of a cell is that of a neuron further on.
+
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
+use fiberscope_core::Matrix;
+
+use super::algebra::Svd;
+use super::inquiry::{Halt, Inquiry};
+use super::line::Sweep;
+use super::prefix::Prefix;
+use super::probe::{Boundary, meeting};
+
+/// Walls that are crossed for every feature, and beyond that.
+const CROSSINGS_PER_FEATURE: usize = 2;
+const MORE_CROSSINGS: usize = 10;
+
+/// Steps that lead nowhere, one after the other, before it is given up.
+const MOST_FRUITLESS: usize = 6;
+
+/// Ways of which one is chosen.
+const WAYS_LOOKED_AT: usize = 30;
+
+/// How far out a boundary is followed, in radii.
+const FARTHEST: f64 = 40.0;
+
+/// The error of an equation, relative to the largest gradient, beyond which pieces are not of one neuron.
+const INCONSISTENT: f64 = 1e-5;
+
+/// Singular values up to this share of the largest count as zero.
+const RANK: f64 = 1e-9;
+
+/// A piece of the boundary: a point of it inside a cell, and the gradient of the neuron there.
+#[derive(Clone)]
+struct Piece {
+    x: Vec<f64>,
+    g: Vec<f64>,
+}
+
+/// What became of a step.
+enum Step {
+    /// Beyond the wall, and the way on from it.
+    Beyond(Piece, Vec<f64>),
+    /// Nothing can be seen there, or it is too far.
+    End,
+    /// The boundary is not where it should be inside of the cell.
+    Lost,
+}
+
+/// Follows the boundary through `x`, where the gradient of the function jumps by a multiple of `jump`; the
+/// weights as far as they are determined, `None` if it is no boundary of a neuron behind the prefix.
+pub(super) fn trace(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    x: &[f64],
+    jump: &[f64],
+) -> Result<Option<Boundary>, Halt> {
+    let Some(g) = direction(jump) else { return Ok(None) };
+    let mut pieces = vec![Piece { x: x.to_vec(), g }];
+    let mut ways = Ways::new(inquiry, &pieces[0]);
+    let mut fruitless = 0;
+    for _ in 0..CROSSINGS_PER_FEATURE * prefix.width() + MORE_CROSSINGS {
+        let Some(boundary) = solve(prefix, &pieces) else { return Ok(None) };
+        if boundary.known.iter().all(|known| *known) {
+            return Ok(Some(boundary));
+        }
+        if fruitless > MOST_FRUITLESS {
+            break;
+        }
+        let Some((from, way)) = ways.next(inquiry, prefix, &pieces, &boundary) else { break };
+        match cross(inquiry, prefix, &pieces[from].clone(), &way)? {
+            Step::Beyond(next, onward) => {
+                fruitless = 0;
+                ways.add(pieces.len(), onward);
+                pieces.push(next);
+            }
+            Step::End => fruitless += 1,
+            Step::Lost => return Ok(None),
+        }
+    }
+    Ok(solve(prefix, &pieces).filter(|boundary| boundary.known.contains(&true)))
+}
+
+/// Which way to go next.
+enum Ways {
+    /// In the plane there are two, and each is followed to its end: pieces and directions.
+    Plane(Vec<(usize, Vec<f64>)>),
+    /// Elsewhere there are many, of which those are taken that lead to a feature whose weight is not known.
+    Space,
+}
+
+impl Ways {
+    fn new(inquiry: &Inquiry<'_>, first: &Piece) -> Self {
+        if inquiry.inputs != 2 {
+            return Ways::Space;
+        }
+        let tangent = vec![-first.g[1], first.g[0]];
+        Ways::Plane(vec![(0, scaled(&tangent, -1.0)), (0, tangent)])
+    }
+
+    fn add(&mut self, piece: usize, onward: Vec<f64>) {
+        if let Ways::Plane(ways) = self {
+            ways.push((piece, onward));
+        }
+    }
+
+    fn next(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        prefix: &Prefix,
+        pieces: &[Piece],
+        boundary: &Boundary,
+    ) -> Option<(usize, Vec<f64>)> {
+        if let Ways::Plane(ways) = self {
+            return ways.pop();
+        }
+        let mut any = None;
+        for _ in 0..WAYS_LOOKED_AT {
+            let from = inquiry.below(pieces.len());
+            let Piece { x, g } = &pieces[from];
+            let way = inquiry.direction();
+            let Some(way) = direction(&along(&way, -dot(&way, g) / dot(g, g), g)) else { continue };
+            let walls = prefix.local(x).walls;
+            let Some((_, wall)) = next_wall(inquiry, &walls, &way) else { continue };
+            let feature = wall.checked_sub(walls.len() - prefix.width());
+            if feature.is_some_and(|k| !boundary.known[k]) {
+                return Some((from, way));
+            }
+            any = Some((from, way));
+        }
+        any
+    }
+}
+
+/// The first wall on the way: how far it is, and which.
+fn next_wall(inquiry: &Inquiry<'_>, walls: &[(f64, Vec<f64>)], way: &[f64]) -> Option<(f64, usize)> {
+    let far = |(i, (z, v)): (usize, &(f64, Vec<f64>))| {
+        let t = -z / dot(v, way);
+        (t > 1e-9 * inquiry.radius && t.is_finite()).then_some((t, i))
+    };
+    walls.iter().enumerate().filter_map(far).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Goes along the piece, about the way that is wanted, to the next wall and across it.
+fn cross(inquiry: &mut Inquiry<'_>, prefix: &Prefix, piece: &Piece, way: &[f64]) -> Result<Step, Halt> {
+    let Piece { x, g } = piece;
+    let square = dot(g, g);
+    let Some(way) = direction(&along(way, -dot(way, g) / square, g)) else { return Ok(Step::End) };
+    // Along the wall that is met first.
+    let here = prefix.local(x);
+    let Some((t, index)) = next_wall(inquiry, &here.walls, &way) else { return Ok(Step::End) };
+    let v = &here.walls[index].1;
+    let wall = along(x, t, &way);
+    if peak(&wall) > FARTHEST * inquiry.radius {
+        return Ok(Step::End);
+    }
+    let Some(normal) = direction(&scaled(v, dot(v, &way).signum())) else { return Ok(Step::End) };
+    // The piece must be there just before the wall.
+    let Some(m) = direction(g) else { return Ok(Step::End) };
+    match seen(inquiry, prefix, &along(x, 0.9 * t, &way), &m)? {
+        Seen::At(off) if off.abs() < 1e-6 * inquiry.radius => {}
+        Seen::Dark => return Ok(Step::End),
+        _ => return Ok(Step::Lost),
+    }
+    // Along the wall, a little beyond it.
+    let Some(side) = direction(&along(g, -dot(g, &normal), &normal)) else { return Ok(Step::End) };
+    let room = |x: &[f64]| {
+        let others = prefix.local(x).walls;
+        let far = |(z, u): &(f64, Vec<f64>)| z.abs() / norm(u).max(1e-300);
+        let mut distances: Vec<f64> = others.iter().map(far).collect();
+        distances.sort_by(f64::total_cmp);
+        // The nearest is the wall itself.
+        distances.get(1).copied().unwrap_or(inquiry.radius).min(inquiry.radius)
+    };
+    let room = room(&wall);
+    for share in [0.1, 0.02] {
+        let depth = share * room;
+        if depth < 1e-6 * inquiry.radius {
+            break;
+        }
+        let start = along(&wall, depth, &normal);
+        let reach = 0.95 * room;
+        let known = prefix.flips(&start, &side, -reach, reach);
+        let sweep = Sweep { x: &start, u: &side, from: -reach, to: reach, known, grid: Vec::new() };
+        for kink in sweep.kinks(inquiry)? {
+            let found = minus(&kink.x, &wall);
+            let across = dot(v, &found);
+            if across == 0.0 {
+                continue;
+            }
+            let bent = along(g, -dot(g, &found) / across, v);
+            if let Some(next) = confirmed(inquiry, prefix, &wall, &kink.x, &bent, g, v)? {
+                let onward = minus(&next.x, &wall);
+                return Ok(Step::Beyond(next, onward));
+            }
+        }
+    }
+    Ok(Step::End)
+}
+
+/// Whether the piece that begins at the wall and has this gradient is seen farther away, too; then more
+/// precisely.
+fn confirmed(
+    inquiry: &mut Inquiry<'_>,
+    prefix: &Prefix,
+    wall: &[f64],
+    x: &[f64],
+    bent: &[f64],
+    g: &[f64],
+    v: &[f64],
+) -> Result<Option<Piece>, Halt> {
+    let Some(m) = direction(bent) else { return Ok(None) };
+    let onward = minus(x, wall);
+    let here = prefix.local(x);
+    // The next wall on the way.
+    let free = here
+        .walls
+        .iter()
+        .map(|(z, u)| -z / dot(u, &onward))
+        .filter(|t| *t > 1e-9)
+        .fold(FARTHEST * inquiry.radius / norm(&onward), f64::min);
+    let mut best = None;
+    for share in [0.5, 0.2] {
+        let at = along(x, share * free, &onward);
+        let Seen::At(off) = seen(inquiry, prefix, &at, &m)? else { continue };
+        let found = minus(&along(&at, off, &m), wall);
+        let across = dot(v, &found);
+        if off.abs() > 1e-4 * norm(&found) || across == 0.0 {
+            continue;
+        }
+        let g = along(g, -dot(g, &found) / across, v);
+        best = Some(Piece { x: along(&at, off, &m), g });
+        break;
+    }
+    Ok(best)
+}
+
+/// What a look across a predicted piece sees.
+enum Seen {
+    /// A kink this far from where it was predicted.
+    At(f64),
+    /// No kink, and nothing could be seen: the function is constant.
+    Dark,
+    /// No kink.
+    Nothing,
+}
+
+fn seen(inquiry: &mut Inquiry<'_>, prefix: &Prefix, x: &[f64], m: &[f64]) -> Result<Seen, Halt> {
+    let room = prefix.local(x).room(m);
+    let far = (0.4 * room).min(0.02 * inquiry.radius);
+    let mut dark = true;
+    for a in [far, far / 8.0, far / 64.0] {
+        if a < 1e-7 * inquiry.radius {
+            break;
+        }
+        let look = meeting(inquiry, x, m, a)?;
+        if let Some(t) = look.t.filter(|t| t.abs() < 0.05 * a + look.error) {
+            return Ok(Seen::At(t));
+        }
+        dark &= look.t.is_none() && look.slope < 40.0 * inquiry.noise_at(x) / a;
+        if dark {
+            break;
+        }
+    }
+    Ok(if dark { Seen::Dark } else { Seen::Nothing })
+}
+
+/// The weights that the gradients of the pieces tell, and the bias that their points tell; nothing is known if
+/// that is not. `None` if the pieces contradict each other.
+fn solve(prefix: &Prefix, pieces: &[Piece]) -> Option<Boundary> {
+    let width = prefix.width();
+    let (mut equations, mut right) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        let local = prefix.local(&piece.x);
+        for (k, g) in piece.g.iter().enumerate() {
+            equations
+                .push((0..=width).map(|i| if i < width { local.gradient[(i, k)] } else { 0.0 }).collect());
+            right.push(*g);
+        }
+        let share = 1.0 / (1.0 + peak(&local.hidden));
+        equations.push(local.hidden.iter().chain(&[1.0]).map(|h| share * h).collect::<Vec<f64>>());
+        right.push(0.0);
+    }
+    // Rows of zeros, so that there is a right singular vector for every unknown.
+    while equations.len() <= width {
+        equations.push(vec![0.0; width + 1]);
+        right.push(0.0);
+    }
+    let svd = Svd::of(&Matrix::from_rows(&equations)?)?;
+    let rank = svd.rank(RANK);
+    let mut w = svd.solve(&right, RANK);
+    let error = equations.iter().zip(&right).map(|(row, r)| (dot(row, &w) - r).abs()).fold(0.0, f64::max);
+    if error > INCONSISTENT * peak(&right) {
+        return None;
+    }
+    // An unknown is determined if its axis lies in the row space.
+    let determined = |i: usize| 1.0 - (0..rank).map(|k| svd.v[k][i].powi(2)).sum::<f64>() < 1e-7;
+    let known: Vec<bool> = (0..width).map(|i| determined(i) && determined(width)).collect();
+    let b = w.pop().unwrap_or(0.0);
+    w.iter_mut().zip(&known).filter(|(_, known)| !**known).for_each(|(w, _)| *w = 0.0);
+    Some(Boundary { w, b, known })
+}
