@@ -116,6 +116,10 @@ impl Boundary {
             let square = dot(&self.w, &self.w);
             return (square > 0.0).then(|| along(&x, -self.value(&x) / square, &self.w));
         }
+        // Many places may be looked for without a question in between.
+        if inquiry.options.deadline.is_past() {
+            return None;
+        }
         let limit = 60.0 * inquiry.radius.max(peak(start));
         for _ in 0..60 {
             let local = prefix.local(&x);
