@@ -320,6 +320,8 @@ def test_modules_in_half_precision_come_back_in_it():
 @pytest.mark.parametrize("name", ["conv2d", "resnet", "handy", "sizes"])
 def test_exports_to_onnx_read_as_the_module(name, dynamo, tmp_path):
     pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+    if name == "sizes" and not dynamo:
+        pytest.skip("the older exporter does not write adaptive pools of any size")
     module, example = next((m, x) for n, m, x in CASES if n == name)
     module, example = settled(module).float(), example.float()
     path = tmp_path / "model.onnx"
