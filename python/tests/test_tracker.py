@@ -146,6 +146,6 @@ def test_dynamics_tell_when_neurons_change():
     ranks = [net.functional_dimension(x).rank] + [record["functional_dimension"] for record in tracker.records[1:]]
     changes = [(e["until"], e["functional_dimension"]) for e in found.events if "neuron" not in e]
     assert changes == [(k, rank) for k, rank in enumerate(ranks) if k and rank != ranks[k - 1]]
-    assert all(e["fiber_dimension"] == 10 - e["functional_dimension"] for e in found.events if "neuron" not in e)
+    assert all(e["kernel_dimension"] == 10 - e["functional_dimension"] for e in found.events if "neuron" not in e)
     assert found.largest_drift[0]["neuron"] == 1 and np.isclose(found.largest_drift[0]["change"], -9.0)
     assert "1 to dead, 1 to linear, 1 to nonlinear" in str(found)

@@ -158,7 +158,7 @@ class Dynamics(Drawable):
 
     events: list[dict[str, Any]]
     """What changed between two records (`after`, `until`): the state of a neuron on the data (`layer`, `neuron`, `before`,
-    `now`: dead, linear or nonlinear), or the `functional_dimension`, and with it the `fiber_dimension`."""
+    `now`: dead, linear or nonlinear), or the `functional_dimension`, and with it the `kernel_dimension` (parameters less that)."""
     largest_drift: list[dict[str, Any]]
     """Of every hidden layer the neuron whose |w_out|^2 - |w_in|^2 - b^2 changed most."""
     drift_by_step: list[dict[str, float]]

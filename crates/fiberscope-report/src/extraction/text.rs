@@ -126,16 +126,18 @@ fn undetermined_text(open: &Undetermined) -> String {
     if open.always_on > 0 {
         let known = if open.always_on == 1 { "its linear map" } else { "the sum of their linear maps" };
         parts.push(format!(
-            "{} on at all points asked, of which only {known} is known, shared with the layer behind",
+            "{} on at all points that were looked at, of which only {known} is known, shared with the layer behind",
             neurons(open.always_on)
         ));
     }
     if open.always_off > 0 {
-        parts.push(format!("{} off at all points asked", neurons(open.always_off)));
+        parts.push(format!("{} off at all points that were looked at", neurons(open.always_off)));
     }
     if open.weights > 0 {
         let weights = if open.weights == 1 { "1 weight".into() } else { format!("{} weights", open.weights) };
-        parts.push(format!("{weights} from neurons that were never on together with the one behind"));
+        parts.push(format!(
+            "{weights} from neurons that were on at none of these points together with the one behind"
+        ));
     }
     format!("hidden layer {} is not determined by the answers: {}", open.layer + 1, parts.join("; "))
 }

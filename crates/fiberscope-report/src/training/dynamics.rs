@@ -1,9 +1,10 @@
-//! What happens along a run: which neurons die or become linear on the data and when, when the dimension of
-//! the fiber changes, and which conserved quantities drift.
+//! What happens along a run: which neurons die or become linear on the data and when, when the functional
+//! dimension changes, and which conserved quantities drift.
 //!
 //! The data tell between which two records something changed, not more: a neuron that dies and comes back
-//! between two records is not seen. The dimension is that of the parameters near the given ones with the same
-//! values on the data: parameters less functional dimension.
+//! between two records is not seen. The dimension of the kernel, parameters less functional dimension, is that of
+//! the directions in which the values on the data do not change to first order; where the rank is the same at
+//! all parameters near by it is the dimension of the fiber, and nothing here tells whether it is.
 
 use fiberscope::train::TrainRecord;
 use serde::Deserialize;
@@ -154,7 +155,7 @@ impl Dynamics {
             && let (Change::Dimension(start, _), Change::Dimension(_, end)) = (&first.change, &last.change)
         {
             text += &format!(
-                "  dimension of the parameters with the same values on the data: {} to {} in {} change(s), the last one between {}s {} and {}\n",
+                "  parameters less functional dimension on the data: {} to {} in {} change(s), the last one between {}s {} and {}\n",
                 self.parameters.saturating_sub(*start),
                 self.parameters.saturating_sub(*end),
                 dimensions.len(),
@@ -174,7 +175,9 @@ impl Dynamics {
         }
         for (at, &(step, drift)) in self.drifts.iter().enumerate() {
             let order = at.checked_sub(1).and_then(|before| self.orders().get(before).copied());
-            let order = order.map_or(String::new(), |order| format!(", as the step to the power {order:.2}"));
+            let order = order
+                .filter(|order| order.is_finite())
+                .map_or(String::new(), |order| format!(", as the step to the power {order:.2}"));
             text +=
                 &format!("  step {}: largest drift {}{order}\n", significant(step, 4), significant(drift, 4));
         }
@@ -191,7 +194,7 @@ impl Dynamics {
             Change::Dimension(old, new) => json!({
                 "after": event.after, "until": event.until,
                 "functional_dimension_before": old, "functional_dimension": new,
-                "fiber_dimension": self.parameters.saturating_sub(new),
+                "kernel_dimension": self.parameters.saturating_sub(new),
             }),
         };
         let largest = |(layer, (unit, change)): (usize, (usize, f64))| json!({"layer": layer, "neuron": unit + 1, "change": change});
@@ -240,7 +243,7 @@ mod tests {
         let text = run.to_text();
         assert!(text.contains("1 to dead, 1 to linear, 0 to nonlinear"), "{text}");
         assert!(text.contains("3 to 4 in 1 change(s), the last one between epochs 0 and 20"), "{text}");
-        assert_eq!(run.to_json()["events"][1]["fiber_dimension"], 4);
+        assert_eq!(run.to_json()["events"][1]["kernel_dimension"], 4);
         assert_eq!(Dynamics::default().to_text(), "");
     }
 }

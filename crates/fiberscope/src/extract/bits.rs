@@ -22,6 +22,10 @@ const MANY_BITS: usize = 28;
 /// How far a bit may be from 0 and 1.
 const BIT_ERROR: f64 = 0.01;
 
+/// More sums than this are not looked at: where many have the same fractional part, say because the columns are
+/// integers, the halves do not meet in few places.
+const MOST_SUMS: usize = 1 << 21;
+
 /// More solutions than this are not compared.
 const MOST_SOLUTIONS: usize = 64;
 
@@ -103,7 +107,7 @@ impl Sums {
         let mut first: Vec<(f64, u64)> =
             (0..1u64 << half).map(|choice| (fraction(self.first_row(0..half, choice)), choice)).collect();
         first.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut found = Vec::new();
+        let (mut found, mut looked_at) = (Vec::new(), 0);
         for second in 0..1u64 << (count - half) {
             let wanted = fraction(self.target[0] - self.first_row(half..count, second));
             // Fractions next to 0 and next to 1 are near each other.
@@ -114,7 +118,8 @@ impl Sums {
                     if self.rest(choice).iter().all(|b| b.abs().min((b - 1.0).abs()) < BIT_ERROR) {
                         found.push(choice);
                     }
-                    if found.len() > MOST_SOLUTIONS {
+                    looked_at += 1;
+                    if found.len() > MOST_SOLUTIONS || looked_at > MOST_SUMS {
                         return None;
                     }
                 }
@@ -167,6 +172,14 @@ mod tests {
         let row: Vec<f64> = (0..36).map(number).collect();
         let bits: Vec<f64> = (0..36).map(|j| f64::from(u8::from(number(7_000 + j) > 0.0))).collect();
         assert_eq!(solve(&[row], &bits), None);
+    }
+
+    #[test]
+    fn integers_end_soon() {
+        // All sums have the fractional part 0, and few are 0 or 1 in both rows.
+        let row = |shift: usize| (0..38).map(|j| 3.0 + ((j * j + shift) % 5) as f64).collect::<Vec<f64>>();
+        let bits: Vec<f64> = (0..38).map(|j| f64::from(u8::from(j % 3 == 0))).collect();
+        assert_eq!(solve(&[row(0), row(1)], &bits), None);
     }
 
     #[test]

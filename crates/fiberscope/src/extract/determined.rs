@@ -17,11 +17,11 @@ const LOOKED_AT: usize = 20_000;
 pub struct Undetermined {
     /// The hidden layer, from 0.
     pub layer: usize,
-    /// Neurons that were on whenever the network was asked: only the sum of their linear maps is known.
+    /// Neurons that were on at all stored points that were looked at: only the sum of their linear maps is known.
     pub always_on: usize,
-    /// Neurons that were never on.
+    /// Neurons that were on at none of them.
     pub always_off: usize,
-    /// Weights between neurons that switch, but were never on together.
+    /// Weights between neurons that switch, but were on together at none of them.
     pub weights: usize,
 }
 
