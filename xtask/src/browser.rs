@@ -1,13 +1,12 @@
 //! The tests of pages in a real browser: headless Chromium, driven from Python.
 
-use crate::shell::{Failure, cargo, program, target};
-use crate::{TESTED, python};
+use crate::python;
+use crate::shell::{Failure, program, target};
 
-/// Clicks through the explorer and reports; needs what [`crate::web::build`] made.
+/// Clicks through the explorer and reports; needs what [`crate::web::build`] and [`crate::build_tests`] made.
 pub fn test() -> Result<(), Failure> {
     install_chromium()?;
     let python = python::environment("web/tests/browser/requirements.txt")?;
-    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
     program(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "web/tests/browser"])
         .env("FIBERSCOPE", target().join("debug/fiberscope"))
         .run()

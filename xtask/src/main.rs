@@ -14,7 +14,7 @@ mod workflows;
 
 use std::process::ExitCode;
 
-use shell::{Failure, cargo, root};
+use shell::{Failure, beside, cargo, root};
 
 const USAGE: &str = "usage: cargo xtask TASK
 
@@ -82,12 +82,21 @@ fn test() -> Result<(), Failure> {
     // First: the command embeds what this builds.
     web::build()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
-    cargo(&[&["test"], &TESTED[..]].concat()).run()?;
-    cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()?;
+    build_tests()?;
     let python =
         packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
-    python::test(&python)?;
-    browser::test()
+    // Many tests wait, for a limit or for another process: two suites at a time use both cores.
+    beside(
+        || cargo(&[&["test"], &TESTED[..]].concat()).run(),
+        move || python::test(&python).and_then(|()| browser::test()),
+    )?;
+    cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()
+}
+
+/// Builds the tests, the command and the native part of the Python package, all with the same features: built alone, the
+/// latter two would compile everything a second time.
+fn build_tests() -> Result<(), Failure> {
+    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()
 }
 
 fn bless() -> Result<(), Failure> {

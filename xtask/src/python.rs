@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::TESTED;
-use crate::shell::{Failure, cargo, program, root, target};
+use crate::build_tests;
+use crate::shell::{Failure, program, root, target};
 
 const INTEROP: &str = "crates/fiberscope-io/tests/interop";
 const PACKAGE: &str = "python";
@@ -15,13 +15,9 @@ pub fn prepare() -> Result<PathBuf, Failure> {
     environment(&format!("{PACKAGE}/tests/requirements.txt"))
 }
 
-/// Runs the Python tests, with command and package built in the same profile as the Rust tests, in a Python that
-/// has what they need.
+/// Runs the Python tests, with what [`crate::build_tests`] built, in a Python that has what they need.
 pub fn test(python: &Path) -> Result<(), Failure> {
     lint(python)?;
-    // With the tests, whose dependencies change features of shared crates: otherwise all is compiled a second
-    // time.
-    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
     let built = target().join("debug");
     install(&built)?;
     let binary = built.join("fiberscope");
@@ -35,8 +31,7 @@ pub fn test(python: &Path) -> Result<(), Failure> {
 
 /// Runs long work on real engines, which are installed apart: they are large, and no other test needs them.
 pub fn test_cluster() -> Result<(), Failure> {
-    // With the tests, as above.
-    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()?;
+    build_tests()?;
     let built = target().join("debug");
     install(&built)?;
     let folder = target().join("cluster");

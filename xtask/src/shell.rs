@@ -1,8 +1,10 @@
 //! Running programs.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::Instant;
 
 /// Why a task stopped.
@@ -57,11 +59,22 @@ impl Task {
 
     /// Runs the program, showing the command line first.
     pub fn run(mut self) -> Result<(), Failure> {
-        println!("$ {}", self.shown);
+        say(&format!("$ {}\n", self.shown));
         let begun = Instant::now();
-        let status = self.command.status().map_err(|error| Failure(format!("{}: {error}", self.shown)))?;
-        println!("# {} s", begun.elapsed().as_secs());
+        let status = self.status().map_err(|error| Failure(format!("{}: {error}", self.shown)))?;
+        say(&format!("# {} s\n", begun.elapsed().as_secs()));
         if status.success() { Ok(()) } else { Err(Failure(format!("failed: {}", self.shown))) }
+    }
+
+    /// Runs the program; what it prints goes where [`say`] puts it.
+    fn status(&mut self) -> std::io::Result<ExitStatus> {
+        if HEARD.with_borrow(Option::is_none) {
+            return self.command.status();
+        }
+        let output = self.command.output()?;
+        say(&String::from_utf8_lossy(&output.stdout));
+        say(&String::from_utf8_lossy(&output.stderr));
+        Ok(output.status)
     }
 
     /// Runs the program, and returns its exit code; `None` if a signal ended it.
@@ -88,5 +101,38 @@ impl Task {
             return Err(Failure(format!("failed: {}", self.shown)));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+thread_local! {
+    /// What the programs of this thread printed, if it works beside another one.
+    static HEARD: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Prints, or keeps for later what a thread beside another one has to say.
+fn say(text: &str) {
+    HEARD.with_borrow_mut(|heard| match heard {
+        Some(heard) => heard.push_str(text),
+        None => print!("{text}"),
+    });
+}
+
+/// Does two things at a time. The second one's programs are heard after the first is done; both are done to the
+/// end.
+pub fn beside(
+    first: impl FnOnce() -> Result<(), Failure>,
+    second: impl FnOnce() -> Result<(), Failure> + Send + 'static,
+) -> Result<(), Failure> {
+    let second = thread::spawn(move || {
+        HEARD.set(Some(String::new()));
+        let done = second();
+        (done, HEARD.take().unwrap_or_default())
+    });
+    let first = first();
+    let (second, heard) = second.join().map_err(|_| Failure("a thread of this task broke off".into()))?;
+    print!("{heard}");
+    match (first, second) {
+        (Err(Failure(one)), Err(Failure(other))) => Err(Failure(format!("{one}\n{other}"))),
+        (first, second) => first.and(second),
     }
 }
