@@ -105,9 +105,10 @@ def test_skl2onnx_gives_the_same():
     for model, y in [
         (make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(5,), max_iter=20, random_state=0)), Y),
         (make_pipeline(MinMaxScaler(), MLPClassifier(hidden_layer_sizes=(5,), max_iter=20, random_state=0)), LABELS),
+        # Two classes: one logit, its probability and the complement of that.
+        (MLPClassifier(hidden_layer_sizes=(5,), max_iter=20, random_state=0), LABELS == LABELS[0]),
     ]:
         model = fitted(model, y)
         proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32))
-        name = proto.graph.output[-1].name
-        theirs, ours = fs.from_onnx(proto, output=name), fs.from_sklearn(model)
+        theirs, ours = fs.from_onnx(proto), fs.from_sklearn(model)
         assert np.allclose(theirs(X), ours(X), rtol=1e-3, atol=1e-3)

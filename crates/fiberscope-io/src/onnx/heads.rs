@@ -53,10 +53,12 @@ fn before_heads<'a>(graph: &Graph<'a>, output: &'a str) -> Result<Logits<'a>, Fo
     while let Some(Maker::Node(at)) = graph.maker(name) {
         let node = &graph.nodes[at];
         let place = usize::from(node.operator == "ArrayFeatureExtractor");
-        let Some(before) = node.inputs().nth(place).transpose()? else { break };
+        let Some(mut before) = node.inputs().nth(place).transpose()? else { break };
         if HEADS.contains(&node.operator) && (node.is_standard() || node.is_for_classifiers()) {
             logits.aside.push(*node);
             logits.name = before;
+        } else if let Some(probability) = with_complement(graph, node)? {
+            before = probability;
         } else if !BETWEEN.contains(&node.operator) {
             break;
         }
@@ -67,4 +69,22 @@ fn before_heads<'a>(graph: &Graph<'a>, output: &'a str) -> Result<Logits<'a>, Fo
         }
     }
     Ok(logits)
+}
+
+/// The probability that stands beside its complement to a constant, if a node does that: a classifier of two classes
+/// has one logit and two probabilities.
+fn with_complement<'a>(graph: &Graph<'a>, node: &Node<'a>) -> Result<Option<&'a str>, FormatError> {
+    let inputs = |node: &Node<'a>| node.inputs().collect::<Result<Vec<_>, _>>();
+    if node.operator != "Concat" || !node.is_standard() {
+        return Ok(None);
+    }
+    let [complement, probability] = inputs(node)?[..] else { return Ok(None) };
+    let Some(Maker::Node(at)) = graph.maker(complement) else { return Ok(None) };
+    let difference = &graph.nodes[at];
+    if difference.operator != "Sub" || !difference.is_standard() {
+        return Ok(None);
+    }
+    let [whole, part] = inputs(difference)?[..] else { return Ok(None) };
+    let is_constant = matches!(graph.maker(whole), Some(Maker::Initializer(_)));
+    Ok((is_constant && part == probability).then_some(probability))
 }
