@@ -40,7 +40,8 @@ pub fn test_cluster() -> Result<(), Failure> {
         python = create(&folder)?;
     }
     let requirements = format!("{PACKAGE}/tests/cluster-requirements.txt");
-    program(&python, &["-m", "pip", "install", "--quiet", "--requirement", &requirements]).run()?;
+    program(&python, &["-m", "pip", "install", "--quiet", "--no-compile", "--requirement", &requirements])
+        .run()?;
     let command = built.join("fiberscope").display().to_string();
     program(&python, &[&format!("{PACKAGE}/tests/scale_files.py"), &command]).run()?;
     let script = format!("{PACKAGE}/tests/cluster.py");
@@ -82,7 +83,8 @@ pub fn environment(requirements: &str) -> Result<PathBuf, Failure> {
     if !python.exists() {
         python = create(&folder)?;
     }
-    program(&python, &["-m", "pip", "install", "--quiet", "--requirement", requirements]).run()?;
+    program(&python, &["-m", "pip", "install", "--quiet", "--no-compile", "--requirement", requirements])
+        .run()?;
     Ok(python)
 }
 
