@@ -7,8 +7,9 @@ that it has seen, so that networks travel once to every worker: one that does no
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import cycle, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _native
@@ -32,9 +33,12 @@ _KEPT = 8
 """How many plans a worker keeps."""
 
 _plans: dict[str, _native.Plan] = {}
+_devices: dict[str, _native.Device] = {}
 
 
-def _work(digest: str, plan: bytes | None, task: bytes, slice: float | None, threads: int) -> bytes | None:
+def _work(
+    digest: str, plan: bytes | None, task: bytes, slice: float | None, threads: int, device: str | None = None
+) -> bytes | None:
     """What a worker does: the result of a task, or nothing if it does not know the plan."""
     known = _plans.get(digest)
     if known is None:
@@ -46,12 +50,16 @@ def _work(digest: str, plan: bytes | None, task: bytes, slice: float | None, thr
         while len(_plans) >= _KEPT:
             del _plans[next(iter(_plans))]
         _plans[digest] = known
-    return known.work(task, slice, Terms(0, threads, None, None))
+    if device is not None and device not in _devices:
+        _devices[device] = _native.Device(device)
+    return known.work(task, slice, None if device is None else _devices[device], Terms(0, threads, None, None))
 
 
-def answer(plan: _native.Plan, executor: Any, given: Terms, slice: float | None = SLICE) -> Measured:
-    """The answer of a plan whose tasks an executor does."""
-    return run(plan, executor, given, _native.TaskResults.answer, slice)
+def answer(
+    plan: _native.Plan, executor: Any, given: Terms, slice: float | None = SLICE, devices: Sequence[str] = ()
+) -> Measured:
+    """The answer of a plan whose tasks an executor does, one after another on the next of the devices."""
+    return run(plan, executor, given, _native.TaskResults.answer, slice, devices)
 
 
 def run(
@@ -60,10 +68,11 @@ def run(
     given: Terms,
     merge: Callable[[_native.TaskResults, Terms], T],
     slice: float | None = SLICE,
+    devices: Sequence[str] = (),
 ) -> T:
     """What is made of the results of a plan whose tasks an executor does."""
     _check(executor)
-    work = _Work(plan, executor, given, slice)
+    work = _Work(plan, executor, given, slice, devices)
     try:
         return merge(work.run(), given)
     except BaseException:
@@ -81,8 +90,11 @@ def _check(executor: Any) -> None:
 
 
 class _Work:
-    def __init__(self, plan: _native.Plan, executor: Executor, given: Terms, slice: float | None) -> None:
+    def __init__(
+        self, plan: _native.Plan, executor: Executor, given: Terms, slice: float | None, devices: Sequence[str]
+    ) -> None:
         self._plan, self._executor, self._given, self._slice = plan, executor, given, slice
+        self._devices: Iterator[str | None] = cycle(devices) if devices else repeat(None)
         self._bytes: bytes | None = None
         self._results = plan.results()
         self._running: dict[Future[bytes | None], tuple[str, bytes]] = {}
@@ -124,7 +136,8 @@ class _Work:
     def _submit(self, name: str, task: bytes, plan: bytes | None) -> None:
         # One thread for every task: the executor's workers are what runs side by side.
         threads = 1 if self._given.threads is None else self._given.threads
-        future = self._executor.submit(_work, self._plan.digest, plan, task, self._slice, threads)
+        words = (self._plan.digest, plan, task, self._slice, threads, next(self._devices))
+        future = self._executor.submit(_work, *words)
         self._running[future] = (name, task)
         self._names.add(name)
         if plan is not None:

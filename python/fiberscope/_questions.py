@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -239,12 +239,15 @@ def functional_dimensions(
     *,
     generic: bool = False,
     primes: int | None = None,
+    device: str | Sequence[str] = "cpu",
     executor: Any = None,
     **options: Unpack[Options],
 ) -> list[list[Dimension]]:
     """The functional dimension of every network (checkpoints of a training, say) on every batch: a row for each network.
 
-    `data` is one batch, one point per row, or a list of batches. With an `executor` its workers compute them.
+    `data` is one batch, one point per row, or a list of batches. With an `executor` its workers compute them. Eliminations run on
+    `device`, as those of `Network.functional_dimension`; of several, such as `["cuda:0", "cuda:1"]`, which then work at the same time, a
+    task takes the next one. Names are those of the workers' machines: a Ray worker that was given one GPU sees it as "cuda".
 
     >>> import fiberscope as fs
     >>> rows = fs.functional_dimensions(["zoo:abs", "zoo:abs"], [[[-1.0], [2.0], [3.0], [4.0]], [[1.0], [2.0]]])
@@ -255,12 +258,17 @@ def functional_dimensions(
     if not nets:
         raise ArgumentError("networks: expected at least one")
     batches = _batches(data, nets[0].widths[0])
+    devices = [device] if isinstance(device, str) else list(device)
+    if not devices:
+        raise ArgumentError(
+            'device: expected "cpu", "cuda", "cuda:1", "auto", or a list of such names, found an empty one'
+        )
     with terms(**options) as given:
         plan = _native.plan_dimensions(nets, batches, generic, primes, len(nets) * len(batches), given)
         with ExitStack() as stack:
             if executor is None:
-                executor = stack.enter_context(ThreadPoolExecutor(1))
-            measured = _executor.answer(plan, executor, given, None)
+                executor = stack.enter_context(ThreadPoolExecutor(len(devices)))
+            measured = _executor.answer(plan, executor, given, None, devices)
     found = json.loads(measured.json)
     rows = found["rows"] if "rows" in found else [found]
     made = [make(Dimension, row, of=(nets[i // len(batches)],), text="", _picture=None) for i, row in enumerate(rows)]

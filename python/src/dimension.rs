@@ -20,7 +20,7 @@ use crate::work::{Terms, Watch, work};
 
 /// Where eliminations run, started once.
 #[pyclass(frozen, module = "fiberscope._native")]
-pub struct Device(Eliminator);
+pub struct Device(pub Eliminator);
 
 #[pymethods]
 impl Device {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use fiberscope::difference::DifferenceOptions;
-use fiberscope::dimension::DimensionOptions;
+use fiberscope::dimension::{Device as Eliminator, DimensionOptions};
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::tasks::{
     Answer, CellsQuestion, DifferenceQuestion, DimensionQuestion, EquivalenceQuestion, Merged, Plan as Tasks,
@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::answer::{Measured, Networks};
+use crate::dimension::Device;
 use crate::error::raise;
 use crate::network::{Net, Place, matrix, read_domain};
 use crate::work::{Terms, work};
@@ -59,19 +60,21 @@ impl Plan {
         self.tasks.digest()
     }
 
-    /// Does a task and hands over its result; after `slice` seconds what is left are new tasks.
+    /// Does a task, eliminations on a device, and hands over its result; after `slice` seconds what is left are new tasks.
     fn work<'py>(
         &self,
         py: Python<'py>,
         task: Vec<u8>,
         slice: Option<f64>,
+        device: Option<&Device>,
         terms: Terms,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let plan = Arc::clone(&self.tasks);
+        let device = device.map_or_else(Eliminator::cpu, |device| device.0.clone());
         let result = work(py, &terms, move |watch| {
             let slice = slice.and_then(|slice| Duration::try_from_secs_f64(slice).ok());
             let deadline = slice.map_or(watch.deadline.clone(), |slice| watch.deadline.at_most(slice));
-            Ok(plan.work(&task, &deadline)?)
+            Ok(plan.work_on(&device, &task, &deadline)?)
         })?;
         Ok(PyBytes::new(py, &result))
     }

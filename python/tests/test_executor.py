@@ -92,6 +92,17 @@ def test_tables_and_sums(pool):
     assert [[found.rank for found in row] for row in fs.functional_dimensions(nets, batches)] == [
         [found.rank for found in row] for row in rows
     ]
+    # Without a GPU `auto` is the processor; tasks take the devices in turn.
+    for device in ("auto", ["cpu", "auto"]):
+        again = fs.functional_dimensions(nets, batches, device=device, executor=pool)
+        assert [[found.rank for found in row] for row in again] == [[found.rank for found in row] for row in rows]
+    for device, sentence in (
+        ([], "found an empty one"),
+        ("gpu", "expected cpu, cuda"),
+        (["cpu", "cuda:x"], "expected cpu"),
+    ):
+        with pytest.raises(fs.FiberscopeError, match=sentence):
+            fs.functional_dimensions(nets, batches, device=device)
     assert told(fs.volume([3, 3, 2, 1], samples=5000, executor=pool)) == told(fs.volume([3, 3, 2, 1], samples=5000))
 
 

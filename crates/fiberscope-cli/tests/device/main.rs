@@ -71,8 +71,11 @@ fn driver(folder: &Path, flags: &[&str]) {
 }
 
 fn funcdim(folder: &Path, line: &str, variables: &[(&str, &str)]) -> Ran {
+    fiberscope(folder, &format!("funcdim {line}"), variables)
+}
+
+fn fiberscope(folder: &Path, line: &str, variables: &[(&str, &str)]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_fiberscope"))
-        .arg("funcdim")
         .args(line.split_whitespace())
         .current_dir(folder)
         .env("LD_LIBRARY_PATH", folder)
@@ -154,4 +157,51 @@ fn a_gpu_that_vanishes_gives_an_error_and_no_rank_and_auto_goes_on_without_it() 
     let device = auto.as_object_mut().unwrap().remove("device").unwrap();
     assert!(device.as_str().unwrap().starts_with("CPU, since the GPU Fake GPU (cuda:0) failed"), "{device}");
     assert_eq!(auto, value("", &[]));
+}
+
+/// Workers on several GPUs: each takes tasks to its own. One that is gone gives its task back.
+#[test]
+fn workers_have_a_gpu_each() {
+    let folder = folder();
+    let at = folder.path();
+    driver(at, &[]);
+    let gpus = ("FAKE_GPUS", "2");
+    let ok = |line: &str, variables: &[(&str, &str)]| {
+        let ran = fiberscope(at, line, variables);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+        ran
+    };
+    ok("plan funcdim net.json --data x.csv --data few.csv -o plan", &[]);
+    let gone = fiberscope(at, "work plan --device cuda:1 --task 1", &[gpus, ("FAKE_GONE", "1")]);
+    assert_eq!((gone.code, gone.out.as_str()), (2, ""), "{}", gone.err);
+    assert!(gone.err.contains("the GPU Fake GPU (cuda:1) failed"), "{}", gone.err);
+    // A GPU that computes nothing gives no result either.
+    let idle = fiberscope(at, "work plan --device cuda:0 --task 1", &[gpus]);
+    assert!(idle.code == 2 && idle.err.contains("gave numbers that no elimination gives"), "{}", idle.err);
+    let none = fiberscope(at, "work plan --device cuda:2", &[gpus]);
+    assert!(
+        none.err.contains("--device cuda:2: there is no GPU cuda:2: the CUDA driver sees 2"),
+        "{}",
+        none.err
+    );
+    assert_eq!(fiberscope(at, "merge plan", &[]).code, 3);
+    // The processor goes on where a GPU that was there at the start is gone.
+    ok("work plan --device auto", &[gpus, ("FAKE_GONE", "1")]);
+    ok("plan funcdim net.json --data x.csv --data few.csv -o other", &[]);
+    ok("work other", &[]);
+    let rows = |line: &str| -> Value {
+        let answer: Value = serde_json::from_str(&ok(line, &[]).out).unwrap();
+        answer["rows"].clone()
+    };
+    let found = rows("merge plan --json");
+    assert!(found.as_array().is_some_and(|rows| rows.len() == 2), "{found}");
+    assert_eq!(found, rows("merge other --json"));
+    // Other tasks do not eliminate.
+    ok("plan volume --widths 3,3,2,1 -o volume", &[]);
+    let other = fiberscope(at, "work volume --device cuda", &[gpus]);
+    assert!(
+        other.code == 2 && other.err.contains("a plan for volume, whose tasks run on the processor"),
+        "{}",
+        other.err
+    );
 }

@@ -12,7 +12,7 @@ use super::answer::Answer;
 use super::envelope::{self, Format};
 use super::error::TaskError;
 use super::networks::StoredNetwork;
-use super::question::{Known, Merging, Question, Stored, Worked};
+use super::question::{Known, Means, Merging, Question, Stored, Worked};
 use crate::limit::Deadline;
 
 /// A task: a piece of a question, written down.
@@ -46,7 +46,7 @@ pub enum Merged {
 
 /// What a plan does, whatever its kind.
 pub(super) trait Engine: Send + Sync {
-    fn work(&self, plan: &str, task: &[u8], deadline: &Deadline) -> Result<Vec<u8>, TaskError>;
+    fn work(&self, plan: &str, task: &[u8], means: &Means) -> Result<Vec<u8>, TaskError>;
     fn results(self: Arc<Self>, plan: &str) -> Box<dyn Collection>;
     fn networks(&self) -> &[Network];
     fn about(&self) -> &Value;
@@ -91,7 +91,7 @@ pub(super) fn write<Q: Question>(
     let networks: Vec<Network> = networks.iter().map(|&network| network.clone()).collect();
     let pieces = pieces.clamp(1, MOST_PIECES);
     let whole = question.whole(&networks, pieces)?;
-    let begun = question.work(&networks, &whole, deadline)?;
+    let begun = question.work(&networks, &whole, &Means::until(deadline))?;
     let body = Body { question, pieces, begun, about, networks: stored };
     Ok(envelope::seal(Format::Plan, Q::KIND, "", "", &body))
 }
@@ -116,7 +116,7 @@ fn name<Q: Question>(plan: &str, piece: &Q::Piece) -> String {
 }
 
 impl<Q: Question<Answer: Into<Answer>> + 'static> Engine for Typed<Q> {
-    fn work(&self, plan: &str, task: &[u8], deadline: &Deadline) -> Result<Vec<u8>, TaskError> {
+    fn work(&self, plan: &str, task: &[u8], means: &Means) -> Result<Vec<u8>, TaskError> {
         let (head, body) = envelope::open(Format::Task, task)?;
         belongs(plan, &head.plan)?;
         let piece: Q::Piece = envelope::read(body)?;
@@ -124,7 +124,7 @@ impl<Q: Question<Answer: Into<Answer>> + 'static> Engine for Typed<Q> {
         if own != head.task {
             return Err(TaskError::Damaged("its name is not that of its piece".into()));
         }
-        let worked = self.question.work(&self.networks, &piece, deadline)?;
+        let worked = self.question.work(&self.networks, &piece, means)?;
         Ok(envelope::seal(Format::Result, Q::KIND, plan, &own, &worked))
     }
 

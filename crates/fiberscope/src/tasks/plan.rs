@@ -9,7 +9,9 @@ use super::engine::{self, Added, Collection, Engine, Merged};
 use super::envelope::{self, Format};
 use super::error::TaskError;
 use super::kinds::KINDS;
-use super::question::Question;
+use super::question::{Means, Question};
+#[cfg(feature = "dense")]
+use crate::dimension::Device;
 use crate::limit::Deadline;
 
 /// A question with its networks, cut into tasks.
@@ -88,7 +90,21 @@ impl Plan {
     /// Does a task until the deadline, and hands over its result. Something is finished in any case, unless the work is
     /// stopped by its switch or for memory, which is an error.
     pub fn work(&self, task: &[u8], deadline: &Deadline) -> Result<Vec<u8>, TaskError> {
-        self.engine.work(&self.digest, task, deadline)
+        self.engine.work(&self.digest, task, &Means::until(deadline))
+    }
+
+    /// The same, eliminations modulo primes on a device. Results are the same bytes wherever they were computed; see
+    /// [`Plan::eliminates`].
+    #[cfg(feature = "dense")]
+    pub fn work_on(&self, device: &Device, task: &[u8], deadline: &Deadline) -> Result<Vec<u8>, TaskError> {
+        let means = Means { deadline: deadline.clone(), device: device.clone() };
+        self.engine.work(&self.digest, task, &means)
+    }
+
+    /// Whether its tasks are eliminations that a device other than the processor may do.
+    #[cfg(feature = "dense")]
+    pub fn eliminates(&self) -> bool {
+        self.kind == <super::kinds::DimensionQuestion as Question>::KIND
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) trait Question: Serialize + DeserializeOwned + Send + Sync {
         &self,
         networks: &[Network],
         piece: &Self::Piece,
-        deadline: &Deadline,
+        means: &Means,
     ) -> Result<Worked<Self>, TaskError>;
 
     /// The answer, or the pieces that are missing.
@@ -42,6 +42,25 @@ pub(super) trait Question: Serialize + DeserializeOwned + Send + Sync {
         known: &Known<'_, Self>,
         deadline: &Deadline,
     ) -> Result<Merging<Self>, TaskError>;
+}
+
+/// What a worker works with. What becomes of a piece does not depend on the device.
+pub(super) struct Means {
+    pub deadline: Deadline,
+    /// Where eliminations run.
+    #[cfg(feature = "dense")]
+    pub device: crate::dimension::Device,
+}
+
+impl Means {
+    /// The processor, until the deadline.
+    pub fn until(deadline: &Deadline) -> Self {
+        Means {
+            deadline: deadline.clone(),
+            #[cfg(feature = "dense")]
+            device: crate::dimension::Device::cpu(),
+        }
+    }
 }
 
 /// What became of a piece, and what is left of it.

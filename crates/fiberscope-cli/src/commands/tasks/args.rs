@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use fiberscope::dimension::DeviceChoice;
 
 use crate::args::{EquivArgs, ReadArgs, seconds};
 use crate::commands::complex::args::RegionsArgs;
@@ -107,7 +108,7 @@ pub struct PlanTrainArgs {
 /// new tasks. Exit code 0: all tasks are done (with --task: that one); 3: some are left.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope work count\n  fiberscope work count --slice 10 --threads 1\n  fiberscope work count --task 7"
+    after_help = "Examples:\n  fiberscope work count\n  fiberscope work count --slice 10 --threads 1\n  fiberscope work count --task 7\n  fiberscope work dimensions --device cuda:0 & fiberscope work dimensions --device cuda:1 & wait"
 )]
 pub struct WorkArgs {
     /// The folder
@@ -122,6 +123,9 @@ pub struct WorkArgs {
     /// A lease that is not renewed for this many seconds is taken over
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true, default_value_t = 60.0)]
     pub lease: f64,
+    /// Where the eliminations of `plan funcdim` run: cpu, cuda, cuda:N or auto; with several GPUs start a worker for each
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
+    pub device: DeviceChoice,
 }
 
 /// Give the answer of a folder that `fiberscope plan` made, or say what is missing

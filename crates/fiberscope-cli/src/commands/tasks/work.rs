@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use fiberscope::dimension::{Device, DeviceChoice};
 use fiberscope::limit::{Deadline, Stop};
 use fiberscope::tasks::{Merged, Plan, Results, Task, TaskError};
 use fiberscope_io::{Lease, WorkFolder, Worker};
@@ -27,7 +28,20 @@ pub fn run(args: &WorkArgs, global: &Global, output: &mut Output) -> anyhow::Res
     let folder = WorkFolder::open(&args.folder, Duration::from_secs_f64(args.lease))?;
     let (bytes, file) = folder.plan()?;
     let plan = Plan::from_bytes(bytes).with_context(|| file.display().to_string())?;
+    if args.device != DeviceChoice::Cpu && !plan.eliminates() {
+        bail!(
+            "--device {}: {} is a plan for {}, whose tasks run on the processor; expected one for funcdim",
+            args.device,
+            file.display(),
+            plan.kind()
+        );
+    }
+    let device = Device::open(args.device).with_context(|| format!("--device {}", args.device))?;
+    if let Some(why) = device.fallback() {
+        output.note(&format!("--device {}: the processor does the work, since {why}", args.device));
+    }
     let mut shop = Shop {
+        device,
         folder: &folder,
         plan: &plan,
         gathering: Gathering::new(&folder, &plan),
@@ -51,6 +65,7 @@ struct Shop<'a> {
     plan: &'a Plan,
     gathering: Gathering<'a>,
     worker: Worker,
+    device: Device,
     slice: f64,
     limits: Deadline,
     output: &'a Output,
@@ -178,7 +193,8 @@ impl Shop<'_> {
         let slice = Duration::try_from_secs_f64(self.slice).ok();
         let deadline = self.limits.clone().or(stop.clone());
         let deadline = slice.map_or(deadline.clone(), |slice| deadline.at_most(slice));
-        let (plan, limits, renewal) = (self.plan, &self.limits, self.folder.renewal());
+        let (plan, device, limits) = (self.plan, &self.device, &self.limits);
+        let renewal = self.folder.renewal();
         let (sender, receiver) = channel::<()>();
         let twin = lease.twin();
         let worked = thread::scope(|scope| {
@@ -196,7 +212,7 @@ impl Shop<'_> {
                     }
                 }
             });
-            let worked = plan.work(&task.bytes, &deadline);
+            let worked = plan.work_on(device, &task.bytes, &deadline);
             drop(sender);
             worked
         });

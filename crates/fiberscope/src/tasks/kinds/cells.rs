@@ -7,7 +7,7 @@ use crate::complex::{CellCounts, CellMethod, CountPart, CountPiece, CountSum, co
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Gathered, Known, Merging, Question, Worked};
+use crate::tasks::question::{Gathered, Known, Means, Merging, Question, Worked};
 
 use super::one_network;
 
@@ -53,7 +53,7 @@ impl Question for CellsQuestion {
         &self,
         networks: &[Network],
         piece: &CountPiece,
-        deadline: &Deadline,
+        Means { deadline, .. }: &Means,
     ) -> Result<Worked<Self>, TaskError> {
         let worked = count_piece(one_network(networks)?, &self.domain, piece, deadline)?;
         worked.map(|(part, left)| Worked { part, left }).ok_or(TaskError::Stopped)

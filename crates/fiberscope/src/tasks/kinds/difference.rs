@@ -12,7 +12,7 @@ use crate::difference::{
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
+use crate::tasks::question::{Known, Means, Merging, Question, Worked};
 
 use super::two_networks;
 
@@ -87,7 +87,7 @@ impl Question for DifferenceQuestion {
         &self,
         networks: &[Network],
         piece: &SearchPiece,
-        deadline: &Deadline,
+        Means { deadline, .. }: &Means,
     ) -> Result<Worked<Self>, TaskError> {
         let search = self.search(networks)?;
         if self.prepared.equal {

@@ -4,9 +4,9 @@ use fiberscope_core::{Matrix, Network};
 use serde::{Deserialize, Serialize};
 
 use crate::dimension::{DimensionOptions, FunctionalDimension, functional_dimension};
-use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
+use crate::tasks::question::Means;
 
 use super::table::Table;
 
@@ -60,15 +60,17 @@ impl Table for DimensionQuestion {
         &self,
         networks: &[Network],
         number: u64,
-        stop: &Deadline,
+        means: &Means,
     ) -> Result<FunctionalDimension, TaskError> {
+        let stop = &means.deadline;
         let (network, data) = (number as usize / self.data.len(), number as usize % self.data.len());
         let options = DimensionOptions::new()
             .seed(self.seed)
             .primes(self.primes)
             .generic(self.generic)
             .memory(stop.room().unwrap_or(usize::MAX))
-            .deadline(stop.clone());
+            .deadline(stop.clone())
+            .device(means.device.clone());
         let found = functional_dimension(&networks[network], &self.points(data)?, &options)?;
         if stop.is_past() { Err(TaskError::Stopped) } else { Ok(found) }
     }

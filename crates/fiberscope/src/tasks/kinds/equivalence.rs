@@ -12,7 +12,7 @@ use crate::equivalence::{Decision, EquivalenceOptions, Method, Verdict, decide, 
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
+use crate::tasks::question::{Known, Means, Merging, Question, Worked};
 
 use super::two_networks;
 
@@ -127,7 +127,7 @@ impl Question for EquivalenceQuestion {
         &self,
         networks: &[Network],
         piece: &RegionsPiece,
-        deadline: &Deadline,
+        Means { deadline, .. }: &Means,
     ) -> Result<Worked<Self>, TaskError> {
         if self.settled {
             return Ok(Worked { part: RegionsPart::Nothing, left: Vec::new() });

@@ -4,9 +4,9 @@ use fiberscope_core::Network;
 use serde::{Deserialize, Serialize};
 
 use crate::extract::{ExtractOptions, ExtractTrial, extract_trial};
-use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
+use crate::tasks::question::Means;
 
 use super::table::Table;
 
@@ -43,7 +43,12 @@ impl Table for ExtractionQuestion {
         Ok(found as u64)
     }
 
-    fn row(&self, networks: &[Network], number: u64, stop: &Deadline) -> Result<ExtractTrial, TaskError> {
+    fn row(
+        &self,
+        networks: &[Network],
+        number: u64,
+        Means { deadline: stop, .. }: &Means,
+    ) -> Result<ExtractTrial, TaskError> {
         let number = number as usize;
         let options = ExtractOptions::new().seed(self.seeds[number]).deadline(stop.clone());
         let trial = extract_trial(&networks[number], &options)

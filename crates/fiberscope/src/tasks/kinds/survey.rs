@@ -3,10 +3,10 @@
 use fiberscope_core::Network;
 use serde::{Deserialize, Serialize};
 
-use crate::limit::Deadline;
 use crate::survey::{Plan, Row, Task, rows};
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
+use crate::tasks::question::Means;
 
 use super::table::Table;
 
@@ -40,7 +40,12 @@ impl Table for SurveyQuestion {
         all.ok_or_else(|| TaskError::Question("more networks than 64 bits count".into()))
     }
 
-    fn row(&self, _: &[Network], number: u64, stop: &Deadline) -> Result<Row, TaskError> {
+    fn row(
+        &self,
+        _: &[Network],
+        number: u64,
+        Means { deadline: stop, .. }: &Means,
+    ) -> Result<Row, TaskError> {
         let (axis, seed) = (number / self.plan.count, self.plan.seed + number % self.plan.count);
         let one = Task { axis: axis as usize, first: seed, count: 1 };
         let found = rows(&self.plan, &one, stop).and_then(|rows| rows.into_iter().next());

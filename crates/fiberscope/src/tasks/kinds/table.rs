@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::rows::Rows;
 use crate::limit::Deadline;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
+use crate::tasks::question::{Known, Means, Merging, Question, Worked};
 
 /// A question whose answer is a table: [`Question`] follows.
 pub(in crate::tasks) trait Table: Serialize + DeserializeOwned + Send + Sync {
@@ -19,8 +19,8 @@ pub(in crate::tasks) trait Table: Serialize + DeserializeOwned + Send + Sync {
     /// The number of rows.
     fn count(&self, networks: &[Network]) -> Result<u64, TaskError>;
 
-    /// Computes a row, whose number is below the count; `stop` is past only if the whole work must end.
-    fn row(&self, networks: &[Network], number: u64, stop: &Deadline) -> Result<Self::Row, TaskError>;
+    /// Computes a row, whose number is below the count; the deadline is past only if the whole work must end.
+    fn row(&self, networks: &[Network], number: u64, means: &Means) -> Result<Self::Row, TaskError>;
 
     /// Whether a row of a file has the form of this question's rows.
     fn fits(&self, _: &Self::Row) -> bool {
@@ -38,12 +38,7 @@ impl<Q: Table> Question for Q {
         Ok(Rows::whole(self.count(networks)?, pieces))
     }
 
-    fn work(
-        &self,
-        networks: &[Network],
-        piece: &Rows,
-        deadline: &Deadline,
-    ) -> Result<Worked<Self>, TaskError> {
+    fn work(&self, networks: &[Network], piece: &Rows, means: &Means) -> Result<Worked<Self>, TaskError> {
         if piece.is_cut() {
             return Ok(Worked { part: Vec::new(), left: piece.cut() });
         }
@@ -51,13 +46,13 @@ impl<Q: Table> Question for Q {
         if end > self.count(networks)? {
             return Err(TaskError::Damaged("there is no such row".into()));
         }
-        let stop = deadline.endless();
+        let own = Means { deadline: means.deadline.endless(), device: means.device.clone() };
         let mut part = Vec::new();
         for number in first..end {
-            if number > first && deadline.is_past() {
+            if number > first && means.deadline.is_past() {
                 break;
             }
-            part.push((number, self.row(networks, number, &stop)?));
+            part.push((number, self.row(networks, number, &own)?));
         }
         let left = piece.rest(first + part.len() as u64).into_iter().collect();
         Ok(Worked { part, left })

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
+use crate::tasks::question::{Known, Means, Merging, Question, Worked};
 use crate::train::{Real, TrackOptions, TrainError, TrainOptions, TrainRun, TrainStart, TrainState, train};
 
 /// Trainings of one network on one table of samples, from seeds that follow each other.
@@ -155,7 +155,7 @@ impl Question for TrainingQuestion {
         &self,
         _: &[Network],
         piece: &TrainingPiece,
-        deadline: &Deadline,
+        Means { deadline, .. }: &Means,
     ) -> Result<Worked<Self>, TaskError> {
         let (number, mut start) = match piece {
             TrainingPiece::Whole => {

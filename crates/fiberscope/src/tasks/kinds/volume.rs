@@ -7,7 +7,7 @@ use crate::fiber::{MonteCarlo, SIGN_BLOCK, draw_signs};
 use crate::limit::Deadline;
 use crate::tasks::answer::Answer;
 use crate::tasks::error::TaskError;
-use crate::tasks::question::{Known, Merging, Question, Worked};
+use crate::tasks::question::{Known, Means, Merging, Question, Worked};
 
 use super::rows::Rows;
 
@@ -44,7 +44,12 @@ impl Question for VolumeQuestion {
         Ok(Rows::whole(self.samples.div_ceil(SIGN_BLOCK), pieces))
     }
 
-    fn work(&self, _: &[Network], piece: &Rows, deadline: &Deadline) -> Result<Worked<Self>, TaskError> {
+    fn work(
+        &self,
+        _: &[Network],
+        piece: &Rows,
+        Means { deadline, .. }: &Means,
+    ) -> Result<Worked<Self>, TaskError> {
         if piece.is_cut() {
             return Ok(Worked { part: (0, 0), left: piece.cut() });
         }
