@@ -44,8 +44,8 @@ impl<S: Scalar> Network<S> {
 
     /// The role of every hidden neuron, layer by layer: certain where it says dead or linear.
     ///
-    /// On `R^n`, and for the second layer of a network whose first layer maps onto the orthant, the
-    /// converse holds too: nonlinear neurons do bend.
+    /// For the first layer, and on `R^n` for the second one if the first maps onto the orthant, the converse holds
+    /// too: nonlinear neurons do bend.
     pub fn roles(&self, domain: &Domain) -> Vec<Vec<Role>> {
         let of_layer = |(layer, inputs): (&Layer<S>, Vec<Interval>)| {
             (0..layer.width()).map(|unit| role(layer, unit, &inputs)).collect()

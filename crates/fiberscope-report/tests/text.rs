@@ -122,9 +122,9 @@ fn the_keys_of_info() {
         "sha256": found["sha256"],
         "domain": "space",
         "neurons": [
-            {"layer": 1, "dead": 0, "linear": 1, "nonlinear": 2},
-            {"layer": 2, "dead": 1, "linear": 1, "nonlinear": 2},
-            {"layer": 3, "dead": 0, "linear": 2, "nonlinear": 0},
+            {"layer": 1, "dead": 0, "linear": 1, "nonlinear": 2, "undecided": 0},
+            {"layer": 2, "dead": 1, "linear": 1, "nonlinear": 2, "undecided": 0},
+            {"layer": 3, "dead": 0, "linear": 2, "nonlinear": 0, "undecided": 0},
         ],
         "bottleneck": false,
         "generic": {"holds": false, "checked": [

@@ -3,7 +3,7 @@
 
 use fiberscope::anatomy::examine;
 use fiberscope::complex::{ComplexOptions, walk_regions};
-use fiberscope::core::Role;
+use fiberscope::core::{Role, Sign};
 use fiberscope::fiber::{Identifiability, volume};
 use fiberscope::rigidity::{RigidityOptions, rigidity};
 use fiberscope::survey::{Measure, Plan, PlanError, Row, Task, rows};
@@ -19,6 +19,7 @@ fn rows_are_what_the_questions_answer() {
     let plan = Plan::new(widths, 20, Measure::ALL.to_vec()).unwrap();
     let found = all_rows(&plan);
     assert_eq!(found.len(), 60);
+    let mut missed = 0;
     for (at, row) in found.iter().enumerate() {
         let network = plan.network(at / 20, row.seed);
         let value =
@@ -30,21 +31,31 @@ fn rows_are_what_the_questions_answer() {
             Identifiability::Unknown { .. } => None,
         };
         assert_eq!(value(Measure::Identifiable), expected);
-        let count = |role: Role| anatomy.roles.iter().flatten().filter(|&&each| each == role).count() as f64;
-        assert_eq!(value(Measure::Dead), Some(count(Role::Dead)));
-        assert_eq!(value(Measure::Linear), Some(count(Role::Linear)));
         assert_eq!(value(Measure::Hidden), Some(anatomy.hidden.len() as f64));
         assert_eq!(
             value(Measure::FiberDimension),
             anatomy.fiber.and_then(|facts| facts.dimension).map(|d| d as f64)
         );
         let walked = walk_regions(&network, &Domain::Space, &ComplexOptions::new()).unwrap();
-        assert_eq!(value(Measure::Regions), Some(walked.sign_vectors(&network).len() as f64));
+        let regions = walked.sign_vectors(&network);
+        assert_eq!(value(Measure::Regions), Some(regions.len() as f64));
+        // What a neuron does is what it does on all regions.
+        let signs: Vec<Vec<Sign>> = regions.iter().map(|region| region.signs().collect()).collect();
+        let neurons = 0..signs[0].len();
+        let is_on = |neuron: usize| signs.iter().map(move |signs| signs[neuron] == Sign::Positive);
+        let dead = neurons.clone().filter(|&neuron| !is_on(neuron).any(|on| on)).count();
+        let linear = neurons.filter(|&neuron| is_on(neuron).all(|on| on)).count();
+        assert_eq!(value(Measure::Dead), Some(dead as f64), "{at}");
+        assert_eq!(value(Measure::Linear), Some(linear as f64), "{at}");
+        let proved = |role: Role| anatomy.roles.iter().flatten().filter(|&&each| each == role).count();
+        missed += linear - proved(Role::Linear);
+        assert!(dead + linear <= proved(Role::Dead) + proved(Role::Linear) + anatomy.undecided.len());
         let rigid = rigidity(&network, &Domain::Space, &RigidityOptions::new()).unwrap();
         assert_eq!(value(Measure::LocallyIdentifiable) == Some(1.0), rigid.is_proved());
         let rank = value(Measure::FunctionalDimension).unwrap();
         assert!(rigid.rank as f64 <= rank && rank <= (rigid.parameters - rigid.scalings) as f64);
     }
+    assert!(missed > 0, "bounds alone find all linear neurons here");
 }
 
 #[test]

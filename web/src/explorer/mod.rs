@@ -12,7 +12,7 @@ use std::path::Path;
 use fiberscope::Deadline;
 use fiberscope::anatomy::examine;
 use fiberscope::fiber::Identifiability;
-use fiberscope_core::{Network, Role};
+use fiberscope_core::{Network, Neuron, Role};
 use fiberscope_io::{Model, ReadOptions, json, load_bytes};
 use serde_json::{Value, json};
 
@@ -82,12 +82,16 @@ fn text(network: &Network) -> String {
 fn info(request: &Request) -> Result<Value, String> {
     let network = request.network("network")?;
     let anatomy = examine(&network, &request.domain(network.input_width())?, &Deadline::NEVER);
-    let role = |role: &Role| match role {
+    let role = |neuron: Neuron| match anatomy.roles[neuron.layer][neuron.unit] {
         Role::Dead => "dead",
         Role::Linear => "linear",
+        Role::Nonlinear if anatomy.undecided.contains(&neuron) => "dead, linear or nonlinear: not decided",
         Role::Nonlinear => "nonlinear",
     };
-    let roles: Vec<Vec<&str>> = anatomy.roles.iter().map(|layer| layer.iter().map(role).collect()).collect();
+    let of_layer = |(layer, roles): (usize, &Vec<Role>)| -> Vec<&str> {
+        (0..roles.len()).map(|unit| role(Neuron { layer, unit })).collect()
+    };
+    let roles: Vec<Vec<&str>> = anatomy.roles.iter().enumerate().map(of_layer).collect();
     let (identifiable, reason) = match &anatomy.identifiability {
         Identifiability::Yes { reason } => (Some(true), reason),
         Identifiability::No { reason } => (Some(false), reason),

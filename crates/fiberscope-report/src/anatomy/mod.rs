@@ -16,7 +16,7 @@ use crate::words::{answer as word, domain, widths};
 use words::Undecided;
 
 /// What the roles of neurons and identifiability rest on.
-pub const STATEMENT: &str = "a neuron is dead on the domain if its pre-activation is never positive there and linear if it is never negative; both are decided by interval arithmetic in exact rational numbers. A dead or linear neuron, a hidden hyperplane, a neuron without outgoing weights and two neurons on one ray each give parameters with the same function that are no permutation and scaling of the given ones; the converse is known for generic parameters of one hidden layer and of three layers with a bottleneck [threelayer2026, Section 6].";
+pub const STATEMENT: &str = "a neuron is dead on the domain if its pre-activation is never positive there and linear if it is never negative; both are proved by interval arithmetic in exact rational numbers. It is nonlinear if a point where it is on and one where it is off were found; where neither is so, it is not decided. A dead or linear neuron, a hidden hyperplane, a neuron without outgoing weights and two neurons on one ray each give parameters with the same function that are no permutation and scaling of the given ones; the converse is known for generic parameters of one hidden layer and of three layers with a bottleneck [threelayer2026, Section 6].";
 
 /// The anatomy of a network.
 pub fn text(name: &str, anatomy: &Anatomy) -> String {
@@ -64,9 +64,11 @@ pub fn model_value(name: &str, precision: Precision, limit: Option<Limit>, anato
 /// The anatomy of a network, with keys of `fiberscope info --json`. What is not decided is `null`;
 /// layers and neurons count from 1; `activations` has one entry per layer, the last layer included.
 pub fn value(anatomy: &Anatomy) -> Value {
-    let neurons = anatomy.roles.iter().enumerate().map(|(layer, roles)| {
-        let [dead, linear, nonlinear] = words::role_counts(roles);
-        json!({"layer": layer + 1, "dead": dead, "linear": linear, "nonlinear": nonlinear})
+    let neurons = (0..anatomy.roles.len()).map(|layer| {
+        let [dead, linear, nonlinear, undecided] = words::role_counts(anatomy, layer);
+        json!({
+            "layer": layer + 1, "dead": dead, "linear": linear, "nonlinear": nonlinear, "undecided": undecided,
+        })
     });
     let conditions = anatomy.conditions.iter().map(|condition| {
         let mut value = json!({"condition": condition.statement, "holds": condition.holds});

@@ -21,10 +21,12 @@ pub fn bottleneck(anatomy: &Anatomy) -> String {
     }
 }
 
-/// The numbers of dead, linear and nonlinear neurons.
-pub fn role_counts(roles: &[Role]) -> [usize; 3] {
-    [Role::Dead, Role::Linear, Role::Nonlinear]
-        .map(|wanted| roles.iter().filter(|&&role| role == wanted).count())
+/// The numbers of dead, linear and nonlinear neurons of a hidden layer, and of those of which that is not decided.
+pub fn role_counts(anatomy: &Anatomy, layer: usize) -> [usize; 4] {
+    let [dead, linear, others] = [Role::Dead, Role::Linear, Role::Nonlinear]
+        .map(|wanted| anatomy.roles[layer].iter().filter(|&&role| role == wanted).count());
+    let undecided = anatomy.undecided.iter().filter(|neuron| neuron.layer == layer).count();
+    [dead, linear, others - undecided, undecided]
 }
 
 /// The name of every hidden layer and what its neurons do; cut in the middle if there are many.
@@ -39,8 +41,8 @@ pub fn layers(anatomy: &Anatomy) -> Vec<(String, String)> {
 }
 
 fn layer_roles(anatomy: &Anatomy, layer: usize) -> String {
-    let names = ["dead", "linear", "nonlinear"];
-    let counts = role_counts(&anatomy.roles[layer]).into_iter().zip(names).filter(|(count, _)| *count > 0);
+    let names = ["dead", "linear", "nonlinear", "not decided"];
+    let counts = role_counts(anatomy, layer).into_iter().zip(names).filter(|(count, _)| *count > 0);
     let roles: Vec<_> = counts.map(|(count, name)| format!("{} {name}", grouped(count))).collect();
     let relu = anatomy.relu.get(layer).copied().unwrap_or(true);
     format!("{}{}", roles.join(", "), if relu { "" } else { " (identity activation)" })

@@ -57,6 +57,7 @@ pub fn anatomy(network: &Network, hidden: Vec<Neuron>, reason: &str, failing: Op
         domain: Domain::Space,
         relu: network.hidden_layers().iter().map(|layer| layer.activation() == Activation::Relu).collect(),
         roles: network.roles(&Domain::Space),
+        undecided: Vec::new(),
         bottleneck: Some(network.input_width() >= network.layers()[0].width()),
         first_rank: RankBounds { lower: rank, upper: rank },
         conditions: vec![

@@ -58,6 +58,13 @@ impl RegionSample {
         RegionSample { patterns: Patterns::from_signs(network, regions.iter()), coverage: Coverage::Complete }
     }
 
+    /// What the neurons do on all regions; `None` if not all are listed, or if a neuron is zero on a whole region, where it
+    /// is neither on nor off.
+    pub fn states(&self) -> Option<Vec<LayerStates>> {
+        let all = self.coverage == Coverage::Complete && self.patterns.zeros() == 0;
+        all.then(|| self.patterns.states())
+    }
+
     /// The number of regions.
     pub fn count(&self) -> usize {
         self.patterns.count()

@@ -73,6 +73,7 @@ impl Patterns {
         let mut found = Patterns::empty(network, patterns.len());
         for (i, signs) in patterns.enumerate() {
             found.set_signs(network, i, signs);
+            found.zeros += signs.signs().filter(|&sign| sign == Sign::Zero).count();
         }
         found
     }

@@ -6,9 +6,11 @@ use fiberscope_core::{Domain, Network, Role, Strictness};
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
-use crate::anatomy::{Anatomy, examine};
+use crate::anatomy::{Anatomy, examine, undecided};
 use crate::complex::{ComplexOptions, Transparency, TransparencyOptions};
-use crate::dimension::{DimensionOptions, RegionSample, full_functional_dimension, list_regions};
+use crate::dimension::{
+    DimensionOptions, NeuronState, RegionSample, full_functional_dimension, list_regions,
+};
 use crate::fiber::{Identifiability, symmetries};
 use crate::limit::Deadline;
 use crate::rigidity::{RigidityOptions, rigidity};
@@ -130,12 +132,13 @@ impl Facts<'_> {
     fn value(&self, measure: Measure) -> Option<f64> {
         let truth = |value: bool| f64::from(u8::from(value));
         let count = |value: usize| value as f64;
-        let roles = |role: Role| {
-            let roles = match self.anatomy.get() {
-                Some(anatomy) => anatomy.roles.clone(),
-                None => self.network.roles(self.domain),
-            };
-            Some(count(roles.iter().flatten().filter(|&&each| each == role).count()))
+        let roles = |role: Role, state: NeuronState| {
+            let roles = self.network.roles(self.domain);
+            // Those of the first layer are certain.
+            if undecided(self.network, self.domain, &roles, 1, self.deadline).is_empty() {
+                return Some(count(roles.iter().flatten().filter(|&&each| each == role).count()));
+            }
+            self.regions()?.states().map(|layers| count(layers.iter().map(|layer| layer.count(state)).sum()))
         };
         match measure {
             Measure::Identifiable => match &self.anatomy().identifiability {
@@ -156,8 +159,8 @@ impl Facts<'_> {
                 let hides = |layer: &usize| self.network.hidden_unit(*layer, Strictness::Weak).is_some();
                 Some(count(layers.filter(hides).count()))
             }
-            Measure::Dead => roles(Role::Dead),
-            Measure::Linear => roles(Role::Linear),
+            Measure::Dead => roles(Role::Dead, NeuronState::Inactive),
+            Measure::Linear => roles(Role::Linear, NeuronState::Active),
             Measure::Transparent => {
                 let options = TransparencyOptions::new().programs(PROGRAMS).deadline(self.deadline.clone());
                 let found = Transparency::new(self.network, self.domain, &options).ok()?;

@@ -7,6 +7,8 @@
 //! parameters of one hidden layer and of three layers with a bottleneck, whose fibers are known
 //! [threelayer2026, Section 6]; for others the answer is "unknown".
 
+mod switching;
+
 use std::collections::HashSet;
 
 use fiberscope_algebra::rank;
@@ -31,6 +33,9 @@ pub struct Anatomy {
     pub relu: Vec<bool>,
     /// The role of every hidden neuron, layer by layer.
     pub roles: Vec<Vec<Role>>,
+    /// The neurons that were not proved to be dead or linear, and of which no two points were found at which one is on
+    /// and off: whether they bend is not decided.
+    pub undecided: Vec<Neuron>,
     /// Whether `n_0 >= n_1` and `W_1` has full row rank; `None` if its rank was not decided.
     pub bottleneck: Option<bool>,
     /// The rank of `W_1`, or what is known of it.
@@ -74,6 +79,8 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
     } else {
         (first_rank.lower == rows).then_some(true)
     };
+    let onto = bottleneck == Some(true) && *domain == Domain::Space;
+    let undecided = undecided(network, domain, &roles, 1 + usize::from(onto), deadline);
     let hidden = hidden_neurons(network);
     let mut conditions = conditions(network);
     let mut identifiability = identifiability(&roles, &hidden, &conditions);
@@ -93,6 +100,7 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
         domain: domain.clone(),
         relu: network.hidden_layers().iter().map(|layer| layer.activation() == Activation::Relu).collect(),
         roles,
+        undecided,
         bottleneck,
         first_rank,
         conditions,
@@ -100,6 +108,21 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
         identifiability,
         fiber,
     }
+}
+
+/// The neurons whose roles are not certain; those of the first layers are.
+pub(crate) fn undecided(
+    network: &Network,
+    domain: &Domain,
+    roles: &[Vec<Role>],
+    certain: usize,
+    deadline: &Deadline,
+) -> Vec<Neuron> {
+    let open = roles.iter().enumerate().skip(certain).flat_map(|(layer, roles)| {
+        let open = (0..roles.len()).filter(|&unit| roles[unit] == Role::Nonlinear);
+        open.map(move |unit| Neuron { layer, unit })
+    });
+    switching::not_seen_switching(open.collect(), network, domain, deadline)
 }
 
 /// The rank of a larger weight that is stored by its entries is not computed, only bounded.
