@@ -8,10 +8,13 @@ mod recorder;
 mod text;
 mod truth;
 
+use fiberscope::Deadline;
+use fiberscope::anatomy::examine;
 use fiberscope::extract::{
     Disagreement, ExtractOutcome, ExtractStep, Extraction, Fidelity, KnownLayer, Undetermined,
 };
-use fiberscope_core::Network;
+use fiberscope::fiber::Identifiability;
+use fiberscope_core::{Domain, Network};
 use serde_json::{Value, json};
 
 pub use boundaries::{
@@ -83,6 +86,17 @@ pub fn place(layer: usize, step: ExtractStep) -> Option<usize> {
 type StepQueries = (ExtractStep, Vec<(Option<usize>, u64)>);
 
 impl ExtractionSummary {
+    /// Why other parameters than those of a verified network, and not permutations and scalings of them, have its function, if
+    /// that shows in them.
+    pub fn not_identifiable(&self) -> Option<String> {
+        let network =
+            self.found.network.as_ref().filter(|_| self.found.outcome == ExtractOutcome::Verified)?;
+        match examine(network, &Domain::Space, &Deadline::NEVER).identifiability {
+            Identifiability::No { reason } => Some(reason),
+            Identifiability::Yes { .. } | Identifiability::Unknown { .. } => None,
+        }
+    }
+
     /// What an extraction from the oracle of this name, with so many inputs and outputs, found on a domain.
     pub fn new(found: Extraction, name: String, sizes: (usize, usize), domain: (f64, f64)) -> Self {
         ExtractionSummary {
@@ -166,6 +180,7 @@ impl ExtractionSummary {
             "log": self.log,
             "known": self.known_json(),
             "known_file": self.known,
+            "not_identifiable": self.not_identifiable(),
             "undetermined": self.found.undetermined.iter().map(undetermined_json).collect::<Vec<_>>(),
             "explained": self.found.explained.map(|all| json!({"kinks": all.kinks, "explained": all.explained})),
         });

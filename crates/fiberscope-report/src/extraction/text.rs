@@ -31,7 +31,7 @@ impl ExtractionSummary {
                 format!("; seen to switch at {seen} of {predicted} places on lines")
             });
             out.fact(
-                &format!("known {}", at + 1),
+                &format!("found {}", at + 1),
                 &format!("{} neurons of hidden layer {}: {state}{seen}", grouped(layer.bias.len()), at + 1),
             );
         }
@@ -39,7 +39,7 @@ impl ExtractionSummary {
             out.fact(
                 "explained",
                 &format!(
-                    "{} of {} kinks on lines ({:.0} %) are boundaries of the known layers",
+                    "{} of {} kinks on lines ({:.0} %) are boundaries of the layers found",
                     grouped(explained.explained),
                     grouped(explained.kinks),
                     (100.0 * explained.share()).floor()
@@ -54,6 +54,9 @@ impl ExtractionSummary {
         }
         for open in &self.found.undetermined {
             out.fact(&format!("open {}", open.layer + 1), &undetermined_text(open));
+        }
+        if let Some(reason) = self.not_identifiable() {
+            out.fact("open", &format!("the network that was written is not identifiable: {reason}"));
         }
         let counted = if self.found.network.is_some() { self.found.layers.as_slice() } else { &[] };
         for (at, layer) in counted.iter().enumerate() {
@@ -107,7 +110,11 @@ impl ExtractionSummary {
         match (&self.found.outcome, &self.found.fidelity) {
             (ExtractOutcome::Verified, Some(fidelity)) => format!(
                 "verified on this domain{}: with 95 % confidence differences above {} have at most {} % of it",
-                if self.found.undetermined.is_empty() { "" } else { " as a function, not its parameters" },
+                if self.found.undetermined.is_empty() && self.not_identifiable().is_none() {
+                    ""
+                } else {
+                    " as a function, not its parameters"
+                },
                 significant(fidelity.epsilon, 2),
                 significant(100.0 * fidelity.delta, 2)
             ),

@@ -116,6 +116,11 @@ impl Dynamics {
         events
     }
 
+    /// The records that know bounds of the functional dimension only.
+    pub fn undecided(&self) -> usize {
+        self.moments.iter().filter(|moment| moment.rank.is_some_and(|(rank, upper)| rank < upper)).count()
+    }
+
     /// The neuron of every hidden layer whose conserved quantity changed most until the end: its number from
     /// 0, and the change.
     pub fn largest(&self) -> Vec<(usize, f64)> {
@@ -164,6 +169,13 @@ impl Dynamics {
                 last.until
             );
         }
+        if self.undecided() > 0 {
+            text += &format!(
+                "  the functional dimension is not decided at {} of {} records, which have bounds; changes there are not told\n",
+                self.undecided(),
+                self.moments.len()
+            );
+        }
         let drifts: Vec<String> = (1..)
             .zip(self.largest())
             .map(|(layer, (unit, change))| {
@@ -204,6 +216,7 @@ impl Dynamics {
             "largest_drift": (1..).zip(self.largest()).map(largest).collect::<Vec<_>>(),
             "drift_by_step": self.drifts.iter().map(|(step, drift)| json!({"step": step, "drift": drift})).collect::<Vec<_>>(),
             "orders": self.orders(),
+            "undecided_dimensions": self.undecided(),
         })
     }
 }
@@ -244,6 +257,8 @@ mod tests {
         assert!(text.contains("1 to dead, 1 to linear, 0 to nonlinear"), "{text}");
         assert!(text.contains("3 to 4 in 1 change(s), the last one between epochs 0 and 20"), "{text}");
         assert_eq!(run.to_json()["events"][1]["kernel_dimension"], 4);
+        assert!(text.contains("is not decided at 1 of 4 records"), "{text}");
+        assert_eq!(run.to_json()["undecided_dimensions"], 1);
         assert_eq!(Dynamics::default().to_text(), "");
     }
 }
