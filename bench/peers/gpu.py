@@ -1,10 +1,11 @@
 """Functional dimension on a GPU: the command beside torch and jax on the same device. Prints Markdown tables.
 
-Usage: gpu.py FIBERSCOPE [ranks] [tracker], FIBERSCOPE the command. A peer that cannot be imported, that needs more memory than there is, or that
+Usage: gpu.py FIBERSCOPE [ranks] [tracker] [workers], FIBERSCOPE the command. A peer that cannot be imported, that needs more memory than there is, or that
 takes longer than LIMIT is listed with the reason. Peers compute the kernel in doubles by the Gram trick and count its eigenvalues above the usual threshold;
 the command computes the rank of the stored numbers exactly.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -151,13 +152,45 @@ def tracker(points=10_000, widths=(784, 512, 512, 10), epochs=3):
         )
 
 
+def workers(command, networks=6, points=1500, widths=(64, 96, 96, 10)):
+    """Tasks of one plan: by a worker for every GPU, by two workers that share the first, and by one on the processor."""
+    count = len(subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines())
+    print("| workers | seconds | results |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for k in range(networks):
+            layers, inputs = problem(points, widths, seed=k)
+            names.append(f"{folder}/net{k}.npz")
+            np.savez(names[-1], **{f"{name}{j}": array for j, layer in enumerate(layers, 1) for name, array in zip("Wb", layer)})
+        np.save(f"{folder}/points.npy", inputs)
+        shared = [["--device", "cuda:0"]] * 2
+        for title, devices in (
+            (f"a GPU each ({count})", [["--device", f"cuda:{k}"] for k in range(count)]),
+            ("two on one GPU", shared),
+            ("one on the processor", [[]]),
+        ):
+            plan = f"{folder}/{title.split()[-1]}-{len(devices)}"
+            subprocess.run([command, "plan", "funcdim", *names, "--data", f"{folder}/points.npy", "-o", plan, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+            begun = time.perf_counter()
+            running = [subprocess.Popen([command, "work", plan, "--quiet", *device], stdout=subprocess.DEVNULL) for device in devices]
+            codes = [each.wait() for each in running]
+            seconds = time.perf_counter() - begun
+            digest = hashlib.sha256()
+            for name in sorted(os.listdir(f"{plan}/results")):
+                with open(f"{plan}/results/{name}", "rb") as file:
+                    digest.update(file.read())
+            print(f"| {title} | {seconds:.2f} | {'all done' if not any(codes) else codes}, sha256 {digest.hexdigest()[:12]} |", flush=True)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "--peer":
         peer(sys.argv[2], int(sys.argv[3]), tuple(map(int, sys.argv[4].split(","))))
     else:
-        parts = sys.argv[2:] or ["ranks", "tracker"]
+        parts = sys.argv[2:] or ["ranks", "tracker", "workers"]
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         if "ranks" in parts:
             ranks(sys.argv[1])
         if "tracker" in parts:
             tracker()
+        if "workers" in parts:
+            workers(sys.argv[1])
