@@ -5,7 +5,7 @@ use fiberscope::extract::{
     ExtractError, ExtractOptions, ExtractOutcome, ExtractStage, Extraction, KnownLayer, NetworkOracle,
     Oracle, OracleError, Precision, Undetermined, compare, extract,
 };
-use fiberscope::limit::Progress;
+use fiberscope::limit::{Deadline, Progress, Stop};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -388,4 +388,48 @@ fn senseless_options_are_refused() {
     }
     let options = ExtractOptions::new().widths(vec![3, 0]);
     assert!(matches!(extract(&mut oracle, &options), Err(ExtractError::Widths(_))));
+}
+
+/// Answers so many batches; then the work is stopped while it computes the next.
+struct Interrupted {
+    inner: NetworkOracle,
+    batches: usize,
+    stop: Stop,
+}
+
+impl Oracle for Interrupted {
+    fn inputs(&self) -> usize {
+        self.inner.inputs()
+    }
+
+    fn outputs(&self) -> usize {
+        self.inner.outputs()
+    }
+
+    fn query(&mut self, points: &Matrix) -> Result<Matrix, OracleError> {
+        let Some(left) = self.batches.checked_sub(1) else {
+            self.stop.pull();
+            return Err(OracleError("no answer".into()));
+        };
+        self.batches = left;
+        self.inner.query(points)
+    }
+}
+
+#[test]
+fn a_limit_that_comes_while_the_oracle_computes_is_a_limit() {
+    let network = random(&[6, 5, 4, 1], 3);
+    let inner = NetworkOracle::new(network.clone());
+    let mut counting = Interrupted { inner, batches: usize::MAX, stop: Stop::default() };
+    let whole = extract(&mut counting, &seeded(3)).expect("an oracle without fault");
+    let count = usize::MAX - counting.batches;
+    for batches in [0, count / 4, count / 2, count - 1] {
+        let stop = Stop::default();
+        let mut oracle =
+            Interrupted { inner: NetworkOracle::new(network.clone()), batches, stop: stop.clone() };
+        let options = seeded(3).deadline(Deadline::NEVER.or(stop));
+        let found = extract(&mut oracle, &options).expect("it was stopped, and is not at fault");
+        assert!(found.stopped && found.queries < whole.queries, "{batches}: {:?}", found.outcome);
+        assert_ne!(found.outcome, ExtractOutcome::Verified);
+    }
 }

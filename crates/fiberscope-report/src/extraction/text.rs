@@ -72,17 +72,19 @@ impl ExtractionSummary {
         };
         out.fact(
             "queries",
-            &format!(
-                "{} (2^{:.2}){replayed}",
-                grouped(self.found.queries as usize),
-                log2(self.found.queries)
-            ),
+            &match self.found.queries {
+                0 => "none".to_owned(),
+                n => format!("{} (2^{:.2}){replayed}", grouped(n as usize), log2(n)),
+            },
         );
         for (step, queries) in self.steps() {
             let parts: Vec<_> = queries.iter().map(|&(layer, n)| part(layer, n)).collect();
             out.fact("", &format!("{step} {}", parts.join(", ")));
         }
-        out.fact("noise", &format!("{} of an answer at inputs of size 1", significant(self.found.noise, 2)));
+        if self.found.queries > 0 {
+            let noise = significant(self.found.noise, 2);
+            out.fact("noise", &format!("{noise} of an answer at inputs of size 1"));
+        }
         if let Some(fidelity) = &self.found.fidelity {
             out.fact("fidelity", &fidelity_text(fidelity));
         }

@@ -119,7 +119,11 @@ impl<'a> Inquiry<'a> {
             return Err(Halt::Limit(format!("the limit of {most} queries was reached")));
         }
         let points = Matrix::from_fn(rows.len(), self.inputs, |i, j| rows[i][j] + self.center);
-        let answers = self.oracle.query(&points)?;
+        let answers = self.oracle.query(&points).map_err(|error| match self.options.deadline.limit() {
+            // It was not given the time to answer: what is known so far counts.
+            Some(limit) => Halt::Limit(format!("{limit} while the oracle was asked ({error})")),
+            None => error.into(),
+        })?;
         self.accept(&points, &answers)?;
         self.points.extend(rows.iter().flatten());
         self.answers.extend(answers.entries());
