@@ -115,7 +115,7 @@ def ray(expected: list[str]) -> None:
 def main() -> None:
     # So short that counts and searches are sliced.
     _executor.SLICE = 0.2
-    _executor.run.__defaults__ = _executor.answer.__defaults__ = (0.2,)
+    _executor.run.__defaults__ = _executor.answer.__defaults__ = (0.2, ())
     with ThreadPoolExecutor(1) as one:
         expected = questions(one)
     net = random_network([3, 60, 30, 1], 7)
