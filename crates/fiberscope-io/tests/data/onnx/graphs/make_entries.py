@@ -32,6 +32,9 @@ def interpolated(random):
         grow = ("Resize", [empty, "s"], {"mode": "linear", "coordinate_transformation_mode": mode})
         yield save(f"linear_{mode}", 13, chain(conv, relu, grow, relu), kernel | by_scales, image)
     shrink = ("Resize", [empty, empty, "to"], {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"})
+    # An affine layer behind another one.
+    corners = ("Resize", [empty, "s"], {"mode": "linear", "coordinate_transformation_mode": "align_corners"})
+    yield save("linear_behind_a_convolution", 13, chain(conv, corners), kernel | by_scales, [1, 1, 8, 8])
     # Three axes with weights that are no short fractions.
     deep = {"s": floats([1, 1, 1.3, 1.7, 2.3])}
     swell = ("Resize", [empty, "s"], {"mode": "linear", "coordinate_transformation_mode": "half_pixel"})
