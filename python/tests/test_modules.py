@@ -177,6 +177,18 @@ def cases():
         nn.Sequential(nn.Linear(3, 4), nn.Hardsigmoid(), nn.Linear(4, 2), nn.Softshrink(0.2)),
         torch.randn(1, 3),
     )
+    for mode in ("bilinear", "nearest-exact"):
+        grown = [nn.Conv2d(2, 1, 3), nn.ReLU(), nn.Upsample(scale_factor=1.5, mode=mode), nn.ReLU()]
+        yield f"grown, {mode}", nn.Sequential(*grown, nn.Flatten(), nn.Linear(36, 2)), image
+    corners = nn.Upsample(size=(7, 4), mode="bilinear", align_corners=True)
+    yield "to corners", nn.Sequential(corners, nn.Upsample(size=(5, 9)), nn.Flatten(), nn.Linear(90, 2)), image
+    yield (
+        "volume",
+        nn.Sequential(nn.Upsample(size=(3, 4, 5), mode="trilinear"), nn.Flatten()),
+        torch.randn(1, 1, 2, 3, 2),
+    )
+    picks = torch.tensor([[2, 0, 2]])
+    yield "sums", Written(lambda h: torch.cumsum(h, 1).relu().cumsum(-1).gather(1, picks)), torch.randn(1, 3)
     yield "resnet", Resnet(), image
     yield "handy", Handy(), torch.randn(1, 2, 3)
     sizes = nn.Sequential(nn.AdaptiveAvgPool2d(3), nn.Upsample(scale_factor=2), nn.Flatten(), nn.Linear(72, 2))
