@@ -18,6 +18,7 @@ use crate::commands::linear::LinearArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::survey::SurveyArgs;
+use crate::commands::symmetries::SymmetriesArgs;
 use crate::commands::tasks::args::{MergeArgs, PlanArgs, WorkArgs};
 use crate::commands::train::TrainArgs;
 
@@ -53,6 +54,7 @@ pub enum Command {
     Folds(FoldsArgs),
     Construct(ConstructArgs),
     Fiber(FiberArgs),
+    Symmetries(SymmetriesArgs),
     Volume(VolumeArgs),
     Conserve(ConserveArgs),
     Funcdim(FuncdimArgs),
