@@ -15,7 +15,7 @@ use fiberscope::equivalence::regions::SearchProgress;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Ground;
 use fiberscope::limit::{Deadline, LimitReached, Progress};
-use fiberscope_core::{Domain, Network, decimal};
+use fiberscope_core::{Domain, Network};
 use fiberscope_io::{Assumed, Precision, json as network_json};
 use serde_json::{Value, json};
 
@@ -270,11 +270,8 @@ impl Draft<'_> {
             );
             return Ok(());
         };
-        let most = found.upper.as_ref().map_or("?".into(), decimal::upper);
-        self.note(&format!(
-            "how far apart they are: at least {}, at most {most}",
-            decimal::lower(&found.lower)
-        ));
+        let between = difference::between(&found.lower, found.upper.as_ref());
+        self.note(&format!("how far apart they are: {between}"));
         self.summary().apart(&found);
         self.change(|page| page.section(section));
         if let Some(certificate) = &found.certificate {
