@@ -133,9 +133,8 @@ impl<'a> Lowering<'_, 'a> {
             self.budget.matrix(site.node, (count, width), count.saturating_mul(4))?;
             // Row by row of the result, what is taken of which entry.
             let mut rows: Vec<Vec<(usize, f64)>> = vec![vec![(0, 1.0)]];
-            for axis in 0..from.len() {
+            for (axis, &size) in from.iter().enumerate() {
                 let own = means(axis);
-                let size = from[axis];
                 rows = rows
                     .iter()
                     .flat_map(|before| {
