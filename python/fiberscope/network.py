@@ -118,6 +118,31 @@ class Network(Parameters):
             found = _native.fiber(self._net, orthant, components, classes, given)
         return make(Fiber, found.json, of=(self._net,), text=found.text, network=self, orthant=orthant)
 
+    def hidden_symmetries(
+        self, box: BoxLike = None, *, ends: bool = True, max_regions: int = 20_000, **options: Unpack[Options]
+    ) -> HiddenSymmetries:
+        """What else than scalings keeps the function near the parameters, and why.
+
+        Iterates over the symmetries, each with its mechanism, its directions and, with `ends`, a network along it that
+        is proved to compute the same function.
+
+        >>> import fiberscope as fs
+        >>> net = fs.load("zoo:hiding-two")
+        >>> found = net.hidden_symmetries()
+        >>> [(one.mechanism, one.dimensions, one.verdict) for one in found]
+        [('hidden', 1, 'equivalent')]
+        >>> bool(fs.check(found[0].certificate, net, found[0].network))
+        True
+        """
+        with terms(**options) as given:
+            found = _native.hidden_symmetries(self._net, as_box(box), bool(ends), max_regions, given)
+        data = json.loads(found.json)
+        text, rank = data.pop("text"), data.pop("rank_certificate")
+        networks = iter(found.networks)
+        symmetries = [_symmetry(one, networks) for one in data["symmetries"]]
+        proof = None if rank is None else Certificate(rank)
+        return make(HiddenSymmetries, data, of=(self._net,), symmetries=symmetries, certificate=proof, text=text)
+
     def regions(
         self,
         box: BoxLike = None,
@@ -242,6 +267,73 @@ class Network(Parameters):
         with terms(**options) as given:
             shown = json.loads(_native.plot(self._net, as_box(box), given))
         return _plot.plot(shown, ax, weights)
+
+
+def _symmetry(data: dict[str, Any], networks: Iterator[_native.Net]) -> HiddenSymmetry:
+    """A symmetry of its JSON, with the next network if it has an end."""
+    end = data["end"] or {}
+    proof = end.pop("certificate", None)
+    return make(
+        HiddenSymmetry,
+        data,
+        verdict=end.get("verdict"),
+        bound=end.get("bound"),
+        network=Network._of(next(networks)) if end else None,
+        certificate=None if proof is None else Certificate(proof),
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HiddenSymmetry(Result):
+    """What lets parameters move without a change of the function, and a network where it leads."""
+
+    mechanism: str
+    """`dead`, `unseen`, `idle`, `linear`, `hidden`, `twins`, `proportional`, `dependent`, `balanced` or `unrecognised`."""
+    neurons: list[dict[str, Any]]
+    """The neurons it is about (`layer`, `neuron`, from 1)."""
+    dimensions: int
+    """How many dimensions it adds to scalings and to the symmetries before it."""
+    reason: str
+    directions: list[list[dict[str, Any]]]
+    """The directions: parameters (`layer`, `neuron`, `input`, `None` for the bias) and their `speed`."""
+    verdict: str | None
+    """`equivalent`, `within`, `undecided`, or `None` if no end was reached or asked for."""
+    bound: float | None
+    """Where numbers were rounded: the outputs differ by no more."""
+    network: Network | None = field(metadata=ASIDE)
+    """The network at the end of the path."""
+    certificate: Certificate | None = field(metadata=ASIDE)
+    """The proof, for `fs.check(certificate, net, network)`."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HiddenSymmetries(Result):
+    """What else than scalings keeps a function near the parameters. Iterates over the symmetries."""
+
+    parameters: int
+    scalings: int
+    rank: dict[str, Any]
+    """The rank that is `proved`, and how many dimensions are `unexplained` at `least` and at `most`."""
+    gap: int | None
+    """The dimension of the kernel beyond scalings, on the `regions`; `None` if a limit came first."""
+    regions: dict[str, Any]
+    explained: dict[str, int]
+    """How many dimensions of the gap each mechanism explains."""
+    limit: str | None
+    symmetries: list[HiddenSymmetry] = field(metadata=ASIDE)
+    certificate: Certificate | None = field(metadata=ASIDE)
+    """The proof of the rank, for `fs.check(certificate, net)`."""
+    text: str = field(metadata=ASIDE)
+    """The answer in words."""
+
+    def __len__(self) -> int:
+        return len(self.symmetries)
+
+    def __iter__(self) -> Iterator[HiddenSymmetry]:
+        return iter(self.symmetries)
+
+    def __getitem__(self, at: int) -> HiddenSymmetry:
+        return self.symmetries[at]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -10,12 +10,12 @@ from ._results.measures import Conservation, Dimension, Dynamics, FoldMatch, Fol
 from ._results.networks import Aligned, Bounds, Construction, Extraction, Trained
 from ._results.pages import LeakReport, ReportPage, Reproduction, TourPage
 from ._results.proof import Certificate, Checked, Difference, Equivalence, SameClass, Witness
-from .network import Canonical, Fiber, Points, Reduced
+from .network import Canonical, Fiber, HiddenSymmetries, HiddenSymmetry, Points, Reduced
 
 __all__ = [
     "Aligned", "Bounds", "Canonical", "Certificate", "Checked", "Conservation", "Construction", "Difference", "Dimension",
     "Dynamics", "Equivalence",
-    "Extraction", "Fiber", "FoldMatch", "Folds", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "NumericalDimension", "Points",
+    "Extraction", "Fiber", "FoldMatch", "Folds", "HiddenSymmetries", "HiddenSymmetry", "Info", "LeakReport", "LinearPoints", "Membership", "Moved", "NumericalDimension", "Points",
     "Reduced", "Regions", "ReportPage", "Reproduction", "Result", "SameClass", "Saved", "Strata", "Stratum", "TourPage", "Trained",
     "Volume", "Witness",
 ]  # fmt: skip

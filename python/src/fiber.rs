@@ -7,12 +7,16 @@ use fiberscope::fiber::{
     Construction, FiberPath, FiberSampler, Ground, SamplerError, construct_hiding, construct_nonlocal,
 };
 use fiberscope::limit::Progress;
+use fiberscope::symmetries::{self, SymmetryOptions};
 use fiberscope::train::Loss;
-use fiberscope_core::Network;
+use fiberscope_core::{Certificate, Network};
 use fiberscope_report::fiber::points::{self, Comparison};
 use fiberscope_report::fiber::{Listing, Subject, membership, summary};
+use fiberscope_report::reading::name_neurons;
 use fiberscope_report::volume::VolumeAnswer;
-use fiberscope_report::{conserve as conserve_answer, construct as construct_answer};
+use fiberscope_report::{
+    conserve as conserve_answer, construct as construct_answer, symmetries as symmetries_answer,
+};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -151,6 +155,44 @@ fn named(py: Python, networks: Vec<Network>, name: &str, value: &Value) -> PyRes
     let point = |(k, network)| Net::object(py, network, &format!("point {k} of the fiber of {name}"));
     let networks = networks.into_iter().enumerate().map(point).collect::<PyResult<_>>()?;
     Ok(Networks { networks, json: value.to_string() })
+}
+
+/// Hidden symmetries, with the ends of paths along them: one network for each symmetry that has an end, in order.
+#[pyfunction]
+pub fn hidden_symmetries(
+    py: Python,
+    net: &Net,
+    place: Option<Place>,
+    ends: bool,
+    max_regions: u64,
+    terms: Terms,
+) -> PyResult<Networks> {
+    let (network, name, names) = (net.dense(py)?, net.name.clone(), net.names.clone());
+    let (reached, value) = work(py, &terms, move |watch| {
+        let domain = read_domain(place, network.input_width())?;
+        let show = |(at, count): (usize, usize)| watch.say(&format!("path {} of {count}", at + 1));
+        let options = SymmetryOptions::new()
+            .seed(watch.seed)
+            .ends(ends)
+            .regions(max_regions)
+            .deadline(watch.deadline.clone())
+            .progress(Progress::to(&show));
+        let found = symmetries::hidden_symmetries(&network, &domain, &options)?;
+        let mut value = symmetries_answer::value(&network, &domain, &found, &[]);
+        value["text"] = json!(symmetries_answer::text(&name, &network, &domain, &found, &[]));
+        value["rank_certificate"] = json!(found.rigidity.certificate.as_ref().map(Certificate::to_json));
+        let listed = value["symmetries"].as_array_mut().into_iter().flatten();
+        for (symmetry, one) in listed.zip(&found.found) {
+            name_neurons(symmetry, "neurons", names.as_ref());
+            if let Some(end) = &one.end {
+                let certificate = symmetries_answer::certificate(&end.proof).map(Certificate::to_json);
+                symmetry["end"]["certificate"] = json!(certificate);
+            }
+        }
+        let reached = found.found.into_iter().filter_map(|one| Some(one.end?.network));
+        Ok((reached.collect(), value))
+    })?;
+    named(py, reached, &net.name, &value)
 }
 
 /// A network with a proved property.

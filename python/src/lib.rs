@@ -43,7 +43,9 @@ mod _native {
     #[pymodule_export]
     use super::extract::{extract, leak_report};
     #[pymodule_export]
-    use super::fiber::{conserve, construct, fiber, fiber_contains, fiber_path, fiber_sample, volume};
+    use super::fiber::{
+        conserve, construct, fiber, fiber_contains, fiber_path, fiber_sample, hidden_symmetries, volume,
+    };
     #[pymodule_export]
     use super::linear::{
         linear_compress, linear_inspect, linear_move, linear_path, linear_sample, linear_strata, linear_walk,

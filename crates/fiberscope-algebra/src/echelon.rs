@@ -47,6 +47,18 @@ impl<N: Number> Echelon<N> {
         self.rows.push((lead, row));
         true
     }
+
+    /// Changes the entries of a vector at the leading columns so that its product with every row is zero; the
+    /// others, which may be chosen freely, stay.
+    pub fn solve_kernel(&self, vector: &mut [N]) {
+        // A row has a zero in the leading columns of the rows before it.
+        for (lead, row) in self.rows.iter().rev() {
+            vector[*lead] = N::ZERO;
+            let mut sum = N::ZERO;
+            row.iter().zip(vector.iter()).for_each(|(a, x)| sum.subtract_product(a, x));
+            vector[*lead] = sum;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +104,25 @@ mod tests {
             rows.push(row);
         }
         rows
+    }
+
+    #[test]
+    fn kernel_vectors_are_orthogonal_to_all_rows() {
+        for (count, columns) in [(3, 5), (17, 30), (25, 60)] {
+            let residue = |x: &i64| Residue::of(&Rational::from(*x)).expect("integers have residues");
+            let all: Vec<Vec<Residue>> =
+                rows(count, columns, 7).iter().map(|row| row.iter().map(residue).collect()).collect();
+            let mut echelon = Echelon::default();
+            all.iter().for_each(|row| _ = echelon.insert(row.clone()));
+            let mut vector: Vec<Residue> = (1..=columns as u64).map(|k| Residue::new(k * k)).collect();
+            echelon.solve_kernel(&mut vector);
+            assert!(vector.iter().any(|x| *x != Residue::ZERO));
+            for row in &all {
+                let mut product = Residue::ZERO;
+                row.iter().zip(&vector).for_each(|(a, x)| product.add_product(a, x));
+                assert_eq!(product, Residue::ZERO);
+            }
+        }
     }
 
     #[test]

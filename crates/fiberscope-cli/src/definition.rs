@@ -20,6 +20,7 @@ use crate::commands::linear::LinearArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::survey::SurveyArgs;
+use crate::commands::symmetries::SymmetriesArgs;
 use crate::commands::tasks::args::{MergeArgs, PlanArgs, WorkArgs};
 use crate::commands::train::TrainArgs;
 
@@ -72,6 +73,7 @@ commands! {
     "folds" Folds(FoldsArgs),
     "construct" Construct(ConstructArgs),
     "fiber" Fiber(FiberArgs),
+    "symmetries" Symmetries(SymmetriesArgs),
     "volume" Volume(VolumeArgs),
     "conserve" Conserve(ConserveArgs),
     "funcdim" Funcdim(FuncdimArgs),

@@ -115,6 +115,7 @@ fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
         Command::Folds(args) => commands::complex::folds::run(&args, &global, output),
         Command::Construct(args) => commands::complex::construct::run(&args, &global, output),
         Command::Fiber(args) => commands::fiber::run(&args, &global, output),
+        Command::Symmetries(args) => commands::symmetries::run(&args, &global, output),
         Command::Volume(args) => commands::fiber::volume::run(&args, &global, output),
         Command::Conserve(args) => commands::fiber::conserve::run(&args, &global, output),
         Command::Funcdim(args) => commands::funcdim::run(&args, &global, output),

@@ -46,6 +46,7 @@ pub mod reproduce;
 pub mod rewrite;
 pub mod rigidity;
 pub mod survey;
+pub mod symmetries;
 pub mod tasks;
 mod text;
 pub mod tour;

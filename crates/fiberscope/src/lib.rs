@@ -57,6 +57,7 @@
 //! - [`complex`]: which linear regions does a network have, and where does its function bend?
 //! - [`dimension`]: how many independent parameter perturbations change the outputs on a batch?
 //! - [`rigidity`]: are the parameters near the given ones with the same function its scalings and no others?
+//! - [`symmetries`]: what else than scalings keeps the function near the parameters, and why?
 //! - [`survey`]: what is usual among random networks, and how often?
 //! - [`linear`]: which parameters give a linear network the same product? Strata of the fiber, moves and
 //!   paths.
@@ -112,6 +113,8 @@ pub mod reduce;
 pub mod rigidity;
 #[cfg(feature = "dense")]
 pub mod survey;
+#[cfg(feature = "dense")]
+pub mod symmetries;
 pub mod tasks;
 #[cfg(feature = "dense")]
 pub mod train;

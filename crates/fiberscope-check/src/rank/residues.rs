@@ -137,7 +137,12 @@ impl ResidueNetwork {
 
     /// The values of `(h_{L-1}, t)` at all unit vectors: what a region says of the rows of the last layer.
     pub fn output_rows(&self, pattern: &Pattern) -> Vec<Vec<u64>> {
-        let inputs = self.activations(pattern, self.layers.len() - 1).pop().expect("as above");
+        self.input_rows(pattern, self.layers.len() - 1)
+    }
+
+    /// The values of `(h_{l-1}, t)`, what layer `l` reads, at all unit vectors.
+    pub fn input_rows(&self, pattern: &Pattern, layer: usize) -> Vec<Vec<u64>> {
+        let inputs = self.activations(pattern, layer).pop().expect("as above");
         (0..inputs.cols).map(|b| (0..inputs.count()).map(|i| inputs.row(i)[b]).collect()).collect()
     }
 
@@ -174,7 +179,7 @@ impl ResidueNetwork {
     }
 
     /// The derivatives of `z_i` with respect to the pre-activations of the layers up to its own.
-    fn signals(&self, pattern: &Pattern, layer: usize, unit: usize) -> Vec<Vec<u64>> {
+    pub fn signals(&self, pattern: &Pattern, layer: usize, unit: usize) -> Vec<Vec<u64>> {
         let mut own = vec![0; self.layers[layer].width];
         own[unit] = 1;
         let mut all = vec![own];

@@ -19,6 +19,7 @@ pub mod report;
 pub mod reproduce;
 pub mod rewrite;
 pub mod survey;
+pub mod symmetries;
 pub mod tasks;
 pub mod tour;
 pub mod train;

@@ -69,6 +69,15 @@ impl RegionSample {
     pub fn count(&self) -> usize {
         self.patterns.count()
     }
+
+    /// Which neurons of each hidden layer are on, region by region; `None` if a neuron is zero on a whole region.
+    pub(crate) fn masks(&self, network: &Network) -> Option<Vec<Vec<Vec<bool>>>> {
+        let widths = network.widths();
+        let layer =
+            |i: usize, l: usize| (0..widths[l + 1]).map(|unit| self.patterns.is_active(i, l, unit)).collect();
+        let region = |i: usize| (0..network.hidden_depth()).map(|l| layer(i, l)).collect();
+        (self.patterns.zeros() == 0).then(|| (0..self.count()).map(region).collect())
+    }
 }
 
 /// All regions that meet the interior of a domain, exactly, from the polyhedral complex. `None` if the limits

@@ -14,6 +14,7 @@ use crate::dimension::{
 use crate::fiber::{Identifiability, symmetries};
 use crate::limit::Deadline;
 use crate::rigidity::{RigidityOptions, rigidity};
+use crate::symmetries::{Mechanism, explained_on};
 
 /// What is measured of a network. Truth values are 1 and 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,11 +40,33 @@ pub enum Measure {
     Linear,
     /// Whether every hidden layer has an active neuron at every input.
     Transparent,
+    /// The dimension of the kernel of the parameter Jacobian beyond scalings, where all regions can be listed.
+    Gap,
+    /// How many dimensions of the gap [`Mechanism::Dead`] explains.
+    GapDead,
+    /// How many dimensions of the gap [`Mechanism::Unseen`] explains.
+    GapUnseen,
+    /// How many dimensions of the gap [`Mechanism::Idle`] explains.
+    GapIdle,
+    /// How many dimensions of the gap [`Mechanism::Linear`] explains.
+    GapLinear,
+    /// How many dimensions of the gap [`Mechanism::Hidden`] explains.
+    GapHidden,
+    /// How many dimensions of the gap [`Mechanism::Twins`] explains.
+    GapTwins,
+    /// How many dimensions of the gap [`Mechanism::Proportional`] explains.
+    GapProportional,
+    /// How many dimensions of the gap [`Mechanism::Dependent`] explains.
+    GapDependent,
+    /// How many dimensions of the gap [`Mechanism::Balanced`] explains.
+    GapBalanced,
+    /// How many dimensions of the gap [`Mechanism::Unrecognised`] explains.
+    GapUnrecognised,
 }
 
 impl Measure {
     /// All measures.
-    pub const ALL: [Measure; 9] = [
+    pub const ALL: [Measure; 20] = [
         Measure::Identifiable,
         Measure::LocallyIdentifiable,
         Measure::FiberDimension,
@@ -53,6 +76,17 @@ impl Measure {
         Measure::Dead,
         Measure::Linear,
         Measure::Transparent,
+        Measure::Gap,
+        Measure::GapDead,
+        Measure::GapUnseen,
+        Measure::GapIdle,
+        Measure::GapLinear,
+        Measure::GapHidden,
+        Measure::GapTwins,
+        Measure::GapProportional,
+        Measure::GapDependent,
+        Measure::GapBalanced,
+        Measure::GapUnrecognised,
     ];
 
     /// Its name.
@@ -67,6 +101,17 @@ impl Measure {
             Measure::Dead => "dead",
             Measure::Linear => "linear",
             Measure::Transparent => "transparent",
+            Measure::Gap => "gap",
+            Measure::GapDead => "gap-dead",
+            Measure::GapUnseen => "gap-unseen",
+            Measure::GapIdle => "gap-idle",
+            Measure::GapLinear => "gap-linear",
+            Measure::GapHidden => "gap-hidden",
+            Measure::GapTwins => "gap-twins",
+            Measure::GapProportional => "gap-proportional",
+            Measure::GapDependent => "gap-dependent",
+            Measure::GapBalanced => "gap-balanced",
+            Measure::GapUnrecognised => "gap-unrecognised",
         }
     }
 
@@ -78,6 +123,23 @@ impl Measure {
     /// Whether it is a truth value.
     pub fn is_truth(self) -> bool {
         matches!(self, Measure::Identifiable | Measure::LocallyIdentifiable | Measure::Transparent)
+    }
+
+    /// The mechanism whose part of the gap it is.
+    fn mechanism(self) -> Option<Mechanism> {
+        Some(match self {
+            Measure::GapDead => Mechanism::Dead,
+            Measure::GapUnseen => Mechanism::Unseen,
+            Measure::GapIdle => Mechanism::Idle,
+            Measure::GapLinear => Mechanism::Linear,
+            Measure::GapHidden => Mechanism::Hidden,
+            Measure::GapTwins => Mechanism::Twins,
+            Measure::GapProportional => Mechanism::Proportional,
+            Measure::GapDependent => Mechanism::Dependent,
+            Measure::GapBalanced => Mechanism::Balanced,
+            Measure::GapUnrecognised => Mechanism::Unrecognised,
+            _ => return None,
+        })
     }
 
     /// Whether it is read off signs, or nearly so.
@@ -103,7 +165,15 @@ pub(super) fn measured(
     domain: &Domain,
     deadline: &Deadline,
 ) -> Vec<Option<f64>> {
-    let facts = Facts { plan, network, domain, deadline, anatomy: OnceCell::new(), regions: OnceCell::new() };
+    let facts = Facts {
+        plan,
+        network,
+        domain,
+        deadline,
+        anatomy: OnceCell::new(),
+        regions: OnceCell::new(),
+        explained: OnceCell::new(),
+    };
     plan.measures.iter().map(|&measure| facts.value(measure)).collect()
 }
 
@@ -114,6 +184,7 @@ struct Facts<'a> {
     deadline: &'a Deadline,
     anatomy: OnceCell<Anatomy>,
     regions: OnceCell<Option<RegionSample>>,
+    explained: OnceCell<Option<Vec<usize>>>,
 }
 
 impl Facts<'_> {
@@ -127,6 +198,12 @@ impl Facts<'_> {
             list_regions(self.network, self.domain, &options).ok().flatten()
         };
         self.regions.get_or_init(listed).as_ref()
+    }
+
+    /// How many dimensions each mechanism explains.
+    fn explained(&self) -> Option<&Vec<usize>> {
+        let explained = || explained_on(self.network, self.regions()?, self.deadline);
+        self.explained.get_or_init(explained).as_ref()
     }
 
     fn value(&self, measure: Measure) -> Option<f64> {
@@ -161,6 +238,21 @@ impl Facts<'_> {
             }
             Measure::Dead => roles(Role::Dead, NeuronState::Inactive),
             Measure::Linear => roles(Role::Linear, NeuronState::Active),
+            Measure::Gap => self.explained().map(|found| count(found.iter().sum())),
+            Measure::GapDead
+            | Measure::GapUnseen
+            | Measure::GapIdle
+            | Measure::GapLinear
+            | Measure::GapHidden
+            | Measure::GapTwins
+            | Measure::GapProportional
+            | Measure::GapDependent
+            | Measure::GapBalanced
+            | Measure::GapUnrecognised => {
+                let mechanism = measure.mechanism()?;
+                let place = Mechanism::ALL.iter().position(|each| *each == mechanism)?;
+                self.explained().map(|found| count(found[place]))
+            }
             Measure::Transparent => {
                 let options = TransparencyOptions::new().programs(PROGRAMS).deadline(self.deadline.clone());
                 let found = Transparency::new(self.network, self.domain, &options).ok()?;
