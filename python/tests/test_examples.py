@@ -14,6 +14,7 @@ EXPECTED = {
     "same_function.py": ["equivalent", "different", "certificate"],
     "smaller.py": ["2-2-4-1 -> 2-2-1", "proved: True", "certificate.json"],
     "symmetries.py": ["symmetries", "fiber"],
+    "hidden_symmetries.py": ["random: ", "after 40 epochs: "],
     "functional_dimension.py": ["functional dimension", "trajectory.csv"],
 }
 

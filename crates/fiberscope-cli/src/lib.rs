@@ -98,8 +98,11 @@ impl Answer {
 fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
     let global = cli.global;
     let threads = || rayon::ThreadPoolBuilder::new().num_threads(global.threads.map_or(0, usize::from));
-    // This thread works, too, unless it belongs to another pool.
-    let pool = threads().use_current_thread().build().or_else(|_| threads().build())?;
+    // This thread works, too, unless it belongs to another pool, or has the small stack that Windows gives it.
+    let pool = match cfg!(windows) {
+        true => threads().build(),
+        false => threads().use_current_thread().build().or_else(|_| threads().build()),
+    }?;
     pool.install(|| match cli.command {
         Command::Tour(args) => commands::tour::run(&args, &global, output),
         Command::Info(args) => commands::info::run(&args, &global, output),

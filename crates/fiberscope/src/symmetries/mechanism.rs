@@ -244,19 +244,16 @@ fn dependent(network: &Network, view: &View, neuron: Neuron, used: &[usize]) -> 
 
 /// Directions of some parameters along the vectors that are orthogonal to all rows; none if that is too much work.
 fn orthogonal(rows: &[Vec<Rational>], parameters: &[Parameter]) -> Vec<Direction> {
-    let vectors = match rows {
-        [] => parameters.iter().map(|&parameter| unit(parameter)).collect(),
-        rows => {
-            let direction = |vector: Vec<Rational>| {
-                let largest = vector.iter().map(Rational::abs).max().unwrap_or(Rational::ONE);
-                let entries = parameters.iter().zip(vector).filter(|(_, x)| !x.is_zero());
-                entries.map(|(parameter, x)| (*parameter, &x / &largest)).collect()
-            };
-            let vectors = Matrix::from_rows(rows).and_then(|rows| kernel(&rows)).unwrap_or_default();
-            vectors.into_iter().map(direction).collect::<Vec<Direction>>()
-        }
+    if rows.is_empty() {
+        return parameters.iter().map(|&parameter| unit(parameter)).collect();
+    }
+    let direction = |vector: Vec<Rational>| {
+        let largest = vector.iter().map(Rational::abs).max().unwrap_or(Rational::ONE);
+        let entries = parameters.iter().zip(vector).filter(|(_, x)| !x.is_zero());
+        entries.map(|(parameter, x)| (*parameter, &x / &largest)).collect()
     };
-    vectors
+    let vectors = Matrix::from_rows(rows).and_then(|rows| kernel(&rows)).unwrap_or_default();
+    vectors.into_iter().map(direction).collect()
 }
 
 /// Changes of the weights from one input of a layer that cancel in all outputs wherever the input is on.
