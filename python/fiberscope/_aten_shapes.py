@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from ._aten import Translation, Value, base, constant, rule, sizes
 
@@ -105,6 +107,17 @@ def _index_select(t: Translation, x: Value, dim: int, index: Any) -> Value:
     return _gather(t, x, dim, constant(t, index, "index").tolist())
 
 
+@rule("gather")
+def _gather_elements(t: Translation, x: Value, dim: int, index: Any, *_: Any) -> Value:
+    places = constant(t, index, "index").numpy().astype(np.int64)
+    return t.emit("GatherElements", [x, t.graph.constant(t.fresh("places"), places)], axis=int(dim))
+
+
+@rule("cumsum")
+def _cumsum(t: Translation, x: Value, dim: int, *_: Any) -> Value:
+    return t.emit("CumSum", [x, t.graph.constant(t.fresh("axis"), np.array(int(dim), dtype=np.int64))])
+
+
 @rule("index")
 def _index(t: Translation, x: Value, indices: Sequence[Any]) -> Value:
     given = [(dim, each) for dim, each in enumerate(indices) if each is not None]
@@ -186,14 +199,44 @@ def _pixel_shuffle(t: Translation, x: Value, factor: int) -> Value:
     return t.emit("Reshape", [x, t.integers(t.shape())])
 
 
-@rule("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def _upsample(t: Translation, x: Value, *_: Any) -> Value:
+def _axes_resized(t: Translation, given: Sequence[Any]) -> Iterator[tuple[int, int, int, float | None]]:
+    """The axes of an image that change: which one, its sizes before and after, and the factor if one was given."""
     inside, outside = t.shape(t.node.args[0]), t.shape()
-    for dim in range(2, len(inside)):
-        if outside[dim] % inside[dim]:
-            raise t.refuse(f"it makes {outside[dim]} of {inside[dim]} entries; expected a whole multiple")
-        factor = outside[dim] // inside[dim]
-        x = _gather(t, x, dim, [at // factor for at in range(outside[dim])])
+    factors = [each for part in given for each in (part if isinstance(part, (list, tuple)) else [part])]
+    for at, dim in enumerate(range(2, len(inside))):
+        factor = factors[at] if at < len(factors) else None
+        if inside[dim] != outside[dim] or factor is not None:
+            yield dim, inside[dim], outside[dim], factor
+
+
+@rule("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
+      "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")  # fmt: skip
+def _upsample(t: Translation, x: Value, _: Any, *factors: Any) -> Value:
+    import torch
+
+    aten = torch.ops.aten
+    nearest = aten._upsample_nearest_exact1d if "exact" in base(t.node) else aten.upsample_nearest1d
+    for dim, before, after, factor in _axes_resized(t, factors):
+        # PyTorch itself says which entry is the nearest one.
+        places = nearest(torch.arange(before, dtype=torch.float64).view(1, 1, -1), [after], factor)
+        x = _gather(t, x, dim, [int(place) for place in places.flatten()])
+    return x
+
+
+@rule("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
+def _interpolate(t: Translation, x: Value, _: Any, align_corners: bool, *factors: Any) -> Value:
+    import torch
+
+    dtype = getattr(torch, t.dtype())
+    for dim, before, after, factor in _axes_resized(t, factors):
+        # The weights are those with which PyTorch interpolates unit vectors.
+        units = torch.eye(before, dtype=dtype).unsqueeze(0)
+        weights = torch.ops.aten.upsample_linear1d(units, [after], align_corners, factor)[0]
+        order = list(range(len(t.shape())))
+        order[dim], order[-1] = order[-1], order[dim]
+        turned = x if dim == order[dim] else t.emit("Transpose", [x], perm=order)
+        made = t.emit("MatMul", [turned, t.value(weights)])
+        x = made if dim == order[dim] else t.emit("Transpose", [made], perm=order)
     return x
 
 

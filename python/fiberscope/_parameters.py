@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,17 +237,22 @@ def assemble(
 def of_module(module: torch.nn.Module, example: Any = None, output: str | None = None) -> _native.Net:
     """The network of a PyTorch module."""
     model, value, notes = _torch.onnx_model(module, example, output)
-    return of_graph(model, type(module).__name__, value, notes)
+    advice = "; `output=` names a layer up to which the module is read"
+    return of_graph(model, type(module).__name__, value, notes, advice)
 
 
-def of_graph(model: bytes, name: str, output: str, notes: list[str]) -> _native.Net:
-    """The network of a graph that was made of something else, whose parts errors and notes name."""
+_VALUES = re.compile(r"(; the value before it can be read|, but either can be read by itself) \(output=[^)]*\)")
+
+
+def of_graph(model: bytes, name: str, output: str, notes: list[str], advice: str = "") -> _native.Net:
+    """The network of a graph that was made of something else, whose parts errors and notes name. The names of its values mean
+    nothing to who has the other thing; `advice` says what can be done instead."""
     try:
         net = _native.Net.from_bytes(model, "onnx", name, Reading(output=output))
     except ModelFileError as error:
         if "expected a finite number" in str(error):
             raise ShapeError(f"{name}: {error}") from None
-        reason = str(error).replace("node `", "layer `").replace(" (--output NAME)", " (output=)")
+        reason = _VALUES.sub(advice, str(error)).replace("node `", "layer `")
         raise UnsupportedLayerError(f"{name}: {reason}") from None
     return net.described(net.precision, notes, None)
 

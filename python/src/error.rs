@@ -19,7 +19,10 @@ use pyo3::prelude::*;
 /// Makes the exception for an error.
 pub fn raise(py: Python, error: &anyhow::Error) -> PyErr {
     let class = class(error);
-    let sentence = sentence(error);
+    let mut sentence = sentence(error);
+    if class == "ModelFileError" {
+        sentence = with_arguments(&sentence);
+    }
     if class == "FileNotFoundError" {
         return PyFileNotFoundError::new_err(sentence);
     }
@@ -46,6 +49,29 @@ fn sentence(error: &anyhow::Error) -> String {
         }
     }
     text
+}
+
+/// The flags of the command that errors of files speak of, as the arguments of `load` that do the same.
+fn with_arguments(sentence: &str) -> String {
+    let (mut text, mut rest) = (String::new(), sentence);
+    while let Some((before, behind)) = rest.split_once("(--") {
+        let (flag, after) = behind.split_once(')').unwrap_or((behind, ""));
+        let argument = match flag.split_once(' ') {
+            Some(("output", value)) => format!("output={}", value.replace('`', "\"")),
+            Some(("shape", value)) => {
+                let (example, more) =
+                    value.split_once(", ").map_or((value, ""), |(first, more)| (first, more));
+                let (name, dims) = example.split_once('=').unwrap_or((example, ""));
+                let comma = if more.is_empty() { "" } else { ", " };
+                format!("shapes={{\"{name}\": ({})}}{comma}{more}", dims.replace('x', ", "))
+            }
+            _ if flag == "output" => "output=".to_owned(),
+            _ => format!("--{flag}"),
+        };
+        text += &format!("{before}({argument})");
+        rest = after;
+    }
+    text + rest
 }
 
 fn class(error: &anyhow::Error) -> &'static str {

@@ -177,6 +177,18 @@ def cases():
         nn.Sequential(nn.Linear(3, 4), nn.Hardsigmoid(), nn.Linear(4, 2), nn.Softshrink(0.2)),
         torch.randn(1, 3),
     )
+    for mode in ("bilinear", "nearest-exact"):
+        grown = [nn.Conv2d(2, 1, 3), nn.ReLU(), nn.Upsample(scale_factor=1.5, mode=mode), nn.ReLU()]
+        yield f"grown, {mode}", nn.Sequential(*grown, nn.Flatten(), nn.Linear(36, 2)), image
+    corners = nn.Upsample(size=(7, 4), mode="bilinear", align_corners=True)
+    yield "to corners", nn.Sequential(corners, nn.Upsample(size=(5, 9)), nn.Flatten(), nn.Linear(90, 2)), image
+    yield (
+        "volume",
+        nn.Sequential(nn.Upsample(size=(3, 4, 5), mode="trilinear"), nn.Flatten()),
+        torch.randn(1, 1, 2, 3, 2),
+    )
+    picks = torch.tensor([[2, 0, 2]])
+    yield "sums", Written(lambda h: torch.cumsum(h, 1).relu().cumsum(-1).gather(1, picks)), torch.randn(1, 3)
     yield "resnet", Resnet(), image
     yield "handy", Handy(), torch.randn(1, 2, 3)
     sizes = nn.Sequential(nn.AdaptiveAvgPool2d(3), nn.Upsample(scale_factor=2), nn.Flatten(), nn.Linear(72, 2))
@@ -345,3 +357,24 @@ def test_whole_modules_are_refused_with_what_to_save(tmp_path):
     torch.save(nn.Sequential(nn.Linear(3, 2)), tmp_path / "whole.pt")
     with pytest.raises(fs.ModelFileError, match=r"(?s)holds a whole module.*torch.load\(path.*torch.onnx.export"):
         fs.load(tmp_path / "whole.pt")
+
+
+def test_refusals_speak_of_arguments_and_not_of_flags(tmp_path):
+    module = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+    with pytest.raises(fs.UnsupportedLayerError) as refused:
+        fs.from_torch(module, torch.zeros(1, 3))
+    assert str(refused.value).endswith(
+        "layer `1` (Tanh): this operator is not piecewise linear; `output=` names a layer up to which the module is read"
+    )
+    assert fs.from_torch(module, torch.zeros(1, 3), output="0").widths == [3, 3]
+    both = Written(lambda h: h * (h + 1))
+    with pytest.raises(fs.UnsupportedLayerError) as refused:
+        fs.from_torch(both, torch.zeros(1, 3))
+    assert "--" not in str(refused.value) and "`output=` names a layer" in str(refused.value)
+    file = tmp_path / "model.onnx"
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    torch.onnx.export(module, torch.zeros(1, 3), str(file), dynamo=False, verbose=False)
+    with pytest.raises(fs.ModelFileError) as refused:
+        fs.load(file)
+    assert '(output="/0/Gemm_output_0")' in str(refused.value) and "--" not in str(refused.value)
+    assert fs.load(file, output="/0/Gemm_output_0").widths == [3, 3]

@@ -14,7 +14,7 @@ mod workflows;
 
 use std::process::ExitCode;
 
-use shell::{Failure, beside, cargo, root};
+use shell::{Failure, Task, beside, cargo, root};
 
 const USAGE: &str = "usage: cargo xtask TASK
 
@@ -41,7 +41,7 @@ const USAGE: &str = "usage: cargo xtask TASK
 ";
 
 /// What has tests, always built together: one package alone would be built with other features. The
-/// benchmarks have none; lints look at them.
+/// benchmarks have none.
 const TESTED: [&str; 3] = ["--workspace", "--exclude", "fiberscope-bench"];
 
 fn main() -> ExitCode {
@@ -81,22 +81,30 @@ fn test() -> Result<(), Failure> {
     let packages = std::thread::spawn(python::prepare);
     // First: the command embeds what this builds.
     web::build()?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()?;
     build_tests()?;
     let python =
         packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
     // Many tests wait, for a limit or for another process: two suites at a time use both cores.
     beside(
-        || cargo(&[&["test"], &TESTED[..]].concat()).run(),
+        || linting(&[&["test"], &TESTED[..]].concat()).run(),
         move || python::test(&python).and_then(|()| browser::test()),
     )?;
-    cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()
+    // The benchmarks too.
+    linting(&["check", "--workspace", "--bins"]).run()?;
+    linting(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()
 }
 
 /// Builds the tests, the command and the native part of the Python package, all with the same features: built alone, the
 /// latter two would compile everything a second time.
 fn build_tests() -> Result<(), Failure> {
-    cargo(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()
+    linting(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()
+}
+
+/// Cargo with Clippy as the compiler of our own crates, which it is, with more lints: `cargo clippy` would read everything
+/// another time. Arguments reach it as `cargo clippy` sends them.
+fn linting(arguments: &[&str]) -> Task {
+    let denied = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
+    cargo(arguments).env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", denied)
 }
 
 fn bless() -> Result<(), Failure> {
@@ -124,4 +132,28 @@ fn fuzz(name: &str, rest: &[&str]) -> Result<(), Failure> {
     let mut words = vec!["+nightly", "fuzz", "run", name, &scratch, &committed];
     words.extend(rest);
     cargo(&words).run()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A crate of its own with this program.
+    fn compiles(program: &str) -> bool {
+        let folder = shell::target().join("tmp/linted");
+        fs::create_dir_all(&folder).expect("a folder beside what cargo builds");
+        let manifest = "[package]\nname = \"linted\"\nedition = \"2024\"\n[[bin]]\nname = \"linted\"\npath = \"main.rs\"\n[workspace]\n";
+        for (name, text) in [("Cargo.toml", manifest), ("main.rs", program)] {
+            fs::write(folder.join(name), text).expect("a file in that folder");
+        }
+        linting(&["check", "--offline", "--target-dir", "built"]).within(&folder).quiet().succeeds()
+    }
+
+    #[test]
+    fn lints_are_errors() {
+        assert!(compiles("fn main() {\n    assert!(!String::from(\"a\").is_empty());\n}\n"));
+        assert!(!compiles("fn main() {\n    assert!(String::from(\"a\").len() != 0);\n}\n"));
+    }
 }

@@ -7,7 +7,7 @@
 //! - [`rational`]: scalar products, ranks, coordinates and kernels over the rationals, and fraction-free
 //!   elimination over the integers.
 //! - [`rank`]: bounds for the rank of a matrix of doubles, which agree unless it is large and deficient.
-//! - [`dense`]: vectors and small matrices of doubles.
+//! - [`dense`]: vectors and small matrices of doubles. [`Approximate`] ones know how far they are off.
 //! - [`program`]: linear programs, doubles first and rational numbers last.
 //!
 //! Doubles propose, exact arithmetic disposes: nothing here that is called exact rests on a tolerance.
@@ -15,6 +15,7 @@
 //! There is no clock in this crate. What may take long asks a callback `is_late` between two steps, and hands
 //! over nothing, or what is known so far, once it says yes; [`never()`] is the callback without an end.
 
+mod approximate;
 pub mod dense;
 mod echelon;
 pub mod elimination;
@@ -24,6 +25,7 @@ pub mod program;
 pub mod rank;
 pub mod rational;
 
+pub use approximate::{Approximate, ApproximateSum};
 pub use echelon::Echelon;
 pub use number::{Number, Ordered};
 

@@ -13,7 +13,7 @@ mod watch;
 use std::ffi::OsString;
 use std::io;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use fiberscope::limit::LimitReached;
 
 use definition::{Cli, Command};
@@ -31,7 +31,7 @@ pub fn definition() -> clap::Command {
 /// It talks to standard input, output and error of the process; the binary and the console script of the
 /// Python package call it.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let mut cli = match Cli::try_parse_from(arguments) {
+    let mut cli = match Cli::parse(arguments.into_iter().collect()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output with code 0; usage errors to standard error.
@@ -97,7 +97,12 @@ impl Answer {
 
 fn dispatch(cli: Cli, output: &mut Output) -> anyhow::Result<Answer> {
     let global = cli.global;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(global.threads.map_or(0, usize::from)).build()?;
+    let threads = || rayon::ThreadPoolBuilder::new().num_threads(global.threads.map_or(0, usize::from));
+    // This thread works, too, unless it belongs to another pool, or has the small stack that Windows gives it.
+    let pool = match cfg!(windows) {
+        true => threads().build(),
+        false => threads().use_current_thread().build().or_else(|_| threads().build()),
+    }?;
     pool.install(|| match cli.command {
         Command::Tour(args) => commands::tour::run(&args, &global, output),
         Command::Info(args) => commands::info::run(&args, &global, output),

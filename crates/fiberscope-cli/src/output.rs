@@ -37,7 +37,11 @@ struct Board {
     shown: Option<Instant>,
     /// Files that do not say what their layers do, and what was assumed.
     assumed: Vec<(String, Assumed)>,
+    /// What saves the work, and says so, when a limit ends it from outside.
+    rescue: Option<Rescue>,
 }
+
+type Rescue = Box<dyn FnOnce(Limit) -> String + Send>;
 
 impl Output {
     pub fn new(json: bool, quiet: bool) -> Self {
@@ -97,7 +101,35 @@ impl Output {
         print(&board.undecided(&reached.to_string(), reached.limit, self.json))
     }
 
-    /// The same from another thread; `false` if the result is known and the limit comes too late.
+    /// What to do, beside saying what is known, when a limit ends the work from outside: it says what it did.
+    pub fn rescue_with(&self, work: impl FnOnce(Limit) -> String + Send + 'static) {
+        self.board().rescue = Some(Box::new(work));
+    }
+
+    /// Saves the work from outside and prints what is known; `false` if there is nothing to save, or the
+    /// result is known and the limit comes too late.
+    pub fn rescued(&self, limit: Limit) -> bool {
+        let rescue = {
+            let mut board = self.board();
+            let rescue = if board.answered { None } else { board.rescue.take() };
+            board.answered |= rescue.is_some();
+            rescue
+        };
+        let Some(rescue) = rescue else { return false };
+        let saved = rescue(limit);
+        let mut board = self.board();
+        board.known.push(saved);
+        // Nobody is there to hear of a failure.
+        let _ = print(&board.undecided(&limit.to_string(), limit, self.json));
+        true
+    }
+
+    /// From here on no limit interrupts; `false` if one has begun to.
+    pub fn begin_result(&self) -> bool {
+        !std::mem::replace(&mut self.board().answered, true)
+    }
+
+    /// Prints that a limit was reached, from another thread; `false` if the result is known and the limit comes too late.
     pub fn interrupted(&self, limit: Limit) -> bool {
         let mut board = self.board();
         if board.answered {

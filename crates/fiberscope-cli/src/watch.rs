@@ -110,9 +110,10 @@ fn beyond(limit: usize) -> usize {
 
 /// Says what is known and ends the process, unless the command is printing its result.
 fn give_up(limit: Limit, output: &Output) {
+    let rescued = output.rescued(limit);
     // No file is begun or takes its place from here on.
     let held = hold_writes();
-    if output.interrupted(limit) {
+    if rescued || output.interrupted(limit) {
         held.remove();
         process::exit(i32::from(Answer::Undecided.exit_code()));
     }

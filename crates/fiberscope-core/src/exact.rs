@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::evaluate::check_width;
 use crate::product::{Integers, dot, nonzero};
+use crate::product_sum::Multiplier;
 use crate::{
     Activation, InputError, Layer, Matrix, Network, ProductSum, Rational, Scalar, Sign, SignVector,
     SparseMatrix, Weights,
@@ -53,13 +54,14 @@ impl<S: Scalar> Network<S> {
 
 /// The activations of a layer at one point, for dyadic numbers: sums of products without a common scale.
 fn layer_at<S: Scalar>(layer: &Layer<S>, a: &[Rational]) -> Vec<Rational> {
-    let active: Vec<(usize, &Rational)> = a.iter().enumerate().filter(|(_, a)| !a.is_zero()).collect();
+    let active: Vec<(usize, Multiplier)> =
+        a.iter().enumerate().filter(|(_, a)| !a.is_zero()).map(|(j, a)| (j, Multiplier::new(a))).collect();
     let unit = |unit: usize| {
         let mut sum = ProductSum::default();
         match layer.weights() {
             Weights::Dense(matrix) => {
                 let row = matrix.row(unit);
-                active.iter().for_each(|&(j, a)| sum.add(&row[j].to_rational(), a));
+                active.iter().for_each(|(j, a)| sum.add_multiple(&row[*j], a));
             }
             sparse => {
                 let terms = sparse.row(unit).filter(|(j, _)| !a[*j].is_zero());
@@ -70,8 +72,11 @@ fn layer_at<S: Scalar>(layer: &Layer<S>, a: &[Rational]) -> Vec<Rational> {
         let z = sum.to_rational();
         if layer.activation() == Activation::Relu && z.is_negative() { Rational::ZERO } else { z }
     };
+    /// Products that are worth a thread of their own.
     #[cfg(feature = "parallel")]
-    return (0..layer.width()).into_par_iter().map(unit).collect();
+    const STRETCH: usize = 1 << 13;
+    #[cfg(feature = "parallel")]
+    return (0..layer.width()).into_par_iter().with_min_len(STRETCH / (1 + active.len())).map(unit).collect();
     #[cfg(not(feature = "parallel"))]
     (0..layer.width()).map(unit).collect()
 }

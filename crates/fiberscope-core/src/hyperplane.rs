@@ -20,7 +20,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Activation, Interval, Layer, Rational, content};
+use crate::product_sum::Multiplier;
+use crate::{Activation, Interval, Layer, ProductSum, Rational, content};
 
 /// The hyperplanes with their weights, and the affine rest, of a map with one hidden layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,20 +58,21 @@ impl HyperplaneRepresentation {
             linear: vec![vec![Rational::ZERO; hidden.input_width()]; outputs],
             constant: output.bias().to_vec(),
         };
+        let mut affine = AffineSum::default();
         let mut groups: BTreeMap<Equation, (Vec<Rational>, Vec<usize>)> = BTreeMap::new();
         for unit in 0..hidden.width() {
             let out = output.weights().dense_column(unit);
             let (row, bias) = row_on(hidden, unit, sides);
             match kind(hidden.activation(), &row, &bias, sides) {
                 Kind::Dead => {}
-                Kind::Linear => representation.add_affine(&out, &Rational::ONE, &row, &bias),
+                Kind::Linear => affine.add(&out, &Rational::ONE, row, bias),
                 Kind::Nonlinear { scale } => {
                     let inverse = scale.recip().expect("a content is not zero");
                     let normal: Vec<_> = row.iter().map(|w| w * &inverse).collect();
                     let key = (normal, &bias * &inverse);
                     let size = scale.abs();
                     if scale.is_negative() {
-                        representation.add_affine(&out, &-&size, &key.0, &key.1);
+                        affine.add(&out, &-&size, key.0.clone(), key.1.clone());
                     }
                     let (weight, units) =
                         groups.entry(key).or_insert_with(|| (vec![Rational::ZERO; outputs], Vec::new()));
@@ -79,20 +81,16 @@ impl HyperplaneRepresentation {
                 }
             }
         }
+        for (o, (row, constant)) in
+            representation.linear.iter_mut().zip(&mut representation.constant).enumerate()
+        {
+            affine.add_to(o, row, constant);
+        }
         let visible = groups.into_iter().filter(|(_, (weight, _))| weight.iter().any(|a| !a.is_zero()));
         let hyperplane =
             |((normal, offset), (weight, units))| WeightedHyperplane { normal, offset, weight, units };
         representation.hyperplanes = visible.map(hyperplane).collect();
         representation
-    }
-
-    /// Adds `factor * out (row x + bias)`.
-    fn add_affine(&mut self, out: &[Rational], factor: &Rational, row: &[Rational], bias: &Rational) {
-        for (o, v) in out.iter().enumerate().filter(|(_, v)| !v.is_zero()) {
-            let v = v * factor;
-            self.linear[o].iter_mut().zip(row).for_each(|(m, w)| *m += &(&v * w));
-            self.constant[o] += &(&v * bias);
-        }
     }
 
     /// Whether the two maps are equal: the same hyperplanes, weights and affine rest.
@@ -104,6 +102,35 @@ impl HyperplaneRepresentation {
             && self.constant == other.constant
             && self.hyperplanes.len() == other.hyperplanes.len()
             && self.hyperplanes.iter().zip(&other.hyperplanes).all(same)
+    }
+}
+
+/// A sum of affine maps `out (row x + bias)`.
+#[derive(Default)]
+struct AffineSum {
+    terms: Vec<(Vec<Rational>, Vec<Rational>, Rational)>,
+}
+
+impl AffineSum {
+    /// Adds `factor * out (row x + bias)`.
+    fn add(&mut self, out: &[Rational], factor: &Rational, row: Vec<Rational>, bias: Rational) {
+        self.terms.push((out.iter().map(|v| v * factor).collect(), row, bias));
+    }
+
+    /// Adds the row and the constant of one output.
+    fn add_to(&self, output: usize, row: &mut [Rational], constant: &mut Rational) {
+        let terms: Vec<_> = self.terms.iter().filter(|(out, ..)| !out[output].is_zero()).collect();
+        if terms.is_empty() {
+            return;
+        }
+        let mut sums = vec![ProductSum::default(); row.len() + 1];
+        for (out, row, bias) in terms {
+            let v = Multiplier::new(&out[output]);
+            let numbers = row.iter().chain([bias]);
+            sums.iter_mut().zip(numbers).for_each(|(sum, w)| sum.add_multiple(w, &v));
+        }
+        let numbers = row.iter_mut().chain([constant]);
+        numbers.zip(&sums).for_each(|(number, sum)| *number += &sum.to_rational());
     }
 }
 

@@ -7,7 +7,7 @@
 
 use dashu_int::{IBig, Sign, UBig, Word};
 
-use crate::Rational;
+use crate::{Rational, Scalar};
 
 /// The length of the sums in words of 64 bits; the uppermost one is left to carries.
 const LENGTH: usize = 12;
@@ -67,6 +67,18 @@ impl<'a> Factor<'a> {
     }
 }
 
+/// A number that is a factor of many products.
+pub(crate) struct Multiplier<'a> {
+    number: &'a Rational,
+    factor: Option<Factor<'a>>,
+}
+
+impl<'a> Multiplier<'a> {
+    pub(crate) fn new(number: &'a Rational) -> Self {
+        Multiplier { number, factor: Factor::of(number) }
+    }
+}
+
 /// The words as they are where they have 64 bits.
 #[cfg(target_pointer_width = "64")]
 fn whole_words(words: &[Word]) -> Option<&[u64]> {
@@ -97,6 +109,26 @@ impl ProductSum {
         if !self.add_factors(Factor::of(a), Factor::of(b), true) {
             self.rest -= &(a * b);
         }
+    }
+
+    /// Adds `a b`, where `b` is a factor of many products and `a` is short as a rule.
+    pub(crate) fn add_multiple<S: Scalar>(&mut self, a: &S, b: &Multiplier) {
+        let (short, factor) = (a.short_parts(), b.factor.as_ref());
+        if !short.zip(factor).is_some_and(|(short, factor)| self.add_short(short, factor)) {
+            self.add(&a.to_rational(), b.number);
+        }
+    }
+
+    /// Adds `m 2^e b`; false if the product does not fit.
+    fn add_short(&mut self, (mantissa, exponent): (i64, i64), b: &Factor) -> bool {
+        let words = b.words();
+        if mantissa == 0 || words.iter().all(|&word| word == 0) {
+            return true;
+        }
+        let Some((place, bits)) = self.place(exponent, b.exponent, 1 + words.len()) else { return false };
+        let sum = &mut self.sums[usize::from((mantissa < 0) != b.negative)][place..];
+        add_shifted_multiple(sum, mantissa.unsigned_abs(), words, bits);
+        true
     }
 
     /// Adds `a b`, or subtracts it.
@@ -164,17 +196,7 @@ impl ProductSum {
         if [x, y].iter().any(|words| words.iter().all(|&word| word == 0)) {
             return true;
         }
-        let Some(exponent) = a.exponent.checked_add(b.exponent) else { return false };
-        let Some(room) = exponent.checked_sub(BELOW) else { return false };
-        let base = *self.base.get_or_insert(room);
-        let Some(shift) = exponent.checked_sub(base).and_then(|shift| usize::try_from(shift).ok()) else {
-            return false;
-        };
-        let (place, bits) = (shift / 64, shift % 64);
-        // One word is left for the carries of 2^64 terms.
-        if place >= LENGTH || place + x.len() + y.len() + 1 >= LENGTH {
-            return false;
-        }
+        let Some((place, bits)) = self.place(a.exponent, b.exponent, x.len() + y.len()) else { return false };
         let negative = (a.negative != b.negative) != subtract;
         let sum = &mut self.sums[usize::from(negative)][place..];
         if bits == 0 {
@@ -183,6 +205,38 @@ impl ProductSum {
             add_product(sum, x, &shifted(y, bits)[..=y.len()]);
         }
         true
+    }
+
+    /// The word and the bit where a product of this many words begins, if it fits.
+    fn place(&mut self, a: i64, b: i64, words: usize) -> Option<(usize, usize)> {
+        let exponent = a.checked_add(b)?;
+        let room = exponent.checked_sub(BELOW)?;
+        let base = *self.base.get_or_insert(room);
+        let shift = usize::try_from(exponent.checked_sub(base)?).ok()?;
+        // One word is left for the carries of 2^64 terms.
+        (shift / 64 < LENGTH && shift / 64 + words + 1 < LENGTH).then_some((shift / 64, shift % 64))
+    }
+}
+
+/// Adds `a b 2^bits` to a longer natural number, for bits < 64.
+fn add_shifted_multiple(sum: &mut [u64], a: u64, b: &[u64], bits: usize) {
+    let (lower, upper) = sum.split_at_mut(b.len() + 2);
+    let (mut carry, mut before, mut over) = (0, 0, false);
+    for (word, &y) in lower.iter_mut().zip(b.iter().chain([&0, &0])) {
+        let product = u128::from(a) * u128::from(y) + u128::from(carry);
+        carry = (product >> 64) as u64;
+        // The product's words, moved up; a shift by 64 bits in two steps.
+        let moved = (product as u64) << bits | before >> 1 >> (63 - bits);
+        before = product as u64;
+        let (first, once) = word.overflowing_add(moved);
+        let (second, again) = first.overflowing_add(u64::from(over));
+        (*word, over) = (second, once || again);
+    }
+    for word in upper {
+        if !over {
+            break;
+        }
+        (*word, over) = word.overflowing_add(1);
     }
 }
 
@@ -266,7 +320,11 @@ mod tests {
             for _ in 0..=round % 9 {
                 let (a, b) = (number(&mut rng), number(&mut rng));
                 if rng.random() {
-                    sum.add(&a, &b);
+                    match (rng.random(), a.is_f64()) {
+                        (true, true) => sum.add_multiple(&a.to_f64(), &Multiplier::new(&b)),
+                        (true, false) => sum.add_multiple(&a, &Multiplier::new(&b)),
+                        _ => sum.add(&a, &b),
+                    }
                     expected += &(&a * &b);
                 } else {
                     sum.subtract(&a, &b);

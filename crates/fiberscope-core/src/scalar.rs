@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::double::mantissa_and_exponent;
 use crate::{Matrix, Rational, product};
 
 /// The numbers a network can be made of: what a network and its affine maps need of them.
@@ -19,6 +20,9 @@ pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
 
     /// Whether a finite number is an integer times a power of two, as all doubles are.
     fn is_dyadic(&self) -> bool;
+
+    /// `(m, e)` where a finite number is `m 2^e`; `None` where it is not, or not with so short an `m`.
+    fn short_parts(&self) -> Option<(i64, i64)>;
 
     /// The number 0.
     fn zero() -> Self;
@@ -73,6 +77,11 @@ impl Scalar for f64 {
         true
     }
 
+    fn short_parts(&self) -> Option<(i64, i64)> {
+        let (mantissa, exponent) = mantissa_and_exponent(*self);
+        Some((mantissa, exponent.into()))
+    }
+
     fn zero() -> Self {
         0.0
     }
@@ -109,6 +118,10 @@ impl Scalar for Rational {
 
     fn is_dyadic(&self) -> bool {
         Rational::is_dyadic(self)
+    }
+
+    fn short_parts(&self) -> Option<(i64, i64)> {
+        Rational::short_parts(self)
     }
 
     fn zero() -> Self {

@@ -62,9 +62,14 @@ fn outputs_agree_with_onnxruntime() {
 /// first file take fourteen million bytes.
 #[test]
 fn written_graphs_keep_convolutions_and_names() {
-    for name in
-        ["residual_image.onnx", "residual_image_optimised.onnx", "image.onnx", "pools.onnx", "branches.onnx"]
-    {
+    for name in [
+        "residual_image.onnx",
+        "residual_image_optimised.onnx",
+        "image.onnx",
+        "pools.onnx",
+        "branches.onnx",
+        "linear_behind_a_convolution.onnx",
+    ] {
         let model = read(name);
         let mut file = Vec::new();
         onnx::write_named(&model.network, model.names.as_ref(), Precision::F64, &mut file).unwrap();

@@ -523,13 +523,45 @@ fn choices_by_constants_take_entries() {
     let masked = |inputs: [&str; 3]| evaluated(&[node("Where", &inputs, "y", &[])], &numbers, &[-2.0, 7.0]);
     assert_eq!(masked(["k", "x", "c"]), [-2.0, 0.5]);
     assert_eq!(masked(["k", "c", "x"]), [0.5, 7.0]);
-    let both = [node("Relu", &["x"], "r", &[]), node("Where", &["k", "x", "r"], "y", &[])];
-    let expected = "node `n_y` (Where): reads `x` and `r`, which both depend on the input";
-    assert!(error(&graph(&both, &numbers)).contains(expected), "{}", error(&graph(&both, &numbers)));
+    // Of two values, too: the second entry is that of the ReLU.
+    let both = |inputs: [&str; 3]| [node("Relu", &["x"], "r", &[]), node("Where", &inputs, "y", &[])];
+    assert_eq!(evaluated(&both(["k", "x", "r"]), &numbers, &[-2.0, -7.0]), [-2.0, 0.0]);
+    assert_eq!(evaluated(&both(["k", "r", "x"]), &numbers, &[-2.0, -7.0]), [0.0, -7.0]);
+    // A condition is no number, though the mask would let a choice read it.
+    let compared = [node("Greater", &["x", "c"], "g", &[]), node("Where", &["k", "g", "x"], "y", &[])];
+    check(
+        &graph(&compared, &numbers),
+        "node `n_y` (Where): reads the condition `g`, whose values jump; write the choice with Where, Relu or Max",
+    );
     check(
         &graph(&[node("Where", &["c", "x", "c"], "y", &[])], &numbers),
         "node `n_y` (Where): expected its condition to hold truth values",
     );
+}
+
+#[test]
+fn entries_at_places_that_are_not_constant_or_numbers_that_are_not_known() {
+    let numbers = [raw("i", &[1, 1], &1i64.to_le_bytes(), 7), tensor("u", &[1, 1], &[0.5])];
+    let scatter = |indices: &str, attributes: &[Proto]| {
+        graph(&[node("ScatterElements", &["x", indices, "u"], "y", attributes)], &numbers)
+    };
+    check(
+        &scatter("i", &[Proto::default().bytes(1, "reduction").int(20, 3).bytes(4, "add")]),
+        "node `n_y` (ScatterElements): it combines numbers at one place (reduction); expected none",
+    );
+    check(
+        &scatter("x", &[]),
+        "node `n_y` (ScatterElements): its places depend on the input; expected constants",
+    );
+    let random = [node("RandomNormal", &[], "r", &[]), node("Add", &["x", "r"], "y", &[])];
+    check(
+        &graph(&random, &[]),
+        "node `n_r` (RandomNormal): its numbers are random: the network is no function of its input",
+    );
+    let blocks = graph(&[node("DepthToSpace", &["x"], "y", &[int("blocksize", 2)])], &[]);
+    assert!(error(&blocks).contains("blocks of 2 x 2 do not fit a value of shape"), "{}", error(&blocks));
+    let huge = graph(&[node("SpaceToDepth", &["x"], "y", &[int("blocksize", i64::MAX)])], &[]);
+    assert!(error(&huge).contains("do not fit a value of shape"), "{}", error(&huge));
 }
 
 #[test]

@@ -1,18 +1,19 @@
 //! `fiberscope report`
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fiberscope::limit::Limit;
 use fiberscope_io::{Model, write_atomically};
 use fiberscope_report::dimension::BatchQuestion;
-use fiberscope_report::report::{Named, ReportQuestion, report};
+use fiberscope_report::report::{Named, ReportQuestion, Unfinished, report_with};
 
 use super::funcdim::read_inputs;
 use super::{read_box, read_dense_model};
-use crate::Answer;
 use crate::args::{AroundArgs, Global, ReadArgs};
 use crate::output::Output;
+use crate::{Answer, limit_in};
 
 /// Write a page about a network, or about two: what they are, with proof
 ///
@@ -67,8 +68,21 @@ pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::R
         deadline,
     };
     let shown: &Output = output;
-    let made = report(&question, &|text| shown.progress(text));
+    let unfinished = Unfinished::new(&question);
+    let (kept, path) = (unfinished.clone(), args.output.clone());
+    shown.rescue_with(move |limit| write_unfinished(&kept, &path, limit));
+    let made = report_with(&question, &unfinished, &|text| shown.progress(text));
     output.end_progress();
+    let reached = made.as_ref().err().and_then(limit_in).map(|reached| reached.limit);
+    if (made.is_ok() || reached.is_some()) && !output.begin_result() {
+        // A limit has come: the page of what was found is being written, and then the process ends.
+        loop {
+            std::thread::park();
+        }
+    }
+    if let Some(limit) = reached {
+        output.know(write_unfinished(&unfinished, &args.output, limit));
+    }
     let made = made?;
     write_atomically(&args.output, |file| file.write_all(made.html.as_bytes()))?;
     let stopped = question.deadline.limit();
@@ -77,6 +91,15 @@ pub fn run(args: &ReportArgs, global: &Global, output: &mut Output) -> anyhow::R
     }
     output.result(&made.to_text(&args.output), &made.to_json(&args.output))?;
     Ok(if stopped.is_some() { Answer::Undecided } else { Answer::Yes })
+}
+
+/// Writes the page of what was found before a limit, and says so.
+fn write_unfinished(report: &Unfinished, path: &Path, limit: Limit) -> String {
+    let html = report.html_at(&limit.to_string());
+    match write_atomically(path, |file| file.write_all(html.as_bytes())) {
+        Ok(()) => format!("what was found by then stands in {}", path.display()),
+        Err(error) => format!("no page was written: {error}"),
+    }
 }
 
 fn named<'a>(name: &'a str, model: &'a Model) -> Named<'a> {

@@ -180,7 +180,7 @@ impl Rational {
             &Dyadic { mantissa, exponent }
                 if mantissa.unsigned_abs() < 1 << 53 && (-1000..900).contains(&exponent) =>
             {
-                mantissa as f64 * 2f64.powi(exponent)
+                mantissa as f64 * f64::from_bits(((1023 + exponent) as u64) << 52)
             }
             _ => self.to_big().to_f64().value(),
         }

@@ -76,19 +76,16 @@ impl<'a> Lowering<'_, 'a> {
             2 => (false, 1),
             _ => return Err(node.unsupported("its condition depends on the input, and is no comparison")),
         };
-        let condition = self.constant(site, 0)?;
-        let Values::Integers(condition_values) = &condition.values else {
-            return Err(node.malformed("expected its condition to hold truth values"));
-        };
+        let condition = self.condition_values(site)?;
         let operand = self.floats(site, other)?;
         let mut dims = self.hand.dims.clone();
-        for other in [&condition.dims, &operand.0] {
+        for other in [&condition.0, &operand.0] {
             dims = shape::broadcast(&dims, other).map_err(|reason| node.malformed(reason))?;
         }
         self.spread(node, &dims)?;
         let values = self.broadcast(node, operand, &dims)?;
-        let source = shape::broadcast_source(&condition.dims, &dims);
-        let keep: Vec<bool> = source.into_iter().map(|at| (condition_values[at] != 0) == kept).collect();
+        let source = shape::broadcast_source(&condition.0, &dims);
+        let keep: Vec<bool> = source.into_iter().map(|at| (condition.1[at] != 0) == kept).collect();
         let part = |keep: &bool| if *keep { Rational::ONE } else { Rational::ZERO };
         self.scale(node, &keep.iter().map(part).collect::<Vec<_>>())?;
         let rest = |(keep, value): (&bool, f64)| if *keep { Rational::ZERO } else { exact(value) };

@@ -3,11 +3,11 @@
 //!
 //! Arithmetic of floats is rounded to their type, as a runtime does it.
 
-use half::{bf16, f16};
-
+use super::entrywise::{self, not_computed, rounding};
 use super::external::External;
 use super::lowering::{Lowering, Site};
 use super::proto::Node;
+use super::select;
 use super::shape;
 use super::tensor::{Tensor, Values, float_type, type_name};
 use super::wire::Message;
@@ -78,33 +78,30 @@ pub(super) fn reshaped<'a>(
 /// Whether a node of this operator that reads constants only is computed here; others are read as the network
 /// is.
 pub(super) fn computes(operator: &str) -> bool {
-    const COMPUTED: [&str; 24] = [
-        "Add",
+    const COMPUTED: [&str; 21] = [
         "Cast",
         "Concat",
         "Constant",
         "ConstantOfShape",
-        "Div",
-        "Equal",
+        "DepthToSpace",
         "Expand",
         "Flatten",
         "Gather",
+        "GatherElements",
         "GatherND",
         "Identity",
-        "Mul",
-        "Neg",
         "Range",
         "Reshape",
         "Shape",
         "Slice",
+        "SpaceToDepth",
         "Squeeze",
-        "Sub",
         "Tile",
         "Transpose",
         "Unsqueeze",
         "Where",
     ];
-    COMPUTED.contains(&operator)
+    COMPUTED.contains(&operator) || entrywise::computes(operator)
 }
 
 /// The result of a node that reads constants only.
@@ -118,17 +115,17 @@ pub(super) fn evaluate<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> 
         "Concat" => concatenated(lowering, site)?,
         "ConstantOfShape" => filled(lowering, site)?,
         "Range" => range(lowering, site)?,
-        "Add" | "Sub" | "Mul" | "Div" | "Equal" | "Where" => elementwise(lowering, site)?,
+        "Where" => entrywise::evaluate(lowering, site)?,
+        operator if entrywise::computes(operator) => entrywise::evaluate(lowering, site)?,
         _ => {
             let tensor = (*lowering.constant(site, 0)?).clone();
             let dims = tensor.dims.clone();
             match node.operator {
-                "Transpose" | "Slice" | "Gather" | "GatherND" | "Expand" | "Tile" => {
+                operator if select::rearranges(operator) => {
                     let (dims, source) = lowering.taken(site, &dims)?;
                     let values = source.map_or_else(|| tensor.values.clone(), |at| tensor.values.select(&at));
                     Tensor { dims, values }
                 }
-                "Neg" => Tensor { dims, values: negated(tensor.values) },
                 _ => {
                     let dims = reshaped(lowering, site, &dims)?.ok_or_else(|| not_computed(node))?;
                     let values =
@@ -148,27 +145,6 @@ fn filled_up(node: &Node, tensor: Tensor) -> Result<Tensor, FormatError> {
     match tensor.dims.len() > 1 && tensor.dims.contains(&0) {
         true => Err(node.unsupported("its result is empty")),
         false => Ok(tensor),
-    }
-}
-
-impl Values {
-    /// The entries at these places.
-    fn select(&self, source: &[usize]) -> Values {
-        match self {
-            Values::Floats(old, precision) => {
-                Values::Floats(source.iter().map(|&at| old[at]).collect(), *precision)
-            }
-            Values::Integers(old) => Values::Integers(source.iter().map(|&at| old[at]).collect()),
-        }
-    }
-}
-
-fn negated(values: Values) -> Values {
-    match values {
-        Values::Floats(values, precision) => {
-            Values::Floats(values.into_iter().map(|value| -value).collect(), precision)
-        }
-        Values::Integers(values) => Values::Integers(values.into_iter().map(i64::wrapping_neg).collect()),
     }
 }
 
@@ -247,77 +223,6 @@ fn range<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> Result<Tensor,
     Ok(Tensor { dims: vec![count], values: Values::Integers(values) })
 }
 
-/// Arithmetic, comparison and choice, entry by entry.
-fn elementwise<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> Result<Tensor, FormatError> {
-    let node = &site.node;
-    let count = if node.operator == "Where" { 3 } else { 2 };
-    let (mut parts, mut dims) = (Vec::with_capacity(count), Vec::new());
-    for at in 0..count {
-        let part = lowering.constant(site, at)?;
-        dims = shape::broadcast(&dims, &part.dims).map_err(|reason| node.malformed(reason))?;
-        parts.push(part);
-    }
-    let entries = shape::count(&dims).unwrap_or(usize::MAX);
-    lowering.budget.entries(node, entries, count + 1)?;
-    let spread: Vec<Values> =
-        parts.iter().map(|part| part.values.select(&shape::broadcast_source(&part.dims, &dims))).collect();
-    let values = match (node.operator, spread.as_slice()) {
-        ("Where", [Values::Integers(choice), Values::Integers(a), Values::Integers(b)]) => {
-            Values::Integers((0..entries).map(|i| if choice[i] != 0 { a[i] } else { b[i] }).collect())
-        }
-        ("Where", [Values::Integers(choice), Values::Floats(a, precision), Values::Floats(b, _)]) => {
-            let chosen = (0..entries).map(|i| if choice[i] != 0 { a[i] } else { b[i] });
-            Values::Floats(chosen.collect(), *precision)
-        }
-        ("Equal", [Values::Integers(a), Values::Integers(b)]) => {
-            Values::Integers(a.iter().zip(b).map(|(a, b)| i64::from(a == b)).collect())
-        }
-        ("Add" | "Sub" | "Mul" | "Div", [Values::Integers(a), Values::Integers(b)]) => {
-            let all: Option<Vec<i64>> = a.iter().zip(b).map(|(&a, &b)| whole(node.operator, a, b)).collect();
-            Values::Integers(all.ok_or_else(|| node.malformed("it overflows or divides by zero"))?)
-        }
-        ("Add" | "Sub" | "Mul" | "Div", [Values::Floats(a, p), Values::Floats(b, q)]) => {
-            let precision = *p.min(q);
-            let round = rounding(precision);
-            let all: Vec<f64> = a.iter().zip(b).map(|(&a, &b)| round(number(node.operator, a, b))).collect();
-            if all.iter().any(|x| !x.is_finite()) {
-                return Err(node.malformed("a number of its result is not finite"));
-            }
-            Values::Floats(all, precision)
-        }
-        _ => return Err(not_computed(node)),
-    };
-    Ok(Tensor { dims, values })
-}
-
-fn whole(operator: &str, a: i64, b: i64) -> Option<i64> {
-    match operator {
-        "Add" => a.checked_add(b),
-        "Sub" => a.checked_sub(b),
-        "Mul" => a.checked_mul(b),
-        _ => a.checked_div(b),
-    }
-}
-
-fn number(operator: &str, a: f64, b: f64) -> f64 {
-    match operator {
-        "Add" => a + b,
-        "Sub" => a - b,
-        "Mul" => a * b,
-        _ => a / b,
-    }
-}
-
-/// Rounds to a type.
-fn rounding(precision: Precision) -> fn(f64) -> f64 {
-    match precision {
-        Precision::F64 => |x| x,
-        Precision::F32 => |x| (x as f32).into(),
-        Precision::F16 => |x| f16::from_f64(x).to_f64(),
-        Precision::Bf16 => |x| bf16::from_f64(x).to_f64(),
-    }
-}
-
 /// Rounds the numbers to the type that the node asks for.
 fn cast(node: &Node, values: Values) -> Result<Values, FormatError> {
     let to = node.integer("to", 0)?;
@@ -370,8 +275,4 @@ pub(super) fn constant_node(node: &Node, files: &External) -> Result<Tensor, For
         return Ok(Tensor { dims: vec![values.len()], values: Values::Integers(values) });
     }
     Err(node.unsupported("expected a tensor, a number or a list of numbers as its value"))
-}
-
-fn not_computed(node: &Node) -> FormatError {
-    node.unsupported("constants are not computed through this operator")
 }

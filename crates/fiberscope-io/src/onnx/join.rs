@@ -17,12 +17,8 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn join(&mut self, site: &Site<'a>) -> Result<Value<'a>, FormatError> {
         let node = &site.node;
         let mut values = Vec::with_capacity(site.inputs.len());
-        for (at, name) in site.inputs.iter().enumerate() {
-            values.push(match () {
-                () if at == site.data && self.hand.dims != [0] => self.put_down(),
-                () if self.is_value(name) => self.take(name, node)?,
-                () => self.constant_value(site, at)?,
-            });
+        for at in 0..site.inputs.len() {
+            values.push(self.operand(site, at)?);
         }
         if node.operator == "Concat" {
             return self.concatenate(node, values);
@@ -47,6 +43,15 @@ impl<'a> Lowering<'_, 'a> {
             sum = self.put_down();
         }
         Ok(sum)
+    }
+
+    /// One input of a node as a value: the one at hand, another that depends on the input, or a constant.
+    pub(super) fn operand(&mut self, site: &Site<'a>, at: usize) -> Result<Value<'a>, FormatError> {
+        match site.input(at) {
+            _ if at == site.data && self.has_hand() => Ok(self.put_down()),
+            Some(name) if self.is_value(name) => self.take(name, &site.node),
+            _ => self.constant_value(site, at),
+        }
     }
 
     pub(super) fn constant_value(&mut self, site: &Site<'a>, at: usize) -> Result<Value<'a>, FormatError> {

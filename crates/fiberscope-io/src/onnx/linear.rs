@@ -154,6 +154,33 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
+    /// `CumSum`: sums of the entries before along an axis.
+    pub(super) fn cumulate(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        site.data_comes_first()?;
+        let dims = self.hand.dims.clone();
+        let axis = self.integers(site, 1)?.and_then(|list| list.first().copied());
+        let axis = axis.ok_or_else(|| node.malformed("it has no axis"))?;
+        let axis = shape::resolve(axis, dims.len(), false).map_err(|reason| node.malformed(reason))?;
+        let (leaves_out, reverse) = (node.integer("exclusive", 0)? != 0, node.integer("reverse", 0)? != 0);
+        let (size, stride) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
+        let width = self.width();
+        let entries = width.saturating_mul(size.saturating_add(1)) / 2;
+        self.budget.matrix(node, (width, width), entries)?;
+        let mut weight = SparseMatrix::with_capacity(width, width, entries);
+        for at in 0..width {
+            let (place, start) = (at / stride % size, at - at / stride % size * stride);
+            let terms = match (reverse, leaves_out) {
+                (false, false) => 0..place + 1,
+                (false, true) => 0..place,
+                (true, false) => place..size,
+                (true, true) => place + 1..size,
+            };
+            weight.push_row(terms.map(|term| (start + term * stride, 1.0)));
+        }
+        self.multiply(node, weight, dims)
+    }
+
     /// The shape after a reduction of the value at hand, and for each entry the entries that it is made of.
     pub(super) fn reduced_groups(
         &mut self,

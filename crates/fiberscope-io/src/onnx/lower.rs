@@ -23,6 +23,7 @@ use super::lowering::{Lowering, Site, Slot};
 use super::piecewise;
 use super::proto::Quoted;
 use super::schedule::Schedule;
+use super::select;
 use super::shape;
 use super::tensor::{Values, float_type, type_name};
 use crate::{FormatError, Model, Names, ReadOptions};
@@ -141,6 +142,9 @@ impl<'a> Lowering<'_, 'a> {
                 site.inputs.iter().for_each(|name| self.count_down(name));
                 self.store(&node, vec![Slot::Constant(Rc::new(tensor))])
             }
+            [] if site.inputs.is_empty() && !constant::computes(node.operator) => {
+                Err(piecewise::unknown_operator(self.graph, &site))
+            }
             [] if !constant::computes(node.operator) => {
                 self.hand = self.constant_value(&site, 0)?;
                 let made = self.step(&site)?;
@@ -160,21 +164,28 @@ impl<'a> Lowering<'_, 'a> {
                 self.store(&node, made.into_iter().map(Slot::Value).collect())
             }
             [first, second, ..] => {
-                if !matches!(node.operator, "Add" | "Sub" | "Concat" | "Sum" | "Mean") {
+                let by_constant = !site.input(0).is_some_and(|name| self.is_value(name));
+                let takes_both = match node.operator {
+                    "Add" | "Sub" | "Concat" | "Sum" | "Mean" | "Scatter" | "ScatterElements"
+                    | "ScatterND" => true,
+                    "Where" => by_constant,
+                    _ => false,
+                };
+                if !takes_both {
                     // A condition says by itself that only choices read it.
                     for &at in &values {
                         self.refuse_condition(site.inputs[at], &node)?;
                     }
                     let (first, second) = (Quoted(site.inputs[*first]), Quoted(site.inputs[*second]));
                     let both = format!("reads {first} and {second}, which both depend on the input");
-                    let why = match node.operator {
-                        "Where" => "choices between two values by a constant are not read",
-                        _ => "the result is not piecewise linear",
-                    };
-                    let advice = "either can be read by itself (--output NAME)";
-                    return Err(node.unsupported(format!("{both}; {why}, but {advice}")));
+                    let why = "the result is not piecewise linear, but either can be read by itself (--output NAME)";
+                    return Err(node.unsupported(format!("{both}; {why}")));
                 }
-                let mut made = self.join(&site)?;
+                let mut made = match node.operator {
+                    "Where" => self.mixed(&site)?,
+                    operator if operator.starts_with("Scatter") => self.scatter(&site)?,
+                    _ => self.join(&site)?,
+                };
                 made.label = labels::of_node(&node);
                 self.release(&site);
                 self.store(&node, vec![Slot::Value(made)])
@@ -196,7 +207,10 @@ impl<'a> Lowering<'_, 'a> {
             "ConvTranspose" => self.transposed_convolution(site)?,
             "AveragePool" | "GlobalAveragePool" => self.average_pool(site)?,
             "ReduceSum" | "ReduceMean" => self.reduce(site)?,
-            "Transpose" | "Slice" | "Gather" | "GatherND" | "Expand" | "Tile" => self.rearrange(site)?,
+            "CumSum" => self.cumulate(site)?,
+            "Trilu" => self.triangle(site)?,
+            "Scatter" | "ScatterElements" | "ScatterND" => return Ok(vec![self.scatter(site)?]),
+            operator if select::rearranges(operator) => self.rearrange(site)?,
             "Pad" => self.pad(site)?,
             "Where" => self.masked(site)?,
             "Resize" | "Upsample" => self.resize(site)?,

@@ -74,6 +74,17 @@ pub(super) fn unknown_operator(graph: &Graph, site: &Site) -> FormatError {
         "Tanh",
         "ThresholdedRelu",
     ];
+    const RANDOM: [&str; 6] = [
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    ];
+    if RANDOM.contains(&node.operator) {
+        return node.unsupported("its numbers are random: the network is no function of its input");
+    }
     if NONLINEAR.contains(&node.operator) {
         return node.unsupported(format!("this operator is not piecewise linear{advice}"));
     }

@@ -1,8 +1,13 @@
-//! `Resize` and `Upsample` by the nearest entry, with constant scales or sizes.
+//! `Resize` and `Upsample` by the nearest entry or linearly, with constant scales or sizes.
 //!
 //! Entry `i` of an axis of the result lies at a place `x` of the value, which need not be a whole number; what
 //! `x` is (`coordinate_transformation_mode`) and which entry is nearest to it (`nearest_mode`) the file says. The
 //! arithmetic is that of runtimes, in single precision: `1 / 0.33333334` is 3 there and not a little less.
+//!
+//! Linearly, an entry is a mean of the two entries around `x`, with weights of single precision. The product of two of
+//! them is a double, so that two axes share a matrix.
+
+use fiberscope_core::SparseMatrix;
 
 use super::lowering::{Lowering, Site};
 use super::proto::Quoted;
@@ -10,7 +15,7 @@ use super::shape;
 use crate::FormatError;
 
 impl<'a> Lowering<'_, 'a> {
-    /// `Resize` by the nearest entry and constant scales or sizes.
+    /// `Resize` with constant scales or sizes.
     pub(super) fn resize(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         let node = &site.node;
         site.data_comes_first()?;
@@ -47,13 +52,19 @@ impl<'a> Lowering<'_, 'a> {
             b"ceil" => Some(Nearest::Ceil),
             _ => None,
         };
-        let (Some(coordinates), Some(nearest), b"nearest") =
-            (coordinates, nearest, text("mode", b"nearest")?)
+        let mode = text("mode", b"nearest")?;
+        let (Some(coordinates), Some(nearest), b"nearest" | b"linear" | b"bilinear") =
+            (coordinates, nearest, mode)
         else {
-            return Err(
-                node.unsupported("it takes more than the nearest entry, or in a way that is not read")
-            );
+            let expected =
+                "expected the nearest entry or linear interpolation, with coordinates that are read";
+            let found =
+                [mode, text("coordinate_transformation_mode", b"half_pixel")?].map(String::from_utf8_lossy);
+            return Err(node.unsupported(format!("{expected}; found `{}`, `{}`", found[0], found[1])));
         };
+        if node.integer("antialias", 0)? != 0 {
+            return Err(node.unsupported("its attribute `antialias` is not read"));
+        }
         let dims = self.hand.dims.clone();
         let sizes = if is_old { None } else { self.integers(site, 3)? };
         let (result, scales): (Vec<usize>, Vec<f32>) = match (sizes, node.attribute("scales")?) {
@@ -80,6 +91,9 @@ impl<'a> Lowering<'_, 'a> {
             return Err(node.malformed("its scales or sizes do not fit the value"));
         }
         self.budget.entries(node, shape::count(&result).unwrap_or(usize::MAX), 1)?;
+        if mode != b"nearest" {
+            return self.interpolate(site, coordinates, &result, &scales);
+        }
         let list = |axis: usize| -> Vec<usize> {
             let (from, to, scale) = (dims[axis], result[axis], scales[axis]);
             let place = |i: usize| nearest.of(coordinates.of(i, scale, from, to), scale);
@@ -88,6 +102,56 @@ impl<'a> Lowering<'_, 'a> {
         let lists: Vec<Vec<usize>> = (0..dims.len()).map(list).collect();
         self.hand.map.select(&shape::product(&dims, &lists));
         self.hand.dims = result;
+        Ok(())
+    }
+
+    /// Means of neighbours, two axes at a time.
+    fn interpolate(
+        &mut self,
+        site: &Site<'a>,
+        coordinates: Coordinates,
+        result: &[usize],
+        scales: &[f32],
+    ) -> Result<(), FormatError> {
+        // A scale may move the places and leave the size as it is.
+        let is_changed = |&at: &usize| result[at] != self.hand.dims[at] || scales[at] != 1.0;
+        let changed: Vec<usize> = (0..result.len()).filter(is_changed).collect();
+        for axes in changed.chunks(2) {
+            let from = self.hand.dims.clone();
+            let mut to = from.clone();
+            axes.iter().for_each(|&axis| to[axis] = result[axis]);
+            let means = |axis: usize| -> Vec<Vec<(usize, f64)>> {
+                let place = |i| coordinates.of(i, scales[axis], from[axis], to[axis]);
+                let own = |i: usize| vec![(i, 1.0)];
+                match axes.contains(&axis) {
+                    true => (0..to[axis]).map(|i| neighbours(place(i), from[axis])).collect(),
+                    false => (0..to[axis]).map(own).collect(),
+                }
+            };
+            let count = shape::count(&to).unwrap_or(usize::MAX);
+            let width = self.width();
+            self.budget.matrix(site.node, (count, width), count.saturating_mul(4))?;
+            // Row by row of the result, what is taken of which entry.
+            let mut rows: Vec<Vec<(usize, f64)>> = vec![vec![(0, 1.0)]];
+            for axis in 0..from.len() {
+                let own = means(axis);
+                let size = from[axis];
+                rows = rows
+                    .iter()
+                    .flat_map(|before| {
+                        own.iter().map(move |mean| {
+                            let each = |&(at, w): &(usize, f64)| {
+                                mean.iter().map(move |&(i, v)| (at * size + i, w * v))
+                            };
+                            before.iter().flat_map(each).collect()
+                        })
+                    })
+                    .collect();
+            }
+            let mut weight = SparseMatrix::with_capacity(width, count, count * 4);
+            rows.into_iter().for_each(|row| weight.push_row(row));
+            self.multiply(&site.node, weight, to)?;
+        }
         Ok(())
     }
 
@@ -122,6 +186,16 @@ impl Coordinates {
     }
 }
 
+/// The entries around a place and their weights, which runtimes compute in single precision.
+fn neighbours(x: f32, size: usize) -> Vec<(usize, f64)> {
+    let x = x.clamp(0.0, size as f32 - 1.0);
+    let below = (x as usize).min(size - 1);
+    match x - below as f32 {
+        0.0 => vec![(below, 1.0)],
+        part => vec![(below, f64::from((below + 1) as f32 - x)), (below + 1, f64::from(part))],
+    }
+}
+
 /// The entry nearest to a place.
 #[derive(Clone, Copy)]
 enum Nearest {
@@ -148,6 +222,13 @@ impl Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbours_of_places() {
+        assert_eq!(neighbours(-0.25, 3), [(0, 1.0)]);
+        assert_eq!(neighbours(0.25, 3), [(0, 0.75), (1, 0.25)]);
+        assert_eq!(neighbours(2.25, 3), [(2, 1.0)]);
+    }
 
     #[test]
     fn places_as_runtimes_find_them() {

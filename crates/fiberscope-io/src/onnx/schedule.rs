@@ -1,6 +1,7 @@
 //! When the nodes of a graph are worked off.
 
 use super::choice;
+use super::constant;
 use super::graph::{Graph, Maker};
 use super::piecewise;
 use crate::FormatError;
@@ -25,19 +26,27 @@ impl Schedule {
     pub(super) fn new(graph: &Graph, order: &[usize]) -> Result<Self, FormatError> {
         let count = graph.nodes.len();
         let (mut switches, mut level, mut last) = (vec![false; count], vec![0; count], 0);
-        let mut compares = vec![false; count];
+        let (mut compares, mut depends) = (vec![false; count], vec![false; count]);
         for &at in order {
             let node = &graph.nodes[at];
-            switches[at] = node.is_standard() && piecewise::switches(node.operator);
-            compares[at] = choice::compares(node.operator);
             for (place, name) in node.inputs().enumerate() {
-                if let Some(Maker::Node(maker)) = graph.maker(name?) {
-                    level[at] = level[at].max(level[maker]);
-                    // Other choices are those of constants.
-                    switches[at] |=
-                        place == 0 && compares[maker] && node.operator == "Where" && node.is_standard();
+                match graph.maker(name?) {
+                    Some(Maker::Node(maker)) => {
+                        level[at] = level[at].max(level[maker]);
+                        depends[at] |= depends[maker];
+                        // Other choices are those of constants.
+                        switches[at] |=
+                            place == 0 && compares[maker] && node.operator == "Where" && node.is_standard();
+                    }
+                    Some(Maker::Input) => depends[at] = true,
+                    _ => {}
                 }
             }
+            // What reads constants only is computed, if it can be; if not, it is read as the network is.
+            depends[at] |= !constant::computes(node.operator);
+            depends[at] &= !matches!(node.operator, "Shape" | "Size");
+            compares[at] = depends[at] && choice::compares(node.operator);
+            switches[at] |= depends[at] && node.is_standard() && piecewise::switches(node.operator);
             level[at] += usize::from(switches[at]);
             last = last.max(level[at]);
         }

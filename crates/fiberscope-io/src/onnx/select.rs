@@ -1,4 +1,5 @@
-//! Operators that take entries of a value: `Transpose`, `Slice`, `Gather`, `Split`, `Expand`, `Tile`, `Pad`.
+//! Operators that take entries of a value: `Transpose`, `Slice`, `Gather`, `Split`, `Expand`, `Tile`, `Pad`,
+//! `DepthToSpace`, `Trilu` and their like.
 //!
 //! Each is a list of places, one for every entry of the result; the same lists serve constants.
 
@@ -8,6 +9,7 @@ use super::affine::exact;
 use super::layers::Value;
 use super::lowering::{Lowering, Site};
 use super::proto::Node;
+use super::scatter::{index, places_along};
 use super::shape::{self, resolve};
 use super::tensor::Values;
 use crate::FormatError;
@@ -18,12 +20,31 @@ const MOST_PADDED: i64 = 1 << 31;
 /// The shape of a result, and for every entry the place it comes from (left out if each stays where it is).
 pub(super) type Taken = (Vec<usize>, Option<Vec<usize>>);
 
+/// Whether the result of an operator takes entries of its first input, and nothing else.
+pub(super) fn rearranges(operator: &str) -> bool {
+    const REARRANGES: [&str; 9] = [
+        "DepthToSpace",
+        "Expand",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Slice",
+        "SpaceToDepth",
+        "Tile",
+        "Transpose",
+    ];
+    REARRANGES.contains(&operator)
+}
+
 impl<'a> Lowering<'_, 'a> {
     /// An operator whose result takes entries of the value at hand.
     pub(super) fn rearrange(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         site.data_comes_first()?;
         let dims = self.hand.dims.clone();
         let (dims, source) = self.taken(site, &dims)?;
+        if dims.contains(&0) {
+            return Err(site.node.unsupported("its result is empty"));
+        }
         if let Some(source) = source {
             self.hand.map.select(&source);
         }
@@ -42,6 +63,21 @@ impl<'a> Lowering<'_, 'a> {
             "Slice" => return self.slice(site, dims),
             "Gather" => return self.gather(site, dims),
             "GatherND" => return self.gather_blocks(site, dims),
+            "GatherElements" => {
+                let axis = resolve(node.integer("axis", 0)?, dims.len(), false)
+                    .map_err(|reason| node.malformed(reason))?;
+                let indices = self.constant(site, 1)?;
+                let Values::Integers(list) = &indices.values else {
+                    return Err(node.malformed("its indices are no integers"));
+                };
+                let source = places_along(node, dims, &indices.dims, list, axis)?;
+                Ok((indices.dims.clone(), Some(source)))
+            }
+            "DepthToSpace" | "SpaceToDepth" => {
+                self.budget.entries(node, shape::count(dims).unwrap_or(usize::MAX), 1)?;
+                let mode = node.attribute("mode")?.map(|mode| mode.string()).transpose()?;
+                blocks_moved(node.operator, dims, node.integer("blocksize", 0)?, mode == Some(b"CRD"))
+            }
             "Tile" => {
                 let repeats = self.integers(site, 1)?.ok_or_else(|| node.malformed("it has no repeats"))?;
                 let sizes: Option<Vec<usize>> = repeats.iter().map(|&r| usize::try_from(r).ok()).collect();
@@ -102,7 +138,8 @@ impl<'a> Lowering<'_, 'a> {
             lists[axis] = steps_between(start, end, step, dims[axis]);
         }
         let result: Vec<usize> = lists.iter().map(Vec::len).collect();
-        if result.contains(&0) {
+        // Of a shape nothing may be left.
+        if result.contains(&0) && dims.len() > 1 {
             return Err(node.unsupported("its result is empty"));
         }
         Ok((result, Some(shape::product(dims, &lists))))
@@ -117,12 +154,8 @@ impl<'a> Lowering<'_, 'a> {
         let Values::Integers(list) = &indices.values else {
             return Err(node.malformed("its indices are no integers"));
         };
-        let size = dims[axis] as i64;
-        let place = |&i: &i64| match if i < 0 { i.saturating_add(size) } else { i } {
-            i if (0..size).contains(&i) => Ok(i as usize),
-            _ => Err(node.malformed(format!("its index {i} is beyond {size} entries"))),
-        };
-        let chosen: Vec<usize> = list.iter().map(place).collect::<Result<_, _>>()?;
+        let chosen: Vec<usize> =
+            list.iter().map(|&i| index(node, i, dims[axis])).collect::<Result<_, _>>()?;
         let result = [&dims[..axis], &indices.dims[..], &dims[axis + 1..]].concat();
         if result.contains(&0) && dims.len() > 1 {
             return Err(node.unsupported("its result is empty"));
@@ -151,10 +184,8 @@ impl<'a> Lowering<'_, 'a> {
         let mut source = Vec::new();
         for place in list.chunks(depth) {
             let mut at = 0;
-            for (&index, &size) in place.iter().zip(dims) {
-                let index = if index < 0 { index.saturating_add(size as i64) } else { index };
-                let index = usize::try_from(index).ok().filter(|&index| index < size);
-                at = at * size + index.ok_or_else(|| node.malformed("an index is beyond the value"))?;
+            for (&i, &size) in place.iter().zip(dims) {
+                at = at * size + index(node, i, size)?;
             }
             source.extend(at * block..(at + 1) * block);
         }
@@ -258,6 +289,24 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
+    /// `Trilu`: the entries of matrices above or below a diagonal are 0.
+    pub(super) fn triangle(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
+        let node = &site.node;
+        site.data_comes_first()?;
+        let &[.., rows, cols] = self.hand.dims.as_slice() else {
+            return Err(node.malformed("expected matrices"));
+        };
+        let diagonal = self.integers(site, 1)?.and_then(|list| list.first().copied()).unwrap_or(0);
+        let is_upper = node.integer("upper", 1)? != 0;
+        let keeps = |i: usize, j: usize| {
+            let beyond = i128::from(j as u64) - i128::from(i as u64) - i128::from(diagonal);
+            if is_upper { beyond >= 0 } else { beyond <= 0 }
+        };
+        self.budget.entries(node, self.width(), 1)?;
+        let inside: Vec<bool> = (0..self.width()).map(|at| keeps(at / cols % rows, at % cols)).collect();
+        self.fill_outside(node, &inside, 0.0)
+    }
+
     /// Sets the entries that are not inside to a number.
     fn fill_outside(&mut self, node: &Node<'a>, inside: &[bool], value: f64) -> Result<(), FormatError> {
         let factor = |&inside: &bool| if inside { Rational::ONE } else { Rational::ZERO };
@@ -271,11 +320,44 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
+/// `DepthToSpace` and `SpaceToDepth`: blocks of an image as channels, and back.
+fn blocks_moved(operator: &str, dims: &[usize], block: i64, channels_first: bool) -> Result<Taken, String> {
+    let expected = || {
+        let found = shape::show(dims);
+        format!("blocks of {block} x {block} do not fit a value of shape {found}")
+    };
+    let (&[samples, channels, height, width], Ok(block)) = (dims, usize::try_from(block)) else {
+        return Err(expected());
+    };
+    let square = block.checked_mul(block).filter(|&square| square > 0).ok_or_else(expected)?;
+    let (apart, order, result) = match operator {
+        "DepthToSpace" if channels % square == 0 => {
+            let left = channels / square;
+            let result = vec![samples, left, height * block, width * block];
+            match channels_first {
+                true => (vec![samples, left, block, block, height, width], [0, 1, 4, 2, 5, 3], result),
+                false => (vec![samples, block, block, left, height, width], [0, 3, 4, 1, 5, 2], result),
+            }
+        }
+        "SpaceToDepth" if height % block == 0 && width % block == 0 => {
+            let (down, across) = (height / block, width / block);
+            let result = vec![samples, channels * square, down, across];
+            (vec![samples, channels, down, block, across, block], [0, 3, 5, 1, 2, 4], result)
+        }
+        _ => return Err(expected()),
+    };
+    Ok((result, shape::transpose(&apart, Some(&order))?.1))
+}
+
 fn steps_between(start: i64, end: i64, step: i64, size: usize) -> Vec<usize> {
+    if size == 0 {
+        return Vec::new();
+    }
     let size = size as i64;
     let wrapped = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let first = if step > 0 { wrapped(start).clamp(0, size) } else { wrapped(start).clamp(-1, size - 1) };
+    // Backwards a start before the first entry is the first one, as the standard says and numpy does not.
+    let first = if step > 0 { wrapped(start).clamp(0, size) } else { wrapped(start).clamp(0, size - 1) };
     // An end before the first entry stays before it when it is far enough below.
     let end = if end < 0 && end.saturating_add(size) < 0 && step < 0 { -1 } else { wrapped(end) };
     let end = end.clamp(low, high);
@@ -312,6 +394,8 @@ mod tests {
         assert_eq!(steps_between(-1, i64::MIN, -1, 3), [2, 1, 0]);
         assert_eq!(steps_between(5, 0, -2, 5), [4, 2]);
         assert!(steps_between(3, 1, 1, 5).is_empty());
+        assert_eq!(steps_between(-9, i64::MIN, -1, 5), [0]);
+        assert!(steps_between(-9, i64::MIN, -1, 0).is_empty());
         assert_eq!(steps_between(1, -1, 2, 6), [1, 3]);
     }
 

@@ -17,6 +17,9 @@ use crate::Names;
 /// Rows with at most so many entries in a block are written as sums of picked numbers.
 const MOST_PICKED: usize = 4;
 
+/// A block of at most so many entries may be written as a matrix, zeros and all, for the sake of its bits.
+const LARGEST_WRITTEN_OUT: usize = 1 << 20;
+
 /// The parts of a graph, in order.
 pub(super) fn pieces<'n>(network: &'n Network, names: Option<&Names>, element: Element) -> Vec<Piece<'n>> {
     let mut sketch = Sketch { nodes: Builder::default(), constants: Vec::new(), element, count: 0 };
@@ -39,7 +42,8 @@ pub(super) fn pieces<'n>(network: &'n Network, names: Option<&Names>, element: E
         value = match layer.weights() {
             Weights::Dense(_) => sketch.dense(layer, &labels[l], value, output),
             Weights::Sparse(matrix) => {
-                let shapes = Shapes { before: &before, parts: &parts };
+                let bends = l == 0 || network.layers()[l - 1].activation() == Activation::Relu;
+                let shapes = Shapes { before: &before, parts: &parts, bends };
                 sketch.sparse(layer, matrix, &labels[l], value, &shapes, output)
             }
         };
@@ -75,6 +79,9 @@ impl Held {
 struct Shapes<'s> {
     before: &'s [Vec<usize>],
     parts: &'s [Vec<usize>],
+    /// Whether the layer before is one of ReLUs, or the input. Behind an affine layer, multiples of its numbers would be
+    /// folded into it when the file is read, and rounded.
+    bends: bool,
 }
 
 struct Sketch<'n> {
@@ -153,14 +160,16 @@ impl<'n> Sketch<'n> {
                 slices[from] = Some(slice.clone());
                 let block = (rows.clone(), cols.clone());
                 let (before, to) = (&shapes.before[from], &shapes.parts[at]);
+                let is_small = rows.len().saturating_mul(cols.len()) <= LARGEST_WRITTEN_OUT;
+                let picks = most <= MOST_PICKED && (shapes.bends || !is_small || has_powers(matrix, &block));
                 terms.push(match kernel::find(matrix, block.clone(), before, to) {
-                    Some(kernel) if most > MOST_PICKED => {
+                    Some(kernel) if !picks => {
                         let image = self.shaped(Held { name: slice, shape: vec![cols.len()] }, before);
                         let made = format!("{own}.image");
                         let image = self.convolution(&own, &image.name, kernel, None, to, made);
                         self.flat(image).name
                     }
-                    _ if most <= MOST_PICKED => self.picked(matrix, &block, &slice, most.max(1)),
+                    _ if picks => self.picked(matrix, &block, &slice, most.max(1)),
                     _ => self.product(matrix, &block, &own, &slice),
                 });
             }
@@ -334,6 +343,12 @@ fn ranges(parts: &[Vec<usize>]) -> Vec<Range<usize>> {
         own
     };
     parts.iter().map(&mut range).collect()
+}
+
+/// Whether all entries of a block are powers of two, by which numbers are multiplied exactly.
+fn has_powers(matrix: &SparseMatrix, (rows, cols): &(Range<usize>, Range<usize>)) -> bool {
+    let mantissa = |entry: f64| entry.to_bits() << 12;
+    rows.clone().all(|i| entries(matrix, i, cols).all(|(_, entry)| mantissa(entry) == 0))
 }
 
 fn most_entries(matrix: &SparseMatrix, rows: &Range<usize>, cols: &Range<usize>) -> usize {

@@ -29,6 +29,18 @@ pub(super) enum Values {
     Integers(Vec<i64>),
 }
 
+impl Values {
+    /// The entries at these places.
+    pub(super) fn select(&self, source: &[usize]) -> Values {
+        match self {
+            Values::Floats(old, precision) => {
+                Values::Floats(source.iter().map(|&at| old[at]).collect(), *precision)
+            }
+            Values::Integers(old) => Values::Integers(source.iter().map(|&at| old[at]).collect()),
+        }
+    }
+}
+
 /// The float type with this number in `TensorProto.DataType`.
 pub(super) fn float_type(data_type: i64) -> Option<Precision> {
     Some(match data_type {

@@ -3,7 +3,7 @@
 use crate::json::{lower, number, upper};
 use crate::number::grouped;
 use fiberscope::difference::{Decision, Difference, DifferenceOptions, Ended, measure};
-use fiberscope_core::{Domain, Interval, Network, Rational, decimal};
+use fiberscope_core::{Domain, Interval, Network, Rational};
 use serde_json::{Value, json};
 
 use super::{Asked, witness};
@@ -185,10 +185,9 @@ impl Around {
             let told = match &ball.found {
                 None => "outside the box".into(),
                 Some(found) => {
-                    let most = found.upper.as_ref().map_or("?".into(), decimal::upper);
                     let decided =
                         found.decision.map_or(String::new(), |decision| format!(", {}", decision.name()));
-                    format!("at least {}, at most {most}{decided}", decimal::lower(&found.lower))
+                    format!("{}{decided}", super::between(&found.lower, found.upper.as_ref()))
                 }
             };
             out += &format!("  row {}: {told}\n", ball.row + 1);

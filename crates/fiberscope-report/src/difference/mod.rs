@@ -196,8 +196,7 @@ pub fn text(asked: &Asked, found: &Difference, checked: bool) -> String {
     if found.outputs.len() > 1 {
         lines.push("largest difference of each output:".into());
         lines.extend(found.outputs.iter().enumerate().map(|(k, output)| {
-            let most = output.upper.as_ref().map_or("?".into(), decimal::upper);
-            format!("  output {}: at least {}, at most {most}", k + 1, decimal::lower(&output.lower))
+            format!("  output {}: {}", k + 1, between(&output.lower, output.upper.as_ref()))
         }));
     }
     if let Some(size) = &asked.size {
@@ -279,14 +278,23 @@ fn worst_lines(found: &Difference) -> Vec<String> {
 
 fn relative_line(size: &Size, found: &Difference) -> String {
     let (least, most) = size.quotient(found);
-    let bound =
-        |part: Option<Rational>, show: fn(&Rational) -> String| part.map_or("?".into(), |part| show(&part));
+    let least = least.map(|least| format!("at least {}", decimal::lower(&least)));
+    let most = most.map(|most| format!("at most {}", decimal::upper(&most)));
+    let known = [least, most].into_iter().flatten().collect::<Vec<_>>().join(", ");
     format!(
-        "relative to the largest absolute value of an output of A there, which is at least {}: at least {}, at most {}",
+        "relative to the largest absolute value of an output of A there, which is at least {}: {}",
         decimal::lower(&size.lower),
-        bound(least, decimal::lower),
-        bound(most, decimal::upper)
+        if known.is_empty() { "no bound was found" } else { &known }
     )
+}
+
+/// Both bounds, the lower one rounded down and the upper one up.
+pub(crate) fn between(least: &Rational, most: Option<&Rational>) -> String {
+    let least = decimal::lower(least);
+    match most {
+        Some(most) => format!("at least {least}, at most {}", decimal::upper(most)),
+        None => format!("at least {least}, and no upper bound was found"),
+    }
 }
 
 /// A number of boxes in words.

@@ -3,8 +3,10 @@
 
 mod proofs;
 mod summary;
+mod unfinished;
 
 use std::path::Path;
+use std::sync::MutexGuard;
 
 use crate::page::{Cell, Page, Section, Table};
 use fiberscope::anatomy::examine;
@@ -13,7 +15,7 @@ use fiberscope::equivalence::regions::SearchProgress;
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::fiber::Ground;
 use fiberscope::limit::{Deadline, LimitReached, Progress};
-use fiberscope_core::{Domain, Network, decimal};
+use fiberscope_core::{Domain, Network};
 use fiberscope_io::{Assumed, Precision, json as network_json};
 use serde_json::{Value, json};
 
@@ -30,6 +32,8 @@ use crate::web::CHECKER;
 use crate::{anatomy, difference, dimension, equivalence, fiber, regions, rigidity};
 use proofs::Proofs;
 use summary::Summary;
+
+pub use unfinished::Unfinished;
 
 /// At most so many components are listed.
 const COMPONENTS: usize = 16;
@@ -94,13 +98,12 @@ impl Report {
 
 /// Writes a report.
 pub fn report(question: &ReportQuestion, say: Say) -> anyhow::Result<Report> {
-    let title = match &question.b {
-        Some(b) => format!("Report on {} and {}", question.a.name, b.name),
-        None => format!("Report on {}", question.a.name),
-    };
-    let page = Page::new(&title);
-    let summary = Summary::default();
-    let mut draft = Draft { question, say, page, summary, claims: Vec::new(), notes: String::new() };
+    report_with(question, &Unfinished::new(question), say)
+}
+
+/// Writes a report. What there is of it lies in `unfinished` while it is made.
+pub fn report_with(question: &ReportQuestion, unfinished: &Unfinished, say: Say) -> anyhow::Result<Report> {
+    let mut draft = Draft { question, say, parts: unfinished, claims: Vec::new(), notes: String::new() };
     // The verdict comes first: a report on two networks is read for it.
     let verdict = question.b.map(|b| draft.compare(b)).transpose()?;
     draft.describe(question.a);
@@ -109,29 +112,32 @@ pub fn report(question: &ReportQuestion, say: Say) -> anyhow::Result<Report> {
     draft.regions()?;
     draft.dimension()?;
     draft.prove()?;
-    draft.change(|page| page.section(references()));
-    let summary = std::mem::take(&mut draft.summary);
-    draft.change(|page| page.summary(summary.section()));
-    if let Some(checker) = CHECKER {
-        draft.change(|page| page.checker(checker));
+    let Draft { claims, notes, .. } = draft;
+    Ok(Report { html: unfinished.html(), verdict, title: title(question), notes, claims })
+}
+
+fn title(question: &ReportQuestion) -> String {
+    match &question.b {
+        Some(b) => format!("Report on {} and {}", question.a.name, b.name),
+        None => format!("Report on {}", question.a.name),
     }
-    let Draft { page, claims, notes, .. } = draft;
-    Ok(Report { html: page.to_html(), verdict, title, notes, claims })
 }
 
 struct Draft<'a> {
     question: &'a ReportQuestion<'a>,
     say: Say<'a>,
-    page: Page,
-    summary: Summary,
+    parts: &'a Unfinished,
     claims: Vec<Value>,
     notes: String,
 }
 
 impl Draft<'_> {
     fn change(&mut self, work: impl FnOnce(Page) -> Page) {
-        let page = std::mem::replace(&mut self.page, Page::new(""));
-        self.page = work(page);
+        self.parts.change(work);
+    }
+
+    fn summary(&self) -> MutexGuard<'_, Summary> {
+        self.parts.summary()
     }
 
     fn note(&mut self, line: &str) {
@@ -140,7 +146,7 @@ impl Draft<'_> {
 
     fn describe(&mut self, Named { name, network, assumed, .. }: Named) {
         let facts = examine(network, self.question.domain, &self.question.deadline);
-        self.summary.network(name, &facts);
+        self.summary().network(name, &facts);
         let limits = (self.question.seed, &self.question.deadline);
         let local = Local::examine(network, self.question.domain, &facts, false, limits);
         let mut section = anatomy::section(name, network, &facts)
@@ -161,7 +167,7 @@ impl Draft<'_> {
         let subject = Subject::new(name.into(), network.clone(), Ground::Space, deadline, seed);
         let listing = Listing { components: COMPONENTS, classes: None };
         let summary = fiber::summary(&subject, listing, self.say)?;
-        self.summary.fiber(&summary);
+        self.summary().fiber(&summary);
         self.change(|page| page.section(fiber::section(&summary)));
         self.claims.push(json!({"about": name, "claim": "fiber"}));
         self.note("symmetries and fiber");
@@ -177,8 +183,8 @@ impl Draft<'_> {
             &self.question.deadline,
             self.say,
         )?;
-        self.summary.known.extend(known);
-        self.summary.open.extend(open);
+        self.summary().known.extend(known);
+        self.summary().open.extend(open);
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "regions"}));
         self.note("linear regions");
@@ -193,12 +199,12 @@ impl Draft<'_> {
         let summary = match on_batch(name, network, batch, &options, self.say) {
             Err(error) if error.chain().any(|cause| cause.is::<LimitReached>()) => {
                 self.note(&format!("functional dimension on {}: undecided, {error}", batch.place));
-                self.summary.open.push(format!("The functional dimension on {}: {error}.", batch.place));
+                self.summary().open.push(format!("The functional dimension on {}: {error}.", batch.place));
                 return Ok(());
             }
             summary => summary?,
         };
-        self.summary.dimension(&summary);
+        self.summary().dimension(&summary);
         self.change(|page| page.section(dimension::section(&summary)));
         self.claims.push(json!({"about": name, "claim": "functional_dimension", "rank": summary.rank}));
         self.note(&format!("functional dimension on {}", batch.place));
@@ -209,7 +215,7 @@ impl Draft<'_> {
         let Named { name, network, .. } = self.question.a;
         let ReportQuestion { domain, seed, deadline, .. } = self.question;
         for proof in Proofs::of(name, network, domain, *seed, deadline)? {
-            self.summary.certificates += 1;
+            self.summary().certificates += 1;
             self.claims.push(json!({"a": name, "b": proof.name, "claim": "equivalent", "valid": true}));
             self.note(&format!("certificate: {name} and {}", proof.name));
             let (own, other) = (network_text(network)?, network_text(&proof.network)?);
@@ -232,7 +238,7 @@ impl Draft<'_> {
             .progress(Progress::to(&progress));
         let decision = decide(a.network, b.network, domain, &options)?;
         let verdict = equivalence::name(&decision.verdict);
-        self.summary.verdict(names, &decision, domain);
+        self.summary().verdict(names, &decision, domain);
         self.note(&format!("verdict on {} and {}: {}", names.0, names.1, verdict.replace('_', " ")));
         self.change(|page| page.section(equivalence::section(&decision, domain)));
         if let Some(certificate) = equivalence::certificate(&decision.verdict) {
@@ -259,17 +265,14 @@ impl Draft<'_> {
             difference::section::section(&of, data, *seed, deadline, self.say)?
         else {
             self.note("how far apart they are: needs a bounded box, --box LO,HI");
-            self.summary.open.push(
+            self.summary().open.push(
                 "How far apart the outputs can be: that needs a bounded box; `fiberscope report A B --box LO,HI` tells it.".into(),
             );
             return Ok(());
         };
-        let most = found.upper.as_ref().map_or("?".into(), decimal::upper);
-        self.note(&format!(
-            "how far apart they are: at least {}, at most {most}",
-            decimal::lower(&found.lower)
-        ));
-        self.summary.apart(&found);
+        let between = difference::between(&found.lower, found.upper.as_ref());
+        self.note(&format!("how far apart they are: {between}"));
+        self.summary().apart(&found);
         self.change(|page| page.section(section));
         if let Some(certificate) = &found.certificate {
             let section = proofs::checked(names, certificate, a.network, b.network)?;

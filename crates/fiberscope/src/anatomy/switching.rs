@@ -1,6 +1,7 @@
 //! Points at which neurons are on and points at which they are off. Signs are those of doubles with a bound for
 //! their errors, so that what was found is proved.
 
+use fiberscope_algebra::{Approximate, ApproximateSum};
 use fiberscope_core::{Activation, Domain, Interval, Layer, Network, Neuron, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -31,19 +32,16 @@ pub(super) fn not_seen_switching(
             break;
         }
         let Some(point) = point(&sides, &mut rng) else { continue };
-        let mut values: Vec<Approximate> =
-            point.into_iter().map(|value| Approximate { value, error: 0.0 }).collect();
+        let mut values: Vec<Approximate> = point.into_iter().map(Approximate::exact).collect();
         for (layer, (on, off)) in layers.iter().zip(on.iter_mut().zip(&mut off)) {
             let sums: Vec<Approximate> = (0..layer.width()).map(|unit| sum(layer, unit, &values)).collect();
             for (unit, sum) in sums.iter().enumerate() {
-                on[unit] |= sum.value > sum.error;
-                off[unit] |= sum.value < -sum.error;
+                on[unit] |= sum.is_surely_positive();
+                off[unit] |= sum.is_surely_negative();
             }
             values = match layer.activation() {
                 Activation::Identity => sums,
-                Activation::Relu => {
-                    sums.into_iter().map(|sum| Approximate { value: sum.value.max(0.0), ..sum }).collect()
-                }
+                Activation::Relu => sums.into_iter().map(Approximate::or_zero).collect(),
             };
         }
         neurons.retain(|&Neuron { layer, unit }| !(on[layer][unit] && off[layer][unit]));
@@ -51,27 +49,13 @@ pub(super) fn not_seen_switching(
     neurons
 }
 
-/// A number that differs from its value by at most the error.
-struct Approximate {
-    value: f64,
-    error: f64,
-}
-
-/// The pre-activation of a neuron. The errors of `n` products and sums of size `s` are at most `n` units of the last
-/// place of `s`, and those of products that underflow at most the least normal number each; what the inputs are off by
-/// comes multiplied by the weights. What overflows has an infinite error, or none that compares.
+/// The pre-activation of a neuron.
 fn sum(layer: &Layer, unit: usize, inputs: &[Approximate]) -> Approximate {
-    let bias = layer.bias()[unit];
-    let (mut value, mut size, mut carried, mut count) = (bias, bias.abs(), 0.0, 4.0);
+    let mut sum = ApproximateSum::new(Approximate::exact(layer.bias()[unit]));
     for (j, &weight) in layer.weights().row(unit) {
-        let product = weight * inputs[j].value;
-        value += product;
-        size += product.abs();
-        carried += weight.abs() * inputs[j].error;
-        count += 1.0;
+        sum.add(weight, inputs[j]);
     }
-    let rounding = count * (f64::EPSILON * (size + carried) + f64::MIN_POSITIVE);
-    Approximate { value, error: 1.001 * (carried + rounding) }
+    sum.total()
 }
 
 /// A point with these coordinates' intervals: uniform where both ends are known, else at all sizes from 1/16 to 4096 from

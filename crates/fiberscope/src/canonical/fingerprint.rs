@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Interval, Layer, Matrix, Rational,
+    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Interval, Layer, Matrix, Rational, Scalar,
 };
 use sha2::{Digest, Sha256};
 
@@ -102,7 +102,7 @@ impl<'a> Invariants<'a> {
     }
 
     fn hash(&self, network: &ExactNetwork, domain: &Domain) -> String {
-        let mut text = Text { hash: Sha256::new(), line: String::new() };
+        let mut text = Text::new();
         text.line("fiberscope-fingerprint-v1", []);
         if let Domain::Box(sides) = domain {
             for side in sides {
@@ -198,17 +198,77 @@ fn inputs_of(tail: &HyperplaneRepresentation) -> Vec<usize> {
 /// Lines of numbers on their way into the hash.
 struct Text {
     hash: Sha256,
-    line: String,
+    line: Vec<u8>,
+    /// The powers of two that denominators are.
+    powers: Vec<String>,
 }
 
 impl Text {
+    fn new() -> Self {
+        let powers = (0..128).map(|power| (1u128 << power).to_string()).collect();
+        Text { hash: Sha256::new(), line: Vec::new(), powers }
+    }
+
     fn line<'a>(&mut self, word: &str, numbers: impl IntoIterator<Item = &'a Rational>) {
         self.line.clear();
-        self.line.push_str(word);
+        self.line.extend_from_slice(word.as_bytes());
         for x in numbers {
-            write!(self.line, " {x}").expect("writing to a string does not fail");
+            self.line.push(b' ');
+            self.number(x);
         }
-        self.line.push('\n');
-        self.hash.update(self.line.as_bytes());
+        self.line.push(b'\n');
+        self.hash.update(&self.line);
+    }
+
+    /// The number as it is displayed. A network has millions of them, nearly all with short mantissas.
+    fn number(&mut self, x: &Rational) {
+        let power = |exponent: i64| usize::try_from(-exponent).ok().filter(|&power| power < 128);
+        match Scalar::short_parts(x).map(|(mantissa, exponent)| (mantissa, power(exponent))) {
+            Some((mantissa, Some(0))) => push_integer(&mut self.line, mantissa),
+            Some((mantissa, Some(power))) => {
+                push_integer(&mut self.line, mantissa);
+                self.line.push(b'/');
+                self.line.extend_from_slice(self.powers[power].as_bytes());
+            }
+            _ => self.line.extend_from_slice(x.to_string().as_bytes()),
+        }
+    }
+}
+
+/// Adds an integer in decimal digits.
+fn push_integer(text: &mut Vec<u8>, integer: i64) {
+    let (mut digits, mut first) = ([b'0'; 20], 20);
+    let mut rest = integer.unsigned_abs();
+    while rest >= 10 {
+        let pair = (rest % 100) as u8;
+        rest /= 100;
+        first -= 2;
+        digits[first..first + 2].copy_from_slice(&[b'0' + pair / 10, b'0' + pair % 10]);
+    }
+    if rest > 0 || first == 20 {
+        first -= 1;
+        digits[first] = b'0' + rest as u8;
+    }
+    if integer < 0 {
+        text.push(b'-');
+    }
+    text.extend_from_slice(&digits[first..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_enter_as_they_are_displayed() {
+        let edges = [0, 1, -1, 9, 10, -99, 100, 105, 999, 1 << 53, i64::MAX, i64::MIN, i64::MIN + 1];
+        let exponents = [-1074, -200, -128, -127, -64, -63, -1, 0, 1, 20, 63, 64, 300];
+        let dyadic = edges.iter().flat_map(|&m| exponents.map(|e| Rational::dyadic(m.into(), e)));
+        let others = ["1/3", "-22/7", "123456789012345678901234567890"].map(|text| text.parse().unwrap());
+        for x in dyadic.chain(others) {
+            let mut text = Text::new();
+            text.number(&x);
+            assert_eq!(String::from_utf8(text.line).unwrap(), x.to_string());
+        }
     }
 }

@@ -44,12 +44,13 @@ pub fn look(
     enough: &dyn Fn(&Difference) -> bool,
 ) -> ControlFlow<Difference, Vec<Difference>> {
     let parameters = networks.0.parameter_count() + networks.1.parameter_count();
-    let Points { mut near, mut far } = points(domain, networks.0.input_width(), data, seed);
+    let Points { mut near, far } = points(domain, networks.0.input_width(), data, seed);
     let most = (WORK / parameters.max(1)).max(8);
     near.truncate(most);
-    far.truncate(most - near.len());
     let residues = OnceCell::new();
     let found = look_at(networks, &residues, domain, &near, enough)?;
+    let mut far = far.list();
+    far.truncate(most - near.len());
     if !found.is_empty() && !differs_plainly(networks, &far) {
         return ControlFlow::Continue(found);
     }
@@ -116,9 +117,10 @@ const PLAIN: f64 = 0.1;
 /// or more: people would rather look at small numbers.
 fn nearer((a, b): (&Network, &Network), domain: &Domain, x: &[Rational]) -> Option<Vec<Rational>> {
     let by = |power: i64| x.iter().map(|x| x * &Rational::dyadic(1, -power)).collect::<Vec<_>>();
-    let half = Rational::dyadic(1, -1);
-    let large = |x: &Vec<Rational>| x.iter().any(|x| x.abs() >= half);
-    let points: Vec<_> = (1..=32).rev().map(by).filter(|x| large(x) && domain.contains(x)).collect();
+    let size = x.iter().map(Rational::abs).max().unwrap_or_default();
+    let large = |power: &i64| size >= Rational::dyadic(1, power - 1);
+    let points: Vec<_> =
+        (1..=32).rev().filter(large).map(by).filter(|x: &Vec<Rational>| domain.contains(x)).collect();
     let scores = scores((a, b), &points);
     scores.into_iter().find(|(_, (_, part))| *part > PLAIN).map(|(i, _)| points[i].clone())
 }
@@ -168,7 +170,21 @@ struct Points {
     /// Of the data, random ones, corners.
     near: Vec<Vec<Rational>>,
     /// Those far out, where the domain has no end.
-    far: Vec<Vec<Rational>>,
+    far: FarPoints,
+}
+
+/// Points far out that are listed when somebody asks.
+struct FarPoints {
+    sides: Vec<Interval>,
+    count: usize,
+    rng: ChaCha8Rng,
+}
+
+impl FarPoints {
+    fn list(mut self) -> Vec<Vec<Rational>> {
+        let point = |k| self.sides.iter().map(|side| beyond(side, k, &mut self.rng)).collect();
+        (0..self.count).map(point).collect()
+    }
 }
 
 fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> Points {
@@ -183,10 +199,8 @@ fn points(domain: &Domain, inputs: usize, data: &[Vec<Rational>], seed: u64) -> 
         points.extend((0..corners).map(|k| corner(&sides, |_| corner_bit(k, &mut rng), k as u64 + seed)));
     }
     let unbounded = sides.iter().any(|side| side.lower.is_none() || side.upper.is_none());
-    let far = (0..if unbounded { far } else { 0 })
-        .map(|k| sides.iter().map(|side| beyond(side, k, &mut rng)).collect())
-        .collect();
-    Points { near: points, far }
+    let count = if unbounded { far } else { 0 };
+    Points { near: points, far: FarPoints { sides, count, rng } }
 }
 
 /// The first two corners are those of all lower and of all upper ends; the others are random.

@@ -68,13 +68,13 @@ fn different_hyperplanes(
 
 /// A random point of the interior of an interval (its only point if it has just one).
 pub fn inside(side: &Interval, rng: &mut ChaCha8Rng) -> Rational {
-    let fraction = Rational::dyadic(rng.random_range(1..1 << 20), -20);
-    let scale = Rational::dyadic(1, rng.random_range(-6..=6));
+    let (fraction, power): (i128, i64) = (rng.random_range(1..1 << 20), rng.random_range(-6..=6));
+    let scaled = |fraction: i128| Rational::dyadic(fraction, power - 20);
     match (&side.lower, &side.upper) {
-        (Some(lower), Some(upper)) => lower + &(&fraction * &(upper - lower)),
-        (Some(lower), None) => lower + &(&fraction * &scale),
-        (None, Some(upper)) => upper - &(&fraction * &scale),
-        (None, None) => &(&fraction - &Rational::dyadic(1, -1)) * &scale,
+        (Some(lower), Some(upper)) => lower + &(&Rational::dyadic(fraction, -20) * &(upper - lower)),
+        (Some(lower), None) => lower + &scaled(fraction),
+        (None, Some(upper)) => upper - &scaled(fraction),
+        (None, None) => scaled(fraction - (1 << 19)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! together with a bound on their error. An end that is certainly on the wrong side of zero decides
 //! that a neuron is not dead, or not linear; every other question is asked again in exact arithmetic.
 
+use fiberscope_algebra::{Approximate, ApproximateSum};
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, Interval, Layer, Rational, Role, preactivation_range,
 };
@@ -43,8 +44,8 @@ impl Inputs<'_> {
         let rows = &self.network.layers()[self.layer];
         let floats = self.floats.get_or_insert_with(|| float_ranges(self.network, self.domain, self.layer));
         let range = float_range(rows, unit, floats);
-        let maybe_dead = range.upper.is_some_and(|end| !end.certainly_positive());
-        let maybe_linear = !linear && range.lower.is_some_and(|end| !end.certainly_negative());
+        let maybe_dead = range.upper.is_some_and(|end| !end.is_surely_positive());
+        let maybe_linear = !linear && range.lower.is_some_and(|end| !end.is_surely_negative());
         if !maybe_dead && !maybe_linear {
             return otherwise;
         }
@@ -62,28 +63,6 @@ impl Inputs<'_> {
     }
 }
 
-/// A number known up to an error.
-#[derive(Clone, Copy)]
-struct Approximate {
-    value: f64,
-    error: f64,
-}
-
-impl Approximate {
-    fn new(x: &Rational) -> Self {
-        let value = x.to_f64();
-        Approximate { value, error: value.abs() * f64::EPSILON + f64::MIN_POSITIVE }
-    }
-
-    fn certainly_positive(self) -> bool {
-        self.value - self.error > 0.0
-    }
-
-    fn certainly_negative(self) -> bool {
-        self.value + self.error < 0.0
-    }
-}
-
 #[derive(Clone, Copy)]
 struct FloatInterval {
     lower: Option<Approximate>,
@@ -93,8 +72,8 @@ struct FloatInterval {
 /// Intervals for the inputs of a layer.
 fn float_ranges(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<FloatInterval> {
     let side = |side: &Interval| FloatInterval {
-        lower: side.lower.as_ref().map(Approximate::new),
-        upper: side.upper.as_ref().map(Approximate::new),
+        lower: side.lower.as_ref().map(Approximate::from),
+        upper: side.upper.as_ref().map(Approximate::from),
     };
     let mut ranges: Vec<_> = domain.sides(network.input_width()).iter().map(side).collect();
     for rows in &network.layers()[..layer] {
@@ -104,10 +83,10 @@ fn float_ranges(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Fl
                 if rows.activation() == Activation::Identity {
                     return z;
                 }
-                // The error of max(z, 0) is no larger than that of z.
-                let clamp = |x: Approximate| Approximate { value: x.value.max(0.0), ..x };
-                let zero = Approximate { value: 0.0, error: 0.0 };
-                FloatInterval { lower: Some(z.lower.map_or(zero, clamp)), upper: z.upper.map(clamp) }
+                FloatInterval {
+                    lower: Some(z.lower.map_or(Approximate::exact(0.0), Approximate::or_zero)),
+                    upper: z.upper.map(Approximate::or_zero),
+                }
             })
             .collect();
     }
@@ -115,7 +94,7 @@ fn float_ranges(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Fl
 }
 
 fn float_range(layer: &Layer<Rational>, unit: usize, ranges: &[FloatInterval]) -> FloatInterval {
-    let mut lower = Some(Sum::new(&layer.bias()[unit]));
+    let mut lower = Some(ApproximateSum::new(Approximate::from(&layer.bias()[unit])));
     let mut upper = lower;
     for (j, w) in layer.weights().row(unit) {
         let range = &ranges[j];
@@ -125,47 +104,17 @@ fn float_range(layer: &Layer<Rational>, unit: usize, ranges: &[FloatInterval]) -
             _ => (range.upper, range.lower),
         };
         let w = w.to_f64();
-        lower = lower.zip(low_end).map(|(sum, end)| sum.plus(w, end));
-        upper = upper.zip(high_end).map(|(sum, end)| sum.plus(w, end));
+        let plus = |(mut sum, end): (ApproximateSum, Approximate)| {
+            sum.add(w, end);
+            sum
+        };
+        lower = lower.zip(low_end).map(plus);
+        upper = upper.zip(high_end).map(plus);
         if lower.is_none() && upper.is_none() {
             break;
         }
     }
-    let terms = ranges.len() as f64 + 8.0;
-    FloatInterval { lower: lower.map(|sum| sum.finish(terms)), upper: upper.map(|sum| sum.finish(terms)) }
-}
-
-/// A sum of products with the sizes of its terms and their own errors.
-#[derive(Clone, Copy)]
-struct Sum {
-    value: f64,
-    size: f64,
-    error: f64,
-}
-
-impl Sum {
-    fn new(bias: &Rational) -> Self {
-        let value = bias.to_f64();
-        Sum { value, size: value.abs(), error: 0.0 }
-    }
-
-    fn plus(self, w: f64, end: Approximate) -> Self {
-        let term = w * end.value;
-        Sum {
-            value: self.value + term,
-            size: self.size + term.abs(),
-            error: self.error + (w.abs() + f64::MIN_POSITIVE) * end.error,
-        }
-    }
-
-    /// Each of the roundings of a sum of `terms` terms is at most `EPSILON` of the sum of sizes. An
-    /// overflow leaves an infinite or undefined error, which decides nothing.
-    fn finish(self, terms: f64) -> Approximate {
-        let error = self.error * (1.0 + terms * f64::EPSILON)
-            + self.size * terms * f64::EPSILON
-            + terms * 4.0 * f64::MIN_POSITIVE;
-        Approximate { value: self.value, error }
-    }
+    FloatInterval { lower: lower.map(ApproximateSum::total), upper: upper.map(ApproximateSum::total) }
 }
 
 #[cfg(test)]

@@ -26,7 +26,11 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
     let wanted = question.depth == Depth::Cells;
     ensure!(
         !wanted || question.search() == Search::Edges,
-        "pictures and exports need the cells that --method edges lists; leave out --method walk, or draw a slice (--slice, --directions)"
+        "pictures and exports need the cells that --method edges lists; {}, or take a slice (--slice, --directions)",
+        match args.method {
+            Some(_) => "leave out --method walk",
+            None => "with this many inputs it has to be asked for (and may take long)",
+        }
     );
     let deadline = question.limits.deadline.clone();
     let answer = regions(question, &|text| output.progress(text), &|text| output.know(text.to_owned()));
