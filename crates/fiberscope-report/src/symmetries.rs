@@ -102,7 +102,10 @@ pub fn text(
     for (at, symmetry) in found.found.iter().enumerate() {
         let count = symmetry.dimensions;
         let count = format!("{count} {}", plural(count, "dimension", "dimensions"));
-        out.fact(symmetry.mechanism.name(), &format!("{count}: {}", why(network, symmetry)));
+        out.fact(
+            symmetry.mechanism.name(),
+            &format!("{count}: {}", reason(network, symmetry, found.complete)),
+        );
         if let Some(end) = end_text(symmetry, domain, inputs, files.get(at).and_then(Option::as_ref), found) {
             out.fact("", &end);
         }
@@ -127,7 +130,13 @@ fn called(network: &Network, neuron: Neuron) -> String {
     }
 }
 
-/// What lets the parameters move.
+/// What lets the parameters move; of a list of regions that is not complete, there.
+fn reason(network: &Network, symmetry: &HiddenSymmetry, complete: bool) -> String {
+    let why = why(network, symmetry);
+    if complete { why } else { format!("in these regions, {why}") }
+}
+
+/// What lets the parameters move in the regions of the list.
 fn why(network: &Network, symmetry: &HiddenSymmetry) -> String {
     let names: Vec<String> = symmetry.neurons.iter().map(|&neuron| called(network, neuron)).collect();
     let first = names.first().map_or("", String::as_str);
@@ -265,7 +274,7 @@ pub fn value(
             "mechanism": symmetry.mechanism.name(),
             "neurons": symmetry.neurons.iter().map(neuron).collect::<Vec<_>>(),
             "dimensions": symmetry.dimensions,
-            "reason": why(network, symmetry),
+            "reason": reason(network, symmetry, found.complete),
             "directions": directions.collect::<Vec<_>>(),
             "end": end,
         })
