@@ -61,7 +61,10 @@ fn layer_at<S: Scalar>(layer: &Layer<S>, a: &[Rational]) -> Vec<Rational> {
         match layer.weights() {
             Weights::Dense(matrix) => {
                 let row = matrix.row(unit);
-                active.iter().for_each(|(j, a)| sum.add_multiple(&row[*j], a));
+                active.iter().for_each(|(j, a)| {
+                    let w = &row[*j];
+                    sum.add_multiple(w.short_parts(), || w.to_rational(), a);
+                });
             }
             sparse => {
                 let terms = sparse.row(unit).filter(|(j, _)| !a[*j].is_zero());

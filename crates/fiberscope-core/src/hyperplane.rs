@@ -127,7 +127,9 @@ impl AffineSum {
         for (out, row, bias) in terms {
             let v = Multiplier::new(&out[output]);
             let numbers = row.iter().chain([bias]);
-            sums.iter_mut().zip(numbers).for_each(|(sum, w)| sum.add_multiple(w, &v));
+            sums.iter_mut()
+                .zip(numbers)
+                .for_each(|(sum, w)| sum.add_multiple(w.short_parts(), || w.clone(), &v));
         }
         let numbers = row.iter_mut().chain([constant]);
         numbers.zip(&sums).for_each(|(number, sum)| *number += &sum.to_rational());

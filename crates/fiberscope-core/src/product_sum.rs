@@ -7,7 +7,7 @@
 
 use dashu_int::{IBig, Sign, UBig, Word};
 
-use crate::{Rational, Scalar};
+use crate::Rational;
 
 /// The length of the sums in words of 64 bits; the uppermost one is left to carries.
 const LENGTH: usize = 12;
@@ -111,11 +111,15 @@ impl ProductSum {
         }
     }
 
-    /// Adds `a b`, where `b` is a factor of many products and `a` is short as a rule.
-    pub(crate) fn add_multiple<S: Scalar>(&mut self, a: &S, b: &Multiplier) {
-        let (short, factor) = (a.short_parts(), b.factor.as_ref());
-        if !short.zip(factor).is_some_and(|(short, factor)| self.add_short(short, factor)) {
-            self.add(&a.to_rational(), b.number);
+    /// Adds `a b`, where `b` is a factor of many products and `a` as a rule a short mantissa with an exponent.
+    pub(crate) fn add_multiple(
+        &mut self,
+        short: Option<(i64, i64)>,
+        a: impl FnOnce() -> Rational,
+        b: &Multiplier,
+    ) {
+        if !short.zip(b.factor.as_ref()).is_some_and(|(short, factor)| self.add_short(short, factor)) {
+            self.add(&a(), b.number);
         }
     }
 
@@ -320,10 +324,9 @@ mod tests {
             for _ in 0..=round % 9 {
                 let (a, b) = (number(&mut rng), number(&mut rng));
                 if rng.random() {
-                    match (rng.random(), a.is_f64()) {
-                        (true, true) => sum.add_multiple(&a.to_f64(), &Multiplier::new(&b)),
-                        (true, false) => sum.add_multiple(&a, &Multiplier::new(&b)),
-                        _ => sum.add(&a, &b),
+                    match rng.random() {
+                        true => sum.add_multiple(a.short_parts(), || a.clone(), &Multiplier::new(&b)),
+                        false => sum.add(&a, &b),
                     }
                     expected += &(&a * &b);
                 } else {
