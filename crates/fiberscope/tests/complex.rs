@@ -141,6 +141,36 @@ fn both_algorithms_agree_on_random_networks() {
     }
 }
 
+/// Weights that training lets decay to almost nothing bend the function far out.
+#[test]
+fn cells_far_out_are_found_or_refused() {
+    let decayed = |network: &Network, size: f64| {
+        let mut layers = network.layers().to_vec();
+        let weight = layers[1].weight();
+        let weight = Matrix::from_fn(weight.rows(), weight.cols(), |i, j| {
+            weight[(i, j)] * if i == 0 || j == 0 { size } else { 1.0 }
+        });
+        layers[1] = Layer::new(weight, layers[1].bias().to_vec(), Activation::Relu);
+        Network::new(layers).unwrap()
+    };
+    for seed in 0..8 {
+        for (widths, size) in [(&[2, 3, 3, 1][..], 1e-41), (&[3, 3, 2, 1], 1e-41), (&[2, 3, 2, 2, 1], 1e-140)]
+        {
+            agree(&decayed(&random(widths, seed), size), &Domain::Space, &format!("{widths:?} {seed}"));
+        }
+    }
+    let lines = |weight: f64| {
+        let hidden =
+            |w: f64, b: f64| Layer::new(Matrix::from_rows(&[[w]]).unwrap(), vec![b], Activation::Relu);
+        let output = Layer::new(Matrix::from_rows(&[[1.0]]).unwrap(), vec![0.0], Activation::Identity);
+        Network::new(vec![hidden(weight, 0.0), hidden(-weight, 1.0), output]).unwrap()
+    };
+    assert_eq!(count(&lines(1e-140), &Domain::Space).0.regions(), 3);
+    let error = count_cells(&lines(1e-200), &Domain::Space, &ComplexOptions::new()).unwrap_err();
+    assert!(error.to_string().contains("expected a bounded box"), "{error}");
+    assert!(PolyhedralComplex::build(&lines(1e-200), &Domain::Space, &ComplexOptions::new()).is_err());
+}
+
 #[test]
 fn both_algorithms_agree_on_degenerate_networks() {
     let shapes: [&[usize]; 5] = [&[1, 4, 3, 1], &[2, 4, 3, 1], &[2, 5, 1], &[3, 4, 2, 1], &[3, 3, 3, 1]];

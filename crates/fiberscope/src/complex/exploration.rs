@@ -69,7 +69,7 @@ pub fn explore_cells(
 ) -> Result<Exploration, ComplexError> {
     let frame = Frame::new(network, domain)?;
     if frame.dimension() <= LISTED_DIMENSIONS
-        && let Some(found) = in_one_piece(frame, listed, options)
+        && let Some(found) = in_one_piece(frame, listed, options)?
     {
         return Ok(found);
     }
@@ -101,7 +101,11 @@ pub fn explore_in_tiles(
 }
 
 /// The exploration without tiles; `None` if there are too many vertices for that.
-fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Option<Exploration> {
+fn in_one_piece(
+    mut frame: Frame,
+    listed: u64,
+    options: &ComplexOptions,
+) -> Result<Option<Exploration>, ComplexError> {
     let most = options.regions.unwrap_or(u64::MAX);
     let found = AtomicU64::new(0);
     let go_on = |regions: usize| {
@@ -112,11 +116,11 @@ fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Opti
     let room = Room { most: VERTICES, expected: 1.25 * VERTICES as f64 };
     let stopped =
         |regions: u64| Some(Exploration::Stopped { regions, explored: 0.0, state: None, counts: None });
-    match skeleton_of(&mut frame, room, &go_on) {
+    Ok(match skeleton_of(&mut frame, room, &go_on) {
         Ok(skeleton) => {
             let counts = simple_counts(&frame, &skeleton);
             if counts.regions() > listed {
-                return Some(Exploration::Counted { counts, method: CellMethod::Edges });
+                return Ok(Some(Exploration::Counted { counts, method: CellMethod::Edges }));
             }
             Some(match PolyhedralComplex::of_skeleton(frame, skeleton, options) {
                 Built::Complete(complex) => Exploration::Listed(complex),
@@ -127,17 +131,18 @@ fn in_one_piece(mut frame: Frame, listed: u64, options: &ComplexOptions) -> Opti
             stopped(found.load(Ordering::Relaxed))
         }
         Err(Stop::TooMany(..)) => None,
-        Err(Stop::Irregular) => match Lattice::of_frame(&mut frame, &go_on) {
+        Err(Stop::TooFar(error)) => return Err(error),
+        Err(Stop::Irregular) => match Lattice::of_frame(&mut frame, &go_on)? {
             None => stopped(found.load(Ordering::Relaxed)),
             Some(lattice) => {
                 let counts = lattice.counts(&frame);
                 if counts.regions() > listed {
-                    return Some(Exploration::Counted { counts, method: CellMethod::Cells });
+                    return Ok(Some(Exploration::Counted { counts, method: CellMethod::Cells }));
                 }
                 Some(Exploration::Listed(Box::new(PolyhedralComplex::of_lattice(frame, &lattice))))
             }
         },
-    }
+    })
 }
 
 /// All cells were counted, and a limit came before they were listed.

@@ -47,6 +47,9 @@ const BEYOND: f64 = 16.0;
 /// have no mean, so that the farthest of thousands is thousands of times as far as most.
 const REACH: f64 = 4096.0;
 
+/// No box for the whole space reaches much farther: its sides would not be doubles.
+const FARTHEST: f64 = 1e300;
+
 /// The most inputs for which the corners of a box are listed.
 const CORNERS: usize = 20;
 
@@ -118,19 +121,23 @@ impl Frame {
         let first = &network.layers()[0];
         let reach = first.weight().iter_rows().zip(first.bias()).map(scale).fold(1.0, f64::max);
         let d = kept.len();
-        let sides = sides_of(d, REACH * reach);
+        let sides = sides_of(d, (REACH * reach).min(FARTHEST));
         let kinds = vec![[SideKind::Infinity; 2]; d];
         Frame::of_parts(network, sides, kinds, kept, inputs - d, true)
     }
 
     /// With a box that reaches well beyond a crossing: there are often more behind it.
-    pub fn widen_beyond(&mut self, crossing: f64) {
-        self.widened(self.beyond(crossing));
+    pub fn widen_beyond(&mut self, crossing: f64) -> Result<(), ComplexError> {
+        self.widened(self.beyond(crossing)?);
+        Ok(())
     }
 
     /// A reach well beyond a crossing.
-    pub fn beyond(&self, crossing: f64) -> f64 {
-        BEYOND * crossing.max(self.reach())
+    pub fn beyond(&self, crossing: f64) -> Result<f64, ComplexError> {
+        match self.reach() < FARTHEST {
+            true => Ok((BEYOND * crossing.max(self.reach())).min(FARTHEST)),
+            false => Err(ComplexError::TooFar { reach: FARTHEST }),
+        }
     }
 
     /// With a box that reaches so far, if it stands for the space.
@@ -196,39 +203,41 @@ impl Frame {
                 // Zero on the edge, or at its inner end.
                 continue;
             }
-            let sign = if at_v.values[neuron] > 0.0 { 1.0 } else { -1.0 };
-            let growth = sign * (at_v.values[neuron] - at_w.values[neuron]);
-            if growth > error {
+            let value = at_v.values[neuron];
+            let has_sign = value.abs() > at_v.errors[neuron];
+            let growth = value.signum() * (value - at_w.values[neuron]);
+            if has_sign && growth > error {
                 continue;
             }
-            if growth >= -error {
-                if !varying.get_or_insert_with(|| self.varying(skeleton, v, w))[neuron] {
-                    continue;
-                }
-                let grows =
-                    self.sure_growth(skeleton, arbiter, [v, w], neuron).map(|grows| grows == (sign > 0.0));
-                let grows = grows.unwrap_or_else(|| {
-                    let [(x, p), (y, q)] = exact.get_or_insert_with(|| {
-                        [v, w].map(|v| {
-                            let x = arbiter
-                                .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
-                                .expect("the hyperplanes of a vertex are independent");
-                            arbiter.scaled_values(&self.flat, &x)
-                        })
-                    });
-                    let growth = &(&x[neuron] * &*q) - &(&y[neuron] * &*p);
-                    if sign > 0.0 { !growth.is_negative() } else { !growth.is_positive() }
-                });
-                if grows {
-                    continue;
-                }
+            if has_sign && growth < -error {
+                least = least.min((value / growth).abs().min(f64::MAX));
+                continue;
             }
-            least = least.min(at_v.values[neuron].abs() / growth.abs().max(f64::MIN_POSITIVE));
+            if !varying.get_or_insert_with(|| self.varying(skeleton, v, w))[neuron] {
+                continue;
+            }
+            let rises = self.sure_growth(skeleton, arbiter, [v, w], neuron).filter(|_| has_sign);
+            if rises == Some(value > 0.0) {
+                continue;
+            }
+            let [(x, p), (y, q)] = exact.get_or_insert_with(|| {
+                [v, w].map(|v| {
+                    let x = arbiter
+                        .vertex(&self.flat, skeleton.zeros_of(v), skeleton.signs_of(v))
+                        .expect("the hyperplanes of a vertex are independent");
+                    arbiter.scaled_values(&self.flat, &x)
+                })
+            });
+            let (size, growth) = (&x[neuron] * &*q, &(&x[neuron] * &*q) - &(&y[neuron] * &*p));
+            if size.signum() * growth.signum() < 0 {
+                // What is no double is far, but there.
+                least = least.min((&size / &growth).to_f64().abs().min(f64::MAX));
+            }
         }
         let far = |(x, y): (&f64, &f64)| (x + least * (x - y)).abs();
-        least
-            .is_finite()
-            .then(|| skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(1e300))
+        least.is_finite().then(|| {
+            skeleton.point(v).iter().zip(skeleton.point(w)).map(far).fold(0.0, f64::max).min(FARTHEST)
+        })
     }
 
     /// Whether a neuron grows from `w` to `v`, if twofold arithmetic is sure.

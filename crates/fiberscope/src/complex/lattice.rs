@@ -12,6 +12,7 @@
 
 use fiberscope_core::{Activation, ExactEvaluator, Layer, Network, Rational, Sign};
 
+use super::ComplexError;
 use super::count::{CellCounts, SideKind, Tally};
 use super::flat::FlatNetwork;
 use super::frame::Frame;
@@ -86,12 +87,15 @@ impl Lattice {
 
     /// The complex on the box of a frame; one that stands for the space is widened until it does. `None` if
     /// `go_on` says to stop.
-    pub fn of_frame(frame: &mut Frame, go_on: &(dyn Fn(usize) -> bool + Sync)) -> Option<Self> {
+    pub fn of_frame(
+        frame: &mut Frame,
+        go_on: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Option<Self>, ComplexError> {
         loop {
-            let lattice = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, go_on)?;
-            match lattice.outside(frame) {
-                Some(reach) => frame.widen_beyond(reach),
-                None => return Some(lattice),
+            let found = Lattice::new(&frame.network, &frame.flat, &frame.sides, usize::MAX, go_on);
+            match found.as_ref().and_then(|lattice| lattice.outside(frame)) {
+                Some(reach) => frame.widen_beyond(reach)?,
+                None => return Ok(found),
             }
         }
     }
@@ -316,7 +320,7 @@ fn crossing(frame: &Frame, x: &[Rational], y: &[Rational]) -> Option<f64> {
     let (at_x, at_y) = (frame.arbiter.values(&frame.flat, x), frame.arbiter.values(&frame.flat, y));
     let steps = at_x.iter().zip(&at_y).filter_map(|(p, q)| {
         let growth = if p.is_negative() { q - p } else { p - q };
-        (growth.is_negative() && !p.is_zero()).then(|| (&p.abs() / &growth.abs()).to_f64())
+        (growth.is_negative() && !p.is_zero()).then(|| (&p.abs() / &growth.abs()).to_f64().min(f64::MAX))
     });
     let step = steps.min_by(f64::total_cmp)?;
     let far = |(x, y): (&Rational, &Rational)| (x.to_f64() + step * (x - y).to_f64()).abs();

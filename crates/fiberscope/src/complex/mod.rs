@@ -114,4 +114,6 @@ pub enum ComplexError {
         "{attempts} times cuts of the domain met a vertex of the complex, or a box that stands for the space was too small; no more are tried"
     )]
     NoCut { attempts: u32 },
+    #[error("there are cells farther out than {reach:e}, which are not looked for; expected a bounded box")]
+    TooFar { reach: f64 },
 }

@@ -219,7 +219,7 @@ fn divided(run: &Run, frame: &Frame, piece: &CountPiece) -> Option<Vec<Tile>> {
     let points = match subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &go_on) {
         Ok(skeleton) => skeleton.points,
         Err(Stop::TooMany(_, points)) => points,
-        Err(Stop::Irregular) => Vec::new(),
+        Err(Stop::Irregular | Stop::TooFar(_)) => Vec::new(),
     };
     run.go_on(0).then(|| Tile::whole(frame).parts(&points, piece.divide, piece.attempt.place()))
 }
@@ -269,11 +269,12 @@ impl CountSum {
             return Err(ComplexError::NoCut { attempts: number });
         }
         let frame = Frame::with_corners(network, domain)?.reaching(before.attempt.reach);
-        let reach = frame.whole.then(|| match trouble {
-            Trouble::Wider(crossing) => frame.beyond(crossing),
+        let reach = match trouble {
+            _ if !frame.whole => None,
+            Trouble::Wider(crossing) => Some(frame.beyond(crossing)?),
             // The sides of a box that stands for the space are cuts, too.
-            Trouble::Misplaced => 1.25 * frame.reach(),
-        });
+            Trouble::Misplaced => Some(1.25 * frame.reach()),
+        };
         let (frame, attempt) = (frame.reaching(reach), Attempt { number, reach });
         Ok(Some(CountPiece::of(&frame, attempt, divide.max(1))))
     }

@@ -102,7 +102,8 @@ impl PolyhedralComplex {
         Ok(match skeleton_of(&mut frame, Room::up_to(u32::MAX as usize / 4), &go_on) {
             Err(Stop::TooMany(..)) => Built::Stopped { regions: most.min(u64::MAX - 1) },
             Ok(skeleton) => PolyhedralComplex::of_skeleton(frame, skeleton, options),
-            Err(Stop::Irregular) => match Lattice::of_frame(&mut frame, &go_on) {
+            Err(Stop::TooFar(error)) => return Err(error),
+            Err(Stop::Irregular) => match Lattice::of_frame(&mut frame, &go_on)? {
                 None => Built::Stopped { regions: most },
                 Some(lattice) => Built::Complete(Box::new(PolyhedralComplex::of_lattice(frame, &lattice))),
             },
@@ -272,7 +273,7 @@ pub(super) fn skeleton_of(
         let skeleton = subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &vertices)?;
         let outside = frame.outside(&skeleton, &frame.arbiter, &frame.kinds);
         match outside.filter(|_| frame.whole) {
-            Some(reach) => frame.widen_beyond(reach),
+            Some(reach) => frame.widen_beyond(reach).map_err(Stop::TooFar)?,
             None => return Ok(skeleton),
         }
     }

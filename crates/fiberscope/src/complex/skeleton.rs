@@ -1,5 +1,7 @@
 //! The vertices and edges of the complex of a network on a box, as data: [`super::subdivide`] makes them.
 
+use super::ComplexError;
+
 /// An edge; hyperplanes are numbered: neurons first, then the lower and the upper side of every input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
@@ -53,6 +55,8 @@ pub(crate) enum Stop {
     Irregular,
     /// More vertices than allowed: a guess how many there are, and the coordinates of those found.
     TooMany(f64, Vec<f64>),
+    /// No box can stand for the space.
+    TooFar(ComplexError),
 }
 
 /// A word of signs.

@@ -120,7 +120,7 @@ pub fn count_cells(
                 return Ok(CountOutcome::Complete { counts, method: CellMethod::Edges });
             }
             Tiled::Irregular => return run.lattice(&mut frame),
-            Tiled::Wider(reach) => frame.widen_beyond(reach),
+            Tiled::Wider(reach) => frame.widen_beyond(reach)?,
             Tiled::Stopped => {
                 let counted = state.tally.all[frame.dimension()].max(0) as u64;
                 let regions = counted + run.started.load(Ordering::Relaxed);
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
         let arbiter = frame.arbiter.with_sides(&tile.sides);
         let room = if first { Room { most, expected: 1.25 * most as f64 } } else { Room::up_to(most) };
         match subdivide(&frame.flat, &arbiter, &tile.sides, room, &go_on) {
-            Err(Stop::Irregular) => TileEnd::Irregular,
+            Err(Stop::Irregular | Stop::TooFar(_)) => TileEnd::Irregular,
             Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
                 let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
             self.options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
             self.go_on(regions as u64)
         };
-        Ok(match Lattice::of_frame(frame, &go_on) {
+        Ok(match Lattice::of_frame(frame, &go_on)? {
             Some(lattice) => {
                 CountOutcome::Complete { counts: lattice.counts(frame), method: CellMethod::Cells }
             }

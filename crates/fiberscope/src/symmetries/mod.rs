@@ -180,8 +180,6 @@ const LARGEST: usize = 2048;
 const LISTED: Duration = Duration::from_secs(20);
 /// The part of the time that is for the rank.
 const RANKED: f64 = 0.3;
-/// How far apart in size the parameters may be for a list of all regions of the whole space.
-const FAR_APART: f64 = 1e30;
 /// How often a region that a path finds may make all begin again.
 const LESSONS: usize = 64;
 
@@ -264,10 +262,7 @@ pub(crate) fn explained_on(
 fn search(network: &Network, domain: &Domain, options: &SymmetryOptions, all: &mut HiddenSymmetries) {
     let deadline = &options.deadline;
     let limits = ComplexOptions::new().regions(options.regions).deadline(deadline.at_most(LISTED));
-    let listed = match is_within_reach(network, domain) {
-        true => list_regions(network, domain, &limits).ok().flatten(),
-        false => None,
-    };
+    let listed = list_regions(network, domain, &limits).ok().flatten();
     let listed = listed.and_then(|regions| regions.masks(network));
     all.complete = listed.is_some();
     let mut points = evidence_points(&all.rigidity);
@@ -328,20 +323,6 @@ fn search(network: &Network, domain: &Domain, options: &SymmetryOptions, all: &m
         }
         raise(network, domain, &points, all, deadline);
     }
-}
-
-/// Whether hyperplanes surely meet where doubles reach: on a bounded domain, or if no two parameters are too far apart
-/// in size. (Weights that training has let decay to almost nothing put bends at 10^40.)
-fn is_within_reach(network: &Network, domain: &Domain) -> bool {
-    let sides = domain.sides(network.input_width());
-    if sides.iter().all(|side| side.lower.is_some() && side.upper.is_some()) {
-        return true;
-    }
-    let numbers =
-        network.layers().iter().flat_map(|layer| layer.weight().entries().iter().chain(layer.bias()));
-    let sizes = numbers.map(|x| x.abs()).filter(|x| *x > 0.0);
-    let (least, most) = sizes.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
-    most / least <= FAR_APART || most == 0.0
 }
 
 /// A symmetry as it is told; what was proved of its end before stays proved.
