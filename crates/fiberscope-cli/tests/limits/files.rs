@@ -83,6 +83,7 @@ pub fn write() -> tempfile::TempDir {
         ("classes.json", classes),
         ("deep-with-more.json", with_more(&deep)),
         ("deep.json", deep),
+        ("narrow.json", relu(&[6, 24, 24, 24, 1], 8)),
         ("plane.json", relu(&[2, 64, 64, 64, 64, 1], 2)),
         ("wide.json", relu(&[10, 5000, 1], 3)),
         ("square.safetensors", relu(&[1500, 1500, 1], 4)),

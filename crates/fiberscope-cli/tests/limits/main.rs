@@ -54,7 +54,7 @@ const WORK: &[(&str, &str, Ends)] = &[
     ("fiber", "wide.json --sample 1000000 -o points", AtTheLimit),
     ("fiber", "--path wide.json wide.json --steps 100000 -o path", AtTheLimit),
     ("fiber", "deep.json", MaybeBefore),
-    ("symmetries", "plane.json -o symmetries", MaybeBefore),
+    ("symmetries", "narrow.json -o symmetries", AtTheLimit),
     ("volume", "--widths 2000,1500,1500,1000", MaybeBefore),
     ("conserve", "deep.json samples.csv --halvings 12", AtTheLimit),
     ("funcdim", "wide.json", AtTheLimit),
