@@ -75,7 +75,7 @@ impl Network {
         let mut values = vec![0.0; count * self.output_width()];
         // A single point is summed up as a single point is.
         let is_sparse = count > 1 && self.layers().iter().any(|layer| layer.weights().is_sparse());
-        let block = if is_sparse { sparse_batch::POINTS } else { block_rows(self) };
+        let block = if is_sparse { sparse_batch::block(self) } else { block_rows(self) };
         let (inputs, outputs) = (block * self.input_width(), block * self.output_width());
         let room = || is_sparse.then(|| sparse_batch::Room::new(self));
         let one = |room: &mut Option<sparse_batch::Room>, (points, values): (&[f64], &mut [f64])| match room {
