@@ -4,11 +4,16 @@
 //! column of its own, the value that is carried past the block. Rows form a group if they have equally many entries
 //! and most of their columns, counted from the first entry, are the same.
 
+use std::collections::HashMap;
+
 /// Of a group, at most one column in so many is a row's own.
 const OWN: usize = 4;
 
 /// Rows of equal length that have nothing in common are still put side by side, so many at a time.
 const STRANGERS: usize = 4;
+
+/// An odd number with bits all over: 2^64 divided by the golden ratio.
+const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// All rows of a matrix, in groups.
 #[derive(Debug, Default)]
@@ -78,6 +83,18 @@ impl Alike {
     }
 }
 
+/// For each row the first one with the same entries, to the bit: the row itself if there is none before.
+pub(crate) fn first_equal<'a>(count: usize, entries: impl Fn(usize) -> &'a [f64]) -> Vec<u32> {
+    let bits = |row: u32| entries(row as usize).iter().map(|entry| entry.to_bits());
+    let mut known: HashMap<u64, u32> = HashMap::new();
+    let first = |row: u32| {
+        let hash = bits(row).fold(0, |hash: u64, bits| (hash.rotate_left(5) ^ bits).wrapping_mul(HASH));
+        let first = *known.entry(hash).or_insert(row);
+        if bits(first).eq(bits(row)) { first } else { row }
+    };
+    (0..).take(count).map(first).collect()
+}
+
 /// Two increasing lists as one.
 fn union(a: &[usize], b: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut all: Vec<usize> = a.iter().copied().chain(b).collect();
@@ -99,6 +116,12 @@ mod tests {
         let found: Vec<_> = alike.iter().map(|(rows, own)| (rows.to_vec(), own)).collect();
         let (carried, all) = (Own::Some(vec![4]), Own::All);
         assert_eq!(found, [(vec![0, 2], &carried), (vec![1, 3], &carried), (vec![5, 4], &all)]);
+    }
+
+    #[test]
+    fn the_first_row_with_the_same_entries_is_found() {
+        let rows: [&[f64]; 7] = [&[1.0, 2.0], &[2.0, 1.0], &[1.0, 2.0], &[], &[2.0, 1.0], &[], &[1.0]];
+        assert_eq!(first_equal(rows.len(), |row| rows[row]), [0, 1, 0, 3, 1, 3, 6]);
     }
 
     #[test]

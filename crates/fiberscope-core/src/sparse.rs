@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-use crate::alike::Alike;
+use crate::alike::{Alike, first_equal};
 use crate::{Matrix, Scalar};
 
 /// A matrix of which the entries that are not zero are stored, row by row.
@@ -39,11 +39,14 @@ struct Parts<S> {
     dense: OnceLock<Matrix<S>>,
     /// The rows in groups, once somebody has asked for them.
     alike: OnceLock<Alike>,
+    /// For each row the first one with the same entries, once somebody has asked for it.
+    first_equal: OnceLock<Vec<u32>>,
 }
 
 impl<S> Parts<S> {
     fn new(cols: usize, ends: Vec<usize>, columns: Vec<u32>, entries: Vec<S>) -> Box<Self> {
-        Box::new(Parts { cols, ends, columns, entries, dense: OnceLock::new(), alike: OnceLock::new() })
+        let (dense, alike, first_equal) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Box::new(Parts { cols, ends, columns, entries, dense, alike, first_equal })
     }
 }
 
@@ -135,11 +138,20 @@ impl<S> SparseMatrix<S> {
         self.parts.ends.push(self.parts.columns.len());
         self.parts.dense.take();
         self.parts.alike.take();
+        self.parts.first_equal.take();
     }
 
     fn push(&mut self, column: usize, entry: S) {
         self.parts.columns.push(u32::try_from(column).expect("a matrix has fewer than 2^32 columns"));
         self.parts.entries.push(entry);
+    }
+}
+
+impl SparseMatrix<f64> {
+    /// For each row the first one with the same entries, as rows of a convolution at two places of the image have:
+    /// who reads all rows over and over again reads those of the first, which stay in the cache.
+    pub(crate) fn first_equal(&self) -> &[u32] {
+        self.parts.first_equal.get_or_init(|| first_equal(self.rows(), |i| self.row(i).1))
     }
 }
 
@@ -209,6 +221,7 @@ impl<S: Scalar> SparseMatrix<S> {
     /// Changes every stored entry in place, given its row and column; none may become zero.
     pub(crate) fn change(&mut self, mut f: impl FnMut(usize, usize, &mut S)) {
         self.parts.dense.take();
+        self.parts.first_equal.take();
         for i in 0..self.rows() {
             for at in self.range(i) {
                 f(i, self.parts.columns[at] as usize, &mut self.parts.entries[at]);
@@ -303,6 +316,17 @@ mod tests {
         assert_eq!(sparse.select_rows(&rows).to_dense(), dense.select_rows(&rows));
         assert_eq!(sparse.select_columns(&columns).to_dense(), dense.select_columns(&columns));
         assert_eq!((sparse.get(1, 2), sparse.get(1, 1)), (Some(&0.5), None));
+    }
+
+    #[test]
+    fn rows_that_change_are_no_longer_equal() {
+        let mut matrix = SparseMatrix::new(3);
+        (0..2).for_each(|i| matrix.push_row([(i, 1.0), (i + 1, 2.0)]));
+        assert_eq!(matrix.first_equal(), [0, 0]);
+        matrix.change(|i, _, entry| *entry += i as f64);
+        assert_eq!(matrix.first_equal(), [0, 1]);
+        matrix.push_row([(0, 1.0), (2, 2.0)]);
+        assert_eq!(matrix.first_equal(), [0, 1, 0]);
     }
 
     #[test]

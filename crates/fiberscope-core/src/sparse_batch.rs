@@ -12,15 +12,18 @@ use crate::alike::Own;
 use crate::{Activation, Layer, Network, Weights};
 
 /// The points of a block: few enough that what a convolution looks at stays in the nearest cache.
-const POINTS: usize = 16;
+const POINTS: usize = 24;
 
 /// The vectors of a run that one pass over the columns adds up.
-const VECTORS: usize = 2;
+const VECTORS: usize = 3;
 
 /// The same for networks with layers so wide that two of them leave the second cache otherwise.
 const POINTS_OF_WIDE: usize = 8;
 const VECTORS_OF_WIDE: usize = 1;
 const WIDE: usize = 8192;
+
+/// Entries that a row must have on average for it to pay to look for the first row with the same ones.
+const LONG: usize = 8;
 
 /// Doubles in a line of the cache.
 const LINE: usize = 8;
@@ -93,9 +96,16 @@ impl<const POINTS: usize, const VECTORS: usize> pulp::WithSimd for Runs<'_, POIN
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(mut self, simd: S) {
         match self.layer.weights() {
-            Weights::Sparse(matrix) => {
+            Weights::Sparse(matrix) if matrix.entries().len() < LONG * matrix.rows() => {
                 for (rows, own) in matrix.alike().iter() {
                     self.rows(simd, rows, own, |row| matrix.row(row));
+                }
+            }
+            Weights::Sparse(matrix) => {
+                let first = matrix.first_equal();
+                let entries = |row: usize| (matrix.row(row).0, matrix.row(first[row] as usize).1);
+                for (rows, own) in matrix.alike().iter() {
+                    self.rows(simd, rows, own, entries);
                 }
             }
             Weights::Dense(matrix) => {
@@ -120,7 +130,7 @@ impl<const POINTS: usize, const VECTORS: usize> Runs<'_, POINTS, VECTORS> {
         // The sums of a pass, a run and a weight fit the registers.
         let (eights, rest) = if S::REGISTER_COUNT >= 32 { rows.as_chunks::<8>() } else { (&[][..], rows) };
         let (fours, ones) = rest.as_chunks::<4>();
-        // Vectors in a run: a power of two, at least as many as a pass adds up.
+        // A run has a multiple of the vectors that a pass adds up, whatever the lanes of a vector (1, 2, 4 or 8).
         for part in (0..POINTS / S::F64_LANES).step_by(VECTORS) {
             eights.iter().for_each(|rows| self.pass(simd, part, rows, own, &entries));
             fours.iter().for_each(|rows| self.pass(simd, part, rows, own, &entries));
