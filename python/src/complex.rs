@@ -8,8 +8,8 @@ use fiberscope_core::{Domain, Network};
 use fiberscope_report::Svg;
 use fiberscope_report::folds::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds as find_folds};
 use fiberscope_report::regions::{
-    COUNTED, ComplexView, DRAWN, Depth, RegionsQuestion, Search, build, picture,
-    regions as find_regions, slice,
+    COUNTED, ComplexView, DRAWN, Depth, RegionsQuestion, Search, build, picture, regions as find_regions,
+    slice,
 };
 use pyo3::prelude::*;
 use serde_json::Value;

@@ -269,7 +269,12 @@ fn counted(view: &ComplexView, counts: &CellCounts, method: CellMethod) -> Value
 }
 
 /// Cell counts and what the weights of the facets say.
-fn weighed(view: &ComplexView, counts: &CellCounts, method: CellMethod, numbers: &BreakpointNumbers) -> Value {
+fn weighed(
+    view: &ComplexView,
+    counts: &CellCounts,
+    method: CellMethod,
+    numbers: &BreakpointNumbers,
+) -> Value {
     let mut value = counted(view, counts, method);
     let visible = numbers.visible_facets;
     let hidden: Vec<[usize; 2]> = numbers.hidden_neurons.iter().map(|n| [n.layer + 1, n.unit + 1]).collect();

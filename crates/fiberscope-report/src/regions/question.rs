@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, ensure};
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, CellMethod, ComplexError, ComplexOptions, CountProgress,
-    CountState, Exploration, Keeper, PolyhedralComplex, explore_breakpoints, explore_cells,
-    explore_in_tiles, walk_regions,
+    CountState, Exploration, Keeper, PolyhedralComplex, explore_breakpoints, explore_cells, explore_in_tiles,
+    walk_regions,
 };
 use fiberscope::limit::Progress;
 use fiberscope_io::write_atomically;

@@ -191,9 +191,7 @@ impl Few {
                     false => Some(self.of_skeleton(frame, skeleton, counts, options)),
                 }
             }
-            Err(Stop::TooMany(..))
-                if found.load(Ordering::Relaxed) > most || options.deadline.is_past() =>
-            {
+            Err(Stop::TooMany(..)) if found.load(Ordering::Relaxed) > most || options.deadline.is_past() => {
                 stopped(found.load(Ordering::Relaxed))
             }
             Err(Stop::TooMany(..)) => None,

@@ -209,7 +209,8 @@ impl FlatNetwork {
     pub fn add_positive(&self, signs: &[Sign], words: &mut Vec<u64>) {
         for layer in self.layers.iter().filter(|layer| layer.relu) {
             let own = signs[layer.first..layer.first + layer.width].chunks(64);
-            let word = |word: u64, (bit, sign): (usize, &Sign)| word | u64::from(*sign == Sign::Positive) << bit;
+            let word =
+                |word: u64, (bit, sign): (usize, &Sign)| word | u64::from(*sign == Sign::Positive) << bit;
             words.extend(own.map(|block| block.iter().enumerate().fold(0, word)));
         }
     }

@@ -65,7 +65,9 @@ impl<'a> Facets<'a> {
     /// What holds at the ridges inside the domain.
     pub fn ridges(&self, deadline: &Deadline) -> Result<RidgeTally, LimitReached> {
         let complex = self.complex;
-        let Some(ridges) = complex.factor_dimension().checked_sub(2) else { return Ok(RidgeTally::default()) };
+        let Some(ridges) = complex.factor_dimension().checked_sub(2) else {
+            return Ok(RidgeTally::default());
+        };
         let mut place = vec![None; complex.cells(ridges + 1).len()];
         self.facets.iter().enumerate().for_each(|(at, facet)| place[facet.facet] = Some(at as u32));
         let count = complex.cells(ridges).len();

@@ -120,7 +120,8 @@ fn weigh_each(
                 maps.jacobian(&mut jacobians[at * jacobian..(at + 1) * jacobian]);
             }
             let own = complex.facets(d, region as usize).iter().filter(|facet| between(facet, region));
-            let weigh = |&facet: &u32| Some(weigh_facet(complex, &mut maps, &largest, positive, facet as usize));
+            let weigh =
+                |&facet: &u32| Some(weigh_facet(complex, &mut maps, &largest, positive, facet as usize));
             facets.extend(own.map(weigh));
         }
         Ok((jacobians, facets))

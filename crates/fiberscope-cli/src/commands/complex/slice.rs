@@ -35,7 +35,10 @@ pub fn slice(args: &RegionsArgs, network: &Network) -> anyhow::Result<Option<(Sl
         return Ok(Some((slice, domain)));
     }
     let Some(text) = &args.directions else {
-        ensure!(args.origin.is_none(), "--origin: a point of a plane; expected --directions or --slice I,J with it");
+        ensure!(
+            args.origin.is_none(),
+            "--origin: a point of a plane; expected --directions or --slice I,J with it"
+        );
         return Ok(None);
     };
     let directions = vectors(text, inputs).context("--directions")?;
