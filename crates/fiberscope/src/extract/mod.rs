@@ -44,6 +44,7 @@ mod first;
 mod fit;
 mod inquiry;
 mod line;
+mod open;
 mod options;
 mod oracle;
 mod orient;
