@@ -241,11 +241,11 @@ def _is_nan(value: Any) -> bool:
 def _places(columns: Any, names: list[str], count: int) -> np.ndarray:
     """The columns that are chosen, by numbers, names, a mask or a slice of either."""
     if isinstance(columns, slice):
-        ends = [names.index(end) if isinstance(end, str) else end for end in (columns.start, columns.stop)]
+        ends: list[Any] = [names.index(end) if isinstance(end, str) else end for end in (columns.start, columns.stop)]
         if isinstance(columns.stop, str):
             ends[1] += 1
-        return np.arange(count)[slice(*ends, columns.step)]
-    chosen = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
+        return np.arange(count)[slice(ends[0], ends[1], columns.step)]
+    chosen: list[Any] = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
     if chosen and isinstance(chosen[0], (bool, np.bool_)):
         return np.flatnonzero(chosen)
     numbers = [names.index(each) if isinstance(each, str) else int(each) for each in chosen]
