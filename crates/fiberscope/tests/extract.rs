@@ -116,7 +116,9 @@ fn few_inputs_give_a_network_with_the_same_function() {
             let far = distance(&network, &recovered);
             assert!(far < 1e-7, "{widths:?}, seed {seed}: {far:e}");
             let same = compare(&network, &recovered).is_some_and(|found| found.max_error < 1e-8);
-            assert!(same || !found.undetermined.is_empty(), "{widths:?}, seed {seed}");
+            // A neuron that is off everywhere leaves no trace.
+            let fewer = recovered.widths() < network.widths();
+            assert!(same || fewer || !found.undetermined.is_empty(), "{widths:?}, seed {seed}");
         }
     }
 }

@@ -13,7 +13,7 @@ use super::carry::Carry;
 use super::first::{Row, explains, rank_one};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
-use super::open::{Open, join};
+use super::open::{Open, join, solve};
 use super::prefix::{Local, Prefix};
 use super::probe::{Boundary, Place, Sight};
 use super::trace::trace;
@@ -22,6 +22,9 @@ use super::trace::trace;
 /// fewer all.
 pub(super) const TRACED_INPUTS: usize = 8;
 pub(super) const ALWAYS_TRACED_INPUTS: usize = 3;
+
+/// The most open boundaries of which pieces are joined: more are those of neurons further on.
+const MOST_JOINED: usize = 30;
 
 /// The layer at hand.
 pub(super) struct Layer<'p> {
@@ -89,7 +92,7 @@ impl Layer<'_> {
     ) -> Result<usize, Halt> {
         let before = rows.len();
         let mut rest = Vec::new();
-        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS && self.open.len() <= MOST_JOINED {
             join(self.prefix, &mut self.open);
         }
         for open in std::mem::take(&mut self.open) {
@@ -159,7 +162,12 @@ impl Layer<'_> {
             let (prefix, turned) = carry.off_at(self.prefix, &kink.x);
             let mut layer = Layer { index: self.index, prefix: &prefix, carry: None, open: Vec::new() };
             let last = &self.prefix.layers[self.prefix.layers.len() - 1];
-            return Ok(layer.row(inquiry, kink)?.map(|row| carry.turned_back(last, &turned, &row)));
+            let found = layer.row(inquiry, kink)?.map(|row| carry.turned_back(last, &turned, &row));
+            if found.is_none() && inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+                let open = layer.open.iter().filter_map(|open| solve(self.prefix, &open.pieces));
+                self.open.extend(open);
+            }
+            return Ok(found);
         }
         inquiry.begin(self.index, ExtractStep::Rows);
         let found = match self.candidate(inquiry, kink)? {

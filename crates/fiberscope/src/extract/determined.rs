@@ -6,6 +6,7 @@
 //! give the same answers. In small networks the derivatives of the answers by the parameters show what else there is: a
 //! direction in which all of them vanish, other than the scalings of neurons.
 
+use faer::Mat;
 use fiberscope_core::Matrix;
 
 use super::algebra::Svd;
@@ -18,8 +19,8 @@ use super::prefix::Rows;
 const LOOKED_AT: usize = 20_000;
 
 /// The most parameters for which directions are looked for, and answers for each of them.
-const SMALL: usize = 600;
-const ANSWERS_EACH: usize = 3;
+const SMALL: usize = 400;
+const ANSWERS_EACH: usize = 12;
 
 /// Singular values of the derivatives, scaled to columns of length one, that count as zero.
 const VANISHING: f64 = 1e-11;
@@ -100,10 +101,17 @@ fn free_directions(inquiry: &Inquiry<'_>, layers: &[Rows]) -> usize {
     for row in &rows {
         lengths.iter_mut().zip(row).for_each(|(length, v)| *length += v * v);
     }
-    let scaled = Matrix::from_fn(rows.len(), total, |i, j| {
-        if lengths[j] > 0.0 { rows[i][j] / lengths[j].sqrt() } else { 0.0 }
-    });
-    let Some(svd) = Svd::of(&scaled) else { return 0 };
+    let scaled =
+        Mat::from_fn(
+            rows.len(),
+            total,
+            |i, j| {
+                if lengths[j] > 0.0 { rows[i][j] / lengths[j].sqrt() } else { 0.0 }
+            },
+        );
+    let triangle = scaled.qr().thin_R().to_owned();
+    let triangle = Matrix::from_fn(total, total, |i, j| if i <= j { triangle[(i, j)] } else { 0.0 });
+    let Some(svd) = Svd::of(&triangle) else { return 0 };
     let rank = svd.rank(VANISHING);
     (total - rank).saturating_sub(scalings)
 }

@@ -2,12 +2,12 @@
 
 use super::ExtractStep;
 use super::carry::Carry;
+use super::close::close;
 use super::deeper::{ALWAYS_TRACED_INPUTS, Layer, TRACED_INPUTS};
 use super::first::{Line, Row, explains, first_layer, first_layer_again};
 use super::fit::{LastLayer, last_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
-use super::open::close;
 use super::prefix::{Prefix, Rows};
 use super::rare::counterexamples;
 use super::recover::{Recovery, limit};
@@ -140,12 +140,14 @@ impl Recovery {
     fn accept(&mut self, index: usize, rows: Vec<Row>, chosen: usize) {
         self.rows[index] = rows;
         self.closed = Some(index);
-        self.guesses.push(format!(
-            "{chosen} weight{} of hidden layer {} could not be seen: wherever the neuron before is active, the one behind it was seen in one state \
-             only, and a weight that keeps it there was taken",
-            if chosen == 1 { "" } else { "s" },
-            index + 1
-        ));
+        if chosen > 0 {
+            self.guesses.push(format!(
+                "the boundaries of neurons of hidden layer {} leave {chosen} direction{} of their rows open, and rows were taken that keep the neurons in \
+                 the states they were seen in",
+                index + 1,
+                if chosen == 1 { "" } else { "s" }
+            ));
+        }
     }
 
     /// Whether one open row completes the last hidden layer.

@@ -9,6 +9,7 @@ use fiberscope_core::Network;
 
 use super::ahead::{Ahead, ahead};
 use super::carry::Carry;
+use super::deeper::ALWAYS_TRACED_INPUTS;
 use super::determined::undetermined;
 use super::finish::{finish, to_network};
 use super::first::Row;
@@ -28,7 +29,7 @@ use super::{ExtractOptions, ExtractStep, KnownLayer, RecoveredLayer, Undetermine
 const ATTEMPTS: usize = 6;
 
 /// The attempt that begins anew.
-const FRESH_START: usize = 3;
+pub(super) const FRESH_START: usize = 3;
 
 /// The most rows of a layer that are taken for those of neurons further on.
 const MOST_STRANGERS: usize = 2;
@@ -88,11 +89,7 @@ impl Recovery {
         self.look_around(inquiry)?;
         let mut before = 0.0;
         for attempt in 0..ATTEMPTS {
-            if attempt > FRESH_START && self.best.is_none() && self.explained(inquiry) <= before {
-                self.reason += &format!(
-                    "; beginning anew explained no more than the {:.0} % of the kinks on lines that were explained before, so it was given up",
-                    (100.0 * before).floor()
-                );
+            if self.is_hopeless(inquiry, attempt, before) {
                 break;
             }
             if attempt <= FRESH_START {
@@ -269,7 +266,7 @@ impl Recovery {
     }
 
     /// The share of the kinks on lines that the layers of the attempt that came furthest explain.
-    fn explained(&self, inquiry: &Inquiry<'_>) -> f64 {
+    pub fn explained(&self, inquiry: &Inquiry<'_>) -> f64 {
         let prefix = Prefix::of(inquiry.inputs, &self.known.layers);
         inquiry.census.count(&prefix, inquiry.radius).0.share()
     }
@@ -365,6 +362,10 @@ impl Recovery {
             self.forget_deeper(index);
             self.rows.push(next);
             return Ok(signs.into_iter().map(Some).collect());
+        }
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+            // There cells tell one equation each at best.
+            return Ok(seen);
         }
         inquiry.begin(index, ExtractStep::Signs);
         Ok(cells(inquiry, prefix, &rows)?.unwrap_or(seen))
