@@ -166,7 +166,7 @@ impl Facets {
         for region in 0..regions.count {
             ends[region + 1] += ends[region];
         }
-        let mut facets = found.clone();
+        let mut facets = vec![Facet { neuron: 0, regions: [0; 2], hash: 0 }; found.len()];
         for facet in found {
             let end = &mut ends[facet.regions[0] as usize];
             facets[*end as usize] = facet;
@@ -358,8 +358,14 @@ impl Ridges<'_> {
         point_along(sheets.normal(on_h[0]), sheets.normal(on_g[0]), false, inward);
         inward.extend_from_within(..d);
         inward[d..].iter_mut().for_each(|x| *x = -*x);
-        for (facet, forwards) in on_g.into_iter().zip([false, true]) {
-            point_along(sheets.normal(facet), sheets.normal(on_h[0]), forwards, inward);
+        point_along(sheets.normal(on_g[0]), sheets.normal(on_h[0]), false, inward);
+        let layers = [h, g].map(|neuron| self.frame.flat.layer_of[neuron as usize]);
+        if layers[0] == layers[1] {
+            // The gradient of `g` is the same on both sides, too.
+            inward.extend_from_within(2 * d..);
+            inward[3 * d..].iter_mut().for_each(|x| *x = -*x);
+        } else {
+            point_along(sheets.normal(on_g[1]), sheets.normal(on_h[0]), true, inward);
         }
         let straight = self.is_straight([h, g], on_g, rounding);
         let opposite = |other: u32, straight: bool| straight.then_some(other);

@@ -134,6 +134,9 @@ impl RidgeTally {
     }
 }
 
+/// Inputs that are balanced together.
+const INPUTS: usize = 8;
+
 /// The error of the balance at a ridge, relative to the weights around it.
 fn imbalance(sheets: &Sheets, blades: &[Blade], inward: &[f64]) -> f64 {
     let [d, outputs] = sheets.shape;
@@ -141,9 +144,14 @@ fn imbalance(sheets: &Sheets, blades: &[Blade], inward: &[f64]) -> f64 {
     let size = sizes.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let mut worst = 0.0f64;
     for o in 0..outputs {
-        for i in 0..d {
-            let terms = blades.iter().zip(inward.chunks_exact(d)).map(|(b, n)| sheets.weight(b.at)[o] * n[i]);
-            worst = worst.max(terms.sum::<f64>().abs());
+        // A few inputs at a time, so that their sums stay in registers.
+        for first in (0..d).step_by(INPUTS) {
+            let mut sums = [0.0; INPUTS];
+            for (blade, inward) in blades.iter().zip(inward.chunks_exact(d)) {
+                let weight = sheets.weight(blade.at)[o];
+                sums.iter_mut().zip(&inward[first..]).for_each(|(sum, x)| *sum += weight * x);
+            }
+            worst = sums.iter().fold(worst, |worst, sum| worst.max(sum.abs()));
         }
     }
     worst / size
