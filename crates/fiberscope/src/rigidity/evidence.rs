@@ -113,6 +113,9 @@ impl Gathered {
         if self.missing(neuron) == 0 || own.seen.contains(&key(&mask[..layer])) {
             return false;
         }
+        if own.rows.rank() == 0 {
+            return true;
+        }
         let mut rows = self.residues.fold_rows(mask, layer, unit).into_iter();
         rows.any(|mut row| {
             let width = row.len();
