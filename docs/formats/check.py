@@ -1123,6 +1123,7 @@ def check_witness(a: Layers, b: Layers, box: Box, evidence: dict[str, Any]) -> C
 PRIME = (1 << 61) - 1
 Pattern = list[list[bool]]  # which neurons of each hidden layer are on
 Residues = list[list[int]]
+Direction = dict[tuple[int, int], list[int]]  # how the rows of hidden neurons move
 
 
 class Echelon:
@@ -1131,15 +1132,24 @@ class Echelon:
     def __init__(self) -> None:
         self.rows: dict[int, list[int]] = {}
 
-    def insert(self, row: list[int]) -> None:
-        for lead in range(len(row)):
+    def insert(self, row: list[int], width: int | None = None) -> list[int] | None:
+        """Adds a row that is independent within the first `width` columns; what is left of another one."""
+        for lead in range(len(row) if width is None else width):
             if row[lead]:
                 if lead not in self.rows:
                     scale = pow(row[lead], -1, PRIME)
                     self.rows[lead] = [x * scale % PRIME for x in row]
-                    return
+                    return None
                 factor, earlier = row[lead], self.rows[lead]
                 row = row[:lead] + [(x - factor * e) % PRIME for x, e in zip(row[lead:], earlier[lead:])]
+        return row
+
+    def reduce(self) -> None:
+        """Clears the leading columns in all other rows."""
+        for lead in sorted(self.rows):
+            for other in [at for at in self.rows if at < lead and self.rows[at][lead]]:
+                factor = self.rows[other][lead]
+                self.rows[other] = [(x - factor * e) % PRIME for x, e in zip(self.rows[other], self.rows[lead])]
 
 
 class Masked:
@@ -1188,21 +1198,75 @@ class Masked:
         for vector in self.vectors(layer, unit, inputs):
             yield [sum(entries[b] * x for b, x in vector) % PRIME for entries in inputs]
 
-    def all_rows(self, pattern: Pattern, layer: int, unit: int) -> Iterator[list[int]]:
-        """dz with respect to all parameters, the last layer's first."""
+    def rows_along(self, pattern: Pattern, layer: int, unit: int, directions: list[Direction]) -> Iterator[list[int]]:
+        """dz with respect to the neuron's own row, and behind it the derivative of z along each direction."""
         values = self.activations(pattern, layer)
-        signal, signals = [int(i == unit) for i in range(len(self.rows[layer]))], []
-        for l in range(layer, -1, -1):
-            signals.append(signal)
-            used = [(s, w) for s, w in zip(signal, self.rows[l]) if s]
-            signal = [sum(s * w[k] for s, w in used) % PRIME if on else 0 for k, on in enumerate(pattern[l - 1])] if l else []
-        behind = sum(len(rows) * len(rows[0]) for rows in self.rows[layer + 1:])
+        signal, totals = [int(i == unit) for i in range(len(self.rows[layer]))], [[0] * self.columns for _ in directions]
+        for l in range(layer - 1, -1, -1):
+            used = [(s, w) for s, w in zip(signal, self.rows[l + 1]) if s]
+            signal = [sum(s * w[k] for s, w in used) % PRIME if on else 0 for k, on in enumerate(pattern[l])]
+            for total, direction in zip(totals, directions):
+                moved = [(signal[i], row) for (at, i), row in direction.items() if at == l and signal[i]]
+                if moved:
+                    change = self.combine([sum(s * row[k] for s, row in moved) % PRIME for k in range(len(moved[0][1]))], values[l])
+                    total[:] = [(x + y) % PRIME for x, y in zip(total, change)]
         for vector in self.vectors(layer, unit, values[layer]):
-            row = [0] * behind
-            for l, signal in zip(range(layer, -1, -1), signals):
-                at = [sum(entries[b] * x for b, x in vector) % PRIME for entries in values[l]]
-                row += [s * x % PRIME for s in signal for x in at]
-            yield row
+            yield [sum(entries[b] * x for b, x in vector) % PRIME for entries in [*values[layer], *totals]]
+
+
+def rank_of_all_rows(masked: Masked, folds: list[tuple[int, int, Pattern]], points: list[Pattern]) -> int:
+    """The rank of the rows of folds and points, on directions that keep one parameter in the row of each hidden neuron.
+
+    Directions along which no fold so far changes are kept: each says which rows of hidden layers move, and how."""
+    directions: list[Direction] = []
+    rank, depth, total = 0, len(masked.rows) - 1, sum(len(row) for rows in masked.rows for row in rows)
+    for layer in range(depth):
+        forbidden, fresh, count = Echelon(), list[Direction](), len(directions)
+        follow: list[Direction] = [{} for _ in directions]
+        for unit, weights in enumerate(masked.rows[layer]):
+            own, width = Echelon(), len(weights)
+            fixed = next((at for at, w in enumerate(weights) if w), None)
+            for fold in folds:
+                if fold[:2] == (layer, unit) and masked.reaches_output(fold[2], layer, unit):
+                    for entries in masked.rows_along(fold[2], layer, unit, directions):
+                        if fixed is not None:
+                            entries[fixed] = 0
+                        if (left := own.insert(entries, width)) is not None:
+                            forbidden.insert(left[width:])
+            rank += len(own.rows)
+            own.reduce()
+            for k in range(count):
+                row = [-own.rows[at][width + k] % PRIME if at in own.rows else 0 for at in range(width)]
+                if any(row):
+                    follow[k][layer, unit] = row
+            for free in range(width):
+                if free != fixed and free not in own.rows:
+                    row = [-own.rows[at][free] % PRIME if at in own.rows else int(at == free) for at in range(width)]
+                    fresh.append({(layer, unit): row})
+            demand((count + len(fresh)) * total <= 1 << 27, "folds do not leave too many dimensions open")
+        for direction, rows in zip(directions, follow):
+            direction.update(rows)
+        rank += len(forbidden.rows)
+        forbidden.reduce()
+        kept = []
+        for k in range(count):
+            if k not in forbidden.rows:
+                direction = dict(directions[k])
+                for lead, entries in forbidden.rows.items():
+                    for place, row in directions[lead].items() if entries[k] else []:
+                        old = direction.get(place, [0] * len(row))
+                        direction[place] = [(x - entries[k] * y) % PRIME for x, y in zip(old, row)]
+                kept.append(direction)
+        directions = kept + fresh
+    # The part before is the same for all outputs.
+    last, forbidden, width, outputs = Echelon(), Echelon(), len(masked.rows[depth][0]), len(masked.rows[depth])
+    for pattern in points:
+        of_outputs = zip(*(masked.rows_along(pattern, depth, output, directions) for output in range(outputs)))
+        for rows in of_outputs:
+            left = last.insert(rows[0][:width] + [x for row in rows for x in row[width:]], width)
+            for at in range(width, len(left or []), max(len(directions), 1)):
+                forbidden.insert((left or [])[at:at + len(directions)])
+    return rank + len(last.rows) * outputs + len(forbidden.rows)
 
 
 def pattern_at(exact: list[tuple[list[list[int]], int]], x: list[Fraction], point: int) -> Pattern:
@@ -1222,7 +1286,7 @@ def check_rank(a: Layers, _: Layers, box: Box, evidence: dict[str, Any]) -> Clai
     size = [len(layer.bias) * (len(layer.weight[0]) + 1) for layer in a]
     hidden = sum(len(layer.bias) for layer in a[:-1])
     demand(all(layer.relu for layer in a[:-1]), "all hidden layers are ReLU layers")
-    demand(sum(size) <= 1 << (13 if evidence["extra"] else 24), "there are not too many parameters")
+    demand(sum(size) <= 1 << 24, "there are not too many parameters")
     demand((max(widths(a)) + 1) * (len(box) + 1) <= 1 << 25, "the widest layer times the inputs is not too large")
     demand(len(evidence["points"]) > 0, "there is at least one point")
     exact, patterns = [layer.integers() for layer in a[:-1]], []
@@ -1247,19 +1311,14 @@ def check_rank(a: Layers, _: Layers, box: Box, evidence: dict[str, Any]) -> Clai
         demand(last <= (layer, unit), "folds stand in the order of their neurons")
         last = (layer, unit)
     demand(evidence["rank"] <= sum(size) - hidden, "the stated rank is at most parameters minus hidden neurons")
-    for layer, unit, p, _q in evidence["folds"]:
-        if masked.reaches_output(pattern(p), layer - 1, unit - 1):
-            rows = masked.all_rows if evidence["extra"] else masked.own_rows
-            echelon = blocks if evidence["extra"] else own.setdefault((layer, unit), Echelon())
-            for entries in rows(pattern(p), layer - 1, unit - 1):
-                echelon.insert(entries)
     if evidence["extra"]:
-        for number in [*evidence["outputs"], *evidence["extra"]]:
-            for output in range(len(a[-1].bias)):
-                for entries in masked.all_rows(pattern(number), len(a) - 1, output):
-                    blocks.insert(entries)
-        rank = len(blocks.rows)
+        points = [pattern(number) for number in [*evidence["outputs"], *evidence["extra"]]]
+        rank = rank_of_all_rows(masked, [(fold[0] - 1, fold[1] - 1, pattern(fold[2])) for fold in evidence["folds"]], points)
     else:
+        for layer, unit, p, _q in evidence["folds"]:
+            if masked.reaches_output(pattern(p), layer - 1, unit - 1):
+                for entries in masked.own_rows(pattern(p), layer - 1, unit - 1):
+                    own.setdefault((layer, unit), Echelon()).insert(entries)
         for number in evidence["outputs"]:
             for entries in masked.own_rows(pattern(number), len(a) - 1, 0):
                 blocks.insert(entries)

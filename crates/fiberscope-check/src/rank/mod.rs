@@ -13,24 +13,26 @@
 //! `F_s - F_s' = B_i z_i`; at a `v` with `z_i(v) = 0` its differential is `B_i dz_i(v)`, which for the row
 //! `(w_i, b_i)` is `B_i (h_{l-1}(v), t)` and for other neurons of this layer and all layers behind it zero. The
 //! ranks of these rows, neuron by neuron, and the rank of `(h_{L-1}, t)` once for each output, add up to a lower
-//! bound of `r`. With `extra` points one elimination takes all rows together with those of the points.
+//! bound of `r`. With `extra` points the rank is that of all rows together with those of the points; they are eliminated
+//! layer by layer (`open.rs`).
 
 mod echelon;
+mod open;
 mod residues;
 
 use fiberscope_core::{
-    Activation, Certificate, Domain, ExactEvaluator, FoldPair, Interval, Layer, Network, RankEvidence,
-    Rational, Sign,
+    Activation, Certificate, Domain, ExactEvaluator, FoldPair, Interval, Layer, Network, Neuron,
+    RankEvidence, Rational, Sign,
 };
 
 pub use echelon::Echelon;
+pub use open::{Open, Unlisted};
 pub use residues::{Pattern, ResidueNetwork};
 
 use crate::{End, Stop, go_on, refuse};
 
-/// The most parameters of a network, and of one whose evidence has `extra` points.
+/// The most parameters of a network.
 const MOST_PARAMETERS: usize = 1 << 24;
-const MOST_ELIMINATED: usize = 1 << 13;
 /// The most numbers that the activations of a layer may take as affine functions of the inputs.
 const MOST_NUMBERS: usize = 1 << 25;
 
@@ -41,14 +43,12 @@ const MOST_NUMBERS: usize = 1 << 25;
 /// use fiberscope_core::Network;
 ///
 /// let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 1.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
-/// assert!(fits(&network, true).is_ok());
+/// assert!(fits(&network).is_ok());
 /// ```
-pub fn fits(network: &Network, extra: bool) -> Result<(), String> {
+pub fn fits(network: &Network) -> Result<(), String> {
     let parameters = network.parameter_count();
-    let most = if extra { MOST_ELIMINATED } else { MOST_PARAMETERS };
-    if parameters > most {
-        let extra = if extra { " with extra points" } else { "" };
-        return Err(format!("the network has {parameters} parameters; expected at most {most}{extra}"));
+    if parameters > MOST_PARAMETERS {
+        return Err(format!("the network has {parameters} parameters; expected at most {MOST_PARAMETERS}"));
     }
     let widest = network.widths().iter().max().map_or(0, |width| width + 1);
     if widest.saturating_mul(network.input_width() + 1) > MOST_NUMBERS {
@@ -72,7 +72,7 @@ pub(crate) fn verify(
     {
         return refuse("network A", format!("layer {} is no ReLU layer; all hidden layers must be", l + 1));
     }
-    fits(network, !evidence.extra.is_empty()).or_else(|rule| refuse("network A", rule))?;
+    fits(network).or_else(|rule| refuse("network A", rule))?;
     let patterns = patterns(network, &certificate.domain, &evidence.points, stop)?;
     verify_folds(network, evidence, &patterns)?;
     let used = evidence.outputs.iter().chain(&evidence.extra);
@@ -91,7 +91,7 @@ pub(crate) fn verify(
     let residues = ResidueNetwork::new(network);
     let found = match evidence.extra.is_empty() {
         true => block_rank(network, &residues, evidence, &patterns, stop)?,
-        false => whole_rank(network, &residues, evidence, &patterns, stop)?,
+        false => whole_rank(&residues, evidence, &patterns, most, stop)?,
     };
     match found as u64 >= evidence.rank {
         true => Ok(()),
@@ -194,26 +194,30 @@ fn block_rank(
 
 /// The rank of all rows together.
 fn whole_rank(
-    network: &Network,
     residues: &ResidueNetwork,
     evidence: &RankEvidence,
     patterns: &[Pattern],
+    most: usize,
     stop: Stop,
 ) -> Result<usize, End> {
-    let mut all = Echelon::default();
-    for fold in &evidence.folds {
-        go_on(stop)?;
-        let (pattern, layer, unit) = (&patterns[fold.points.0], fold.neuron.layer, fold.neuron.unit);
-        if residues.reaches_output(pattern, layer, unit) {
-            residues.differentials(pattern, layer, unit).into_iter().for_each(|row| _ = all.insert(row));
+    let folds: Vec<(Neuron, &Pattern)> =
+        evidence.folds.iter().map(|fold| (fold.neuron, &patterns[fold.points.0])).collect();
+    let mut open = match Open::of_folds(residues, &folds, stop) {
+        Ok(open) => open,
+        Err(Unlisted::Stopped) => return Err(End::Stopped),
+        Err(Unlisted::TooMany(count)) => {
+            return refuse(
+                "folds",
+                format!("they leave {count} dimensions open, too many for `extra` points"),
+            );
         }
-    }
+    };
     for &point in evidence.outputs.iter().chain(&evidence.extra) {
-        for output in 0..network.output_width() {
-            go_on(stop)?;
-            let rows = residues.differentials(&patterns[point], network.hidden_depth(), output);
-            rows.into_iter().for_each(|row| _ = all.insert(row));
+        go_on(stop)?;
+        if open.rank() >= most {
+            break;
         }
+        open.insert(&patterns[point]);
     }
-    Ok(all.rank())
+    Ok(open.rank())
 }

@@ -43,11 +43,15 @@ pub struct Rows {
 }
 
 impl Rows {
-    fn row(&self, i: usize) -> &[u64] {
+    pub(super) fn row(&self, i: usize) -> &[u64] {
         &self.entries[i * self.cols..][..self.cols]
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
+        self.cols
+    }
+
+    pub(super) fn count(&self) -> usize {
         self.entries.len() / self.cols
     }
 }
@@ -74,8 +78,18 @@ impl ResidueNetwork {
         self.layers.iter().map(|layer| layer.rows.len()).sum()
     }
 
+    /// The weights of a neuron, its bias behind them.
+    pub(super) fn own_row(&self, layer: usize, unit: usize) -> &[u64] {
+        self.layers[layer].row(unit)
+    }
+
+    /// The width of each layer, the inputs not among them.
+    pub(super) fn widths(&self) -> impl Iterator<Item = usize> {
+        self.layers.iter().map(|layer| layer.width)
+    }
+
     /// `(h_l, t)` for `l = 0, ..., up_to`.
-    fn activations(&self, pattern: &Pattern, up_to: usize) -> Vec<Rows> {
+    pub(super) fn activations(&self, pattern: &Pattern, up_to: usize) -> Vec<Rows> {
         let cols = self.inputs + 1;
         let unit = |i: usize, j: usize| u64::from(i == j);
         let entries = (0..cols * cols).map(|at| unit(at / cols, at % cols)).collect();
@@ -103,7 +117,7 @@ impl ResidueNetwork {
 
     /// Vectors `v` that span the kernel of `z_i`, each as `e_b - c e_pivot` with its `b` and `c`; `None` if `z_i`
     /// is zero modulo the prime.
-    fn kernel(&self, layer: usize, unit: usize, inputs: &Rows) -> Option<Kernel> {
+    pub(super) fn kernel(&self, layer: usize, unit: usize, inputs: &Rows) -> Option<Kernel> {
         let mut z = vec![0; inputs.cols];
         combine(self.layers[layer].row(unit), inputs, &mut z);
         let pivot = z.iter().rposition(|&x| x != 0)?;
@@ -199,21 +213,21 @@ impl ResidueNetwork {
 }
 
 /// The vectors `e_b - c e_pivot`.
-struct Kernel {
-    pivot: usize,
-    others: Vec<(usize, u64)>,
+pub(super) struct Kernel {
+    pub(super) pivot: usize,
+    pub(super) others: Vec<(usize, u64)>,
 }
 
 fn residue(number: &Rational) -> u64 {
     number.residue().expect("the denominator of a double is a power of two")
 }
 
-fn minus_product(x: u64, c: u64, y: u64) -> u64 {
+pub(super) fn minus_product(x: u64, c: u64, y: u64) -> u64 {
     reduce(u128::from(x) + u128::from(PRIME - c) * u128::from(y))
 }
 
 /// `out = row * rows`.
-fn combine(row: &[u64], rows: &Rows, out: &mut [u64]) {
+pub(super) fn combine(row: &[u64], rows: &Rows, out: &mut [u64]) {
     let used: Vec<usize> = (0..row.len()).filter(|&i| row[i] != 0).collect();
     let mut sums = vec![0u128; out.len()];
     for part in used.chunks(TERMS) {
@@ -226,7 +240,8 @@ fn combine(row: &[u64], rows: &Rows, out: &mut [u64]) {
     out.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = sum as u64);
 }
 
-fn dot<'a>(pairs: impl Iterator<Item = (&'a u64, &'a u64)>) -> u64 {
+/// The scalar product.
+pub fn dot<'a>(pairs: impl Iterator<Item = (&'a u64, &'a u64)>) -> u64 {
     let mut sum = 0u128;
     for (at, (&a, &b)) in pairs.enumerate() {
         sum += u128::from(a) * u128::from(b);

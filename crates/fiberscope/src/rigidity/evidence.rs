@@ -103,9 +103,24 @@ impl Gathered {
 
     /// Whether a crossing may add something, as far as its mask tells.
     pub fn wants(&self, crossing: &Crossing) -> bool {
-        let neuron = crossing.neuron;
-        self.missing(neuron) > 0
-            && !self.neurons[neuron.layer][neuron.unit].seen.contains(&key(&crossing.mask[..neuron.layer]))
+        self.gains(crossing.neuron, &crossing.mask)
+    }
+
+    /// Whether the fold of a neuron would add something where the layers before have this pattern.
+    pub fn gains(&self, neuron: Neuron, mask: &Mask) -> bool {
+        let Neuron { layer, unit } = neuron;
+        let own = &self.neurons[layer][unit];
+        if self.missing(neuron) == 0 || own.seen.contains(&key(&mask[..layer])) {
+            return false;
+        }
+        if own.rows.rank() == 0 {
+            return true;
+        }
+        let mut rows = self.residues.fold_rows(mask, layer, unit).into_iter();
+        rows.any(|mut row| {
+            let width = row.len();
+            own.rows.eliminate(&mut row, width).is_some()
+        })
     }
 
     /// Takes a crossing whose points have these patterns, exactly; whether it added something.

@@ -10,13 +10,14 @@
 //!
 //! 1. Lines through the domain, many of them through places where hyperplanes of the first layer meet: every
 //!    crossing of a line with a fold is proposed.
-//! 2. For neurons of which something is missing: walks to their fold and along it, towards neurons of the layer
-//!    before that have been off on it so far.
-//! 3. What is still missing may be known from products of weights in front of and behind a neuron. One elimination
-//!    of all rows and of those of further regions, for networks of at most 8,192 parameters.
+//! 2. For neurons of which something is missing: climbs to their fold, climbs along it to where neurons of the layer
+//!    before are on that have been off on it so far, and walks along it.
+//! 3. What is still missing may be known from products of weights in front of and behind a neuron. The directions
+//!    that all folds leave open are listed, and regions are added that change outputs along them.
 //!
 //! The answer is a lower bound of the rank, always with a certificate that was checked.
 
+mod climb;
 mod evidence;
 mod search;
 mod walker;
@@ -81,7 +82,7 @@ pub struct Rigidity {
     pub scalings: usize,
     /// A proved lower bound of the rank of the parameter Jacobian.
     pub rank: usize,
-    /// Neurons whose folds leave dimensions open, with their number.
+    /// Neurons with which dimensions begin that are open, with their number.
     pub open: Vec<(Neuron, usize)>,
     /// The certificate, which was checked; `None` if no point was found or a limit came before.
     pub certificate: Option<Certificate>,
@@ -140,7 +141,7 @@ pub fn rigidity(
     if let Some(l) = network.hidden_layers().iter().position(|layer| layer.activation() != Activation::Relu) {
         return Err(RigidityError::NotRelu(l + 1));
     }
-    fiberscope_check::rank::fits(network, false).map_err(RigidityError::TooLarge)?;
+    fiberscope_check::rank::fits(network).map_err(RigidityError::TooLarge)?;
     network.require_dense(LARGEST).map_err(|error| RigidityError::TooLarge(error.to_string()))?;
     domain.check(network.input_width()).map_err(|error| RigidityError::Domain(error.to_string()))?;
     let thin = |side: &fiberscope_core::Interval| side.lower.is_some() && side.lower == side.upper;
@@ -156,7 +157,6 @@ pub fn rigidity(
     let found = search::search(network, domain, &searched);
     let evidence = found.gathered.evidence(found.extra.clone(), found.rank);
     let used = [evidence.points.len(), evidence.folds.len(), evidence.extra.len()];
-    let open = found.gathered.incomplete().into_iter();
     let certificate = (!evidence.points.is_empty())
         .then(|| Certificate::new(network, network, domain.clone(), Evidence::Rank(evidence)))
         .filter(|certificate| is_checked(certificate, network, &options.deadline));
@@ -164,7 +164,7 @@ pub fn rigidity(
         parameters: network.parameter_count(),
         scalings: network.hidden_layers().iter().map(Layer::width).sum(),
         rank: if certificate.is_some() { found.rank } else { 0 },
-        open: open.map(|neuron| (neuron, found.gathered.missing(neuron))).collect(),
+        open: found.open.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect(),
         used,
         certificate,
         limit: searched.deadline.limit().or(options.deadline.limit()),

@@ -1,6 +1,9 @@
 //! Where points are looked for.
 
-use fiberscope_check::rank::{Echelon, Pattern};
+use std::collections::{HashMap, HashSet};
+
+use fiberscope_check::rank::{Open, Pattern};
+use fiberscope_core::residue::PRIME;
 use fiberscope_core::{Domain, Matrix, Network, Neuron};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,10 +21,12 @@ const ROUNDS: usize = 400;
 /// Crossings of one line, and steps of one walk.
 const CROSSINGS: usize = 4000;
 const STEPS: usize = 64;
-/// Rounds of walks along folds.
-const WALKS: usize = 24;
-/// Regions that are tried with all their rows without anything new.
-const FRUITLESS: usize = 400;
+/// Rounds of walks for a neuron in vain after which there are no more, and what one has of climbs to its fold and
+/// along it.
+const VAIN: usize = 8;
+const REACHES: usize = 3;
+const CLIMBS: usize = 4;
+const WANDERS: usize = 2;
 
 /// What a search found.
 pub struct Found {
@@ -31,6 +36,15 @@ pub struct Found {
     pub extra: Vec<usize>,
     /// The rank.
     pub rank: usize,
+    /// The neurons with which dimensions that are open begin, in their order.
+    pub open: Vec<Neuron>,
+}
+
+/// What a search found when all rows count.
+struct Whole {
+    extra: Vec<usize>,
+    rank: usize,
+    open: Option<Vec<Neuron>>,
 }
 
 /// Looks for points until the rank cannot grow, nothing new is found, or the deadline comes.
@@ -43,8 +57,16 @@ pub fn search(network: &Network, domain: &Domain, options: &RigidityOptions) -> 
         search.walks();
     }
     let rank = search.gathered.rank();
-    let (extra, rank) = if options.thorough { search.whole(rank) } else { (Vec::new(), rank) };
-    Found { gathered: search.gathered, extra, rank }
+    let whole = match options.thorough {
+        true => search.whole(rank),
+        false => Whole { extra: Vec::new(), rank, open: None },
+    };
+    let by_folds = || search.gathered.incomplete().into_iter();
+    let by_folds = || {
+        by_folds().flat_map(|neuron| std::iter::repeat_n(neuron, search.gathered.missing(neuron))).collect()
+    };
+    let open = whole.open.unwrap_or_else(by_folds);
+    Found { extra: whole.extra, rank: whole.rank, open, gathered: search.gathered }
 }
 
 struct Search<'a> {
@@ -95,55 +117,81 @@ impl Search<'_> {
             let line = |number: u64| {
                 let mut rng = self.rng(1, round * LINES as u64 + number);
                 let (x, d, far) = random_line(&self.walker, &mut rng);
-                self.walker.line(&x, &d, far, CROSSINGS)
+                let mut crossings = self.walker.line(&x, &d, far, CROSSINGS);
+                crossings.retain(|each| !self.is_late() && self.gathered.wants(each));
+                crossings
             };
             let found: Vec<Vec<Crossing>> = (0..LINES as u64).into_par_iter().map(line).collect();
             stale = if self.take_all(found) { 0 } else { stale + 1 };
         }
     }
 
-    /// Walks to and along the folds of neurons of which something is missing.
+    /// Walks and climbs to and along the folds of neurons of which something is missing, until those for each of
+    /// them have been in vain for a while.
     fn walks(&mut self) {
-        let mut stale = 0;
-        for round in 0..WALKS as u64 {
-            if self.is_late() || self.is_complete() || stale >= 3 {
+        let mut vain: HashMap<Neuron, usize> = HashMap::new();
+        for round in 0.. {
+            if self.is_late() || self.is_complete() {
                 return;
             }
-            let walk = |(at, neuron): (usize, &Neuron)| {
-                let mut rng = self.rng(2 + round, at as u64);
-                self.walk(*neuron, round, &mut rng)
+            let mut incomplete = self.gathered.incomplete();
+            incomplete.retain(|neuron| vain.get(neuron).is_none_or(|&vain| vain < VAIN));
+            if incomplete.is_empty() {
+                return;
+            }
+            let walk = |neuron: &Neuron| {
+                let mut rng = self.rng(2 + round, (neuron.layer as u64) << 24 | neuron.unit as u64);
+                let mut crossings = self.walk(*neuron, round, &mut rng);
+                crossings.retain(|each| !self.is_late() && self.gathered.wants(each));
+                crossings
             };
-            let incomplete = self.gathered.incomplete();
-            let found: Vec<Vec<Crossing>> = incomplete.par_iter().enumerate().map(walk).collect();
-            stale = if self.take_all(found) { 0 } else { stale + 1 };
+            let before: Vec<usize> = incomplete.iter().map(|&neuron| self.gathered.missing(neuron)).collect();
+            let found: Vec<Vec<Crossing>> = incomplete.par_iter().map(walk).collect();
+            self.take_all(found);
+            for (&neuron, before) in incomplete.iter().zip(before) {
+                let vain = vain.entry(neuron).or_default();
+                *vain = if self.gathered.missing(neuron) < before { 0 } else { *vain + 1 };
+            }
         }
     }
 
-    /// One walk for a neuron: from a known point of its fold, or from one that is looked for.
+    /// What is tried for a neuron at a time: from known points of its fold, or from one that is looked for.
     fn walk(&self, neuron: Neuron, round: u64, rng: &mut ChaCha8Rng) -> Vec<Crossing> {
-        if self.is_late() {
-            return Vec::new();
+        let mut starts = self.gathered.starts(neuron).to_vec();
+        if starts.is_empty() || round % 4 == 3 {
+            for _ in 0..REACHES {
+                let scale = 2f64.powf(rng.random_range(-3.0..6.0));
+                starts.extend(self.walker.reach(neuron, None, &random_point(&self.walker, scale, rng)));
+            }
         }
-        let starts = self.gathered.starts(neuron);
-        let fresh = || {
-            let mut rng = self.rng(100 + round, neuron.unit as u64);
-            let scale = 2f64.powf(rng.random_range(-3.0..6.0));
-            self.walker.chase(neuron, &random_point(&self.walker, scale, &mut rng), 4 * STEPS)
-        };
-        let start = match starts.len() {
-            0 => fresh(),
-            _ if round % 4 == 3 => fresh().or_else(|| Some(starts[0].clone())),
-            n => Some(starts[rng.random_range(0..n)].clone()),
-        };
-        let Some(start) = start else { return Vec::new() };
         let wanted = self.gathered.never_on(neuron);
-        if !wanted.is_empty() && round.is_multiple_of(2) {
-            let target = Neuron { layer: neuron.layer - 1, unit: wanted[rng.random_range(0..wanted.len())] };
-            let aim = |x: &[f64], mask: &Mask| self.walker.gradient(target, x, mask).1;
-            return self.walker.along(neuron, start, STEPS, &aim);
+        let mut found = Vec::new();
+        let is_news = |mask: &Mask| self.gathered.gains(neuron, mask);
+        for _ in 0..WANDERS.min(starts.len()) {
+            let (start, _) = &starts[rng.random_range(0..starts.len())];
+            found.extend(self.walker.wander(neuron, start, rng, &is_news));
         }
-        let fixed: Vec<f64> = (0..start.0.len()).map(|_| normal(rng)).collect();
-        self.walker.along(neuron, start, STEPS, &|_, _| fixed.clone())
+        for number in 0..wanted.len().min(CLIMBS) {
+            let target = Neuron { layer: neuron.layer - 1, unit: wanted[rng.random_range(0..wanted.len())] };
+            if number % 2 == 0 && !starts.is_empty() {
+                let (start, _) = &starts[rng.random_range(0..starts.len())];
+                found.extend(self.walker.climb(neuron, target, start));
+                continue;
+            }
+            let scale = 2f64.powf(rng.random_range(-3.0..6.0));
+            let start = self.walker.switched_on(target, &random_point(&self.walker, scale, rng));
+            let reached = start.and_then(|start| self.walker.reach(neuron, Some(target), &start));
+            found.extend(reached.and_then(|(x, mask)| {
+                let (_, gradient) = self.walker.gradient(neuron, &x, &mask);
+                self.walker.across(neuron, &x, &gradient, &mask)
+            }));
+        }
+        if !starts.is_empty() && !self.is_late() {
+            let start = starts[rng.random_range(0..starts.len())].clone();
+            let fixed: Vec<f64> = (0..start.0.len()).map(|_| normal(rng)).collect();
+            found.extend(self.walker.along(neuron, start, STEPS, &|_, _| fixed.clone()));
+        }
+        found
     }
 
     /// Takes crossings that may add something, in their order; whether one did.
@@ -165,7 +213,7 @@ impl Search<'_> {
                 let alone = || exact_patterns(&self.walker, &crossing.points);
                 let pair = together.as_ref().map(|all| all[2 * at..2 * at + 2].to_vec()).or_else(alone);
                 let Some([p, q]) = pair.as_deref() else { continue };
-                let inside = crossing.points.iter().all(|x| is_inside(&self.walker, x));
+                let inside = crossing.points.iter().all(|x| self.walker.contains(x));
                 if inside && self.gathered.take(crossing, [p.clone(), q.clone()]) {
                     gained = true;
                 } else if inside && self.pool.len() < POOL {
@@ -177,67 +225,136 @@ impl Search<'_> {
         gained
     }
 
-    /// One elimination of all rows, then of those of regions that were met.
-    fn whole(&mut self, rank: usize) -> (Vec<usize>, usize) {
+    /// What folds leave open, and points that say something of it.
+    fn whole(&mut self, rank: usize) -> Whole {
         let network = self.walker.network();
         let hidden: usize = network.widths()[1..=network.hidden_depth()].iter().sum();
         let most = network.parameter_count() - hidden;
-        let size = network.parameter_count();
-        let bytes = size.saturating_mul(size).saturating_mul(8);
-        let fits =
-            fiberscope_check::rank::fits(network, true).is_ok() && self.options.deadline.has_room(bytes);
-        if rank == most || !fits || self.is_late() {
-            return (Vec::new(), rank);
+        let nothing = Whole { extra: Vec::new(), rank, open: None };
+        if rank == most || self.is_late() {
+            return nothing;
         }
+        let residues = self.gathered.residues().clone();
         let evidence = self.gathered.evidence(Vec::new(), 0);
-        let mut all = Echelon::default();
-        for fold in &evidence.folds {
-            if self.is_late() {
-                return (Vec::new(), rank);
-            }
-            let (pattern, Neuron { layer, unit }) = (&self.gathered.patterns()[fold.points.0], fold.neuron);
-            let rows = self.gathered.residues().differentials(pattern, layer, unit);
-            rows.into_iter().for_each(|row| _ = all.insert(row));
-        }
-        let insert = |all: &mut Echelon, gathered: &Gathered, pattern: &Pattern| {
-            for output in 0..network.output_width() {
-                let rows = gathered.residues().differentials(pattern, network.hidden_depth(), output);
-                rows.into_iter().for_each(|row| _ = all.insert(row));
-            }
-        };
+        let patterns = self.gathered.patterns().to_vec();
+        let folds: Vec<(Neuron, &Pattern)> =
+            evidence.folds.iter().map(|fold| (fold.neuron, &patterns[fold.points.0])).collect();
+        let late = || self.is_late();
+        let Ok(mut open) = Open::of_folds(&residues, &folds, &late) else { return nothing };
         for &point in &evidence.outputs {
-            insert(&mut all, &self.gathered, &self.gathered.patterns()[point]);
+            open.insert(&patterns[point]);
         }
-        let (mut extra, mut fruitless) = (Vec::new(), 0);
-        let known = self.gathered.patterns().to_vec().into_iter().enumerate();
-        let known = known.map(|(place, pattern)| (Some(place), Vec::new(), pattern));
-        let pool = std::mem::take(&mut self.pool).into_iter().map(|(point, pattern)| (None, point, pattern));
-        let mut seen = std::collections::HashSet::new();
-        for (place, point, pattern) in known.chain(pool).collect::<Vec<_>>() {
-            if all.rank() >= most || fruitless >= FRUITLESS || self.is_late() {
+        let mut telling = Telling::new(&open, self.rng(1 << 20, 0));
+        let mut extra = Vec::new();
+        for (place, pattern) in patterns.iter().enumerate() {
+            if open.rank() == most || self.is_late() {
                 break;
             }
-            if !seen.insert(pattern.clone()) {
-                continue;
-            }
-            let before = all.rank();
-            insert(&mut all, &self.gathered, &pattern);
-            if all.rank() > before {
-                extra.push(place.unwrap_or_else(|| self.gathered.place(&point, pattern)));
-                fruitless = 0;
-            } else {
-                fruitless += 1;
+            if telling.is_news(&open, pattern) && open.insert(pattern) {
+                extra.push(place);
+                telling.refresh(&open);
             }
         }
-        if all.rank() > rank {
-            // Without a point of its own the elimination would not be asked for.
-            if extra.is_empty() {
-                extra.push(0);
+        let mut regions = std::mem::take(&mut self.pool);
+        let mut stale = 0;
+        for round in 0.. {
+            let mut gained = false;
+            for (point, pattern) in regions {
+                if open.rank() == most || self.is_late() {
+                    break;
+                }
+                if !telling.is_news(&open, &pattern) {
+                    continue;
+                }
+                // Walks propose patterns; the exact one counts.
+                let exact = exact_patterns(&self.walker, std::slice::from_ref(&point));
+                let Some(pattern) = exact.map(|mut exact| exact.remove(0)) else { continue };
+                if self.walker.contains(&point) && open.insert(&pattern) {
+                    extra.push(self.gathered.place(&point, pattern));
+                    telling.refresh(&open);
+                    gained = true;
+                }
             }
-            (extra, all.rank())
-        } else {
-            (Vec::new(), rank)
+            stale = if gained { 0 } else { stale + 1 };
+            if open.rank() == most || self.is_late() || stale >= STALE {
+                break;
+            }
+            regions = self.regions_for(&open.starts(), round);
         }
+        if open.rank() <= rank {
+            return nothing;
+        }
+        // Without a point of its own this elimination would not be asked for.
+        if extra.is_empty() {
+            extra.push(0);
+        }
+        Whole { extra, rank: open.rank(), open: Some(open.starts()) }
+    }
+
+    /// Regions in which neurons are on of which something is open.
+    fn regions_for(&self, open: &[Neuron], round: u64) -> Vec<(Vec<f64>, Mask)> {
+        let mut neurons = open.to_vec();
+        neurons.dedup();
+        let of_neuron = |&neuron: &Neuron| {
+            let mut rng = self.rng((1 << 21) + round, (neuron.layer as u64) << 24 | neuron.unit as u64);
+            let mut found = Vec::new();
+            let scale = 2f64.powf(rng.random_range(-3.0..6.0));
+            let fresh = random_point(&self.walker, scale, &mut rng);
+            let starts = self.gathered.starts(neuron);
+            let start = match starts.len() {
+                0 => self.walker.reach(neuron, None, &fresh).map_or(fresh, |(x, _)| x),
+                n => starts[rng.random_range(0..n)].0.clone(),
+            };
+            let wanted = self.gathered.never_on(neuron);
+            for _ in 0..wanted.len().min(CLIMBS) {
+                let target =
+                    Neuron { layer: neuron.layer - 1, unit: wanted[rng.random_range(0..wanted.len())] };
+                let scale = 2f64.powf(rng.random_range(-3.0..6.0));
+                let fresh = self.walker.switched_on(target, &random_point(&self.walker, scale, &mut rng));
+                let inside = self.walker.climb_inside(neuron, target, &start);
+                for x in fresh.into_iter().chain(inside) {
+                    let mask = self.walker.mask_at(&x);
+                    found.push((x, mask));
+                }
+            }
+            let d = unit((0..start.len()).map(|_| normal(&mut rng)).collect());
+            if let Some(d) = d.filter(|_| !self.is_late()) {
+                let crossings = self.walker.line(&start, &d, f64::INFINITY, STEPS);
+                let on = crossings.into_iter().filter(|each| each.mask[neuron.layer][neuron.unit]);
+                found.extend(on.map(|crossing| {
+                    let [before, _] = crossing.points;
+                    (before, crossing.mask)
+                }));
+            }
+            found
+        };
+        neurons.par_iter().flat_map_iter(of_neuron).collect()
+    }
+}
+
+/// Tells whether a region says something new of what is open: along one random direction, which it does not change
+/// by chance only once in 2^61 times.
+struct Telling<'a> {
+    direction: Open<'a>,
+    seen: HashSet<Pattern>,
+    rng: ChaCha8Rng,
+}
+
+impl<'a> Telling<'a> {
+    fn new(open: &Open<'a>, rng: ChaCha8Rng) -> Self {
+        let mut telling = Telling { direction: open.clone(), seen: HashSet::new(), rng };
+        telling.refresh(open);
+        telling
+    }
+
+    fn refresh(&mut self, open: &Open<'a>) {
+        let mut factors: Vec<u64> = (0..open.count()).map(|_| self.rng.random_range(0..PRIME)).collect();
+        open.forbidden().complete(&mut factors);
+        self.direction = open.along(&factors);
+    }
+
+    fn is_news(&mut self, open: &Open<'a>, pattern: &Pattern) -> bool {
+        open.count() > 0 && self.seen.insert(pattern.clone()) && self.direction.gains(pattern)
     }
 }
 
@@ -256,10 +373,6 @@ fn exact_patterns(walker: &Walker, points: &[Vec<f64>]) -> Option<Vec<Pattern>> 
     let widths = network.widths();
     let pattern = |i: usize| (0..network.hidden_depth()).map(|l| layer(i, l, widths[l + 1])).collect();
     Some((0..points.len()).map(pattern).collect())
-}
-
-fn is_inside(walker: &Walker, x: &[f64]) -> bool {
-    x.iter().zip(walker.sides()).all(|(&x, &(low, high))| low < x && x < high && x.is_finite())
 }
 
 /// A line: where it begins, its direction, and how far it goes.

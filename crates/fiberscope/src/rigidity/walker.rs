@@ -63,14 +63,39 @@ impl<'a> Walker<'a> {
 
     /// The pattern at a point.
     pub fn mask_at(&self, x: &[f64]) -> Mask {
+        self.mask_before(self.network.hidden_depth(), x)
+    }
+
+    /// The pattern of the layers before a layer.
+    pub fn mask_before(&self, layer: usize, x: &[f64]) -> Mask {
         let mut input = x.to_vec();
         let mut mask = Vec::new();
-        for layer in self.network.hidden_layers() {
+        for layer in &self.network.layers()[..layer] {
             let z = affine(layer.weight(), &input, layer.bias());
             mask.push(z.iter().map(|&z| z > 0.0).collect());
             input = z.into_iter().map(|z| z.max(0.0)).collect();
         }
         mask
+    }
+
+    /// The pre-activation of a neuron.
+    pub fn value(&self, neuron: Neuron, x: &[f64]) -> f64 {
+        let layer = &self.network.layers()[neuron.layer];
+        dot(layer.weight().row(neuron.unit), &self.inputs_of(neuron.layer, x)) + layer.bias()[neuron.unit]
+    }
+
+    /// What a layer reads.
+    pub fn inputs_of(&self, layer: usize, x: &[f64]) -> Vec<f64> {
+        let mut input = x.to_vec();
+        for layer in &self.network.layers()[..layer] {
+            input = affine(layer.weight(), &input, layer.bias()).into_iter().map(|z| z.max(0.0)).collect();
+        }
+        input
+    }
+
+    /// Whether a point lies in the interior of the domain.
+    pub fn contains(&self, x: &[f64]) -> bool {
+        x.iter().zip(&self.sides).all(|(&x, &(low, high))| low < x && x < high && x.is_finite())
     }
 
     /// Pre-activations at `x` and their slopes in direction `d`, with the pattern given.
@@ -129,7 +154,7 @@ impl<'a> Walker<'a> {
     }
 
     /// How far the domain goes on.
-    fn room(&self, x: &[f64], d: &[f64]) -> f64 {
+    pub fn room(&self, x: &[f64], d: &[f64]) -> f64 {
         let side = |((&x, &d), &(low, high)): ((&f64, &f64), &(f64, f64))| match d {
             d if d > 0.0 => (high - x) / d,
             d if d < 0.0 => (low - x) / d,
@@ -171,28 +196,6 @@ impl<'a> Walker<'a> {
         crossings
     }
 
-    /// Goes from `x` to the fold of a neuron along the gradient of its pre-activation, region by region: a
-    /// point on the fold and the pattern before it.
-    pub fn chase(&self, neuron: Neuron, x: &[f64], steps: usize) -> Option<(Vec<f64>, Mask)> {
-        let (mut x, mut mask) = (x.to_vec(), self.mask_at(x));
-        for _ in 0..steps {
-            if self.deadline.is_past() {
-                break;
-            }
-            let (_, gradient) = self.gradient(neuron, &x, &mask);
-            let down = mask[neuron.layer][neuron.unit];
-            let d = unit(gradient.into_iter().map(|g| if down { -g } else { g }).collect())?;
-            let (distance, next) = self.next_event(&x, &d, &mask, None);
-            let next = next.filter(|_| distance.is_finite())?;
-            x.iter_mut().zip(&d).for_each(|(x, d)| *x += distance * d);
-            if next == neuron {
-                return Some((x, mask));
-            }
-            mask[next.layer][next.unit] ^= true;
-        }
-        None
-    }
-
     /// Goes along the fold of a neuron, region by region, and proposes a crossing in each. `aim` says where to:
     /// a direction for each point and pattern.
     pub fn along(
@@ -229,7 +232,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Points on two sides of the fold of a neuron at `y`, which lies on it.
-    fn across(&self, neuron: Neuron, y: &[f64], gradient: &[f64], mask: &Mask) -> Option<Crossing> {
+    pub fn across(&self, neuron: Neuron, y: &[f64], gradient: &[f64], mask: &Mask) -> Option<Crossing> {
         let normal = unit(gradient.to_vec())?;
         let mut sides = mask.clone();
         let mut side = |on: bool| {
@@ -264,11 +267,13 @@ fn linear(weight: &Matrix, x: &[f64]) -> Vec<f64> {
     weight.iter_rows().map(|row| dot(row, x)).collect()
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// The scalar product.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     ArrayView1::from(a).dot(&ArrayView1::from(b))
 }
 
-fn norm(x: &[f64]) -> f64 {
+/// The length of a vector.
+pub fn norm(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }
 
