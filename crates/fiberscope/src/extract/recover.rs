@@ -9,6 +9,7 @@ use fiberscope_core::Network;
 
 use super::ahead::{Ahead, ahead};
 use super::carry::Carry;
+use super::deeper::ALWAYS_TRACED_INPUTS;
 use super::determined::undetermined;
 use super::finish::{finish, to_network};
 use super::first::Row;
@@ -28,7 +29,7 @@ use super::{ExtractOptions, ExtractStep, KnownLayer, RecoveredLayer, Undetermine
 const ATTEMPTS: usize = 6;
 
 /// The attempt that begins anew.
-const FRESH_START: usize = 3;
+pub(super) const FRESH_START: usize = 3;
 
 /// The most rows of a layer that are taken for those of neurons further on.
 const MOST_STRANGERS: usize = 2;
@@ -54,6 +55,8 @@ pub(super) struct Recovery {
     pub layers: Vec<RecoveredLayer>,
     /// Weights that were guessed in this attempt: sentences.
     pub guesses: Vec<String>,
+    /// The last hidden layer, if weights were chosen in this attempt that nothing tells.
+    pub closed: Option<usize>,
     /// The best network so far and what the gate said of it.
     pub best: Option<(Network, Gate)>,
     /// Parameters of that network which the answers do not determine.
@@ -86,11 +89,7 @@ impl Recovery {
         self.look_around(inquiry)?;
         let mut before = 0.0;
         for attempt in 0..ATTEMPTS {
-            if attempt > FRESH_START && self.best.is_none() && self.explained(inquiry) <= before {
-                self.reason += &format!(
-                    "; beginning anew explained no more than the {:.0} % of the kinks on lines that were explained before, so it was given up",
-                    (100.0 * before).floor()
-                );
+            if self.is_hopeless(inquiry, attempt, before) {
                 break;
             }
             if attempt <= FRESH_START {
@@ -142,6 +141,7 @@ impl Recovery {
         let mut carries: Vec<Option<Carry>> = Vec::new();
         self.layers.clear();
         self.guesses.clear();
+        self.closed = None;
         for rows in self.given.layers[..self.given.oriented].iter().cloned() {
             self.layers.push(RecoveredLayer { neurons: rows.len(), always_active: 0 });
             prefix = prefix.extended(rows);
@@ -165,11 +165,12 @@ impl Recovery {
             if self.rows[index].len() > before {
                 self.forget_deeper(index);
             }
-            if self.drop_twins(inquiry, index) {
+            let closed = self.closed == Some(index);
+            if !closed && self.drop_twins(inquiry, index) {
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
             }
             let mut seen = Vec::new();
-            if attempt > 0 && !self.rows[index].is_empty() {
+            if attempt > 0 && !closed && !self.rows[index].is_empty() {
                 inquiry.begin(index, ExtractStep::Refinement);
                 seen = refine_rows(inquiry, &prefix, &mut self.rows[index])?;
                 self.drop_twins(inquiry, index);
@@ -265,7 +266,7 @@ impl Recovery {
     }
 
     /// The share of the kinks on lines that the layers of the attempt that came furthest explain.
-    fn explained(&self, inquiry: &Inquiry<'_>) -> f64 {
+    pub fn explained(&self, inquiry: &Inquiry<'_>) -> f64 {
         let prefix = Prefix::of(inquiry.inputs, &self.known.layers);
         inquiry.census.count(&prefix, inquiry.radius).0.share()
     }
@@ -361,6 +362,10 @@ impl Recovery {
             self.forget_deeper(index);
             self.rows.push(next);
             return Ok(signs.into_iter().map(Some).collect());
+        }
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+            // There cells tell one equation each at best.
+            return Ok(seen);
         }
         inquiry.begin(index, ExtractStep::Signs);
         Ok(cells(inquiry, prefix, &rows)?.unwrap_or(seen))
