@@ -168,16 +168,22 @@ def compared(program, file, seconds, options, points):
         code, lines, error, _ = answer(program, str(file), 4 * seconds, options, points)
         if code != 0 or len(lines) != len(points) + 1:
             raise RuntimeError(f"no evaluation: {error[:100]}")
-        return [np.array(json.loads(line)["outputs"][0]) for line in lines[1:]]
+        answers = [json.loads(line) for line in lines[1:]]
+        if any("error" in each for each in answers):
+            raise RuntimeError(f"no evaluation: {answers[0]}")
+        return [np.array(each["outputs"][0]) for each in answers]
 
     try:
         pairs = zip(ours(points), theirs(file, points, options[1] if options else None), strict=True)
         worst = max(far(mine, row) for mine, row in pairs)
     except Exception as error:  # noqa: BLE001  whatever onnxruntime refuses a file with
         example = stored(file, len(points[0]))
-        if example is None:
+        try:
+            worst = far(ours([example[0]])[0], example[1]) if example is not None else None
+        except RuntimeError:
+            worst = None
+        if worst is None:
             return "not run", str(error).splitlines()[0][:160]
-        worst = far(ours([example[0]])[0], example[1])
     return ("equal" if worst <= TOLERANCE else "different"), f"{worst:.1e}"
 
 

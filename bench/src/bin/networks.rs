@@ -91,11 +91,11 @@ fn row(file: &Path, [pool, one]: &[ThreadPool; 2]) -> Result<Option<String>> {
                 list.push(numbers.next().ok_or("expected two numbers")??);
             }
         }
-        let spent = one.install(|| -> Result<f64> {
+        let (made, spent) = one.install(|| {
             let before = thread_seconds();
-            black_box(network.evaluate_batch(&points)?);
-            Ok(1e3 * (thread_seconds() - before))
-        })?;
+            (network.evaluate_batch(&points), 1e3 * (thread_seconds() - before))
+        });
+        black_box(made?);
         processor[0] = processor[0].min(spent);
         if let Some(answer) = alone.as_mut().ok().map(Peer::ask).transpose()? {
             let spent: f64 = answer.split(' ').nth(2).ok_or("expected three numbers")?.parse()?;
