@@ -178,6 +178,45 @@ class _Chain:
 
     _VarianceThreshold = _SelectKBest = _SelectPercentile = _SelectFromModel = _RFE = _RFECV = _select
 
+    def _Pipeline(self, step: Any, value: str, name: str) -> str:
+        for inner, each in step.steps:
+            value = self.transformer(each, value, f"{name}.{inner}.")
+        return value
+
+    def _FunctionTransformer(self, step: Any, value: str, name: str) -> str:
+        if step.func is not None:
+            raise self.refuse(name, type(step).__name__, "it applies a function of its own")
+        return value
+
+    def _SimpleImputer(self, step: Any, value: str, name: str) -> str:
+        kind = type(step).__name__
+        if step.add_indicator or not _is_nan(step.missing_values) or any(map(_is_nan, step.statistics_)):
+            raise self.refuse(name, kind, "it does more than to fill in numbers that are missing (NaN)")
+        self.notes.append(f"{name} ({kind}): numbers that are missing (NaN) are not read; others pass as they are")
+        return value
+
+    def _FeatureUnion(self, step: Any, value: str, name: str) -> str:
+        if step.transformer_weights:
+            raise self.refuse(name, type(step).__name__, "its weights are not read")
+        parts = [(inner, each) for inner, each in step.transformer_list if each != "drop"]
+        made = [self.transformer(each, value, f"{name}.{inner}.") for inner, each in parts]
+        return self.node("Concat", name, made, axis=1)
+
+    def _ColumnTransformer(self, step: Any, value: str, name: str) -> str:
+        if step.transformer_weights:
+            raise self.refuse(name, type(step).__name__, "its weights are not read")
+        names = list(getattr(step, "feature_names_in_", ()))
+        made = []
+        for inner, each, columns in step.transformers_:
+            places = _places(columns, names, int(step.n_features_in_))
+            if isinstance(each, str) and each == "drop" or not places.size:
+                continue
+            given = [value, self.graph.constant(f"{name}.{inner}.columns", places)]
+            made.append(self.transformer(each, self.node("Gather", name, given, axis=1), f"{name}.{inner}."))
+        if not made:
+            raise self.refuse(name, type(step).__name__, "it drops all columns")
+        return self.node("Concat", name, made, axis=1)
+
     def inverse(self, step: Any, value: str, path: str) -> str:
         """What undoes a scaler of targets."""
         kind, name = type(step).__name__, path.rstrip(".")
@@ -193,3 +232,21 @@ class _Chain:
         if scale is not None:
             value = self.node("Mul", name, [value, self.constant(f"{name}.scale", scale)])
         return value if shift is None else self.node("Add", name, [value, self.constant(f"{name}.shift", shift)])
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _places(columns: Any, names: list[str], count: int) -> np.ndarray:
+    """The columns that are chosen, by numbers, names, a mask or a slice of either."""
+    if isinstance(columns, slice):
+        ends: list[Any] = [names.index(end) if isinstance(end, str) else end for end in (columns.start, columns.stop)]
+        if isinstance(columns.stop, str):
+            ends[1] += 1
+        return np.arange(count)[slice(ends[0], ends[1], columns.step)]
+    chosen: list[Any] = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
+    if chosen and isinstance(chosen[0], (bool, np.bool_)):
+        return np.flatnonzero(chosen)
+    numbers = [names.index(each) if isinstance(each, str) else int(each) for each in chosen]
+    return np.arange(count)[numbers] if numbers else np.arange(0)

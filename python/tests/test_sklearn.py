@@ -11,12 +11,14 @@ import fiberscope as fs
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
-from sklearn.compose import TransformedTargetRegressor  # noqa: E402
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor  # noqa: E402
 from sklearn.decomposition import PCA  # noqa: E402
+from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E402
 from sklearn.neural_network import MLPClassifier, MLPRegressor  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.pipeline import FeatureUnion, make_pipeline  # noqa: E402
 from sklearn.preprocessing import (  # noqa: E402
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     PolynomialFeatures,
@@ -43,6 +45,14 @@ def regressors():
     yield make_pipeline(StandardScaler(), MLPRegressor(**mlp))
     yield make_pipeline(MinMaxScaler(clip=True), PCA(3, whiten=True), MLPRegressor(**mlp))
     yield make_pipeline(RobustScaler(), "passthrough", MaxAbsScaler(), LinearRegression())
+    columns = [
+        ("first", make_pipeline(SimpleImputer(), StandardScaler()), slice(1, 3)),
+        ("mask", "passthrough", [True, False, False, True]),
+        ("none", "drop", [0]),
+        ("last", FunctionTransformer(), [-1]),
+    ]
+    yield make_pipeline(ColumnTransformer(columns, remainder=MaxAbsScaler()), MLPRegressor(**mlp))
+    yield make_pipeline(FeatureUnion([("all", StandardScaler()), ("two", PCA(2))]), MLPRegressor(**mlp))
     yield TransformedTargetRegressor(make_pipeline(StandardScaler(), MLPRegressor(**mlp)), transformer=StandardScaler())
 
 
@@ -112,3 +122,10 @@ def test_skl2onnx_gives_the_same():
         proto = skl2onnx.to_onnx(model, X[:1].astype(np.float32))
         theirs, ours = fs.from_onnx(proto), fs.from_sklearn(model)
         assert np.allclose(theirs(X), ours(X), rtol=1e-3, atol=1e-3)
+
+
+def test_steps_that_do_more_are_refused():
+    for step in (FunctionTransformer(np.tanh), SimpleImputer(add_indicator=True), SimpleImputer(missing_values=0)):
+        model = fitted(make_pipeline(step, LinearRegression()), Y)
+        with pytest.raises(fs.UnsupportedLayerError, match=type(step).__name__):
+            fs.from_sklearn(model)

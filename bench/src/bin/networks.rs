@@ -15,7 +15,7 @@ use std::time::Instant;
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::orbit::relabel;
-use fiberscope_bench::Peer;
+use fiberscope_bench::{Peer, thread_seconds};
 use fiberscope_core::{Activation, Digest, Domain, Matrix, Move, Network, NeuronCopy, Rational};
 use fiberscope_io::{ReadOptions, load};
 use rand::{RngExt, SeedableRng};
@@ -42,24 +42,26 @@ fn main() -> Result<()> {
     files.retain(|file| file.extension().is_some_and(|ending| ending == "onnx"));
     files.sort();
     println!(
-        "Medians in milliseconds. {ROWS} rows are evaluated on {THREADS} threads, ours in doubles, onnxruntime in single precision. A permuted twin has all hidden layers \
+        "Medians in milliseconds. {ROWS} rows are evaluated on {THREADS} threads, ours in doubles, onnxruntime in single precision; `processor` is the least time of the processor that it took on one thread, \
+         which other programs disturb less. A permuted twin has all hidden layers \
          in another order and scaled by powers of two, a split one {SPLIT} ReLUs of each layer split in two. The time of `equiv` has the search, the certificate and its check in it; \
          MB is what the process holds more after reading.\n"
     );
     println!(
-        "| network | widths | parameters | stored | MB | read | load, onnxruntime | hash | {ROWS} rows | onnxruntime | ratio | equiv permuted | equiv split |"
+        "| network | widths | parameters | stored | MB | read | load, onnxruntime | hash | {ROWS} rows | onnxruntime | ratio | processor | onnxruntime | ratio | equiv permuted | equiv split |"
     );
-    println!("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    let pool = ThreadPoolBuilder::new().num_threads(THREADS).build()?;
+    println!("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    let pool = |threads: usize| ThreadPoolBuilder::new().num_threads(threads).build();
+    let pools = [pool(THREADS)?, pool(1)?];
     for file in &files {
-        if let Some(row) = row(file, &pool)? {
+        if let Some(row) = row(file, &pools)? {
             println!("{row}");
         }
     }
     Ok(())
 }
 
-fn row(file: &Path, pool: &ThreadPool) -> Result<Option<String>> {
+fn row(file: &Path, [pool, one]: &[ThreadPool; 2]) -> Result<Option<String>> {
     let name = file.to_str().ok_or("a name that is no text")?;
     let read = || load(name, &ReadOptions::default());
     let before = held();
@@ -71,8 +73,11 @@ fn row(file: &Path, pool: &ThreadPool) -> Result<Option<String>> {
     }
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let points = Matrix::from_fn(ROWS, network.input_width(), |_, _| rng.random_range(-1.0..1.0));
-    let mut peer = Peer::start(SCRIPT, &[name, &ROWS.to_string(), &THREADS.to_string()], THREADS);
+    let start =
+        |threads: usize| Peer::start(SCRIPT, &[name, &ROWS.to_string(), &threads.to_string()], threads);
+    let (mut peer, mut alone) = (start(THREADS), start(1));
     let mut times = [const { Vec::new() }; 5];
+    let mut processor = [f64::INFINITY; 2];
     for _ in 0..TURNS {
         times[0].push(milliseconds(|| Ok(read()?))?);
         // A network keeps its digest once it is known.
@@ -86,15 +91,27 @@ fn row(file: &Path, pool: &ThreadPool) -> Result<Option<String>> {
                 list.push(numbers.next().ok_or("expected two numbers")??);
             }
         }
+        let spent = one.install(|| -> Result<f64> {
+            let before = thread_seconds();
+            black_box(network.evaluate_batch(&points)?);
+            Ok(1e3 * (thread_seconds() - before))
+        })?;
+        processor[0] = processor[0].min(spent);
+        if let Some(answer) = alone.as_mut().ok().map(Peer::ask).transpose()? {
+            let spent: f64 = answer.split(' ').nth(2).ok_or("expected three numbers")?.parse()?;
+            processor[1] = processor[1].min(1e3 * spent);
+        }
     }
     let [read, hash, ours, loaded, theirs] = times.map(median);
     let shown = |time: Option<f64>| time.map_or("–".into(), |time| format!("{time:.1}"));
     let ratio = ours.zip(theirs).map(|(ours, theirs)| ours / theirs);
+    let [ours_alone, theirs_alone] = processor.map(|time| time.is_finite().then_some(time));
+    let ratio_alone = ours_alone.zip(theirs_alone).map(|(ours, theirs)| ours / theirs);
     let twins = [relabel(&network, 1).network, split(&network)?];
     let equal: Vec<f64> = twins.iter().map(|twin| equivalent(&network, twin)).collect::<Result<_>>()?;
     let widths: Vec<String> = network.widths().iter().map(ToString::to_string).collect();
     Ok(Some(format!(
-        "| {} | {} | {} | {} | {megabytes:.0} | {} | {} | {} | {} | {} | {} | {:.0} | {:.0} |",
+        "| {} | {} | {} | {} | {megabytes:.0} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} | {:.0} |",
         file.file_stem().unwrap_or_default().to_string_lossy(),
         widths.join("-"),
         network.parameter_count(),
@@ -105,6 +122,9 @@ fn row(file: &Path, pool: &ThreadPool) -> Result<Option<String>> {
         shown(ours),
         shown(theirs),
         shown(ratio),
+        shown(ours_alone),
+        shown(theirs_alone),
+        shown(ratio_alone),
         equal[0],
         equal[1],
     )))

@@ -114,6 +114,44 @@ fn the_plain_graph_is_fine() {
     assert_eq!(model.network.layers()[0].weight().entries(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
 }
 
+/// scikit-learn's exports choose columns, and divide by square roots of constants.
+#[test]
+fn columns_are_chosen_and_constants_have_roots() {
+    let columns = node("ArrayFeatureExtractor", &["x", "columns"], "chosen", &[]);
+    let columns = columns.bytes(7, "ai.onnx.ml");
+    let root = node("Sqrt", &["variance"], "deviation", &[]);
+    let over = node("Div", &["chosen", "deviation"], "y", &[]);
+    let file = graph(
+        &[columns, root, over],
+        &[
+            raw("columns", &[1, 2], &[2i64.to_le_bytes(), 0i64.to_le_bytes()].concat(), 7),
+            tensor("variance", &[2], &[4.0, 0.25]),
+        ],
+    );
+    let model = onnx::read(&file, &ReadOptions::default()).unwrap();
+    assert_eq!(model.network.layers()[0].weight().entries(), [0.0, 0.0, 0.5, 2.0, 0.0, 0.0]);
+    let root = node("Sqrt", &["spread"], "deviation", &[]);
+    let over = node("Div", &["x", "deviation"], "y", &[]);
+    let file = |values: &[f32]| graph(&[root.clone(), over.clone()], &[tensor("spread", &[3], values)]);
+    check(&file(&[1.0, -1.0, 1.0]), "node `n_deviation` (Sqrt): a number of its result is not finite");
+}
+
+/// Two values that depend on the input: a product is not piecewise linear, of other operators that is not claimed.
+#[test]
+fn operators_of_two_values_are_refused_for_what_they_are() {
+    let two = |operator: &str| {
+        error(&graph(&[gemm("x", "a"), gemm("x", "b"), node(operator, &["a", "b"], "y", &[])], &[]))
+    };
+    let both = "reads `a` and `b`, which both depend on the input";
+    let whole = "can be read by itself (--output NAME)";
+    let product = format!("node `n_y` (Mul): {both}; the result is not piecewise linear, but either {whole}");
+    assert_eq!(two("Mul"), product);
+    let other = format!(
+        "node `n_y` (SequenceConstruct): {both}; that cannot be read of this operator, but either value {whole}"
+    );
+    assert_eq!(two("SequenceConstruct"), other);
+}
+
 #[test]
 fn bytes_that_are_no_model() {
     check(b"", "not an ONNX model: there is no graph in it");

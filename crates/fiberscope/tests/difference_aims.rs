@@ -95,6 +95,27 @@ fn a_search_that_goes_on_for_another_aim_keeps_all_bounds() {
     }
 }
 
+#[test]
+fn a_longer_search_has_no_worse_bound() {
+    // A part of a box may have a larger bound than the box: the tree is that of the moment with the least one.
+    for seed in 0..4 {
+        let mut rng = rng(seed);
+        let exact = random_network(&mut rng, &[3, 12, 12, 2]);
+        let nudged = edit(&exact, |_, _, _, x| &x + &(&x * &Rational::dyadic(rng.random_range(-8..=8), -8)));
+        let [a, b] = [exact, nudged].map(|network| network.to_f64().unwrap().0);
+        let domain = Domain::from_bounds(&[(-1.0, 1.0); 3]).unwrap();
+        let mut least: Option<Rational> = None;
+        for boxes in (100..600).step_by(20) {
+            let options = DifferenceOptions::new().gap(1e-5).boxes(boxes);
+            let found = measure(&a, &b, &domain, &options).unwrap();
+            assert!(matches!(check(found.certificate.as_ref().unwrap(), &a, &b), Outcome::Proved(_)));
+            let upper = found.upper.unwrap();
+            assert!(least.is_none_or(|least| upper <= least), "seed {seed}, {boxes} boxes");
+            least = Some(upper);
+        }
+    }
+}
+
 /// One neuron after the other, with these weights.
 fn chain(weights: &[f64]) -> Network {
     const NONE: &[f64] = &[0.0];

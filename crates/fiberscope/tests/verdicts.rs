@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use fiberscope::check::{Outcome, check};
-use fiberscope::equivalence::{Agreement, Decision, EquivalenceOptions, Method, Verdict, decide};
+use fiberscope::equivalence::{
+    Agreement, Decision, EquivalenceOptions, Method, Verdict, coarser_precision, decide,
+};
 use fiberscope::{Activation, Domain, Evidence, Layer, Matrix, Network, Rational};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -318,4 +320,60 @@ fn sums_do_not_hide_a_difference() {
     let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
     let verdict = asked(&a, &b, &Domain::Space, &options).verdict;
     assert!(matches!(verdict, Verdict::Different { .. }), "{verdict:?}");
+}
+
+/// What exporters make of a clipped layer with batch normalisation: folded in doubles or in single precision, with the
+/// bound 6 in a bias, which takes more bits, and averages between two layers.
+#[test]
+fn folding_in_another_precision_is_rounding() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    for _ in 0..8 {
+        let mut exact = || -> Vec<f64> { (0..8).map(|_| rng.random_range(-1.0..1.0)).collect() };
+        let (rows, bias, last) = ((0..8).map(|_| exact()).collect::<Vec<_>>(), exact(), [exact(), exact()]);
+        let clipped = |stored: fn(f64) -> f64| {
+            let stored = |row: &Vec<f64>| row.iter().map(|&x| stored(x)).collect::<Vec<_>>();
+            let bias = stored(&bias);
+            let layers = [
+                (
+                    rows.iter().chain(&rows).map(stored).collect::<Vec<_>>(),
+                    bias.iter().copied().chain(bias.iter().map(|b| b - 6.0)).collect(),
+                    Activation::Relu,
+                ),
+                (
+                    (0..8).map(|i| (0..16).map(|j| if j % 8 == i { 0.25 } else { 0.0 }).collect()).collect(),
+                    vec![0.0; 8],
+                    Activation::Identity,
+                ),
+                (last.iter().map(stored).collect(), vec![0.0; 2], Activation::Identity),
+            ];
+            let layer = |(rows, bias, activation): (Vec<Vec<f64>>, Vec<f64>, _)| {
+                Layer::new(Matrix::from_rows(&rows).unwrap(), bias, activation)
+            };
+            Network::new(layers.into_iter().map(layer).collect()).unwrap()
+        };
+        let (a, b) = (clipped(|x| x), clipped(single));
+        let options = EquivalenceOptions::new().precision(None);
+        let verdict = asked(&a, &b, &unit(8), &options).verdict;
+        let Verdict::EquivalentUpToRounding { agreement: Agreement::Outputs { bound, .. }, .. } = &verdict
+        else {
+            panic!("{verdict:?}")
+        };
+        assert!(bound.to_f64() < 1e-4, "{}", bound.to_f64());
+    }
+}
+
+/// A quarter of numbers in doubles does not hide that the others were rounded; half of them does.
+#[test]
+fn the_precision_is_that_of_most_numbers() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let mut mixed = |doubles: usize| {
+        let mut row = |i: usize| -> Vec<f64> {
+            let draws = (0..5).map(|_| rng.random_range(0.1..1.0));
+            draws.map(|x| if i < doubles { x } else { single(x) }).collect()
+        };
+        build(&[((0..4).map(&mut row).collect(), vec![0.0; 4])])
+    };
+    let (one, two) = (mixed(1), mixed(2));
+    assert_eq!(coarser_precision(&one, &one), f64::from(f32::EPSILON));
+    assert_eq!(coarser_precision(&two, &two), f64::EPSILON);
 }

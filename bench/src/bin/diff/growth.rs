@@ -4,18 +4,16 @@
 //! bits, on a box of radius 0.05 around the middle of the unit cube: so many leaves are bounded in a second or two,
 //! and what they cost and give is shown.
 
-use std::time::Duration;
-
 use fiberscope::difference::{DifferenceOptions, measure};
-use fiberscope::limit::Deadline;
 use fiberscope_core::{Activation, Domain, Layer, Matrix, Network, decimal};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::limit::Limited;
 use crate::{Failure, cpu};
 
-/// Wall time of a search.
-const LIMIT: Duration = Duration::from_secs(10);
+/// CPU seconds of a search.
+const LIMIT: f64 = 10.0;
 const RADIUS: f64 = 0.05;
 /// Bits of a rounded weight.
 const BITS: i32 = 10;
@@ -37,8 +35,7 @@ const SHAPES: [(usize, usize, usize, usize); 10] = [
 pub fn table() -> Result<(), Failure> {
     println!("## Growth with depth and width\n");
     println!(
-        "Random networks against themselves rounded to {BITS} bits, box of radius {RADIUS}, one thread, gap 0.05, at most {} s (wall).\n",
-        LIMIT.as_secs()
+        "Random networks against themselves rounded to {BITS} bits, box of radius {RADIUS}, one thread, gap 0.05, at most {LIMIT} CPU seconds.\n"
     );
     println!("| network | parameters | leaves | CPU s | ms per leaf | lower | upper | upper / lower |");
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
@@ -46,7 +43,8 @@ pub fn table() -> Result<(), Failure> {
         let a = random(inputs, width, depth, outputs)?;
         let b = rounded(&a)?;
         let domain = Domain::from_bounds(&vec![(0.5 - RADIUS, 0.5 + RADIUS); inputs]).ok_or("a box")?;
-        let options = DifferenceOptions::new().gap(0.05).deadline(Deadline::after(Some(LIMIT)));
+        let limited = Limited::to(LIMIT);
+        let options = DifferenceOptions::new().gap(0.05).deadline(limited.deadline());
         let start = cpu();
         let found = measure(&a, &b, &domain, &options)?;
         let seconds = cpu() - start;

@@ -16,6 +16,8 @@ pub const VARIABLE: &str = "FIBERSCOPE_BENCH_NEURODIFF";
 
 /// How long it may take, in CPU seconds.
 const LIMIT: f64 = 60.0;
+/// How long it may take by the clock: it may wait for others on a busy machine, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// What it says: `None` if it is not there or cannot read the case.
 pub fn ask(name: &str, a: &Path, b: &Path, epsilon: &str) -> Option<String> {
@@ -33,8 +35,7 @@ pub fn ask(name: &str, a: &Path, b: &Path, epsilon: &str) -> Option<String> {
         let seconds = crate::cpu_of(&child.id().to_string());
         match child.try_wait() {
             Ok(Some(_)) => break,
-            // It may wait for others on a busy machine, but not for ever.
-            Ok(None) if seconds < LIMIT && start.elapsed() < Duration::from_secs(600) => {
+            Ok(None) if seconds < LIMIT && start.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             _ => {

@@ -46,7 +46,7 @@ impl Budget {
         cols: usize,
     ) -> Result<(), FormatError> {
         let message = || format!("{who}: it takes {rows} x {cols} numbers to write out");
-        self.entries.pay(rows.checked_mul(cols), message)
+        self.entries.pay(rows.checked_mul(cols), 1, message)
     }
 
     /// Pays for a matrix with so many entries before it is made, and for its zeros if it will be stored with them.
@@ -65,12 +65,13 @@ impl Budget {
     /// Pays for so many entries of matrices with few of them, each a number and its column.
     pub(super) fn stored(&mut self, who: impl fmt::Display, count: usize) -> Result<(), FormatError> {
         let message = || format!("{who}: it takes {count} entries to write out");
-        self.entries.pay(count.checked_mul(2), message)
+        self.entries.pay(count.checked_mul(2), 2, message)
     }
 
     /// Pays for operations in rational arithmetic.
     pub(super) fn operations(&mut self, who: impl fmt::Display, count: usize) -> Result<(), FormatError> {
-        self.operations.pay(Some(count), || format!("{who}: folding its constants takes {count} operations"))
+        self.operations
+            .pay(Some(count), 1, || format!("{who}: folding its constants takes {count} operations"))
     }
 }
 
@@ -80,10 +81,18 @@ impl Account {
         self.limit = self.limit.saturating_add(by);
     }
 
-    fn pay(&mut self, price: Option<usize>, message: impl Fn() -> String) -> Result<(), FormatError> {
+    /// Pays; what is told is counted in units of so much.
+    fn pay(
+        &mut self,
+        price: Option<usize>,
+        unit: usize,
+        message: impl Fn() -> String,
+    ) -> Result<(), FormatError> {
         self.left = price.and_then(|price| self.left.checked_sub(price)).ok_or_else(|| {
-            let limit = format!("for the whole of this file at most {} are allowed", self.limit);
-            FormatError::unsupported(format!("{}; {limit}", message()))
+            let used = (self.limit - self.left) / unit;
+            let before = if used == 0 { String::new() } else { format!(", and {used} were taken before") };
+            let limit = format!("for the whole of this file at most {} are allowed", self.limit / unit);
+            FormatError::unsupported(format!("{}{before}; {limit}", message()))
         })?;
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::{FormatError, Precision};
 
 /// Whether constants are computed entry by entry through this operator.
 pub(super) fn computes(operator: &str) -> bool {
-    const COMPUTED: [&str; 20] = [
+    const COMPUTED: [&str; 22] = [
         "Abs",
         "Add",
         "And",
@@ -34,7 +34,9 @@ pub(super) fn computes(operator: &str) -> bool {
         "Neg",
         "Not",
         "Or",
+        "Reciprocal",
         "Relu",
+        "Sqrt",
         "Sub",
     ];
     COMPUTED.contains(&operator)
@@ -85,7 +87,7 @@ fn operands<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> Result<Vec<
         let count = match node.operator {
             "Where" => 3,
             "Max" | "Min" => site.inputs.len(),
-            "Abs" | "LeakyRelu" | "Neg" | "Not" | "Relu" => 1,
+            "Abs" | "LeakyRelu" | "Neg" | "Not" | "Reciprocal" | "Relu" | "Sqrt" => 1,
             _ => 2,
         };
         return (0..count).map(|at| lowering.constant(site, at)).collect();
@@ -145,6 +147,11 @@ fn single(node: &Node, values: &Values) -> Result<Values, FormatError> {
                 _ => round(slope * x) + 0.0,
             };
             finite(node, all.iter().map(bent).collect(), *precision)?
+        }
+        ("Sqrt" | "Reciprocal", Values::Floats(all, precision)) => {
+            let round = rounding(*precision);
+            let made = |&x: &f64| round(if node.operator == "Sqrt" { x.sqrt() } else { x.recip() });
+            finite(node, all.iter().map(made).collect(), *precision)?
         }
         _ => return Err(not_computed(node)),
     })

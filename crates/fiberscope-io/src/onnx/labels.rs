@@ -9,6 +9,9 @@ use super::lowering::Site;
 use super::proto::Node;
 use crate::names::label;
 
+/// Begins the name of a constant that is a parameter turned around, as the Python package writes it.
+const TURNED: &str = "%turned.";
+
 /// The name of what an operator with weights makes; `None` for other operators.
 pub(super) fn of_weights(site: &Site) -> Option<Arc<str>> {
     let weight = match site.node.operator {
@@ -16,7 +19,9 @@ pub(super) fn of_weights(site: &Site) -> Option<Arc<str>> {
         "MatMul" => site.input(1 - site.data.min(1)),
         _ => return None,
     };
-    let module = weight.and_then(|name| name.strip_suffix(".weight")).filter(|module| !module.is_empty());
+    let module = weight.and_then(|name| name.strip_suffix(".weight"));
+    let module = module.map(|module| module.strip_prefix(TURNED).unwrap_or(module));
+    let module = module.filter(|module| !module.is_empty());
     module.map_or_else(|| of_node(&site.node), label)
 }
 

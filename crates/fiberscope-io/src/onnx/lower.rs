@@ -178,8 +178,13 @@ impl<'a> Lowering<'_, 'a> {
                     }
                     let (first, second) = (Quoted(site.inputs[*first]), Quoted(site.inputs[*second]));
                     let both = format!("reads {first} and {second}, which both depend on the input");
-                    let why = "the result is not piecewise linear, but either can be read by itself (--output NAME)";
-                    return Err(node.unsupported(format!("{both}; {why}")));
+                    let why = match piecewise::multiplies(node.operator) {
+                        true => "the result is not piecewise linear, but either",
+                        false => "that cannot be read of this operator, but either value",
+                    };
+                    return Err(
+                        node.unsupported(format!("{both}; {why} can be read by itself (--output NAME)"))
+                    );
                 }
                 let mut made = match node.operator {
                     "Where" => self.mixed(&site)?,

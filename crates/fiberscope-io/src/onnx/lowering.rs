@@ -140,7 +140,7 @@ impl<'g, 'a> Lowering<'g, 'a> {
         // No operator that is read here has more inputs than this but those that take any number.
         const MOST_INPUTS: usize = 1 << 16;
         let node = self.graph.nodes[at];
-        if !node.is_standard() && !node.is_scaler() {
+        if !node.is_standard() && !node.is_of_pipelines() {
             let advice = match node.is_for_one_processor() {
                 true => {
                     "; it was optimised for one processor: save it with the level ORT_ENABLE_EXTENDED or below"

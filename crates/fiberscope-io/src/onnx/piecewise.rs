@@ -41,6 +41,11 @@ pub(super) fn switches(operator: &str) -> bool {
     SWITCHES.contains(&operator)
 }
 
+/// Whether an operator of two values is no piecewise linear function of them.
+pub(super) fn multiplies(operator: &str) -> bool {
+    matches!(operator, "Mul" | "Div" | "MatMul" | "Gemm" | "Conv" | "ConvTranspose" | "Einsum" | "Pow")
+}
+
 /// The error for an operator that is not read. The value before it, if it is not the input, still can be.
 pub(super) fn unknown_operator(graph: &Graph, site: &Site) -> FormatError {
     let node = &site.node;

@@ -150,6 +150,11 @@ impl<'a> Node<'a> {
         self.is_for_classifiers() && self.operator == "Scaler"
     }
 
+    /// Whether it is one of those of scikit-learn's exports that are read inside a graph.
+    pub(super) fn is_of_pipelines(&self) -> bool {
+        self.is_for_classifiers() && matches!(self.operator, "Scaler" | "ArrayFeatureExtractor")
+    }
+
     /// A malformed node.
     pub(super) fn malformed(&self, reason: impl fmt::Display) -> FormatError {
         FormatError::malformed(format!("{self}: {reason}"))

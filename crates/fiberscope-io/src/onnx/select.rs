@@ -22,7 +22,8 @@ pub(super) type Taken = (Vec<usize>, Option<Vec<usize>>);
 
 /// Whether the result of an operator takes entries of its first input, and nothing else.
 pub(super) fn rearranges(operator: &str) -> bool {
-    const REARRANGES: [&str; 9] = [
+    const REARRANGES: [&str; 10] = [
+        "ArrayFeatureExtractor",
         "DepthToSpace",
         "Expand",
         "Gather",
@@ -61,7 +62,7 @@ impl<'a> Lowering<'_, 'a> {
                 shape::transpose(dims, node.integers("perm")?.as_deref())
             }
             "Slice" => return self.slice(site, dims),
-            "Gather" => return self.gather(site, dims),
+            "Gather" | "ArrayFeatureExtractor" => return self.gather(site, dims),
             "GatherND" => return self.gather_blocks(site, dims),
             "GatherElements" => {
                 let axis = resolve(node.integer("axis", 0)?, dims.len(), false)
@@ -148,15 +149,18 @@ impl<'a> Lowering<'_, 'a> {
     /// `Gather` along one axis, by constant indices.
     fn gather(&mut self, site: &Site<'a>, dims: &[usize]) -> Result<Taken, FormatError> {
         let node = &site.node;
-        let axis =
-            resolve(node.integer("axis", 0)?, dims.len(), false).map_err(|reason| node.malformed(reason))?;
+        // The one of scikit-learn's exports takes columns, by a list of any shape.
+        let columns = node.operator == "ArrayFeatureExtractor";
+        let axis = if columns { -1 } else { node.integer("axis", 0)? };
+        let axis = resolve(axis, dims.len(), false).map_err(|reason| node.malformed(reason))?;
         let indices = self.constant(site, 1)?;
         let Values::Integers(list) = &indices.values else {
             return Err(node.malformed("its indices are no integers"));
         };
         let chosen: Vec<usize> =
             list.iter().map(|&i| index(node, i, dims[axis])).collect::<Result<_, _>>()?;
-        let result = [&dims[..axis], &indices.dims[..], &dims[axis + 1..]].concat();
+        let taken = if columns { &[list.len()][..] } else { &indices.dims[..] };
+        let result = [&dims[..axis], taken, &dims[axis + 1..]].concat();
         if result.contains(&0) && dims.len() > 1 {
             return Err(node.unsupported("its result is empty"));
         }

@@ -372,9 +372,10 @@ fn finish(
     ended: Ended,
     options: &DifferenceOptions,
 ) -> Difference {
+    let (rows, tree) = search.least();
     let found = Found {
-        rows: search.bounds(),
-        tree: search.tree.preorder(),
+        rows,
+        tree,
         points: search.points(),
         most: if matches!(ended, Ended::Limit(_)) { POINTS_LATE } else { POINTS },
         known: search.worst.clone(),

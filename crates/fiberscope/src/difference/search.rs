@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
 use fiberscope_check::difference::{Bounder, MAX_DEPTH, Pair};
-use fiberscope_core::{Rational, decimal};
+use fiberscope_core::{BoxNode, Rational, decimal};
 use rayon::prelude::*;
 
 use super::branch::Splits;
@@ -63,6 +63,20 @@ pub struct Setting<'s> {
     pub progress: Progress<'s, DifferenceProgress>,
 }
 
+/// The tree at an earlier moment: a part that is cut may have parts with larger bounds than its own, since slopes are
+/// chosen anew on each of them.
+struct Earlier {
+    /// The largest bound of any row.
+    far: f64,
+    /// The number of nodes, and how many boxes were bounded.
+    nodes: usize,
+    cells: usize,
+    bounds: Vec<f64>,
+}
+
+/// Trees are remembered when so large a part of the boxes so far has been bounded since.
+const REMEMBER: usize = 64;
+
 /// A leaf that is beyond the goal.
 pub(super) struct Open {
     far: f64,
@@ -110,6 +124,8 @@ pub struct Search<'s> {
     pub(super) size: f64,
     /// The number of boxes that were bounded.
     pub cells: usize,
+    /// The tree with the least bound that is remembered.
+    earlier: Option<Earlier>,
     /// Points of the round from where ascents may begin, and how many ascents there were.
     pub(super) candidates: Vec<Sight>,
     pub(super) ascents: usize,
@@ -133,6 +149,7 @@ impl<'s> Search<'s> {
             lower: 0.0,
             size: 0.0,
             cells: 0,
+            earlier: None,
             candidates: Vec::new(),
             ascents: 0,
             workers: Mutex::new(Vec::new()),
@@ -187,7 +204,34 @@ impl<'s> Search<'s> {
                 return ended;
             }
             self.round(&goal);
+            self.remember();
             self.report();
+        }
+    }
+
+    /// Remembers the tree if its largest bound is the least one so far.
+    fn remember(&mut self) {
+        let since = self.earlier.as_ref().map_or(0, |earlier| earlier.cells + earlier.cells / REMEMBER);
+        if matches!(self.setting.purpose, Purpose::Range(_)) || self.cells < since {
+            return;
+        }
+        let open = self.open.peek().map_or(f64::NEG_INFINITY, |open| open.far);
+        let far = self.closed.iter().fold(open, |most, bound| most.max(*bound));
+        if self.earlier.as_ref().is_none_or(|earlier| far < earlier.far) {
+            let (nodes, cells, bounds) = (self.tree.count(), self.cells, self.bounds());
+            self.earlier = Some(Earlier { far, nodes, cells, bounds });
+        }
+    }
+
+    /// The bound of every row and the tree in preorder: as they are, or as they were if the largest bound was less.
+    pub fn least(&self) -> (Vec<f64>, Vec<BoxNode>) {
+        let bounds = self.bounds();
+        let largest = |bounds: &[f64]| bounds.iter().fold(f64::NEG_INFINITY, |most, bound| most.max(*bound));
+        match &self.earlier {
+            Some(earlier) if largest(&earlier.bounds) < largest(&bounds) => {
+                (earlier.bounds.clone(), self.tree.preorder_at(earlier.nodes))
+            }
+            _ => (bounds, self.tree.preorder()),
         }
     }
 

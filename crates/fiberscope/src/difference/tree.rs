@@ -105,7 +105,6 @@ impl Tree {
         self.nodes[node as usize].cut = Some(cut);
         self.nodes[node as usize].first = first;
         self.nodes.extend([Node { parent: node, cut: None, first: NONE }; 2]);
-        self.weights.remove(&node);
         first
     }
 
@@ -212,35 +211,54 @@ impl Tree {
         self.walk().filter(|&node| self.nodes[node as usize].cut.is_none()).collect()
     }
 
+    /// The number of nodes.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The nodes in preorder, as certificates have them.
     pub fn preorder(&self) -> Vec<BoxNode> {
-        self.below(0).map(|(_, named)| named).collect()
+        self.preorder_at(self.count())
+    }
+
+    /// The tree as it was when it had so many nodes, in preorder.
+    pub fn preorder_at(&self, count: usize) -> Vec<BoxNode> {
+        self.below_at(0, count).map(|(_, named)| named).collect()
     }
 
     /// A node and those below it in preorder, with what they are in a certificate.
     pub fn below(&self, node: u32) -> impl Iterator<Item = (u32, BoxNode)> {
-        let named = |node: u32| match (self.nodes[node as usize].cut, self.weights.get(&node)) {
-            (Some(cut), _) => self.named(cut),
+        self.below_at(node, self.count())
+    }
+
+    fn below_at(&self, node: u32, count: usize) -> impl Iterator<Item = (u32, BoxNode)> {
+        let named = move |node: u32| match (self.cut_at(node, count), self.weights.get(&node)) {
+            (Some((cut, _)), _) => self.named(cut),
             (None, Some(weights)) => BoxNode::Weighted(weights.clone()),
             (None, None) => BoxNode::Leaf,
         };
-        self.walk_below(node).map(move |node| (node, named(node)))
+        self.walk_below(node, count).map(move |node| (node, named(node)))
     }
 
     fn walk(&self) -> impl Iterator<Item = u32> {
-        self.walk_below(0)
+        self.walk_below(0, self.count())
     }
 
-    fn walk_below(&self, node: u32) -> impl Iterator<Item = u32> {
+    fn walk_below(&self, node: u32, count: usize) -> impl Iterator<Item = u32> {
         let mut stack = vec![node];
         std::iter::from_fn(move || {
             let node = stack.pop()?;
-            let at = self.nodes[node as usize];
-            if at.cut.is_some() {
-                stack.extend([at.first + 1, at.first]);
+            if let Some((_, first)) = self.cut_at(node, count) {
+                stack.extend([first + 1, first]);
             }
             Some(node)
         })
+    }
+
+    /// How a node is cut and its first child, when the tree has so many nodes: later ones have larger numbers.
+    fn cut_at(&self, node: u32, count: usize) -> Option<(Cut, u32)> {
+        let Node { cut, first, .. } = self.nodes[node as usize];
+        cut.filter(|_| (first as usize) < count).map(|cut| (cut, first))
     }
 
     /// The tree with these nodes in preorder, if they are one for this pair.
@@ -319,6 +337,11 @@ mod tests {
         ];
         assert_eq!(tree.preorder(), nodes);
         assert_eq!(tree.leaves().len(), 4);
+        // As it was before the last cut and before the first one; a leaf of then has its multipliers.
+        assert_eq!(tree.preorder_at(tree.count() - 2), [&nodes[..4], &[BoxNode::Leaf]].concat());
+        assert_eq!(tree.preorder_at(1), [BoxNode::Leaf]);
+        tree.split(third, tree.input(0));
+        assert_eq!(tree.preorder_at(tree.count() - 2), nodes);
         let again = Tree::from_preorder(&pair(), vec![0.0, -1.0], vec![1.0, 1.0], &nodes).unwrap();
         assert_eq!(again.preorder(), nodes);
     }

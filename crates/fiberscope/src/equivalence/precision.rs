@@ -1,9 +1,10 @@
 //! The precision of parameters, read off the numbers themselves.
 //!
 //! A file may store the numbers of single precision as doubles, or those of half precision as single ones;
-//! the numbers, and so the answers, are the same. A network counts as rounded to a format if all its parameters
-//! fit into the significand of the format, and at least half of those that are not 0 or 1 (which pass values on), and a
-//! quarter of those that are not 0, need more than half of it. Small numbers made by hand (`3`, `-1/4`) need a few bits only: they say nothing about
+//! the numbers, and so the answers, are the same. A network counts as rounded to a format if three quarters of its
+//! parameters that are not 0 or 1 (which pass values on) fit into the significand of the format, and at least half of
+//! them, and a quarter of those that are not 0, need more than half of it. The others are what exact rewriting makes of
+//! such numbers: the bias `b - 6` of a clipped neuron, the ninth of an average. Small numbers made by hand (`3`, `-1/4`) need a few bits only: they say nothing about
 //! rounding, and count as doubles.
 
 use fiberscope_core::Network;
@@ -44,10 +45,11 @@ fn significand(network: &Network) -> u32 {
             }
         }
     }
-    let most = (0..needed.len()).rev().find(|&bits| needed[bits] > 0).unwrap_or(0) as u32;
-    let format = SIGNIFICANDS.into_iter().find(|&format| most <= format).unwrap_or(53);
-    let (short, long) = needed.split_at((format / 2).max(FEW - 1) as usize + 1);
-    let (short, long) = (short.iter().sum::<usize>(), long.iter().sum::<usize>());
+    let all: usize = needed.iter().sum();
+    let fitting = |format: u32| needed[..=format as usize].iter().sum::<usize>();
+    let format = SIGNIFICANDS.into_iter().find(|&format| 4 * fitting(format) >= 3 * all).unwrap_or(53);
+    let short = fitting((format / 2).max(FEW - 1));
+    let long = fitting(format) - short;
     if long > 0 && long >= short && 4 * long >= short + long + ones { format } else { 53 }
 }
 

@@ -137,7 +137,8 @@ fn match_closely(
     deadline: &Deadline,
 ) -> Option<(MoveChain, Rational)> {
     let (moves, aligned) = relabel_closely(a, b, closeness, deadline)?;
-    if deadline.is_past() || !close_outputs(a, &aligned, closeness) {
+    let (of_a, of_b) = (&a.layers()[a.depth() - 1], &aligned.layers()[a.depth() - 1]);
+    if deadline.is_past() || !close_as_they_stand(of_a, of_b, closeness) {
         return None;
     }
     Some((moves, rounding_bound(a, &aligned, domain).ok()?))
@@ -159,20 +160,24 @@ fn relabel_closely(
         if deadline.is_past() {
             return None;
         }
-        let close = close_rows(&a.layers()[layer], &aligned.layers()[layer], closeness)?;
+        let (of_a, of_b) = (&a.layers()[layer], &aligned.layers()[layer]);
+        if of_a.activation() == Activation::Identity && of_b.activation() == Activation::Identity {
+            // Layers that stand between others, such as averages, have their neurons in the order of the file.
+            close_as_they_stand(of_a, of_b, closeness).then_some(())?;
+            continue;
+        }
+        let close = close_rows(of_a, of_b, closeness)?;
         moves = moves.compose(close.apply(&mut aligned, layer));
     }
     Some((moves, aligned))
 }
 
-/// Whether the last layers agree up to `closeness` times their largest entry.
-fn close_outputs(a: &ExactNetwork, b: &ExactNetwork, closeness: f64) -> bool {
-    let last = |network: &'_ ExactNetwork| network.depth() - 1;
-    let (of_a, of_b) = (&a.layers()[last(a)], &b.layers()[last(b)]);
-    let sizes = (0..of_a.width()).flat_map(|i| nonzero(of_a, i)).map(|(_, w)| w.to_f64().abs());
+/// Whether layers agree up to `closeness` times their largest entry.
+fn close_as_they_stand(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> bool {
+    let sizes = (0..a.width()).flat_map(|i| nonzero(a, i)).map(|(_, w)| w.to_f64().abs());
     let size = sizes.fold(0.0, f64::max);
-    (0..of_a.width()).all(|i| {
-        let mut pairs = side_by_side(nonzero(of_a, i), nonzero(of_b, i));
+    (0..a.width()).all(|i| {
+        let mut pairs = side_by_side(nonzero(a, i), nonzero(b, i));
         pairs.all(|(_, x, y)| {
             let zero = Rational::ZERO;
             (x.unwrap_or(&zero) - y.unwrap_or(&zero)).to_f64().abs() <= closeness * size
