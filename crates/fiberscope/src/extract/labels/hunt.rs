@@ -12,11 +12,14 @@ use super::super::algebra::Svd;
 use super::super::inquiry::Halt;
 use super::ask::Asker;
 use super::piece::{End, Ray, common};
-use super::space::{Pair, Place, Space};
+use super::space::{Pair, Place, Space, ordered};
 use fiberscope_core::Matrix;
 
 /// Bends after which a new boundary is looked for.
 const LONGEST_WALK: usize = 12;
+
+/// So often a walk turns where it meets a wall.
+const TURNS: usize = 4;
 
 /// Segments without a boundary after which there seems to be none.
 const PATIENCE: usize = 400;
@@ -34,12 +37,40 @@ pub(super) struct Plane {
     pub b: f64,
     /// Whether it was seen to go on elsewhere, if that was looked at.
     pub confirmed: Option<bool>,
+    /// Bends on it.
+    on: Vec<Vec<f64>>,
 }
 
 impl Plane {
     /// The signed distance of a point.
     pub fn at(&self, y: &[f64]) -> f64 {
         dot(&self.w, y) + self.b
+    }
+
+    /// Whether another plane is this one, less precise.
+    fn is_near(&self, other: &Plane) -> bool {
+        norm(&along(&self.w, -dot(&self.w, &other.w), &other.w)) < 1e-5
+    }
+
+    /// With a bend more on it; once there are enough, they tell the plane better than two pairs of normals.
+    fn refine(&mut self, bend: &[f64]) {
+        const SPREAD: f64 = 0.02;
+        let enough = bend.len() + 3;
+        self.on.push(bend.to_vec());
+        if self.on.len() < enough || self.on.len() > 8 * enough || !self.on.len().is_multiple_of(enough) {
+            return;
+        }
+        let count = self.on.len() as f64;
+        let mean = self.on.iter().fold(vec![0.0; bend.len()], |sum, y| along(&sum, 1.0 / count, y));
+        let rows: Vec<Vec<f64>> = self.on.iter().map(|y| minus(y, &mean)).collect();
+        let Some(svd) = Matrix::from_rows(&rows).and_then(|rows| Svd::of(&rows)) else { return };
+        let last = bend.len() - 1;
+        let is_clear = last > 0 && svd.s[last - 1] > SPREAD * svd.s[0] && svd.s[last] < 1e-9 * svd.s[0];
+        let turned =
+            svd.v[last].iter().map(|v| v * dot(&svd.v[last], &self.w).signum()).collect::<Vec<f64>>();
+        if is_clear && norm(&minus(&turned, &self.w)) < 1e-6 {
+            (self.b, self.w) = (-dot(&turned, &mean), turned);
+        }
     }
 
     fn passes(&self, bend: &[f64], error: f64) -> bool {
@@ -112,6 +143,45 @@ impl Hunt {
         Ok(None)
     }
 
+    /// The pairs of classes that met, and how many points there are between them.
+    pub fn pairs(&self) -> Vec<(Pair, usize)> {
+        let mut pairs: Vec<(Pair, usize)> = Vec::new();
+        for pair in self.places.iter().map(|place| ordered(place.pair)) {
+            match pairs.iter_mut().find(|(known, _)| *known == pair) {
+                Some((_, count)) => *count += 1,
+                None => pairs.push((pair, 1)),
+            }
+        }
+        pairs
+    }
+
+    /// Points of boundaries near those of pairs that have fewer than `enough`.
+    pub fn more(&mut self, asker: &mut Asker<'_>, space: &Space, enough: usize) -> Result<(), Halt> {
+        const REACHES: [f64; 4] = [0.03, 0.1, 0.3, 1.0];
+        asker.begin(self.layer, ExtractStep::Lines);
+        for (pair, count) in self.pairs() {
+            for round in count..count + 3 * enough.saturating_sub(count) {
+                let known: Vec<&Place> =
+                    self.places.iter().filter(|place| ordered(place.pair) == pair).collect();
+                if known.len() >= enough {
+                    break;
+                }
+                let at = &known[asker.below(known.len())].at;
+                let reach = REACHES[round % REACHES.len()] * asker.radius;
+                let (u, shift) = (asker.direction(space.dimension), asker.direction(space.dimension));
+                let middle = along(at, reach / 3.0, &shift);
+                let (a, b) = (along(&middle, -reach, &u), along(&middle, reach, &u));
+                if !(space.holds(&a) && space.holds(&b)) {
+                    continue;
+                }
+                if let Some((place, _)) = space.between(asker, (&a, &b), &|found| ordered(found) == pair)? {
+                    self.places.push(place);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Follows a boundary from a random point, and looks for neurons at its bends. `false` if no boundary was
     /// found.
     pub fn walk(&mut self, asker: &mut Asker<'_>, space: &Space, scale: f64) -> Result<bool, Halt> {
@@ -120,13 +190,26 @@ impl Hunt {
         };
         asker.begin(self.layer, ExtractStep::Bends);
         let Some(mut ray) = space.ray(asker, &place, &u)? else { return Ok(true) };
-        let mut before: Option<Vec<f64>> = None;
+        let (mut before, mut turns): (Option<Vec<f64>>, usize) = (None, 0);
         for _ in 0..LONGEST_WALK {
             asker.begin(self.layer, ExtractStep::Bends);
-            let End::Bend { at, error, distance, next, places } = space.follow(asker, &ray)? else { break };
+            let End::Bend { at, error, distance, next, places } = space.follow(asker, &ray)? else {
+                // Another way on the same piece.
+                turns += 1;
+                let place = Place { at: ray.at.clone(), pair: ray.pair };
+                match space.ray(asker, &place, &ray.across)? {
+                    Some(turned) if turns <= TURNS => ray = turned,
+                    _ => break,
+                }
+                continue;
+            };
             self.places.extend(places);
             self.seen += 1;
-            let known = self.planes.iter().any(|plane| plane.passes(&at, error));
+            let plane = self.planes.iter_mut().find(|plane| plane.passes(&at, error));
+            let known = plane.is_some();
+            if let Some(plane) = plane.filter(|_| error < 1e-11) {
+                plane.refine(&at);
+            }
             let mut behind = None;
             if !known && error < 1e-8 {
                 let first = match before.take() {
@@ -168,8 +251,9 @@ impl Hunt {
         let mine = both(&bend);
         let plane = self.bends.iter().find_map(|other| {
             let w = common([&mine[0], &mine[1]], [&other.normals[0], &other.normals[1]])?;
-            let plane = Plane { b: -dot(&w, &bend.at), w, confirmed: None };
-            plane.passes(&other.at, other.error + bend.error).then_some(plane)
+            let plane = Plane { b: -dot(&w, &bend.at), w, confirmed: None, on: Vec::new() };
+            let is_new = self.planes.iter().all(|known| !known.is_near(&plane));
+            (is_new && plane.passes(&other.at, other.error + bend.error)).then_some(plane)
         });
         self.bends.push(bend);
         if let Some(plane) = plane {
@@ -187,14 +271,31 @@ impl Hunt {
         asker.begin(self.layer, ExtractStep::Confirmation);
         for k in 0..self.planes.len() {
             if self.planes[k].confirmed.is_none() {
-                self.planes[k].confirmed = self.goes_on(asker, space, k)?;
+                self.planes[k].confirmed = self.goes_on(asker, space, k, HITS)?;
             }
         }
         self.planes.retain(|plane| plane.confirmed != Some(false));
         Ok(())
     }
 
-    fn goes_on(&mut self, asker: &mut Asker<'_>, space: &Space, k: usize) -> Result<Option<bool>, Halt> {
+    /// Measures the planes at more bends.
+    pub fn sharpen(&mut self, asker: &mut Asker<'_>, space: &Space) -> Result<(), Halt> {
+        asker.begin(self.layer, ExtractStep::Refinement);
+        for k in 0..self.planes.len() {
+            let enough = space.dimension + 3;
+            let missing = enough - self.planes[k].on.len() % enough;
+            self.goes_on(asker, space, k, missing)?;
+        }
+        Ok(())
+    }
+
+    fn goes_on(
+        &mut self,
+        asker: &mut Asker<'_>,
+        space: &Space,
+        k: usize,
+        enough: usize,
+    ) -> Result<Option<bool>, Halt> {
         let (mut hits, mut misses) = (0, 0);
         for round in 0..PATIENCE {
             let plane = &self.planes[k];
@@ -207,14 +308,17 @@ impl Hunt {
             let w = plane.w.clone();
             let Some((place, u)) = space.between(asker, (&a, &b), &|_| true)? else { continue };
             match space.bends_at(asker, &place, &u, &w)? {
-                Some(true) => hits += 1,
-                Some(false) => misses += 1,
+                Some(Some(bend)) => {
+                    self.planes[k].refine(&bend);
+                    hits += 1;
+                }
+                Some(None) => misses += 1,
                 None => {}
             }
             if misses >= 2 {
                 return Ok(Some(false));
             }
-            if hits >= HITS {
+            if hits >= enough {
                 return Ok(Some(true));
             }
         }
@@ -238,7 +342,10 @@ impl Hunt {
         let mut strange = 0;
         for Normal { place, normal } in &self.normals {
             let shares = svd.solve(normal, 0.0);
-            let sum = shares.iter().zip(&self.planes).fold(vec![0.0; dimension], |sum, (s, p)| along(&sum, *s, &p.w));
+            let sum = shares
+                .iter()
+                .zip(&self.planes)
+                .fold(vec![0.0; dimension], |sum, (s, p)| along(&sum, *s, &p.w));
             if norm(&minus(&sum, normal)) > NOTHING {
                 strange += 1;
                 continue;

@@ -25,7 +25,7 @@ mod space;
 use fiberscope_core::Network;
 
 use super::inquiry::Halt;
-use super::prefix::Rows;
+use super::prefix::{Prefix, Rows};
 use super::{ExtractError, ExtractOptions, ExtractOutcome, ExtractStep, KnownLayer, Oracle};
 use ask::Asker;
 pub use compare::compare_labels;
@@ -34,9 +34,9 @@ use gate::verify;
 use hunt::Hunt;
 use model::Model;
 pub use oracle::{LabelOracle, class_of};
-use output::{orient, outputs};
+use output::{Outputs, idle, orient, outputs};
 use polish::polish;
-use space::{Pair, Place, Space};
+use space::{Pair, Place, Space, ordered};
 
 /// Walks along boundaries per layer, at most.
 const WALKS: usize = 240;
@@ -49,6 +49,9 @@ const FRESH: usize = 24;
 
 /// Segments on which pairs of classes are looked for that have not met.
 const SEARCHED: usize = 160;
+
+/// After so many walks one of several solutions is taken.
+const SETTLED: usize = 40;
 
 /// Points with their classes that tell how solutions are combined.
 const LABELLED: usize = 400;
@@ -118,7 +121,7 @@ pub fn extract_labels(
         outputs,
         known: Vec::new(),
         hunted: Vec::new(),
-        places: Vec::new(),
+        wide: Hunt::new(0),
         best: None,
         open: Vec::new(),
         remarks: Vec::new(),
@@ -138,8 +141,8 @@ struct Search<'a> {
     known: Vec<Rows>,
     /// Hyperplanes of the next layer.
     hunted: Vec<hunt::Plane>,
-    /// Points between classes, as inputs.
-    places: Vec<Place>,
+    /// Points between classes, as inputs, but for those of the second layer.
+    wide: Hunt,
     best: Option<Judged>,
     open: Vec<String>,
     remarks: Vec<String>,
@@ -160,13 +163,12 @@ impl Search<'_> {
     fn run(&mut self) -> Result<Option<String>, Halt> {
         self.repeat()?;
         loop {
-            let space = match self.known.last() {
-                None => Space::inputs(&self.asker),
-                Some(layer) if self.known.len() == 1 => match Space::behind(&self.asker, layer) {
-                    Some(space) => space,
-                    None => return Ok(Some("the rows of hidden layer 1 are dependent".into())),
-                },
-                Some(_) => return Ok(Some("there are more than two hidden layers".into())),
+            if self.known.len() == 2 {
+                let last = self.last(&mut Hunt::new(2), true)?;
+                return Ok((!last).then(|| "there seem to be more than two hidden layers".into()));
+            }
+            let Some(space) = self.space() else {
+                return Ok(Some("the rows of hidden layer 1 are dependent".into()));
             };
             match self.layer(&space)? {
                 Found::Last => return Ok(None),
@@ -192,13 +194,27 @@ impl Search<'_> {
         }
     }
 
+    /// Where the next layer is looked for.
+    fn space(&self) -> Option<Space> {
+        match self.known.last() {
+            None => Some(Space::inputs(&self.asker)),
+            Some(layer) => Space::behind(&self.asker, layer),
+        }
+    }
+
     fn layer(&mut self, space: &Space) -> Result<Found, Halt> {
         let number = self.known.len() + 1;
         let mut hunt = Hunt::new(self.known.len());
+        if !self.known.is_empty() && self.last(&mut hunt, false)? {
+            return Ok(Found::Last);
+        }
         // What was looked at last: planes and points.
         let mut tried = (usize::MAX, 0);
         for walk in 0..WALKS {
             if !hunt.walk(&mut self.asker, space, SCALES[walk % SCALES.len()])? && walk == 0 {
+                if self.last(&mut hunt, true)? {
+                    return Ok(Found::Last);
+                }
                 let seen = self.asker.seen.iter().filter(|seen| **seen).count();
                 return Ok(Found::Nothing(match seen {
                     1 => "the oracle answers one class only on the domain".into(),
@@ -206,18 +222,34 @@ impl Search<'_> {
                 }));
             }
             self.hunted.clone_from(&hunt.planes);
-            let now = (hunt.planes.len(), hunt.places.len());
-            if now.0 != tried.0 || now.1 > tried.1 + tried.1 / 4 || !hunt.starts.is_empty() {
+            let now = (hunt.planes.len(), self.wide.places.len() + hunt.places.len());
+            // Behind a layer without bends there is nothing more to see.
+            let settle = walk >= if now.0 == 0 { 4 } else { SETTLED };
+            if now.0 != tried.0
+                || now.1 > tried.1 + tried.1 / 4
+                || (settle && walk % 8 == 4)
+                || !hunt.starts.is_empty()
+            {
                 tried = now;
-                if self.last(space, &mut hunt)? {
+                if self.last(&mut hunt, settle)? {
                     return Ok(Found::Last);
                 }
             }
-            if walk % 4 == 3 && hunt.unexplained() > 0 && self.known.is_empty() {
-                hunt.confirm(&mut self.asker, space)?;
-                let sure = hunt.planes.iter().all(|plane| plane.confirmed == Some(true));
+            if walk % 4 == 3 {
+                // Bends that are not explained may be those of a layer behind, and planes, too.
+                let deep = hunt.unexplained() > 0 && self.known.is_empty();
+                if deep {
+                    hunt.confirm(&mut self.asker, space)?;
+                }
+                let sure = hunt.unexplained() == 0
+                    || deep && hunt.planes.iter().all(|plane| plane.confirmed == Some(true));
                 if let Some(sides) = hunt.sides(space.dimension).filter(|_| sure) {
-                    self.places.append(&mut hunt.places);
+                    let lifted =
+                        hunt.places.drain(..).map(|place| Place { at: space.input(&place.at), ..place });
+                    self.wide.places.extend(lifted);
+                    if deep {
+                        hunt.sharpen(&mut self.asker, space)?;
+                    }
                     let rows: Vec<(Vec<f64>, f64)> = hunt
                         .planes
                         .iter()
@@ -242,35 +274,70 @@ impl Search<'_> {
         )))
     }
 
-    /// Tries the planes as the last hidden layer. `true` if there is a verified network.
-    fn last(&mut self, space: &Space, hunt: &mut Hunt) -> Result<bool, Halt> {
-        let Some(mut found) = outputs(&hunt.planes, &hunt.places) else { return Ok(false) };
-        if found.solutions.len() > MOST_SOLUTIONS {
-            return Ok(false);
+    /// A point between classes in the coordinates of the next layer.
+    fn behind(&self, place: &Place) -> Place {
+        let prefix = Prefix::of(self.asker.inputs, &self.known);
+        Place { at: prefix.hidden(&place.at), pair: place.pair }
+    }
+
+    /// What all points between classes tell of the outputs.
+    fn outputs(&self, hunt: &Hunt) -> Option<Outputs> {
+        let mut places: Vec<Place> = self.wide.places.iter().map(|place| self.behind(place)).collect();
+        places.extend(hunt.places.iter().cloned());
+        outputs(&hunt.planes, &places)
+    }
+
+    /// Tries the planes as the last hidden layer. `true` if there is a verified network. Several solutions are
+    /// taken only where no more is hoped for (`settle`).
+    fn last(&mut self, hunt: &mut Hunt, settle: bool) -> Result<bool, Halt> {
+        if self.known.is_empty() {
+            self.wide.places.append(&mut hunt.places);
         }
-        for round in 0..FRESH {
-            let scale = SCALES[round % SCALES.len()];
-            let Some((place, _)) = hunt.boundary(&mut self.asker, space, scale, 8, &|_| true)? else { continue };
-            if !found.explains(&hunt.planes, &place) {
-                hunt.starts.push(place.at);
-                return Ok(false);
-            }
-        }
+        let Some(mut found) = self.outputs(hunt) else { return Ok(false) };
         if found.solutions.len() > 1 {
-            self.meet(space, hunt)?;
-            let Some(again) = outputs(&hunt.planes, &hunt.places) else { return Ok(false) };
+            self.meet(hunt.planes.len())?;
+            let Some(again) = self.outputs(hunt) else { return Ok(false) };
             found = again;
         }
-        let mut labelled = Vec::new();
-        let points: Vec<Vec<f64>> = (0..LABELLED).map(|_| space.sample(&mut self.asker, 1.0)).collect();
-        let classes = space.classes(&mut self.asker, &points)?;
-        labelled.extend(points.into_iter().zip(classes));
+        let inputs = Space::inputs(&self.asker);
+        for round in 0..FRESH {
+            let scale = SCALES[round % SCALES.len()];
+            let fresh = self.wide.boundary(&mut self.asker, &inputs, scale, 8, &|_| true)?;
+            let Some((place, _)) = fresh else { continue };
+            if !found.explains(&hunt.planes, &self.behind(&place)) {
+                // It may tell which of several solutions it is.
+                let Some(again) = self.outputs(hunt) else {
+                    if self.known.len() < 2 {
+                        // Off the walls of the space.
+                        let aside = if self.known.is_empty() { 0.0 } else { 0.02 * self.asker.radius };
+                        hunt.starts.push(self.behind(&place).at.iter().map(|v| v + aside).collect());
+                    }
+                    return Ok(false);
+                };
+                found = again;
+            }
+        }
+        if found.solutions.len() > if settle { MOST_SOLUTIONS } else { 1 } {
+            return Ok(false);
+        }
+        let points: Vec<Vec<f64>> = (0..LABELLED).map(|_| self.asker.point(1.0)).collect();
+        let classes = self.asker.classes(&points)?;
+        let prefix = Prefix::of(self.asker.inputs, &self.known);
+        let labelled: Vec<(Vec<f64>, usize)> = points.iter().map(|x| prefix.hidden(x)).zip(classes).collect();
         let Some(theta) = found.combine(&hunt.planes, &labelled) else { return Ok(false) };
+        if let Some(idle) = idle(&theta, hunt.planes.len()) {
+            hunt.planes.remove(idle);
+            return self.last(hunt, settle);
+        }
         let Some(last) = orient(&hunt.planes, &theta) else { return Ok(false) };
         let model = Model::new(&self.known, &hunt.planes, &last, found.classes.clone(), &self.asker);
         let Some(model) = model else { return Ok(false) };
-        let mut places = self.places.clone();
-        places.extend(hunt.places.iter().map(|place| Place { at: space.input(&place.at), pair: place.pair }));
+        let mut places = self.wide.places.clone();
+        if let Some(space) = self.space().filter(|_| !hunt.places.is_empty()) {
+            places.extend(
+                hunt.places.iter().map(|place| Place { at: space.input(&place.at), pair: place.pair }),
+            );
+        }
         let polished = polish(&model, &places);
         let (agreement, bad) = verify(&mut self.asker, &polished)?;
         let whole = bad.is_empty();
@@ -281,17 +348,21 @@ impl Search<'_> {
         Ok(whole)
     }
 
-    /// Looks for pairs of classes that have not met: how large their outputs are beside each other is known only
-    /// where they do.
-    fn meet(&mut self, space: &Space, hunt: &mut Hunt) -> Result<(), Halt> {
+    /// Looks for more points between classes that rarely meet, and for pairs of classes that have not met: how
+    /// large outputs are beside each other is known only where they do.
+    fn meet(&mut self, planes: usize) -> Result<(), Halt> {
+        let space = Space::inputs(&self.asker);
+        let enough = planes + self.known.last().map_or(space.dimension, Rows::len) + 5;
+        let (asker, wide) = (&mut self.asker, &mut self.wide);
+        wide.more(asker, &space, enough)?;
+        let met = wide.pairs().len();
         for scale in [1.0, 3.0, 9.0, 27.0] {
-            let mut met: Vec<Pair> = hunt.places.iter().map(|place| ordered(place.pair)).collect();
-            met.sort_unstable();
-            met.dedup();
-            let is_new = |pair: Pair| met.binary_search(&ordered(pair)).is_err();
-            for _ in 0..4 {
-                hunt.boundary(&mut self.asker, space, scale, SEARCHED / 4, &is_new)?;
-            }
+            let known: Vec<Pair> = wide.pairs().into_iter().map(|(pair, _)| pair).collect();
+            let is_new = |pair: Pair| !known.contains(&ordered(pair));
+            wide.boundary(asker, &space, scale, SEARCHED, &is_new)?;
+        }
+        if wide.pairs().len() > met {
+            wide.more(asker, &space, enough)?;
         }
         Ok(())
     }
@@ -301,8 +372,8 @@ impl Search<'_> {
         self.open.clear();
         if solutions > 1 {
             self.open.push(format!(
-                "classes that do not meet where boundaries were seen leave {} factors between outputs open; those that \
-                 were chosen give {LABELLED} points their classes",
+                "the boundaries that were seen leave {} numbers of the output layer open (say, how large the outputs \
+                 of classes are that do not meet there); those that were chosen give all points asked their classes",
                 solutions - 1
             ));
         }
@@ -314,8 +385,10 @@ impl Search<'_> {
             ));
         }
         if let Some(count) = self.outputs.filter(|&count| count > model.classes.len().max(2)) {
-            let missing: Vec<String> =
-                (0..count).filter(|class| !model.classes.contains(class)).map(|class| class.to_string()).collect();
+            let missing: Vec<String> = (0..count)
+                .filter(|class| !model.classes.contains(class))
+                .map(|class| class.to_string())
+                .collect();
             self.open.push(format!(
                 "nothing is known of the outputs of classes that no boundary was seen of: {}",
                 missing.join(", ")
@@ -382,8 +455,4 @@ impl Search<'_> {
             remarks: self.remarks,
         })
     }
-}
-
-fn ordered((a, b): Pair) -> Pair {
-    (a.min(b), a.max(b))
 }

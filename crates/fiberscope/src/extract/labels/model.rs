@@ -27,7 +27,13 @@ pub(super) struct Model {
 
 impl Model {
     /// The known layers with a last one.
-    pub fn new(known: &[Rows], planes: &[Plane], last: &Last, classes: Vec<usize>, asker: &Asker<'_>) -> Option<Model> {
+    pub fn new(
+        known: &[Rows],
+        planes: &[Plane],
+        last: &Last,
+        classes: Vec<usize>,
+        asker: &Asker<'_>,
+    ) -> Option<Model> {
         let count = last.weight.len() as f64;
         let mean = |rows: &[Vec<f64>]| {
             rows.iter().fold(vec![0.0; rows[0].len()], |sum, row| along(&sum, 1.0 / count, row))
@@ -105,14 +111,21 @@ impl Model {
             let weight = along(self.output.weight.row(one), -1.0, self.output.weight.row(zero));
             (Matrix::from_rows(&[weight])?, vec![self.output.bias[one] - self.output.bias[zero]])
         } else {
-            let low = -1.0 - self.output.iter().map(|(w, b)| reach(&self.hidden, w, radius) + b.abs()).fold(0.0, f64::max);
-            let weight = Matrix::from_fn(outputs, width, |i, j| row(i).map_or(0.0, |at| self.output.weight[(at, j)]));
+            let low = -1.0
+                - self
+                    .output
+                    .iter()
+                    .map(|(w, b)| reach(&self.hidden, w, radius) + b.abs())
+                    .fold(0.0, f64::max);
+            let weight =
+                Matrix::from_fn(outputs, width, |i, j| row(i).map_or(0.0, |at| self.output.weight[(at, j)]));
             (weight, (0..outputs).map(|i| row(i).map_or(low, |at| self.output.bias[at])).collect())
         };
         layers.push(Layer::new(weight, bias, Activation::Identity));
         // From inputs relative to the centre to inputs.
         let first = &layers[0];
-        let bias = first.weight().iter_rows().zip(first.bias()).map(|(w, b)| b - center * w.iter().sum::<f64>());
+        let bias =
+            first.weight().iter_rows().zip(first.bias()).map(|(w, b)| b - center * w.iter().sum::<f64>());
         layers[0] = Layer::new(first.weight().clone(), bias.collect(), first.activation());
         Network::new(layers).ok()
     }

@@ -14,10 +14,10 @@ use super::hunt::Plane;
 use super::space::Place;
 
 /// Equations are satisfied up to this share of their size.
-const ROUNDING: f64 = 1e-9;
+const ROUNDING: f64 = 1e-8;
 
 /// Singular values below this, relative to the largest, are zero.
-const ZERO: f64 = 1e-10;
+const ZERO: f64 = 3e-9;
 
 /// So many times as many equations as unknowns are enough.
 const ENOUGH: usize = 6;
@@ -52,14 +52,17 @@ pub(super) fn outputs(planes: &[Plane], places: &[Place]) -> Option<Outputs> {
         let features = features(planes, &place.at);
         let length = norm(&features);
         for (class, sign) in [(place.pair.0, 1.0), (place.pair.1, -1.0)] {
-            let Some(block) = classes.binary_search(&class).ok().and_then(|at| at.checked_sub(1)) else { continue };
+            let Some(block) = classes.binary_search(&class).ok().and_then(|at| at.checked_sub(1)) else {
+                continue;
+            };
             features.iter().enumerate().for_each(|(k, f)| rows[(i, block * width + k)] = sign * f / length);
         }
     }
     let lengths: Vec<f64> = (0..unknowns).map(|j| rows.col(j).norm_l2().max(f64::MIN_POSITIVE)).collect();
     let scaled = Mat::from_fn(count, unknowns, |i, j| rows[(i, j)] / lengths[j]);
     let triangle = scaled.qr().thin_R().to_owned();
-    let svd = Svd::of(&Matrix::from_fn(unknowns, unknowns, |i, j| if i <= j { triangle[(i, j)] } else { 0.0 }))?;
+    let svd =
+        Svd::of(&Matrix::from_fn(unknowns, unknowns, |i, j| if i <= j { triangle[(i, j)] } else { 0.0 }))?;
     let zero = (0..unknowns).rev().take_while(|&k| svd.s[k] < ZERO * svd.s[0]).count();
     if zero == 0 {
         return None;
@@ -76,7 +79,9 @@ impl Outputs {
     /// that have none.
     pub fn miss(&self, solution: &[Vec<f64>], planes: &[Plane], place: &Place) -> f64 {
         let row = |class: usize| self.classes.binary_search(&class).ok().map(|at| &solution[at]);
-        let (Some(first), Some(second)) = (row(place.pair.0), row(place.pair.1)) else { return f64::INFINITY };
+        let (Some(first), Some(second)) = (row(place.pair.0), row(place.pair.1)) else {
+            return f64::INFINITY;
+        };
         let difference: Vec<f64> = along(first, -1.0, second);
         let features = features(planes, &place.at);
         let size = norm(&difference) * norm(&features);
@@ -135,6 +140,13 @@ impl Outputs {
     }
 }
 
+/// A plane of so many whose coefficients are nothing beside the others: no class feels it.
+pub(super) fn idle(outputs: &[Vec<f64>], planes: usize) -> Option<usize> {
+    const NOTHING: f64 = 1e-8;
+    let largest = outputs.iter().flatten().fold(0.0f64, |largest, v| largest.max(v.abs()));
+    (0..planes).find(|&k| outputs.iter().all(|row| row[k].abs() < NOTHING * largest))
+}
+
 /// A last hidden layer with its outputs.
 pub(super) struct Last {
     /// `1` where the neuron is on where its plane is positive, `-1` else.
@@ -152,20 +164,39 @@ pub(super) struct Last {
 /// The orientation of the neurons: `relu(z) = relu(-z) + z`, so a wrong side leaves a linear map.
 pub(super) fn orient(planes: &[Plane], outputs: &[Vec<f64>]) -> Option<Last> {
     let count = planes.len();
-    let dimension = planes.first()?.w.len();
+    let dimension = outputs.first()?.len() - count - 1;
+    if count == 0 {
+        // Outputs that are linear in the coordinates.
+        let split = |row: &Vec<f64>| (row[..dimension].to_vec(), row[dimension]);
+        let (rest, bias) = outputs.iter().map(split).unzip();
+        return Some(Last {
+            sides: Vec::new(),
+            weight: vec![Vec::new(); outputs.len()],
+            rest,
+            bias,
+            oriented: true,
+        });
+    }
     let (mut equations, mut right) = (Vec::new(), Vec::new());
     for row in &outputs[1..] {
         for i in 0..dimension {
-            equations.push((0..count).map(|k| -(row[k] - outputs[0][k]) * planes[k].w[i]).collect::<Vec<f64>>());
+            equations
+                .push((0..count).map(|k| -(row[k] - outputs[0][k]) * planes[k].w[i]).collect::<Vec<f64>>());
             right.push(row[count + i] - outputs[0][count + i]);
         }
     }
     let svd = Svd::of(&Matrix::from_rows(&equations)?)?;
     let rank = svd.rank(1e-9);
-    let bits = if rank == count { Some(svd.solve(&right, 1e-9)) } else { bits::enumerated(&equations, &right, &svd, rank) };
+    let bits = if rank == count {
+        Some(svd.solve(&right, 1e-9))
+    } else {
+        bits::enumerated(&equations, &right, &svd, rank)
+    };
     let is_bit = |b: &f64| b.abs().min((b - 1.0).abs()) < 1e-3;
     let size = norm(&right).max(f64::MIN_POSITIVE);
-    let bits = bits.filter(|bits| bits.iter().all(is_bit)).map(|bits| bits.iter().map(|b| b.round()).collect::<Vec<f64>>());
+    let bits = bits
+        .filter(|bits| bits.iter().all(is_bit))
+        .map(|bits| bits.iter().map(|b| b.round()).collect::<Vec<f64>>());
     let bits = bits.filter(|bits| {
         let error: f64 = equations.iter().zip(&right).map(|(row, r)| (dot(row, bits) - r).powi(2)).sum();
         error.sqrt() < 1e-5 * size || size < 1e-9

@@ -31,6 +31,9 @@ pub(super) struct Ray {
     pub pair: Pair,
 }
 
+/// A unit normal, and the points that it was measured with.
+type Measured = (Vec<f64>, Vec<Place>);
+
 /// Where a ray ends.
 pub(super) enum End {
     /// At a bend.
@@ -65,7 +68,7 @@ impl Space {
         place: &Place,
         u: &[f64],
         longest: f64,
-    ) -> Result<Option<(Vec<f64>, Vec<Place>)>, Halt> {
+    ) -> Result<Option<Measured>, Halt> {
         let tangents = self.tangents(asker, u);
         let mut h = longest.min(LONGEST * asker.radius);
         while h > SHORTEST * asker.radius {
@@ -84,7 +87,10 @@ impl Space {
                     checks.extend([along(&place.at, 1.0, &v), along(&place.at, -1.0, &v)]);
                 }
                 if self.separated(asker, &checks, &normal, slack(&place.at), place.pair)? {
-                    let points = bases.iter().zip(&t).map(|(base, t)| Place { at: along(base, *t, u), pair: place.pair });
+                    let points = bases
+                        .iter()
+                        .zip(&t)
+                        .map(|(base, t)| Place { at: along(base, *t, u), pair: place.pair });
                     return Ok(Some((normal, points.collect())));
                 }
             }
@@ -128,10 +134,9 @@ impl Space {
         let mut h = LONGEST * asker.radius;
         while h > SHORTEST * asker.radius {
             let bases = [along(&place.at, h, v), along(&place.at, h / 2.0, v)];
-            if let Some(t) = self.bisect(asker, &bases, u, 10.0 * h, place.pair)? {
-                if (t[0] / 2.0 - t[1]).abs() < 1e-2 * slack(&place.at) {
-                    return Ok(Some(Ray::new(place, u, v, t[0] / h)));
-                }
+            let found = self.bisect(asker, &bases, u, 10.0 * h, place.pair)?;
+            if let Some(t) = found.filter(|t| (t[0] / 2.0 - t[1]).abs() < 1e-2 * slack(&place.at)) {
+                return Ok(Some(Ray::new(place, u, v, t[0] / h)));
             }
             h /= 5.0;
         }
@@ -191,15 +196,15 @@ impl Space {
         Ok(End::Unclear)
     }
 
-    /// Whether the boundary bends at a point of it, looked at in the direction `w` away from the crossing
-    /// direction `u`; `None` if that cannot be seen.
+    /// The place of the bend at a point of the boundary, looked at in the direction `w` away from the crossing
+    /// direction `u`: `Some(None)` if there is none, `None` if that cannot be seen.
     pub fn bends_at(
         &self,
         asker: &mut Asker<'_>,
         place: &Place,
         u: &[f64],
         w: &[f64],
-    ) -> Result<Option<bool>, Halt> {
+    ) -> Result<Option<Option<Vec<f64>>>, Halt> {
         let tolerance = 1e-2 * slack(&place.at);
         for share in [1e-2, 1e-3, 1e-4] {
             let a = share * asker.radius;
@@ -217,18 +222,19 @@ impl Space {
             let jump = right - left;
             if jump.abs() * a < 10.0 * tolerance {
                 // Straight through the point, or straight on both sides of a step that is not there.
-                return Ok(Some(false));
+                return Ok(Some(None));
             }
             let at = ((t[1] - left * steps[1]) - (t[2] - right * steps[2])) / jump;
             if at.abs() < 1e-4 * a {
-                return Ok(Some(true));
+                let across = t[1] + left * (at - steps[1]);
+                return Ok(Some(Some(along(&along(&place.at, at, w), across, u))));
             }
             if at.abs() > a {
                 // Two bends or more: look closer.
                 continue;
             }
             if at.abs() < a / 2.0 {
-                return Ok(Some(false));
+                return Ok(Some(None));
             }
         }
         Ok(None)
@@ -268,7 +274,8 @@ pub(super) fn common(first: [&[f64]; 2], second: [&[f64]; 2]) -> Option<Vec<f64>
     let sum = (m[1][0] - m[0][1]).atan2(m[0][0] + m[1][1]);
     let difference = (m[1][0] + m[0][1]).atan2(m[0][0] - m[1][1]);
     let (left, right) = ((sum + difference) / 2.0, (difference - sum) / 2.0);
-    let turned = |basis: &[Vec<f64>; 2], angle: f64| along(&scaled(&basis[0], angle.cos()), angle.sin(), &basis[1]);
+    let turned =
+        |basis: &[Vec<f64>; 2], angle: f64| along(&scaled(&basis[0], angle.cos()), angle.sin(), &basis[1]);
     let (a, b) = (turned(&p, left), turned(&q, right));
     if apart(&a, &b) > MEETING {
         return None;

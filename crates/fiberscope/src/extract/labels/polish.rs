@@ -83,7 +83,8 @@ fn derivative(model: &Model, place: &Place) -> Option<(Vec<f64>, f64)> {
     let block = |signs: &[f64], h: &[f64]| -> Vec<f64> {
         signs.iter().flat_map(|s| h.iter().map(move |v| s * v)).chain(signs.iter().copied()).collect()
     };
-    let signs: Vec<f64> = (0..output.len()).map(|k| f64::from(u8::from(k == i)) - f64::from(u8::from(k == j))).collect();
+    let signs: Vec<f64> =
+        (0..output.len()).map(|k| f64::from(u8::from(k == i)) - f64::from(u8::from(k == j))).collect();
     blocks.push(block(&signs, last));
     for l in (0..model.hidden.len()).rev() {
         back.iter_mut().zip(&on[l]).filter(|(_, on)| !**on).for_each(|(b, _)| *b = 0.0);

@@ -63,7 +63,11 @@ impl Space {
         let offset = times(&inverse, &layer.bias).iter().map(|v| -v).collect();
         let lengths = layer.weight.iter_rows().map(norm).fold(0.0, f64::max);
         let reach = REACH * asker.radius * lengths;
-        Some(Space { dimension: layer.len(), reach, lift: Some(Lift { layer: layer.clone(), inverse, offset }) })
+        Some(Space {
+            dimension: layer.len(),
+            reach,
+            lift: Some(Lift { layer: layer.clone(), inverse, offset }),
+        })
     }
 
     /// The input of a point.
@@ -108,8 +112,9 @@ impl Space {
         let step = length / STATIONS as f64;
         let stations: Vec<Vec<f64>> = (0..=STATIONS).map(|k| along(a, k as f64 * step, &u)).collect();
         let classes = self.classes(asker, &stations)?;
-        let changes: Vec<usize> =
-            (0..STATIONS).filter(|&k| classes[k] != classes[k + 1] && wanted((classes[k], classes[k + 1]))).collect();
+        let changes: Vec<usize> = (0..STATIONS)
+            .filter(|&k| classes[k] != classes[k + 1] && wanted((classes[k], classes[k + 1])))
+            .collect();
         if changes.is_empty() {
             return Ok(None);
         }
@@ -191,4 +196,9 @@ impl Space {
 fn middle(lo: f64, hi: f64, size: f64) -> Option<f64> {
     let middle = (lo + hi) / 2.0;
     (middle > lo && middle < hi && hi - lo > 0.5 * f64::EPSILON * size).then_some(middle)
+}
+
+/// The pair with the smaller class first.
+pub(super) fn ordered((a, b): Pair) -> Pair {
+    (a.min(b), a.max(b))
 }
