@@ -186,7 +186,7 @@ impl<'a> Inquiry<'a> {
     /// A random point at about `reach` times the radius from the centre.
     pub fn point(&mut self, reach: f64) -> Vec<f64> {
         let scale = self.radius * reach / (self.inputs as f64).sqrt();
-        (0..self.inputs).map(|_| scale * self.normal()).collect()
+        (0..self.inputs).map(|_| scale * normal(&mut self.rng)).collect()
     }
 
     /// A random point of the domain.
@@ -207,13 +207,7 @@ impl<'a> Inquiry<'a> {
 
     /// Normally distributed numbers.
     pub fn normals(&mut self, count: usize) -> Vec<f64> {
-        (0..count).map(|_| self.normal()).collect()
-    }
-
-    fn normal(&mut self) -> f64 {
-        let u: f64 = 1.0 - self.rng.random_range(0.0..1.0);
-        let v: f64 = self.rng.random_range(0.0..1.0);
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+        (0..count).map(|_| normal(&mut self.rng)).collect()
     }
 
     fn accept(&self, points: &Matrix, answers: &Matrix) -> Result<(), ExtractError> {
@@ -243,6 +237,13 @@ impl<'a> Inquiry<'a> {
         let (layer, step, neurons, kinks) = (self.layer, self.step, self.neurons, self.kinks);
         self.options.progress.report(ExtractProgress { layer, step, neurons, kinks, queries });
     }
+}
+
+/// A normally distributed number.
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let u: f64 = 1.0 - rng.random_range(0.0..1.0);
+    let v: f64 = rng.random_range(0.0..1.0);
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 /// Bits of an answer's grid beyond which it is taken for a double that was not rounded.
