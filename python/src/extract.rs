@@ -143,7 +143,7 @@ pub fn leak_report(
             .noise(noise)
             .seed(seed)
             .deadline(deadline);
-        let report = leak(&name, &network, &options, &|text| watch.say(text));
+        let report = leak(&name, &network, &options, None, &|text| watch.say(text));
         Ok(Answer { json: report.to_json().to_string(), text: report.to_text() })
     })
 }
