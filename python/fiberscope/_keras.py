@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _keras_layers  # noqa: F401  it registers what layers mean
-from ._keras_model import Model
+from ._keras_model import MODELS, Model
 from .errors import ModelFileError, UnsupportedLayerError
 
 MOST_CONFIG = 1 << 26
@@ -49,7 +49,9 @@ def onnx_model(path: str) -> tuple[bytes, str, str, list[str]]:
     except (UnsupportedLayerError, ModelFileError) as error:
         text = str(error)
         raise type(error)(text if text.startswith(path) else f"{path}: {text}") from None
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+    except (
+        OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError
+    ) as error:  # fmt: skip
         raise ModelFileError(
             f"{path}: it is no Keras model that can be read ({type(error).__name__}: {error})"
         ) from None
@@ -92,13 +94,14 @@ class _Kept:
 
     def __init__(self, file: Any, config: Any) -> None:
         self.places: dict[str, Any] = {}
+        self.models: dict[str, tuple[Any, Any]] = {}
         layers = file["layers"] if "layers" in file else file["_layer_checkpoint_dependencies"]
         named = {}
         for key in layers:
             group = layers[key]
             name = group["vars"].attrs.get("name") if "vars" in group else None
             if name is not None:
-                named[name.decode() if isinstance(name, bytes) else str(name)] = group["vars"]
+                named[name.decode() if isinstance(name, bytes) else str(name)] = group
         counts: dict[str, int] = {}
         for layer in config["config"]["layers"]:
             kind, name = _snake(layer["class_name"]), layer["config"]["name"]
@@ -106,24 +109,40 @@ class _Kept:
             counts[kind] = at + 1
             key = f"{kind}_{at}" if at else kind
             # Files of older versions do not name their layers: they count them by class.
-            if name in named:
-                self.places[name] = named[name]
-            elif not named and key in layers and "vars" in layers[key]:
-                self.places[name] = layers[key]["vars"]
+            group = named.get(name) if named else layers.get(key)
+            if group is None:
+                continue
+            if layer["class_name"] in MODELS:
+                self.models[name] = group, layer
+            elif "vars" in group:
+                self.places[name] = group["vars"]
 
     def of(self, name: str) -> list[np.ndarray]:
         return _numbered(self.places[name]) if name in self.places else []
+
+    def inside(self, name: str) -> _Kept:
+        if name not in self.models:
+            raise ModelFileError(f"layer {name}: its weights are missing")
+        return _Kept(*self.models[name])
 
 
 class _Legacy:
     """The weights of a .h5 file."""
 
-    def __init__(self, file: Any) -> None:
-        self.group = file["model_weights"]
+    def __init__(self, file: Any, model: str | None = None) -> None:
+        self.group = file["model_weights"] if model is None else file
+        self.model = model
 
     def of(self, name: str) -> list[np.ndarray]:
-        if name not in self.group:
+        group = name if self.model is None else self.model
+        if group not in self.group:
             return []
-        own = self.group[name]
+        own = self.group[group]
         keys = [each.decode() if isinstance(each, bytes) else str(each) for each in own.attrs["weight_names"]]
+        if self.model is not None:
+            # The weights of all layers of an inner model stand in one list.
+            keys = [key for key in keys if name in key.split("/")[-2:-1]]
         return [np.asarray(own[key]) for key in keys]
+
+    def inside(self, name: str) -> _Legacy:
+        return _Legacy(self.group, name if self.model is None else self.model)

@@ -167,6 +167,12 @@ def _reshape(m: Model, config: dict[str, Any], _: list[np.ndarray], values: list
     return m.node("Reshape", [values[0], m.integers([1, *target])], 1 + len(target))
 
 
+@rule("RepeatVector")
+def _repeat(m: Model, config: dict[str, Any], _: list[np.ndarray], values: list[str]) -> str:
+    row = m.node("Reshape", [values[0], m.integers([1, 1, -1])], rank=3)
+    return m.node("Expand", [row, m.integers([1, int(config["n"]), 1])])
+
+
 @rule("Permute")
 def _permute(m: Model, config: dict[str, Any], _: list[np.ndarray], values: list[str]) -> str:
     return m.node("Transpose", values, perm=[0, *(int(each) for each in config["dims"])])

@@ -20,6 +20,19 @@ class Weights(Protocol):
     def of(self, name: str) -> list[np.ndarray]:
         """Those of a layer, in the order in which it made them."""
 
+    def inside(self, name: str) -> Weights:
+        """Those of a layer that is a model itself."""
+
+
+MODELS = ("Sequential", "Functional", "Model")
+
+DEEPEST = 32
+"""Models in models are followed so far."""
+
+NONLINEAR = frozenset(
+    ["ELU", "GRU", "LSTM", "Attention", "AdditiveAttention", "MultiHeadAttention", "Dot", "Multiply",
+     "GroupNormalization", "LayerNormalization", "UnitNormalization"]
+)  # fmt: skip
 
 Rule = Callable[["Model", dict[str, Any], list[np.ndarray], list[str]], str]
 
@@ -28,7 +41,7 @@ class Model:
     """A model on its way to ONNX."""
 
     def __init__(self, config: Any, weights: Weights) -> None:
-        if config["class_name"] not in ("Sequential", "Functional", "Model"):
+        if config["class_name"] not in MODELS:
             raise UnsupportedLayerError(
                 f"{config['class_name']}: expected a Sequential or Functional model; export others: model.export('model.onnx', format='onnx')"
             )
@@ -36,34 +49,57 @@ class Model:
         self.made = Graph()
         self.ranks: dict[str, int] = {}
         self.name, self.kind = "", ""
+        self.path: tuple[str, ...] = ()
         self._count = 0
 
     def graph(self) -> bytes:
-        outputs = self.sequential() if self.config["class_name"] == "Sequential" else self.functional()
-        if len(outputs) != 1:
-            raise UnsupportedLayerError(f"expected a model with one output, found {len(outputs)}")
-        self.made.node("Identity", "output", outputs, "output")
+        (output,) = self.body(self.config, None)
+        self.made.node("Identity", "output", [output], "output")
         return self.made.model(["output"])
 
-    def sequential(self) -> list[str]:
-        value: str | None = None
-        for layer in self.config["config"]["layers"]:
+    def body(self, model: Any, given: list[str] | None) -> list[str]:
+        """The output of a model, of the values that it is given or of inputs of its own."""
+        run = self.sequential if model["class_name"] == "Sequential" else self.functional
+        outputs = run(model["config"], given)
+        if len(outputs) != 1:
+            raise UnsupportedLayerError(f"expected a model with one output, found {len(outputs)}")
+        return outputs
+
+    def inner(self, model: Any, given: list[str]) -> str:
+        """A model that is a layer of another one."""
+        if len(self.path) == DEEPEST:
+            raise UnsupportedLayerError(f"more than {DEEPEST} models are nested")
+        name = str(model["config"]["name"])
+        path, weights = self.path, self.weights
+        self.path, self.weights = (*path, name), weights.inside(name)
+        (output,) = self.body(model, given)
+        self.path, self.weights = path, weights
+        return output
+
+    def sequential(self, config: Any, given: list[str] | None) -> list[str]:
+        value = given[0] if given else None
+        for layer in config["layers"]:
+            is_input = layer["class_name"] == "InputLayer"
             if value is None:
                 value = self.input(layer)
-                if layer["class_name"] == "InputLayer":
-                    continue
-            value = self.layer(layer, [value])
+            if not is_input:
+                value = self.layer(layer, [value])
         if value is None:
             raise UnsupportedLayerError("the model has no layers")
         return [value]
 
-    def functional(self) -> list[str]:
+    def functional(self, config: Any, given: list[str] | None) -> list[str]:
         values: dict[str, str] = {}
-        waiting = list(self.config["config"]["layers"])
+        if given is not None:
+            starts = _listed(config["input_layers"])
+            if len(starts) != len(given):
+                raise UnsupportedLayerError(f"a model with {len(starts)} inputs is given {len(given)} values")
+            values = {str(each[0]): value for each, value in zip(starts, given, strict=True)}
+        waiting = [layer for layer in config["layers"] if _name(layer) not in values]
         while waiting:
             left = []
             for layer in waiting:
-                name = layer.get("name") or layer["config"]["name"]
+                name = _name(layer)
                 calls = layer.get("inbound_nodes") or []
                 if len(calls) > 1:
                     raise UnsupportedLayerError(f"layer {name}: it is used {len(calls)} times, which is not read")
@@ -77,9 +113,7 @@ class Model:
             if len(left) == len(waiting):
                 raise UnsupportedLayerError("the layers read each other in a circle")
             waiting = left
-        ends = self.config["config"]["output_layers"]
-        ends = [ends] if ends and isinstance(ends[0], str) else ends
-        return [values[each[0]] for each in ends]
+        return [values[each[0]] for each in _listed(config["output_layers"])]
 
     def input(self, layer: Any) -> str:
         config = layer["config"]
@@ -88,6 +122,10 @@ class Model:
             or config.get("batch_input_shape")
             or (layer.get("build_config") or {}).get("input_shape")
         )
+        if not shape and layer["class_name"] == "Dense":
+            # The weights tell.
+            kernels = [each for each in self.weights.of(str(config["name"])) if each.ndim == 2]
+            shape = [None, int(kernels[0].shape[0])] if kernels else None
         if not shape or any(not isinstance(size, int) or size < 1 for size in shape[1:]):
             raise UnsupportedLayerError(
                 f"layer {config.get('name')}: the shape of the input is not known; build the model before saving it"
@@ -97,14 +135,19 @@ class Model:
         return self.made.input(name, [1, *shape[1:]])
 
     def layer(self, layer: Any, values: list[str]) -> str:
+        if layer["class_name"] in MODELS:
+            return self.inner(layer, values)
         self.kind, config = layer["class_name"], layer["config"]
-        self.name = str(config["name"])
+        own = str(config["name"])
+        self.name = ".".join((*self.path, own))
         rule = RULES.get(self.kind)
+        if self.kind in NONLINEAR:
+            raise self.refuse("this layer is not piecewise linear")
         if rule is None:
             raise self.refuse("this layer is not read; export the model: model.export('model.onnx', format='onnx')")
         if config.get("data_format") not in (None, "channels_last"):
             raise self.refuse("expected channels last")
-        value = rule(self, config, self.weights.of(self.name), values)
+        value = rule(self, config, self.weights.of(own), values)
         if self.kind not in ("Activation", "Softmax") and "activation" in config:
             value = self.activation(config["activation"], value)
         return value
@@ -172,6 +215,15 @@ class Model:
         if config["padding"] not in words:
             raise self.refuse(f"the padding {config['padding']!r} is not read")
         return words[config["padding"]]
+
+
+def _name(layer: Any) -> str:
+    return str(layer.get("name") or layer["config"]["name"])
+
+
+def _listed(ends: Any) -> list[Any]:
+    """Where a model begins or ends: one place stands without a list around it."""
+    return [ends] if ends and isinstance(ends[0], str) else list(ends)
 
 
 def _history(calls: Any) -> list[str]:

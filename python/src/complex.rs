@@ -8,8 +8,8 @@ use fiberscope_core::{Domain, Network};
 use fiberscope_report::Svg;
 use fiberscope_report::folds::{FoldsAnswer, FoldsQuestion, StoppedFolds, folds as find_folds};
 use fiberscope_report::regions::{
-    COUNTED, ComplexView, DRAWN, Depth, Found, RegionsQuestion, Search, build, picture,
-    regions as find_regions, slice,
+    COUNTED, ComplexView, DRAWN, Depth, RegionsQuestion, Search, build, picture, regions as find_regions,
+    slice,
 };
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -70,10 +70,8 @@ pub fn regions(
             resume: None,
         };
         let found = find_regions(question, &|text| watch.say(text), &|_| ())?;
-        let seen = matches!(&found.found, Found::Listed { complex, .. } if complex.factor_dimension() <= 2);
         let value = found.to_json();
-        // The cells are kept only where they can be drawn.
-        Ok(if seen { drawn_by(value, move || found.draw()) } else { undrawn(value) })
+        Ok(if found.is_drawable() { drawn_by(value, move || found.draw()) } else { undrawn(value) })
     })?;
     hand_over(py, found)
 }

@@ -104,6 +104,24 @@ fn first_layers_may_be_much_wider_than_the_input() {
     }
 }
 
+/// With few inputs most networks have weights that nothing tells: then another network with the same function comes back,
+/// and it is said.
+#[test]
+fn few_inputs_give_a_network_with_the_same_function() {
+    for (widths, seeds) in [(&[2, 8, 8, 1][..], 2..7), (&[2, 16, 16, 1], 4..5), (&[3, 8, 8, 1], 0..2)] {
+        for seed in seeds {
+            let network = random(widths, seed);
+            let found = run(&network, &seeded(0));
+            assert_eq!(found.outcome, ExtractOutcome::Verified, "{widths:?}, seed {seed}");
+            let recovered = found.network.expect("verified");
+            let far = distance(&network, &recovered);
+            assert!(far < 1e-7, "{widths:?}, seed {seed}: {far:e}");
+            let same = compare(&network, &recovered).is_some_and(|found| found.max_error < 1e-8);
+            assert!(same || !found.undetermined.is_empty(), "{widths:?}, seed {seed}");
+        }
+    }
+}
+
 /// Boundaries in the plane are followed from cell to cell.
 #[test]
 fn two_hidden_layers_of_the_plane_come_back() {

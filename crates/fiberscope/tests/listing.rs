@@ -9,9 +9,9 @@ use common::complexes::{cube, random, random_degenerate};
 use fiberscope::Deadline;
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, ComplexOptions, CountOutcome, Exploration, PolyhedralComplex,
-    count_cells, explore_cells, explore_in_tiles,
+    count_cells, explore_breakpoints, explore_cells, explore_in_tiles,
 };
-use fiberscope::core::{Domain, Network};
+use fiberscope::core::{Activation, Domain, Layer, Matrix, Network};
 
 fn build(network: &Network, domain: &Domain, options: &ComplexOptions) -> PolyhedralComplex {
     match PolyhedralComplex::build(network, domain, options).unwrap() {
@@ -80,6 +80,42 @@ fn two_codimensions_are_enough_for_weights() {
         };
         assert_eq!(of(&ComplexOptions::new().codimension(2)), of(&ComplexOptions::new()), "{number}");
     }
+}
+
+/// The numbers of facets that were weighed without a list of the cells are those of the list.
+#[test]
+fn breakpoints_are_the_same_without_a_list() {
+    let deeper: [&[usize]; 4] = [&[2, 6, 5, 4, 5, 2], &[3, 5, 4, 4, 1], &[4, 5, 3, 3, 6], &[2, 70, 9, 1]];
+    let mut all = networks();
+    for (seed, shape) in deeper.iter().enumerate() {
+        all.push((random(shape, seed as u64), cube(shape[0])));
+    }
+    // Paths through the second layer cancel: what the first neuron does is seen nowhere.
+    let rows = |rows: &[&[f64]]| Matrix::from_rows(rows).unwrap();
+    let relu = |weight: &[&[f64]], bias: &[f64]| Layer::new(rows(weight), bias.to_vec(), Activation::Relu);
+    let hidden = Network::new(vec![
+        relu(&[&[1.0, 0.25], &[0.5, -1.0], &[-0.75, 0.5]], &[0.1, 0.2, 0.3]),
+        relu(&[&[1.0, 0.5, 0.25], &[-1.0, 0.5, -0.5], &[0.0, -0.5, 1.0]], &[8.0, 8.0, 0.125]),
+        Layer::new(rows(&[&[1.0, 1.0, 1.0]]), vec![0.0], Activation::Identity),
+    ]);
+    all.push((hidden.unwrap(), cube(2)));
+    for (number, (network, domain)) in all.iter().enumerate() {
+        let options = ComplexOptions::new();
+        let complex = build(network, domain, &options);
+        let listed = BreakpointComplex::new(&complex, &options).unwrap().numbers(&complex);
+        let found = explore_breakpoints(network, domain, u64::MAX, &options).unwrap();
+        let Exploration::Weighed { counts, method, mut numbers } = found else {
+            panic!("{number}: no limit")
+        };
+        assert_eq!((counts, method), (complex.counts(), complex.method()), "{number}");
+        assert!(numbers.imbalance < 1e-6 && listed.imbalance < 1e-6, "{number}: {}", numbers.imbalance);
+        assert!(numbers.disagreement < 1e-6 && listed.disagreement < 1e-6, "{number}");
+        (numbers.imbalance, numbers.disagreement) = (listed.imbalance, listed.disagreement);
+        assert_eq!(numbers, listed, "{number}");
+    }
+    let late = ComplexOptions::new().deadline(Deadline::after(Some(Duration::ZERO)));
+    let found = explore_breakpoints(&all[0].0, &all[0].1, u64::MAX, &late).unwrap();
+    assert!(matches!(found, Exploration::Stopped { .. }));
 }
 
 #[test]

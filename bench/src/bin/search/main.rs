@@ -11,13 +11,15 @@ mod pairs;
 
 use std::error::Error;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use fiberscope::Deadline;
 use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line, same_on_path};
 use fiberscope::complex::{ComplexOptions, CountOutcome, count_cells};
 use fiberscope::core::CoverNode;
-use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
+use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, propose, search};
 use fiberscope::{Activation, Certificate, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network};
+use fiberscope_bench::thread_seconds;
 use fiberscope_io::ReadOptions;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -60,6 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, pair) in pairs {
         measure(&name, &pair)?;
     }
+    if !given || words.iter().any(|word| word == "border") {
+        border()?;
+    }
     if !given {
         println!("\n| one variable | parameters | pieces | walk, s | pieces/s |\n|---|---:|---:|---:|---:|");
         LINES.iter().try_for_each(|widths| measure_line(widths))?;
@@ -98,6 +103,59 @@ fn all_pairs() -> Vec<(String, [Network; 2])> {
         pairs.push((format!("maximum of {m} functions of {inputs} inputs"), pairs::maxima(inputs, m)));
     }
     pairs
+}
+
+/// Seconds after which the search on a pair of the border is given up.
+const BORDER: u64 = 30;
+
+/// Where the search ends in practice: networks with 4 to 6 inputs and 60 to 180 hidden neurons in the smaller of the two.
+fn border() -> Result<(), Box<dyn Error>> {
+    println!("\n| pair | 4 inputs, s | 5 inputs, s | 6 inputs, s |\n|---|---:|---:|---:|");
+    type Pair = Box<dyn Fn(usize) -> [Network; 2]>;
+    let dominated = |changed: usize, a: usize, b: usize| -> (String, Pair) {
+        let name = format!("{changed} dominated pieces in layer 1, n-{a}-{b}-1");
+        (name, Box::new(move |inputs| pairs::dominated(&[inputs, a, b, 1], changed)))
+    };
+    let sorted = |layer: usize, changed: usize, hidden: &'static [usize]| -> (String, Pair) {
+        let name = format!("{changed} sorted pairs in layer {}, n-{}-1", layer + 1, name(hidden));
+        let widths = move |inputs: usize| [&[inputs], hidden, &[1]].concat();
+        (name, Box::new(move |inputs| pairs::sorted(&widths(inputs), layer, changed)))
+    };
+    let maxima = |m: usize| -> (String, Pair) {
+        (format!("maximum of {m} functions"), Box::new(move |inputs| pairs::maxima(inputs, m)))
+    };
+    let rows = [
+        dominated(4, 50, 50),
+        dominated(8, 100, 60),
+        sorted(0, 3, &[50, 50]),
+        sorted(0, 5, &[60, 60]),
+        sorted(0, 8, &[60, 60]),
+        sorted(1, 1, &[40, 40, 40]),
+        sorted(1, 2, &[30, 40, 30]),
+        maxima(10),
+        maxima(14),
+    ];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    for (name, pair) in rows {
+        print!("| {name} |");
+        for inputs in 4..=6 {
+            let pair = pair(inputs);
+            let exact = [pair[0].to_exact(), pair[1].to_exact()];
+            let domain = cube(&pair[0])?;
+            let mut limits = SearchLimits::default();
+            limits.deadline = Deadline::after(Some(Duration::from_secs(BORDER)));
+            let start = pool.install(thread_seconds);
+            match pool.install(|| propose(&exact[0], &exact[1], &domain, &limits, &|_| ()))? {
+                SearchOutcome::Equal { .. } => print!(" {:.2} |", pool.install(thread_seconds) - start),
+                SearchOutcome::Undecided { explored, .. } => {
+                    print!(" {:.0} % in {BORDER} s |", (100.0 * explored).floor());
+                }
+                _ => return Err("networks that are equal were not found to be so".into()),
+            }
+        }
+        println!();
+    }
+    Ok(())
 }
 
 /// A network with one input against itself with its first layer in another order.

@@ -70,14 +70,27 @@ fn read_domain(argument: Option<&str>, inputs: usize) -> anyhow::Result<Domain> 
 
 /// The domain that `--box` and `--around` name: the box around a row of a table, cut with the other box.
 fn read_box(argument: Option<&str>, around: &AroundArgs, inputs: usize) -> anyhow::Result<Domain> {
-    let (Some(place), Some(radius)) = (&around.around, around.radius) else {
-        return read_domain(argument, inputs);
-    };
-    let rows = data_rows(place, inputs).context("--around")?;
-    let [row] = &rows[..] else {
-        anyhow::bail!("--around {place}: expected one row, found {}", rows.len());
-    };
-    let mut bounds: Vec<(f64, f64)> = row.iter().map(|x| (x - radius, x + radius)).collect();
+    read_box_around(argument, around_row(around, inputs)?, inputs)
+}
+
+/// The row that the box of --around is around, and its radius.
+fn around_row(around: &AroundArgs, inputs: usize) -> anyhow::Result<Option<(Vec<f64>, f64)>> {
+    let (Some(place), Some(radius)) = (&around.around, around.radius) else { return Ok(None) };
+    let mut rows = data_rows(place, inputs).context("--around")?;
+    match (rows.pop(), rows.len()) {
+        (Some(row), 0) => Ok(Some((row, radius))),
+        (_, others) => anyhow::bail!("--around {place}: expected one row, found {}", others + 1),
+    }
+}
+
+/// The box around a point, cut with --box; the domain of --box if there is no point.
+fn read_box_around(
+    argument: Option<&str>,
+    around: Option<(Vec<f64>, f64)>,
+    inputs: usize,
+) -> anyhow::Result<Domain> {
+    let Some((point, radius)) = around else { return read_domain(argument, inputs) };
+    let mut bounds: Vec<(f64, f64)> = point.iter().map(|x| (x - radius, x + radius)).collect();
     if let Some(argument) = argument {
         let cut =
             domain::parse_box(argument, inputs).map_err(|error| anyhow::anyhow!("--box {error}"))?.bounds;
@@ -85,7 +98,7 @@ fn read_box(argument: Option<&str>, around: &AroundArgs, inputs: usize) -> anyho
             *side = (side.0.max(low), side.1.min(high));
             ensure!(
                 side.0 <= side.1,
-                "--around {place}: input {} lies outside of the box by more than the radius",
+                "--around: input {} lies outside of the box by more than the radius",
                 i + 1
             );
         }

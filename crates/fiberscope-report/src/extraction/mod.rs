@@ -208,6 +208,7 @@ fn undetermined_json(open: &Undetermined) -> Value {
         "always_on": open.always_on,
         "always_off": open.always_off,
         "weights": open.weights,
+        "directions": open.directions,
     })
 }
 

@@ -137,6 +137,14 @@ fn undetermined_text(open: &Undetermined) -> String {
             "{weights} from neurons that were on at none of these points together with the one behind"
         ));
     }
+    if open.directions > 0 {
+        let count = open.directions;
+        let directions = if count == 1 { "1 direction".into() } else { format!("{count} directions") };
+        return format!(
+            "the parameters are not determined by the answers: in {directions}, beside the scalings of neurons, they can change and no answer that was \
+             looked at does, to first order"
+        );
+    }
     format!("hidden layer {} is not determined by the answers: {}", open.layer + 1, parts.join("; "))
 }
 

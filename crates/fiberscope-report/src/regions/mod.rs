@@ -26,9 +26,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fiberscope::complex::{
-    BreakpointComplex, CellCounts, CellMethod, PolyhedralComplex, Walked, exact_region_bound,
+    BreakpointComplex, BreakpointNumbers, CellCounts, CellMethod, ComplexOptions, PolyhedralComplex, Walked,
+    exact_region_bound,
 };
-use fiberscope_core::{Domain, Network, decimal};
+use fiberscope_core::{Domain, Network, Neuron, decimal};
 use serde_json::{Value, json};
 
 use crate::Svg;
@@ -89,6 +90,15 @@ pub enum Found {
         /// Whether weights were asked for, and there are too many regions.
         weights: bool,
     },
+    /// The cells were counted and their facets weighed.
+    Weighed {
+        /// Their numbers.
+        counts: CellCounts,
+        /// How they were found.
+        method: CellMethod,
+        /// What the weights say.
+        numbers: BreakpointNumbers,
+    },
     /// The cells were listed.
     Listed {
         /// The cells.
@@ -102,7 +112,7 @@ pub enum Found {
         regions: u64,
         /// In this part of the domain.
         explored: f64,
-        /// Whether all regions were counted, and the limit came while their cells were listed.
+        /// Whether all regions were counted, and the limit came while their cells were listed or weighed.
         listing: bool,
         /// The file with the state of the count.
         saved: Option<PathBuf>,
@@ -131,9 +141,12 @@ impl RegionsAnswer {
                 }
                 text
             }
+            Found::Weighed { counts, method, numbers } => {
+                counts_text(&self.view, counts, *method) + &weights_text(numbers)
+            }
             Found::Listed { complex, breakpoints } => {
                 counts_text(&self.view, &complex.counts(), complex.method())
-                    + &weights_text(complex, breakpoints)
+                    + &weights_text(&breakpoints.numbers(complex))
             }
             Found::Stopped { regions, explored, saved, .. } => {
                 let bound = decimal::upper(&exact_region_bound(&self.view.network));
@@ -155,15 +168,33 @@ impl RegionsAnswer {
         match &self.found {
             Found::Walked(found) => walked(view, found),
             Found::Counted { counts, method, .. } => counted(view, counts, *method),
-            Found::Listed { complex, breakpoints } => listed(view, complex, breakpoints),
+            Found::Weighed { counts, method, numbers } => weighed(view, counts, *method, numbers),
+            Found::Listed { complex, breakpoints } => {
+                weighed(view, &complex.counts(), complex.method(), &breakpoints.numbers(complex))
+            }
             Found::Stopped { regions, explored, .. } => stopped(view, *regions, *explored),
         }
     }
 
-    /// The picture of a complex with one or two dimensions whose cells were listed.
+    /// Whether [`RegionsAnswer::draw`] draws it.
+    pub fn is_drawable(&self) -> bool {
+        match &self.found {
+            Found::Listed { complex, .. } => complex.factor_dimension() <= 2,
+            Found::Weighed { .. } => self.view.network.input_width() <= 2,
+            _ => false,
+        }
+    }
+
+    /// The picture of a complex with one or two dimensions whose facets were weighed; cells that were not listed are
+    /// listed now.
     pub fn draw(&self) -> Option<Svg> {
         match &self.found {
             Found::Listed { complex, breakpoints, .. } => picture::svg(&self.view, complex, breakpoints),
+            Found::Weighed { .. } if self.is_drawable() => {
+                let built = build(&self.view, &ComplexOptions::new(), &|_| (), &|_| ());
+                let (complex, breakpoints) = built.ok()??;
+                picture::svg(&self.view, &complex, &breakpoints)
+            }
             _ => None,
         }
     }
@@ -191,36 +222,32 @@ fn counts_text(view: &ComplexView, counts: &CellCounts, method: CellMethod) -> S
 }
 
 /// What the weights of the facets say.
-fn weights_text(complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> String {
-    let (facets, visible) = (breakpoints.facets.len(), breakpoints.visible_facets());
-    let hidden = breakpoints.hidden_neurons(complex);
+fn weights_text(numbers: &BreakpointNumbers) -> String {
+    let (facets, visible) = (numbers.facets, numbers.visible_facets);
     let mut text = format!("  facets               {facets} between regions, {visible} visible\n");
     let _ = writeln!(
         text,
         "  weights              balanced at {} ridges up to {}; two formulas agree up to {}",
-        breakpoints.ridges,
-        significant_upper(breakpoints.imbalance, 2),
-        significant_upper(breakpoints.disagreement, 2)
+        numbers.ridges,
+        significant_upper(numbers.imbalance, 2),
+        significant_upper(numbers.disagreement, 2)
     );
     let yes = |is: bool| if is { "yes" } else { "no" };
     let _ = writeln!(
         text,
         "  bending              at {} ridges; honest: {}; cancellation-free: {}",
-        breakpoints.bending_ridges,
-        yes(breakpoints.dishonest_ridges == 0),
-        yes(breakpoints.cancelling_facets == 0)
+        numbers.bending_ridges,
+        yes(numbers.dishonest_ridges == 0),
+        yes(numbers.cancelling_facets == 0)
     );
-    let layers = match complex.factor_dimension() > 1 {
-        true => {
-            let right = breakpoints.recovered_rightly();
-            format!("recovered from the function alone for {right} of {visible} visible facets")
-        }
-        false => "with one input the function does not tell them".to_owned(),
+    let layers = match numbers.recovered_rightly {
+        Some(right) => format!("recovered from the function alone for {right} of {visible} visible facets"),
+        None => "with one input the function does not tell them".to_owned(),
     };
     let _ = writeln!(text, "  layers               {layers}");
-    if !hidden.is_empty() {
-        let names: Vec<String> =
-            hidden.iter().map(|n| format!("{} of layer {}", n.unit + 1, n.layer + 1)).collect();
+    if !numbers.hidden_neurons.is_empty() {
+        let name = |n: &Neuron| format!("{} of layer {}", n.unit + 1, n.layer + 1);
+        let names: Vec<String> = numbers.hidden_neurons.iter().map(name).collect();
         let _ = writeln!(text, "  hidden neurons       {}", names.join(", "));
     }
     text
@@ -242,25 +269,28 @@ fn counted(view: &ComplexView, counts: &CellCounts, method: CellMethod) -> Value
 }
 
 /// Cell counts and what the weights of the facets say.
-fn listed(view: &ComplexView, complex: &PolyhedralComplex, breakpoints: &BreakpointComplex) -> Value {
-    let mut value = counted(view, &complex.counts(), complex.method());
-    let visible = breakpoints.visible_facets();
-    let hidden: Vec<[usize; 2]> =
-        breakpoints.hidden_neurons(complex).iter().map(|n| [n.layer + 1, n.unit + 1]).collect();
+fn weighed(
+    view: &ComplexView,
+    counts: &CellCounts,
+    method: CellMethod,
+    numbers: &BreakpointNumbers,
+) -> Value {
+    let mut value = counted(view, counts, method);
+    let visible = numbers.visible_facets;
+    let hidden: Vec<[usize; 2]> = numbers.hidden_neurons.iter().map(|n| [n.layer + 1, n.unit + 1]).collect();
     value["visible_facets"] = json!(visible);
-    value["facets"] = json!(breakpoints.facets.len());
+    value["facets"] = json!(numbers.facets);
     value["balance"] = json!({
-        "ridges": breakpoints.ridges,
-        "largest_error": breakpoints.imbalance,
-        "formulas_differ_by": breakpoints.disagreement,
+        "ridges": numbers.ridges,
+        "largest_error": numbers.imbalance,
+        "formulas_differ_by": numbers.disagreement,
     });
-    value["bending_ridges"] = json!(breakpoints.bending_ridges);
-    value["honest"] = json!(breakpoints.dishonest_ridges == 0);
-    value["cancellation_free"] = json!(breakpoints.cancelling_facets == 0);
-    value["layers_recovered"] = if complex.factor_dimension() > 1 {
-        json!({"right": breakpoints.recovered_rightly(), "of": visible})
-    } else {
-        Value::Null
+    value["bending_ridges"] = json!(numbers.bending_ridges);
+    value["honest"] = json!(numbers.dishonest_ridges == 0);
+    value["cancellation_free"] = json!(numbers.cancelling_facets == 0);
+    value["layers_recovered"] = match numbers.recovered_rightly {
+        Some(right) => json!({"right": right, "of": visible}),
+        None => Value::Null,
     };
     value["hidden_neurons"] = json!(hidden);
     value

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, ensure};
 use fiberscope::complex::{
     BreakpointComplex, Built, CellCounts, CellMethod, ComplexError, ComplexOptions, CountProgress,
-    CountState, Exploration, Keeper, PolyhedralComplex, explore_cells, explore_in_tiles, walk_regions,
+    CountState, Exploration, Keeper, PolyhedralComplex, explore_breakpoints, explore_cells, explore_in_tiles,
+    walk_regions,
 };
 use fiberscope::limit::Progress;
 use fiberscope_io::write_atomically;
@@ -107,6 +108,10 @@ fn edges(question: &RegionsQuestion, say: Say, know: Say) -> anyhow::Result<Foun
             let breakpoints = BreakpointComplex::new(&complex, limits)?;
             Found::Listed { complex, breakpoints }
         }
+        Exploration::Weighed { counts, method, numbers } => {
+            found(counts.regions());
+            Found::Weighed { counts, method, numbers }
+        }
         Exploration::Counted { counts, method } => {
             let regions = counts.regions();
             found(regions);
@@ -170,13 +175,13 @@ fn explore(question: &RegionsQuestion, listed: u64, say: Say) -> anyhow::Result<
         .codimension((*depth == Depth::Weights).then_some(2))
         .progress(Progress::to(&progress))
         .keeper(Keeper::to(&save));
-    let (network, domain) = (&view.network, &view.domain);
     // A count that can be taken up again is one in tiles; where nothing is listed, tiles take less memory.
-    let explored = if file.is_none() && *depth != Depth::Counts {
-        explore_cells(network, domain, listed, &options)
-    } else {
-        explore_in_tiles(network, domain, listed, &options)
+    let explore = match (file, depth) {
+        (None, Depth::Weights) => explore_breakpoints,
+        (None, Depth::Cells) => explore_cells,
+        _ => explore_in_tiles,
     };
+    let explored = explore(&view.network, &view.domain, listed, &options);
     let found = explored.map_err(|error| match (&error, file) {
         (ComplexError::OtherState, Some(path)) => anyhow!("{}: {error}", path.display()),
         _ => error.into(),

@@ -28,6 +28,23 @@ pub fn along(network: &Network, origin: &[f64], directions: &[Vec<f64>; 2]) -> a
     Ok(Slice { network: restrict(network, origin, directions)?, view: [(-1.0, 1.0); 2], axes })
 }
 
+/// The plane through a point on which two inputs vary, counted from 0; they are its coordinates.
+pub fn of_inputs(network: &Network, point: &[f64], inputs: [usize; 2]) -> anyhow::Result<Slice> {
+    let count = network.input_width();
+    for input in inputs {
+        ensure!(input < count, "input {}: expected two inputs from 1 to {count}", input + 1);
+    }
+    let mut origin = point.to_vec();
+    check(network, [&origin, &origin, &origin])?;
+    let directions = inputs.map(|input| {
+        origin[input] = 0.0;
+        (0..count).map(|i| if i == input { 1.0 } else { 0.0 }).collect()
+    });
+    ensure!(inputs[0] != inputs[1], "expected two different inputs, found {} twice", inputs[0] + 1);
+    let axes = inputs.map(|input| format!("input {}", input + 1));
+    Ok(Slice { network: restrict(network, &origin, &directions)?, view: [(-1.0, 1.0); 2], axes })
+}
+
 /// The plane through three points, with orthonormal coordinates and the points inside the view.
 pub fn through(network: &Network, points: &[Vec<f64>; 3]) -> anyhow::Result<Slice> {
     check(network, [&points[0], &points[1], &points[2]])?;

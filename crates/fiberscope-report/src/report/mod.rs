@@ -8,7 +8,7 @@ mod unfinished;
 use std::path::Path;
 use std::sync::MutexGuard;
 
-use crate::page::{Cell, Page, Section, Table};
+use crate::page::{Badge, Cell, Page, Section, Table};
 use fiberscope::anatomy::examine;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::equivalence::regions::SearchProgress;
@@ -153,6 +153,9 @@ impl Draft<'_> {
             .table(local.facts(Table::facts()))
             .statement(anatomy::STATEMENT)
             .statement(rigidity::STATEMENT);
+        if self.summary().local(name, &facts, &local) {
+            section = section.badge(Badge::good("locally identifiable"));
+        }
         if let Some(assumed) = assumed {
             section = section.paragraph(assumption(&[(name.to_owned(), assumed)]));
         }

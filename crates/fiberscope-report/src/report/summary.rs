@@ -11,6 +11,7 @@ use crate::equivalence::point;
 use crate::fiber::FiberSummary;
 use crate::number::grouped;
 use crate::page::{Badge, Section};
+use crate::rigidity::Local;
 use crate::words::{self, plural, widths};
 
 /// The sentences of a summary, as they are found.
@@ -149,6 +150,18 @@ impl Summary {
                     .push(format!("Whether the function of {name} determines its parameters: {needed}."));
             }
         }
+    }
+
+    /// Whether it is not known if the function determines the parameters of a network, but proved that those near
+    /// them do not have it, scalings aside.
+    pub fn local(&mut self, name: &str, anatomy: &Anatomy, local: &Local) -> bool {
+        let says_more = identifiable(anatomy).0.is_none() && local.identifiable == Some(true);
+        if says_more {
+            self.known.push(format!(
+                "Near the parameters of {name}, only the positive scalings of its neurons have its function: it is locally identifiable (proved)."
+            ));
+        }
+        says_more
     }
 
     /// Which other parameters have the function.

@@ -14,6 +14,7 @@
 //!   a function of one variable and have such a representation, too, whatever their number ([`super::line`]);
 //! - neurons of the prefix on which nothing depends are left out.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use fiberscope_algebra::modular::independent_rows;
@@ -160,15 +161,15 @@ fn put_single_points_into_constant(tail: &mut HyperplaneRepresentation, sides: &
 }
 
 /// The map with one hidden layer that `tail` makes with the layer before it, if it is one.
-fn joined(
-    layer: &Layer<Rational>,
+fn joined<'a>(
+    layer: &'a Layer<Rational>,
     tail: &HyperplaneRepresentation,
-) -> Option<(Layer<Rational>, Layer<Rational>)> {
+) -> Option<(Cow<'a, Layer<Rational>>, Layer<Rational>)> {
     let outputs = tail.constant.len();
     let output = |weight| Layer::new(weight, tail.constant.clone(), Activation::Identity);
     if tail.hyperplanes.is_empty() {
         let weight = Matrix::from_fn(outputs, layer.width(), |i, j| tail.linear[i][j].clone());
-        return Some((layer.clone(), output(weight)));
+        return Some((Cow::Borrowed(layer), output(weight)));
     }
     let used = inputs_of(tail);
     let &[unit] = used.as_slice() else { return None };
@@ -185,7 +186,8 @@ fn joined(
         Some(bend) => bend.weight[o].clone(),
         None => tail.linear[o][unit].clone(),
     });
-    Some((Layer::new(rows, (0..=bends).map(bias).collect(), Activation::Relu), output(columns)))
+    let hidden = Layer::new(rows, (0..=bends).map(bias).collect(), Activation::Relu);
+    Some((Cow::Owned(hidden), output(columns)))
 }
 
 /// The inputs on which the map depends.

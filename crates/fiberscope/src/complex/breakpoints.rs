@@ -21,7 +21,7 @@ use fiberscope_core::Neuron;
 
 use super::options::ComplexOptions;
 use super::polyhedral::PolyhedralComplex;
-use super::ridges::{Around, Sheets};
+use super::ridges::Facets;
 use super::weights::{WeightedFacet, weigh};
 use crate::limit::LimitReached;
 
@@ -70,8 +70,8 @@ impl BreakpointComplex {
     pub fn new(complex: &PolyhedralComplex, options: &ComplexOptions) -> Result<Self, LimitReached> {
         let deadline = &options.deadline;
         let (facets, constant) = weigh(complex, deadline)?;
-        let sheets = Sheets::new(complex, &facets);
-        let around = Around::new(&sheets, deadline)?;
+        let all = Facets::new(complex, &facets, &constant);
+        let tally = all.ridges(deadline)?;
         let relative = |facet: &WeightedFacet| {
             let paths = facet.by_paths.as_ref()?;
             let apart =
@@ -79,14 +79,13 @@ impl BreakpointComplex {
             Some(apart / facet.size().max(f64::MIN_POSITIVE))
         };
         let disagreement = facets.iter().filter(|f| f.visible).filter_map(relative).fold(0.0, f64::max);
-        let recovered = around.recover(&sheets, &constant);
-        let (bending_ridges, dishonest_ridges) = around.bends(&sheets);
+        let recovered = tally.recover(&all.sheets);
         Ok(BreakpointComplex {
-            ridges: around.ridges().count(),
-            imbalance: around.imbalance(),
+            ridges: tally.ridges,
+            imbalance: tally.imbalance,
             disagreement,
-            bending_ridges,
-            dishonest_ridges,
+            bending_ridges: tally.bending,
+            dishonest_ridges: tally.dishonest,
             cancelling_facets: facets.iter().filter(|facet| facet.cancels).count(),
             recovered,
             facets,

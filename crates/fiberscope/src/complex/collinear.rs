@@ -9,9 +9,10 @@
 
 use fiberscope_core::{Rational, Sign};
 
+use super::paths::reaches;
 use super::polyhedral::PolyhedralComplex;
 use super::stream::CellMethod;
-use super::weights::{WeightedFacet, reaches};
+use super::weights::WeightedFacet;
 
 /// Whether two different facets at one ridge lie in one hyperplane.
 pub(crate) fn are_collinear(complex: &PolyhedralComplex, a: &WeightedFacet, b: &WeightedFacet) -> bool {
@@ -27,7 +28,11 @@ pub(crate) fn are_collinear(complex: &PolyhedralComplex, a: &WeightedFacet, b: &
             let changed: Vec<usize> = (0..below).filter(differs).collect();
             match changed[..] {
                 [] => return true,
-                [g] => return !reaches(complex, g, *h, on_a),
+                [g] => {
+                    let mut positive = Vec::new();
+                    complex.frame.flat.add_positive(on_a, &mut positive);
+                    return !reaches(&complex.frame, g, *h, &positive);
+                }
                 _ => {}
             }
         }

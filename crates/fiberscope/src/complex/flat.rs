@@ -9,7 +9,7 @@
 //!
 //! `g = 4 (n + 2) u`. Both sequences are affine in `|x|`, so a layer needs two numbers for each.
 
-use fiberscope_core::{Activation, Layer, Network};
+use fiberscope_core::{Activation, Layer, Network, Neuron, Sign};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -189,6 +189,30 @@ impl FlatNetwork {
             flat.layers.push(flat_layer);
         }
         flat
+    }
+
+    /// The layer and the unit of a ReLU neuron.
+    #[inline]
+    pub fn neuron(&self, number: usize) -> Neuron {
+        let layer = self.layer_of[number] as usize;
+        Neuron { layer, unit: number - self.layers[layer].first }
+    }
+
+    /// Whether a neuron is one of the positive ones.
+    #[inline]
+    pub fn is_on(&self, positive: &[u64], neuron: usize) -> bool {
+        let (word, bit) = self.place(neuron);
+        positive[word] & bit != 0
+    }
+
+    /// The positive ones of these signs, added to words.
+    pub fn add_positive(&self, signs: &[Sign], words: &mut Vec<u64>) {
+        for layer in self.layers.iter().filter(|layer| layer.relu) {
+            let own = signs[layer.first..layer.first + layer.width].chunks(64);
+            let word =
+                |word: u64, (bit, sign): (usize, &Sign)| word | u64::from(*sign == Sign::Positive) << bit;
+            words.extend(own.map(|block| block.iter().enumerate().fold(0, word)));
+        }
     }
 
     /// The word and the bit of a neuron in a sign vector.

@@ -256,8 +256,7 @@ impl PolyhedralComplex {
 
     /// The layer and unit of a ReLU neuron by its place in sign vectors.
     pub fn neuron(&self, number: usize) -> Neuron {
-        let layer = self.frame.flat.layer_of[number] as usize;
-        Neuron { layer, unit: number - self.frame.flat.layers[layer].first }
+        self.frame.flat.neuron(number)
     }
 }
 

@@ -1,256 +1,123 @@
-//! The facets around every ridge: how their weights balance, which of them continue each other, and what that says
-//! about layers ([`super::breakpoints`]).
+//! The facets around every ridge of a listed complex: which of them continue each other, and where they point
+//! ([`super::ridge_tally`] adds up what that says).
 
-use fiberscope_algebra::dense::{dot, minus, norm, reject};
+use fiberscope_algebra::dense::{minus, norm, reject};
 use fiberscope_core::Sign;
 use rayon::prelude::*;
 
 use super::collinear::are_collinear;
+use super::paths::reaches;
 use super::polyhedral::{Cell, PolyhedralComplex};
+use super::ridge_tally::{Blade, RidgeTally, Sheet, Sheets, point_along};
 use super::stream::CellMethod;
-use super::surfaces::Surfaces;
-use super::weights::{WHEN, WeightedFacet, reaches};
+use super::weights::{WHEN, WeightedFacet};
 use crate::limit::{Deadline, LimitReached};
 
-/// What ridges ask of the facets, side by side in memory.
-pub(crate) struct Sheets<'a> {
+/// The facets of a listed complex.
+pub(crate) struct Facets<'a> {
     complex: &'a PolyhedralComplex,
     facets: &'a [WeightedFacet],
-    sheets: Vec<Sheet>,
-    /// The normals, facet after facet.
-    normals: Vec<f64>,
-    /// The weights, facet after facet.
-    weights: Vec<f64>,
+    pub sheets: Sheets,
+    sides: Vec<Side>,
 }
 
+/// What vanishes on a facet.
 #[derive(Clone, Copy)]
-struct Sheet {
-    /// The neuron that vanishes there, if it is one.
+struct Side {
+    /// The neuron, if it is one.
     neuron: Option<u32>,
-    layer: u32,
-    visible: bool,
-    /// Whether the normal points to where the neuron is positive.
+    /// Whether the normal points to where it is positive.
     rises: bool,
-    size: f64,
 }
 
-impl<'a> Sheets<'a> {
-    pub fn new(complex: &'a PolyhedralComplex, facets: &'a [WeightedFacet]) -> Self {
+/// Ridges that are looked at before the clock is.
+const CHUNK: usize = 1 << 10;
+
+impl<'a> Facets<'a> {
+    /// Facets, and for every region whether the function is constant there.
+    pub fn new(complex: &'a PolyhedralComplex, facets: &'a [WeightedFacet], constant: &[bool]) -> Self {
         let d = complex.factor_dimension();
-        let sheet = |facet: &WeightedFacet| {
+        let sheet = |facet: &WeightedFacet| Sheet {
+            layer: facet.layer as u32,
+            visible: facet.visible,
+            beside_constant: facet.regions.iter().any(|&r| constant[r]),
+            size: facet.size(),
+        };
+        let side = |facet: &WeightedFacet| {
             let first = facet.neurons[0];
             let [p, q] = facet.regions.map(|r| complex.level(d).signs(r)[first]);
-            Sheet {
-                neuron: (facet.neurons.len() == 1).then_some(first as u32),
-                layer: facet.layer as u32,
-                visible: facet.visible,
-                rises: q > p,
-                size: facet.size(),
-            }
+            Side { neuron: (facet.neurons.len() == 1).then_some(first as u32), rises: q > p }
         };
-        Sheets {
-            complex,
-            facets,
+        let sheets = Sheets {
             sheets: facets.iter().map(sheet).collect(),
             normals: facets.iter().flat_map(|facet| &facet.normal).copied().collect(),
             weights: facets.iter().flat_map(|facet| &facet.weight).copied().collect(),
-        }
-    }
-
-    fn is_visible(&self, at: u32) -> bool {
-        self.sheets[at as usize].visible
-    }
-
-    fn normal(&self, at: u32) -> &[f64] {
-        let d = self.complex.factor_dimension();
-        &self.normals[at as usize * d..(at as usize + 1) * d]
-    }
-
-    fn weight(&self, at: u32) -> &[f64] {
-        let outputs = self.complex.frame.network.output_width();
-        &self.weights[at as usize * outputs..(at as usize + 1) * outputs]
+            shape: [d, complex.frame.network.output_width()],
+        };
+        Facets { complex, facets, sheets, sides: facets.iter().map(side).collect() }
     }
 
     fn signs(&self, at: u32) -> &'a [Sign] {
         let d = self.complex.factor_dimension();
         self.complex.level(d - 1).signs(self.facets[at as usize].facet)
     }
-}
 
-/// A facet at a ridge.
-#[derive(Clone, Copy)]
-pub(crate) struct Blade {
-    /// Its place in the list of weighted facets.
-    at: u32,
-    /// The place in the list of weighted facets of the one that continues it in its hyperplane.
-    opposite: Option<u32>,
-}
-
-/// Ridges that are looked at before the clock is.
-const CHUNK: usize = 1 << 10;
-
-/// The facets around every ridge inside the domain.
-#[derive(Default)]
-pub(crate) struct Around {
-    /// The facets, ridge after ridge.
-    blades: Vec<Blade>,
-    /// Where the facets of each ridge end.
-    ends: Vec<usize>,
-    /// The largest error of the balance, relative to the weights around the ridge.
-    imbalance: f64,
-}
-
-impl Around {
-    pub fn new(sheets: &Sheets, deadline: &Deadline) -> Result<Self, LimitReached> {
-        let complex = sheets.complex;
-        let Some(ridges) = complex.factor_dimension().checked_sub(2) else { return Ok(Around::default()) };
+    /// What holds at the ridges inside the domain.
+    pub fn ridges(&self, deadline: &Deadline) -> Result<RidgeTally, LimitReached> {
+        let complex = self.complex;
+        let Some(ridges) = complex.factor_dimension().checked_sub(2) else {
+            return Ok(RidgeTally::default());
+        };
         let mut place = vec![None; complex.cells(ridges + 1).len()];
-        sheets.facets.iter().enumerate().for_each(|(at, facet)| place[facet.facet] = Some(at as u32));
+        self.facets.iter().enumerate().for_each(|(at, facet)| place[facet.facet] = Some(at as u32));
         let count = complex.cells(ridges).len();
         let chunk = |first: usize| {
             deadline.check(WHEN)?;
-            let mut around = Around::default();
-            let mut inward = Vec::new();
+            let mut tally = RidgeTally::default();
+            let (mut blades, mut inward) = (Vec::new(), Vec::new());
             for number in first..(first + CHUNK).min(count) {
                 let ridge = complex.cell(ridges, number);
                 if !ridge.is_on_boundary() {
-                    around.add(sheets, &place, &ridge, &mut inward);
+                    blades.clear();
+                    inward.clear();
+                    let around = ridge.cofacets().iter().filter_map(|&f| place[f as usize]);
+                    blades.extend(around.map(|at| Blade { at, opposite: None }));
+                    match Crossing::new(self, &blades) {
+                        Some(crossing) => crossing.settle(&mut blades, &mut inward),
+                        None => settle(self, &ridge, &mut blades, &mut inward),
+                    }
+                    tally.add(&self.sheets, &blades, &inward);
                 }
             }
-            Ok(around)
+            Ok(tally)
         };
         let chunks = (0..count.div_ceil(CHUNK)).into_par_iter().map(|c| chunk(c * CHUNK));
         let chunks = chunks.collect::<Result<Vec<_>, LimitReached>>()?;
-        let mut all = Around::default();
-        all.blades.reserve(chunks.iter().map(|chunk| chunk.blades.len()).sum());
-        for chunk in chunks {
-            let first = all.blades.len();
-            all.ends.extend(chunk.ends.iter().map(|end| first + end));
-            all.blades.extend(chunk.blades);
-            all.imbalance = all.imbalance.max(chunk.imbalance);
-        }
+        let mut all = RidgeTally::default();
+        chunks.into_iter().for_each(|chunk| all.append(chunk));
         Ok(all)
     }
-
-    /// The largest error of the balance, relative to the weights around the ridge.
-    pub fn imbalance(&self) -> f64 {
-        self.imbalance
-    }
-
-    /// Adds a ridge; `inward` is room for the unit vectors normal to the ridge that point into the facets.
-    fn add(&mut self, sheets: &Sheets, place: &[Option<u32>], ridge: &Cell, inward: &mut Vec<f64>) {
-        let first = self.blades.len();
-        let around = ridge.cofacets().iter().filter_map(|&f| place[f as usize]);
-        self.blades.extend(around.map(|at| Blade { at, opposite: None }));
-        let blades = &mut self.blades[first..];
-        inward.clear();
-        match Crossing::new(sheets, blades) {
-            Some(crossing) => crossing.settle(blades, inward),
-            None => settle(sheets, ridge, blades, inward),
-        }
-        self.imbalance = self.imbalance.max(imbalance(sheets, blades, inward));
-        self.ends.push(self.blades.len());
-    }
-
-    /// The facets at each ridge.
-    pub fn ridges(&self) -> impl Iterator<Item = &[Blade]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.blades[start..end])
-    }
-
-    /// The number of ridges where a visible facet bends, and of those where layers meet without bending.
-    pub fn bends(&self, sheets: &Sheets) -> (usize, usize) {
-        let (mut bending, mut dishonest) = (0, 0);
-        for blades in self.ridges() {
-            let visible = blades.iter().filter(|b| sheets.is_visible(b.at)).count();
-            let bends = bent(sheets, blades).next().is_some();
-            bending += usize::from(bends && visible > 2);
-            let layer = |b: &Blade| sheets.sheets[b.at as usize].layer;
-            let several = blades.iter().any(|b| layer(b) != layer(&blades[0]));
-            dishonest += usize::from(!bends && several && visible == blades.len());
-        }
-        (bending, dishonest)
-    }
-
-    /// The layers that the function tells.
-    pub fn recover(&self, sheets: &Sheets, constant: &[bool]) -> Vec<Option<usize>> {
-        let facets = sheets.facets;
-        if sheets.complex.factor_dimension() < 2 {
-            return vec![None; facets.len()];
-        }
-        let mut surfaces = Surfaces::new(facets.len());
-        let mut below = Vec::new();
-        for blades in self.ridges() {
-            let visible = || blades.iter().filter(|b| sheets.is_visible(b.at));
-            for blade in visible() {
-                if let Some(other) = blade.opposite.filter(|&other| sheets.is_visible(other)) {
-                    surfaces.join(blade.at as usize, other as usize);
-                }
-            }
-            let mut bending = bent(sheets, blades).map(|at| at as usize);
-            let bent: [Option<usize>; 4] = std::array::from_fn(|_| bending.next());
-            match (visible().count(), bent) {
-                (4, [Some(a), Some(b), None, _]) => {
-                    surfaces.join(a, b);
-                    let mut others = visible().map(|blade| blade.at as usize);
-                    let straight = others.find(|&at| at != a && at != b);
-                    below.extend(straight.map(|straight| (straight, a)));
-                }
-                (3, [Some(a), Some(b), Some(c), None]) => {
-                    let is_lower = |at: &usize| !facets[*at].regions.iter().any(|&r| constant[r]);
-                    if let Some(lower) = [a, b, c].into_iter().find(is_lower) {
-                        let [first, second] = match lower {
-                            at if at == a => [b, c],
-                            at if at == b => [a, c],
-                            _ => [a, b],
-                        };
-                        surfaces.join(first, second);
-                        below.push((lower, first));
-                    }
-                }
-                (2, [Some(a), Some(b), None, _]) => surfaces.join(a, b),
-                _ => {}
-            }
-        }
-        surfaces.levels(facets, &below)
-    }
-}
-
-/// The error of the balance at a ridge, relative to the weights around it.
-fn imbalance(sheets: &Sheets, blades: &[Blade], inward: &[f64]) -> f64 {
-    let Some(first) = blades.first() else { return 0.0 };
-    let d = inward.len() / blades.len();
-    let sizes = blades.iter().map(|b| sheets.sheets[b.at as usize].size);
-    let size = sizes.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    let mut worst = 0.0f64;
-    for o in 0..sheets.weight(first.at).len() {
-        for i in 0..d {
-            let terms = blades.iter().zip(inward.chunks_exact(d)).map(|(b, n)| sheets.weight(b.at)[o] * n[i]);
-            worst = worst.max(terms.sum::<f64>().abs());
-        }
-    }
-    worst / size
 }
 
 /// A ridge of a simple complex: the bent hyperplanes of two neurons cross there, and four facets meet, two on
 /// each. The sign vectors of the two on one differ in the sign of the other neuron only.
 struct Crossing<'a> {
-    sheets: &'a Sheets<'a>,
+    facets: &'a Facets<'a>,
     neurons: [u32; 2],
 }
 
 impl<'a> Crossing<'a> {
-    fn new(sheets: &'a Sheets, blades: &[Blade]) -> Option<Self> {
-        let neuron = |blade: &Blade| sheets.sheets[blade.at as usize].neuron;
+    fn new(facets: &'a Facets, blades: &[Blade]) -> Option<Self> {
+        let neuron = |blade: &Blade| facets.sides[blade.at as usize].neuron;
         let first = neuron(blades.first()?)?;
         let second = blades.iter().map(neuron).find(|&h| h != Some(first))??;
-        let crosses = sheets.complex.method() == CellMethod::Edges && blades.len() == 4;
-        crosses.then_some(Crossing { sheets, neurons: [first, second] })
+        let crosses = facets.complex.method() == CellMethod::Edges && blades.len() == 4;
+        crosses.then_some(Crossing { facets, neurons: [first, second] })
     }
 
     /// Which of the two neurons a facet lies on.
     fn side(&self, at: u32) -> usize {
-        usize::from(self.sheets.sheets[at as usize].neuron != Some(self.neurons[0]))
+        usize::from(self.facets.sides[at as usize].neuron != Some(self.neurons[0]))
     }
 
     fn settle(&self, blades: &mut [Blade], inward: &mut Vec<f64>) {
@@ -263,7 +130,7 @@ impl<'a> Crossing<'a> {
             let opposite = others().find(|&at| straight[side] && self.side(at) == side);
             match across {
                 Some(across) => self.point_into(own, across, self.neurons[1 - side], inward),
-                None => inward.extend(self.sheets.normal(own).iter().map(|_| 0.0)),
+                None => inward.extend(self.facets.sheets.normal(own).iter().map(|_| 0.0)),
             }
             blades[i].opposite = opposite;
         }
@@ -274,29 +141,29 @@ impl<'a> Crossing<'a> {
     fn is_straight(&self, blades: &[Blade], side: usize) -> bool {
         let Some(facet) = blades.iter().map(|b| b.at).find(|&at| self.side(at) == side) else { return false };
         let [h, g] = [side, 1 - side].map(|side| self.neurons[side] as usize);
-        let complex = self.sheets.complex;
+        let complex = self.facets.complex;
         let layer = |neuron: usize| complex.neuron(neuron).layer;
-        layer(g) >= layer(h) || !reaches(complex, g, h, self.sheets.signs(facet))
+        if layer(g) >= layer(h) {
+            return true;
+        }
+        let mut positive = Vec::new();
+        complex.frame.flat.add_positive(self.facets.signs(facet), &mut positive);
+        !reaches(&complex.frame, g, h, &positive)
     }
 
     /// Adds the unit vector in the facet that is normal to the ridge and points inwards: along the gradient
     /// of the neuron `g` of a facet across, or against it.
     fn point_into(&self, facet: u32, across: u32, g: u32, inward: &mut Vec<f64>) {
-        let rises = self.sheets.sheets[across as usize].rises;
-        let forwards = rises == (self.sheets.signs(facet)[g as usize] == Sign::Positive);
-        let (own, other) = (self.sheets.normal(facet), self.sheets.normal(across));
-        let along = dot(own, other);
-        let first = inward.len();
-        inward.extend(other.iter().zip(own).map(|(b, a)| b - along * a));
-        let length = norm(&inward[first..]).max(f64::MIN_POSITIVE);
-        let scale = if forwards { length.recip() } else { -length.recip() };
-        inward[first..].iter_mut().for_each(|x| *x *= scale);
+        let rises = self.facets.sides[across as usize].rises;
+        let forwards = rises == (self.facets.signs(facet)[g as usize] == Sign::Positive);
+        let sheets = &self.facets.sheets;
+        point_along(sheets.normal(facet), sheets.normal(across), forwards, inward);
     }
 }
 
 /// Any ridge: directions from the vertices, equations in rational numbers.
-fn settle(sheets: &Sheets, ridge: &Cell, blades: &mut [Blade], inward: &mut Vec<f64>) {
-    let (complex, facets) = (sheets.complex, sheets.facets);
+fn settle(facets: &Facets, ridge: &Cell, blades: &mut [Blade], inward: &mut Vec<f64>) {
+    let (complex, facets) = (facets.complex, facets.facets);
     let frame = Span::new(complex, &ridge.vertices());
     for i in 0..blades.len() {
         let own = &facets[blades[i].at as usize];
@@ -305,12 +172,6 @@ fn settle(sheets: &Sheets, ridge: &Cell, blades: &mut [Blade], inward: &mut Vec<
         let mut others = blades.iter().map(|b| b.at).filter(|&at| at != blades[i].at);
         blades[i].opposite = others.find(|&other| are_collinear(complex, own, &facets[other as usize]));
     }
-}
-
-/// The visible facets at a ridge that no visible one continues in their hyperplanes.
-fn bent(sheets: &Sheets, blades: &[Blade]) -> impl Iterator<Item = u32> {
-    let continued = |b: &&Blade| b.opposite.is_some_and(|other| sheets.is_visible(other));
-    blades.iter().filter(|b| sheets.is_visible(b.at)).filter(move |b| !continued(b)).map(|b| b.at)
 }
 
 /// An orthonormal basis of the directions of a cell, and a point of it.

@@ -13,14 +13,15 @@ use super::carry::Carry;
 use super::first::{Row, explains, rank_one};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
+use super::open::{Open, join};
 use super::prefix::{Local, Prefix};
 use super::probe::{Boundary, Place, Sight};
 use super::trace::trace;
 
 /// With so few inputs the boundaries at which more features are on than there are inputs are followed, and with
 /// fewer all.
-const TRACED_INPUTS: usize = 8;
-const ALWAYS_TRACED_INPUTS: usize = 3;
+pub(super) const TRACED_INPUTS: usize = 8;
+pub(super) const ALWAYS_TRACED_INPUTS: usize = 3;
 
 /// The layer at hand.
 pub(super) struct Layer<'p> {
@@ -31,7 +32,7 @@ pub(super) struct Layer<'p> {
     /// How the layer before carries its inputs, if it does.
     pub carry: Option<Carry>,
     /// Rows some of whose weights could not be found.
-    pub open: Vec<Boundary>,
+    pub open: Vec<Open>,
 }
 
 impl Layer<'_> {
@@ -72,11 +73,9 @@ impl Layer<'_> {
         Ok(rows.len() - before)
     }
 
-    /// Whether a row some of whose weights are open explains a kink: none of those features is on there.
+    /// Whether a row some of whose weights are open explains a kink.
     fn is_open(&self, inquiry: &Inquiry<'_>, x: &[f64]) -> bool {
-        let hidden = self.prefix.hidden(x);
-        let whole = |open: &&Boundary| open.unknown(None).all(|k| hidden[k] <= 0.0);
-        let rows: Vec<Row> = self.open.iter().filter(whole).map(|open| (open.w.clone(), open.b)).collect();
+        let rows: Vec<Row> = self.open.iter().map(|open| open.row.clone()).collect();
         inquiry.inputs <= TRACED_INPUTS && explains(inquiry, self.prefix, &rows, x)
     }
 
@@ -90,10 +89,22 @@ impl Layer<'_> {
     ) -> Result<usize, Halt> {
         let before = rows.len();
         let mut rest = Vec::new();
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+            join(self.prefix, &mut self.open);
+        }
         for open in std::mem::take(&mut self.open) {
-            let missing: Vec<usize> = open.unknown(None).collect();
+            if open.off.is_empty() && open.free.is_empty() {
+                let (w, b) = &open.row;
+                let length = norm(w);
+                let whole = Boundary::whole(scaled(w, 1.0 / length), b / length);
+                if whole.confirm(inquiry, self.prefix, None, 10)? {
+                    rows.push((whole.w, whole.b));
+                    continue;
+                }
+            }
+            let missing: Vec<usize> = open.boundary.unknown(None).collect();
             let found = match missing[..] {
-                [k] => self.agreed_weight(inquiry, &open, k, pool)?,
+                [k] => self.agreed_weight(inquiry, &open.boundary, k, pool)?,
                 _ => None,
             };
             match found {
@@ -153,20 +164,31 @@ impl Layer<'_> {
         inquiry.begin(self.index, ExtractStep::Rows);
         let found = match self.candidate(inquiry, kink)? {
             None if inquiry.inputs <= TRACED_INPUTS => self.traced(inquiry, kink)?,
-            found => found,
+            found => found.map(|boundary| Open::of(boundary, &kink.x)),
         };
-        let Some(mut boundary) = found else { return Ok(None) };
-        if !boundary.known.iter().all(|known| *known) {
+        let Some(mut open) = found else { return Ok(None) };
+        let is_whole = |open: &Open| open.boundary.known.iter().all(|known| *known);
+        if !is_whole(&open) {
+            // Where all boundaries are followed, another piece of this one will be met on a line.
+            if inquiry.inputs <= ALWAYS_TRACED_INPUTS || !open.boundary.known.contains(&true) {
+                self.open.push(open);
+                return Ok(None);
+            }
             inquiry.begin(self.index, ExtractStep::Confirmation);
-            if !self.plausible(inquiry, &boundary, &kink.x)? {
+            if !self.plausible(inquiry, &open.boundary, &kink.x)? {
                 return Ok(None);
             }
             inquiry.begin(self.index, ExtractStep::Completion);
-            if !self.complete(inquiry, &mut boundary, kink)? {
-                self.open.push(boundary);
+            if !self.complete(inquiry, &mut open.boundary, kink)? {
+                if open.free.is_empty() {
+                    open.row = (open.boundary.w.clone(), open.boundary.b);
+                    open.off = open.boundary.unknown(None).collect();
+                }
+                self.open.push(open);
                 return Ok(None);
             }
         }
+        let boundary = open.boundary;
         let length = norm(&boundary.w);
         let boundary = Boundary::whole(scaled(&boundary.w, 1.0 / length), boundary.b / length);
         inquiry.begin(self.index, ExtractStep::Confirmation);
@@ -205,7 +227,7 @@ impl Layer<'_> {
     }
 
     /// The weights that the boundary tells as it is followed through the cells of the layers before.
-    fn traced(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Boundary>, Halt> {
+    fn traced(&self, inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<Option<Open>, Halt> {
         let local = self.prefix.local(&kink.x);
         let inputs = inquiry.inputs;
         let axes: Vec<Vec<f64>> =

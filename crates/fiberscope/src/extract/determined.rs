@@ -3,14 +3,26 @@
 //! A neuron that is on at all questions is known as a linear map only, and only together with all others of
 //! its layer that are; one that is off at all of them is not known at all. A weight from a neuron that is
 //! never on together with the one it leads to is not felt. Any other values of such parameters that keep it so
-//! give the same answers.
+//! give the same answers. In small networks the derivatives of the answers by the parameters show what else there is: a
+//! direction in which all of them vanish, other than the scalings of neurons.
 
+use fiberscope_core::Matrix;
+
+use super::algebra::Svd;
 use super::fit::FIT_REACH;
 use super::inquiry::Inquiry;
+use super::polish::{backward, inputs_of};
 use super::prefix::Rows;
 
 /// Answers that are looked at.
 const LOOKED_AT: usize = 20_000;
+
+/// The most parameters for which directions are looked for, and answers for each of them.
+const SMALL: usize = 600;
+const ANSWERS_EACH: usize = 3;
+
+/// Singular values of the derivatives, scaled to columns of length one, that count as zero.
+const VANISHING: f64 = 1e-11;
 
 /// Parameters of one hidden layer that the answers do not determine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +35,10 @@ pub struct Undetermined {
     pub always_off: usize,
     /// Weights between neurons that switch, but were on together at none of them.
     pub weights: usize,
+    /// If nothing else is open: directions, beside the scalings of neurons, in which the parameters of the whole
+    /// network can change without a change of any stored answer that was looked at, to first order. They are named
+    /// with the last hidden layer.
+    pub directions: usize,
 }
 
 /// What the stored answers leave open of each hidden layer; layers that they determine are left out.
@@ -49,10 +65,47 @@ pub(super) fn undetermined(inquiry: &Inquiry<'_>, layers: &[Rows]) -> Vec<Undete
             switching.map(|i| (0..now.width).filter(|&k| before.on[k] && !felt(i, k)).count()).sum()
         });
         if always_on + always_off + weights > 0 {
-            found.push(Undetermined { layer, always_on, always_off, weights });
+            found.push(Undetermined { layer, always_on, always_off, weights, directions: 0 });
         }
     }
+    let directions = if found.is_empty() { free_directions(inquiry, layers) } else { 0 };
+    if directions > 0 {
+        found.push(Undetermined { layer: hidden.len() - 1, directions, ..Undetermined::default() });
+    }
     found
+}
+
+/// Directions, beside the scalings of neurons, in which the derivatives of all answers vanish; 0 in large networks.
+fn free_directions(inquiry: &Inquiry<'_>, layers: &[Rows]) -> usize {
+    let total: usize = layers.iter().map(|layer| layer.len() * (layer.weight.cols() + 1)).sum();
+    let scalings: usize = layers[..layers.len() - 1].iter().map(Rows::len).sum();
+    if total > SMALL || inquiry.options.deadline.is_past() {
+        return 0;
+    }
+    let (points, _) = inquiry.stored(FIT_REACH, ANSWERS_EACH * total);
+    let mut rows = Vec::new();
+    for x in points.iter_rows() {
+        let inputs = inputs_of(layers, x);
+        for output in 0..inquiry.outputs {
+            let back = (0..inquiry.outputs).map(|o| f64::from(u8::from(o == output))).collect();
+            let mut row = vec![0.0; total];
+            backward(layers, &inputs, back, &mut row);
+            rows.push(row);
+        }
+    }
+    if rows.len() < 2 * total {
+        return 0;
+    }
+    let mut lengths = vec![0.0f64; total];
+    for row in &rows {
+        lengths.iter_mut().zip(row).for_each(|(length, v)| *length += v * v);
+    }
+    let scaled = Matrix::from_fn(rows.len(), total, |i, j| {
+        if lengths[j] > 0.0 { rows[i][j] / lengths[j].sqrt() } else { 0.0 }
+    });
+    let Some(svd) = Svd::of(&scaled) else { return 0 };
+    let rank = svd.rank(VANISHING);
+    (total - rank).saturating_sub(scalings)
 }
 
 /// In which states the neurons of a layer were seen.

@@ -2,14 +2,19 @@
 
 use super::ExtractStep;
 use super::carry::Carry;
-use super::deeper::Layer;
-use super::first::{Line, explains, first_layer, first_layer_again};
+use super::deeper::{ALWAYS_TRACED_INPUTS, Layer, TRACED_INPUTS};
+use super::first::{Line, Row, explains, first_layer, first_layer_again};
 use super::fit::{LastLayer, last_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
+use super::open::close;
 use super::prefix::{Prefix, Rows};
 use super::rare::counterexamples;
 use super::recover::{Recovery, limit};
+
+/// Lines without anything new after which a layer is left, with few inputs: there a line misses boundaries of which
+/// only a short piece is to be seen, and costs little.
+const FEW_INPUTS_QUIET: usize = 10;
 
 impl Recovery {
     /// Rows of the first layer.
@@ -65,10 +70,14 @@ impl Recovery {
         }
         let mut layer = Layer { index, prefix, carry, open: Vec::new() };
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
-        let (mut quiet, mut searches, mut fit) = (0, 0, None);
+        let (mut quiet, mut searches, mut fit, mut open_before) = (0, 0, None, 0);
         for lines in 0..60 {
             let mut new = layer.harvest(inquiry, &mut self.rows[index], &mut self.pool, wanted)?;
             new += layer.agree(inquiry, &mut self.rows[index], &self.pool)?;
+            if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+                new += layer.open.len().saturating_sub(open_before);
+                open_before = layer.open.len();
+            }
             quiet = if new > 0 { 0 } else { quiet + 1 };
             inquiry.note(self.rows[index].len(), self.pool.len());
             fit = Rows::new(&self.rows[index])
@@ -80,37 +89,73 @@ impl Recovery {
             if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
                 break;
             }
+            let mut seen = self.rows[index].clone();
+            if quiet >= 1
+                && inquiry.inputs <= TRACED_INPUTS
+                && let Some(closed) =
+                    close(inquiry, prefix, &self.rows[index], &mut layer.open, limit(inquiry))
+            {
+                if closed.residual < limit(inquiry) {
+                    self.accept(index, closed.rows, closed.chosen);
+                    fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, prefix, &rows));
+                    break;
+                }
+                if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+                    seen = closed.rows;
+                }
+            }
             if quiet >= 1 && self.saturate(inquiry, &mut layer) {
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, prefix, &rows));
                 break;
             }
-            if quiet >= 1 && searches < 12 && !self.rows[index].is_empty() {
+            if quiet >= 1 && searches < 12 && !seen.is_empty() {
                 searches += 1;
                 inquiry.begin(index, ExtractStep::Counterexamples);
-                let rows = Rows::new(&self.rows[index]).expect("rows of one length");
+                let rows = Rows::new(&seen).expect("rows of one length");
                 let kinks = counterexamples(inquiry, prefix, &rows)?;
-                let fresh = self.add(inquiry, prefix, index, kinks);
+                let fresh = self.add(inquiry, prefix, &seen, kinks);
                 if fresh > 0 && quiet < 4 {
                     continue;
                 }
             }
-            if quiet >= 3 + attempt {
+            let few = inquiry.inputs <= ALWAYS_TRACED_INPUTS;
+            if quiet >= if few { FEW_INPUTS_QUIET } else { 3 } + attempt {
                 break;
             }
             inquiry.begin(index, ExtractStep::Lines);
-            let scale = [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }];
+            let scale = if few {
+                [1.0, 0.3, 0.1, 0.5][lines % 4]
+            } else {
+                [1.0, 0.3, 1.0, 3.0, 10.0][(lines + quiet) % if quiet >= 2 { 5 } else { 3 }]
+            };
             let line =
                 if lines % 2 == 1 { Line::extreme(inquiry, prefix) } else { Line::random(inquiry, scale) };
-            let (kinks, _) = line.sweep(inquiry, prefix, &self.rows[index], 13)?;
-            self.add(inquiry, prefix, index, kinks);
+            let (kinks, _) = line.sweep(inquiry, prefix, &seen, 13)?;
+            self.add(inquiry, prefix, &seen, kinks);
         }
         Ok(fit)
+    }
+
+    /// Takes rows some of whose weights were chosen for those of the last hidden layer.
+    fn accept(&mut self, index: usize, rows: Vec<Row>, chosen: usize) {
+        self.rows[index] = rows;
+        self.closed = Some(index);
+        self.guesses.push(format!(
+            "{chosen} weight{} of hidden layer {} could not be seen: wherever the neuron before is active, the one behind it was seen in one state \
+             only, and a weight that keeps it there was taken",
+            if chosen == 1 { "" } else { "s" },
+            index + 1
+        ));
     }
 
     /// Whether one open row completes the last hidden layer.
     fn saturate(&mut self, inquiry: &Inquiry<'_>, layer: &mut Layer<'_>) -> bool {
         let limit = limit(inquiry);
+        if inquiry.inputs <= ALWAYS_TRACED_INPUTS {
+            return false;
+        }
         for open in std::mem::take(&mut layer.open) {
+            let open = open.boundary;
             if let Some(row) = saturate(inquiry, layer.prefix, &self.rows[layer.index], &open, limit) {
                 let count = open.unknown(None).count();
                 self.guesses.push(format!(
@@ -126,10 +171,9 @@ impl Recovery {
         false
     }
 
-    /// Adds kinks that no row of the layer explains to the pool.
-    fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, index: usize, kinks: Vec<Kink>) -> usize {
+    /// Adds kinks that none of the rows explains to the pool.
+    fn add(&mut self, inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &[Row], kinks: Vec<Kink>) -> usize {
         let before = self.pool.len();
-        let rows = &self.rows[index];
         self.pool.extend(kinks.into_iter().filter(|kink| !explains(inquiry, prefix, rows, &kink.x)));
         self.pool.len() - before
     }

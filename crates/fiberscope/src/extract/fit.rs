@@ -45,12 +45,12 @@ pub(super) fn features(prefix: &Prefix, rows: &Rows, points: &Matrix) -> Matrix 
     })
 }
 
-fn weighted(matrix: &Matrix, weights: &[f64]) -> Matrix {
+pub(super) fn weighted(matrix: &Matrix, weights: &[f64]) -> Matrix {
     Matrix::from_fn(matrix.rows(), matrix.cols(), |i, j| matrix[(i, j)] * weights[i])
 }
 
 /// As many answers as a fit with so many unknowns is worth.
-fn fitted_rows(unknowns: usize) -> usize {
+pub(super) fn fitted_rows(unknowns: usize) -> usize {
     (3 * unknowns / 2 + 500).max(4_000.min(1_000_000 / unknowns))
 }
 
@@ -62,16 +62,18 @@ pub(super) fn last_layer(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &Rows) ->
 }
 
 /// `f = sum_j a_j ReLU(z_j) + E h + c` on the stored answers.
-struct Fit {
-    residual: f64,
+pub(super) struct Fit {
+    /// The largest residual, in units of the noise.
+    pub residual: f64,
     /// `a`, one row per neuron.
-    slopes: Matrix,
+    pub slopes: Matrix,
     /// `E`, one row per feature.
-    linear: Matrix,
+    pub linear: Matrix,
 }
 
 impl Fit {
-    fn of(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Option<Fit> {
+    /// The fit by these rows.
+    pub fn of(inquiry: &Inquiry<'_>, prefix: &Prefix, rows: &Rows) -> Option<Fit> {
         let unknowns = rows.len() + prefix.width() + 1;
         let (points, answers) = inquiry.stored(FIT_REACH, fitted_rows(unknowns));
         if points.rows() < unknowns + 8 {

@@ -45,6 +45,7 @@ mod fit;
 mod inquiry;
 mod labels;
 mod line;
+mod open;
 mod options;
 mod oracle;
 mod orient;

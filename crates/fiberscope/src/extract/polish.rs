@@ -268,7 +268,7 @@ fn rounding(layers: &[Rows], x: &[f64]) -> f64 {
 }
 
 /// The input of every layer.
-fn inputs_of(layers: &[Rows], x: &[f64]) -> Vec<Vec<f64>> {
+pub(super) fn inputs_of(layers: &[Rows], x: &[f64]) -> Vec<Vec<f64>> {
     let mut inputs = vec![x.to_vec()];
     for layer in &layers[..layers.len() - 1] {
         let z = layer.at(inputs.last().expect("the input itself"));
@@ -278,7 +278,7 @@ fn inputs_of(layers: &[Rows], x: &[f64]) -> Vec<Vec<f64>> {
 }
 
 /// Adds the derivative of `back . f` by all parameters to `result`: layer by layer, weights before biases.
-fn backward(layers: &[Rows], inputs: &[Vec<f64>], mut back: Vec<f64>, result: &mut [f64]) {
+pub(super) fn backward(layers: &[Rows], inputs: &[Vec<f64>], mut back: Vec<f64>, result: &mut [f64]) {
     let mut end = result.len();
     for (l, layer) in layers.iter().enumerate().rev() {
         let (count, width) = (layer.len(), layer.weight.cols());

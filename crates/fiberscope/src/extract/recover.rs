@@ -54,6 +54,8 @@ pub(super) struct Recovery {
     pub layers: Vec<RecoveredLayer>,
     /// Weights that were guessed in this attempt: sentences.
     pub guesses: Vec<String>,
+    /// The last hidden layer, if weights were chosen in this attempt that nothing tells.
+    pub closed: Option<usize>,
     /// The best network so far and what the gate said of it.
     pub best: Option<(Network, Gate)>,
     /// Parameters of that network which the answers do not determine.
@@ -142,6 +144,7 @@ impl Recovery {
         let mut carries: Vec<Option<Carry>> = Vec::new();
         self.layers.clear();
         self.guesses.clear();
+        self.closed = None;
         for rows in self.given.layers[..self.given.oriented].iter().cloned() {
             self.layers.push(RecoveredLayer { neurons: rows.len(), always_active: 0 });
             prefix = prefix.extended(rows);
@@ -165,11 +168,12 @@ impl Recovery {
             if self.rows[index].len() > before {
                 self.forget_deeper(index);
             }
-            if self.drop_twins(inquiry, index) {
+            let closed = self.closed == Some(index);
+            if !closed && self.drop_twins(inquiry, index) {
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
             }
             let mut seen = Vec::new();
-            if attempt > 0 && !self.rows[index].is_empty() {
+            if attempt > 0 && !closed && !self.rows[index].is_empty() {
                 inquiry.begin(index, ExtractStep::Refinement);
                 seen = refine_rows(inquiry, &prefix, &mut self.rows[index])?;
                 self.drop_twins(inquiry, index);

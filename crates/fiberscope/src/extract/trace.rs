@@ -8,14 +8,12 @@
 //! at once: what one cell cannot tell where there are more of them than inputs. A boundary that bends inside
 //! of a cell is that of a neuron further on.
 
-use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
-use fiberscope_core::Matrix;
-
-use super::algebra::Svd;
 use super::inquiry::{Halt, Inquiry};
 use super::line::Sweep;
+use super::open::{Open, Piece, solve};
 use super::prefix::Prefix;
-use super::probe::{Boundary, meeting};
+use super::probe::meeting;
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
 
 /// Walls that are crossed for every feature, and beyond that.
 const CROSSINGS_PER_FEATURE: usize = 2;
@@ -24,24 +22,17 @@ const MORE_CROSSINGS: usize = 10;
 /// Steps that lead nowhere, one after the other, before it is given up.
 const MOST_FRUITLESS: usize = 6;
 
+/// Pieces from which on a boundary that is not seen somewhere is one of the layer all the same.
+const ENOUGH_PIECES: usize = 3;
+
+/// Where on the way to a wall a piece is looked for.
+const LOOKED_FOR: [f64; 3] = [0.9, 0.6, 0.3];
+
 /// Ways of which one is chosen.
 const WAYS_LOOKED_AT: usize = 30;
 
 /// How far out a boundary is followed, in radii.
 const FARTHEST: f64 = 40.0;
-
-/// The error of an equation, relative to the largest gradient, beyond which pieces are not of one neuron.
-const INCONSISTENT: f64 = 1e-5;
-
-/// Singular values up to this share of the largest count as zero.
-const RANK: f64 = 1e-9;
-
-/// A piece of the boundary: a point of it inside a cell, and the gradient of the neuron there.
-#[derive(Clone)]
-struct Piece {
-    x: Vec<f64>,
-    g: Vec<f64>,
-}
 
 /// What became of a step.
 enum Step {
@@ -60,20 +51,20 @@ pub(super) fn trace(
     prefix: &Prefix,
     x: &[f64],
     jump: &[f64],
-) -> Result<Option<Boundary>, Halt> {
+) -> Result<Option<Open>, Halt> {
     let Some(g) = direction(jump) else { return Ok(None) };
     let mut pieces = vec![Piece { x: x.to_vec(), g }];
     let mut ways = Ways::new(inquiry, &pieces[0]);
     let mut fruitless = 0;
     for _ in 0..CROSSINGS_PER_FEATURE * prefix.width() + MORE_CROSSINGS {
-        let Some(boundary) = solve(prefix, &pieces) else { return Ok(None) };
-        if boundary.known.iter().all(|known| *known) {
-            return Ok(Some(boundary));
+        let Some(open) = solve(prefix, &pieces) else { return Ok(None) };
+        if open.boundary.known.iter().all(|known| *known) {
+            return Ok(Some(open));
         }
         if fruitless > MOST_FRUITLESS {
             break;
         }
-        let Some((from, way)) = ways.next(inquiry, prefix, &pieces, &boundary) else { break };
+        let Some((from, way)) = ways.next(inquiry, prefix, &pieces, &open) else { break };
         match cross(inquiry, prefix, &pieces[from].clone(), &way)? {
             Step::Beyond(next, onward) => {
                 fruitless = 0;
@@ -81,10 +72,12 @@ pub(super) fn trace(
                 pieces.push(next);
             }
             Step::End => fruitless += 1,
+            // Where boundaries are crowded one may look lost that is not.
+            Step::Lost if pieces.len() >= ENOUGH_PIECES => fruitless += 1,
             Step::Lost => return Ok(None),
         }
     }
-    Ok(solve(prefix, &pieces).filter(|boundary| boundary.known.contains(&true)))
+    Ok(solve(prefix, &pieces))
 }
 
 /// Which way to go next.
@@ -115,7 +108,7 @@ impl Ways {
         inquiry: &mut Inquiry<'_>,
         prefix: &Prefix,
         pieces: &[Piece],
-        boundary: &Boundary,
+        open: &Open,
     ) -> Option<(usize, Vec<f64>)> {
         if let Ways::Plane(ways) = self {
             return ways.pop();
@@ -129,7 +122,7 @@ impl Ways {
             let walls = prefix.local(x).walls;
             let Some((_, wall)) = next_wall(inquiry, &walls, &way) else { continue };
             let feature = wall.checked_sub(walls.len() - prefix.width());
-            if feature.is_some_and(|k| !boundary.known[k]) {
+            if feature.is_some_and(|k| open.leaves_open(k)) {
                 return Some((from, way));
             }
             any = Some((from, way));
@@ -163,10 +156,17 @@ fn cross(inquiry: &mut Inquiry<'_>, prefix: &Prefix, piece: &Piece, way: &[f64])
     let Some(normal) = direction(&scaled(v, dot(v, &way).signum())) else { return Ok(Step::End) };
     // The piece must be there just before the wall.
     let Some(m) = direction(g) else { return Ok(Step::End) };
-    match seen(inquiry, prefix, &along(x, 0.9 * t, &way), &m)? {
-        Seen::At(off) if off.abs() < 1e-6 * inquiry.radius => {}
-        Seen::Dark => return Ok(Step::End),
-        _ => return Ok(Step::Lost),
+    let mut found = false;
+    for share in LOOKED_FOR {
+        match seen(inquiry, prefix, &along(x, share * t, &way), &m)? {
+            Seen::At(off) if off.abs() < 1e-6 * inquiry.radius => found = true,
+            Seen::Dark => return Ok(Step::End),
+            _ => continue,
+        }
+        break;
+    }
+    if !found {
+        return Ok(Step::Lost);
     }
     // Along the wall, a little beyond it.
     let Some(side) = direction(&along(g, -dot(g, &normal), &normal)) else { return Ok(Step::End) };
@@ -269,40 +269,4 @@ fn seen(inquiry: &mut Inquiry<'_>, prefix: &Prefix, x: &[f64], m: &[f64]) -> Res
         }
     }
     Ok(if dark { Seen::Dark } else { Seen::Nothing })
-}
-
-/// The weights that the gradients of the pieces tell, and the bias that their points tell; nothing is known if
-/// that is not. `None` if the pieces contradict each other.
-fn solve(prefix: &Prefix, pieces: &[Piece]) -> Option<Boundary> {
-    let width = prefix.width();
-    let (mut equations, mut right) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        let local = prefix.local(&piece.x);
-        for (k, g) in piece.g.iter().enumerate() {
-            equations
-                .push((0..=width).map(|i| if i < width { local.gradient[(i, k)] } else { 0.0 }).collect());
-            right.push(*g);
-        }
-        let share = 1.0 / (1.0 + peak(&local.hidden));
-        equations.push(local.hidden.iter().chain(&[1.0]).map(|h| share * h).collect::<Vec<f64>>());
-        right.push(0.0);
-    }
-    // Rows of zeros, so that there is a right singular vector for every unknown.
-    while equations.len() <= width {
-        equations.push(vec![0.0; width + 1]);
-        right.push(0.0);
-    }
-    let svd = Svd::of(&Matrix::from_rows(&equations)?)?;
-    let rank = svd.rank(RANK);
-    let mut w = svd.solve(&right, RANK);
-    let error = equations.iter().zip(&right).map(|(row, r)| (dot(row, &w) - r).abs()).fold(0.0, f64::max);
-    if error > INCONSISTENT * peak(&right) {
-        return None;
-    }
-    // An unknown is determined if its axis lies in the row space.
-    let determined = |i: usize| 1.0 - (0..rank).map(|k| svd.v[k][i].powi(2)).sum::<f64>() < 1e-7;
-    let known: Vec<bool> = (0..width).map(|i| determined(i) && determined(width)).collect();
-    let b = w.pop().unwrap_or(0.0);
-    w.iter_mut().zip(&known).filter(|(_, known)| !**known).for_each(|(w, _)| *w = 0.0);
-    Some(Boundary { w, b, known })
 }

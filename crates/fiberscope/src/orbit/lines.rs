@@ -20,7 +20,10 @@ pub struct Multiple {
 /// The groups of two and more neurons whose rows `(w, b)` are multiples of each other and not zero: sorted
 /// by their first neuron, each in increasing order.
 pub fn groups<S: Scalar>(layer: &Layer<S>) -> Vec<Vec<Multiple>> {
-    let known = |unit: usize| line(layer, unit).filter(|line| line.residue.is_some());
+    let coefficients: Vec<u64> = (0..=layer.input_width()).map(coefficient).collect();
+    let known = |unit: usize| {
+        line_with(layer, unit, |place| coefficients[place]).filter(|line| line.residue.is_some())
+    };
     let mut keys: Vec<(Line, usize)> =
         (0..layer.width()).filter_map(|unit| Some((known(unit)?, unit))).collect();
     keys.sort_unstable();
@@ -62,6 +65,10 @@ pub struct Line {
 
 /// The line of a row; `None` for a row of zeros.
 pub fn line<S: Scalar>(layer: &Layer<S>, unit: usize) -> Option<Line> {
+    line_with(layer, unit, coefficient)
+}
+
+fn line_with<S: Scalar>(layer: &Layer<S>, unit: usize, coefficient: impl Fn(usize) -> u64) -> Option<Line> {
     let (lead, _) = nonzero(layer, unit).next()?;
     let mut sum = 0;
     let mut leading = None;

@@ -119,9 +119,13 @@ fn opposite_pairs(network: &ExactNetwork, layer: usize, roles: &[Role]) -> Vec<P
     if network.layers()[layer].activation() == Activation::Identity {
         return Vec::new();
     }
+    let groups = lines::groups(&network.layers()[layer]);
+    if groups.is_empty() {
+        return Vec::new();
+    }
     let columns = network.layers()[layer + 1].weights().columns();
     let mut pairs = Vec::new();
-    for group in lines::groups(&network.layers()[layer]) {
+    for group in groups {
         let of_sign = |sign: i8| {
             group.iter().find(|each| each.factor.signum() == sign && roles[each.unit] == Role::Nonlinear)
         };

@@ -279,6 +279,10 @@ impl<'a> State<'a> {
         let roles = roles::of_layer(&self.network, self.domain, layer);
         let units: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Nonlinear).collect();
         let shifts = relax::shifts(&self.network, self.domain, layer, &units, self.deadline);
+        if shifts.is_empty() {
+            // Copies of a large network would take longer than all the rest.
+            return false;
+        }
         let (dead, linear): (Vec<_>, Vec<_>) =
             shifts.into_iter().partition(|shift| shift.role == ShownRole::Dead);
         let before = (self.network.clone(), self.moves.clone());

@@ -43,8 +43,28 @@ def main() -> None:
             layers.Dense(3),
         ]
     )
+    image = layers.Input((3, 3, 2))
+    base = keras.Sequential(
+        [layers.Input((3, 3, 2)), layers.Conv2D(2, 3, padding="same"), layers.BatchNormalization(), layers.ReLU()],
+        name="base",
+    )
+    block = keras.Model(image, layers.Add()([image, base(image)]), name="block")
+    nested = keras.Sequential(
+        [
+            layers.Input((3, 3, 2)),
+            block,
+            layers.Flatten(),
+            layers.RepeatVector(2),
+            layers.Flatten(),
+            layers.Dense(2),
+        ]
+    )
+    numbers = np.random.default_rng(0)
+    for each in nested.weights:
+        is_variance = "variance" in each.path
+        each.assign(numbers.uniform(0.5, 2, each.shape) if is_variance else numbers.normal(size=each.shape))
     answers = {}
-    for name, model in [("cnn", cnn), ("residual", residual), ("wide", wide)]:
+    for name, model in [("cnn", cnn), ("residual", residual), ("wide", wide), ("nested", nested)]:
         x = np.random.default_rng(0).normal(size=(3, *model.input_shape[1:])).astype(np.float32)
         answers[name] = {"x": x.reshape(3, -1).tolist(), "y": np.asarray(model.predict(x, verbose=0)).tolist()}
         for ending in ("keras", "h5"):

@@ -13,7 +13,7 @@ use crate::args::{AroundArgs, ReadArgs};
 /// printed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png\n  fiberscope regions model.npz --slice data.csv:1,2,3 --plot slice.svg\n  fiberscope regions model.npz --around data.csv:7 --radius 0.1\n  fiberscope regions zoo:abs --export complex.pcom --export complex.jl"
+    after_help = "Examples:\n  fiberscope regions zoo:deep --box -1,1 --plot regions.svg\n  fiberscope regions model.onnx --box -1,1 --count-only --max-regions 10000000 --resume count.json\n  fiberscope regions model.npz --directions 1,0,0,0;0,1,0,0 --box -2,2 --plot slice.png\n  fiberscope regions model.npz --slice data.csv:1,2,3 --plot slice.svg\n  fiberscope regions model.npz --around data.csv:7 --radius 0.1\n  fiberscope regions model.npz --around data.csv:7 --radius 0.1 --slice 1,2 --plot slice.svg\n  fiberscope regions zoo:abs --export complex.pcom --export complex.jl"
 )]
 pub struct RegionsArgs {
     /// The network
@@ -33,14 +33,15 @@ pub struct RegionsArgs {
     #[arg(long, value_name = "OUT")]
     pub export: Vec<PathBuf>,
     /// Restrict to the plane through three points: x1,..,xn;y1,..,yn;z1,..,zn, or FILE:ROW,ROW,ROW for rows of a table
-    /// (.csv, .npy, .npz), counted from 1
+    /// (.csv, .npy, .npz), counted from 1; or to the plane on which two inputs vary: I,J, counted from 1
     #[arg(long, value_name = "POINTS", allow_hyphen_values = true, conflicts_with = "directions")]
     pub slice: Option<String>,
     /// Restrict to the plane spanned by two directions: u1,..,un;v1,..,vn
     #[arg(long, value_name = "VECTORS", allow_hyphen_values = true)]
     pub directions: Option<String>,
-    /// The point of the plane of --directions with coordinates (0, 0) [default: the origin]
-    #[arg(long, value_name = "POINT", allow_hyphen_values = true, requires = "directions")]
+    /// A point of the plane of --directions or of two inputs; the one with coordinates (0, 0) of --directions
+    /// [default: the row of --around, or the origin]
+    #[arg(long, value_name = "POINT", allow_hyphen_values = true)]
     pub origin: Option<String>,
     /// Stop at this many regions
     #[arg(long, value_name = "N")]

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use fiberscope::complex::ComplexOptions;
-use fiberscope_core::Domain;
 use fiberscope_report::regions::{
     COUNTED, ComplexView, Depth, Found, RegionsQuestion, Search, export, picture, regions,
 };
@@ -17,7 +16,7 @@ use super::endings;
 use super::slice::slice;
 use crate::Answer;
 use crate::args::Global;
-use crate::commands::{read_box, read_dense_model, read_domain};
+use crate::commands::{read_box, read_dense_model};
 use crate::output::Output;
 
 pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -38,7 +37,10 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
     let answer = answer?;
     let mut text = answer.to_text();
     match &answer.found {
-        Found::Stopped { listing: true, .. } => deadline.check("before all cells were listed")?,
+        Found::Stopped { listing: true, .. } => deadline.check(match wanted {
+            true => "before all cells were listed",
+            false => "before the facets of the complex were weighed",
+        })?,
         Found::Listed { complex, breakpoints, .. } => {
             for path in &args.plot {
                 picture::write(&answer.view, complex, breakpoints, path)?;
@@ -65,20 +67,14 @@ pub fn run(args: &RegionsArgs, global: &Global, output: &mut Output) -> anyhow::
 fn question(args: &RegionsArgs, global: &Global, output: &Output) -> anyhow::Result<RegionsQuestion> {
     let model = read_dense_model(&args.model, &args.read.options(), output)?;
     let sliced = slice(args, &model.network)?;
-    ensure!(
-        sliced.is_none() || args.around.around.is_none(),
-        "--around: a box of all inputs; a slice has coordinates of its own (--box LO,HI)"
-    );
     let inputs = sliced.as_ref().map_or(&model.network, |(slice, _)| &slice.network).input_width();
-    let domain = match &sliced {
-        Some((slice, true)) => Domain::from_bounds(&slice.view).expect("the view is finite"),
-        Some(_) => read_domain(args.domain.as_deref(), inputs)?,
-        None => read_box(args.domain.as_deref(), &args.around, inputs)?,
-    };
     endings::check(args, inputs)?;
-    let (network, axes) = match sliced {
-        Some((slice, _)) => (slice.network, Some(slice.axes)),
-        None => (model.network, None),
+    let (network, axes, domain) = match sliced {
+        Some((slice, domain)) => (slice.network, Some(slice.axes), domain),
+        None => {
+            let domain = read_box(args.domain.as_deref(), &args.around, inputs)?;
+            (model.network, None, domain)
+        }
     };
     let view = ComplexView { name: args.model.clone(), network: Arc::new(network), domain, axes };
     Ok(RegionsQuestion {

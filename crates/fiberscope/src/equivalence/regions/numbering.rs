@@ -293,6 +293,11 @@ impl Numbering {
         found.map(|&(atom, coefficient)| (atom as usize, coefficient))
     }
 
+    /// How many atoms only one network has.
+    pub fn alone(&self) -> usize {
+        self.atoms.iter().filter(|atom| atom.users != 3 && atom.users != 0).count()
+    }
+
     /// The neurons whose decision is likely to make the outputs the same, with the weight of the reasons.
     pub fn blame(&self, outputs: &[Vec<Expression>; 2]) -> Vec<(Unit, u8)> {
         let alone = |atom: &&Atom| atom.users != 3 && atom.users != 0;

@@ -11,6 +11,12 @@ use crate::equivalence::regions::residue::Scale;
 /// The most splits from a guess that failed to the next.
 const PATIENCE: u32 = 4;
 
+/// So many failed guesses on a path are narrowed down, if that takes at most so many multiplications, and the best
+/// decision makes so many atoms less that only one network has, on both sides together.
+const NARROWED: u32 = 3;
+const WORK: usize = 1 << 24;
+const CLEAR: usize = 4;
+
 /// The last guess on a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guess {
@@ -31,19 +37,70 @@ impl Node {
         let Some(numbers) = problem.numbers.as_ref().filter(|_| self.may_have_changed(problem)) else {
             return false;
         };
-        let mut numbering = Numbering::new(&problem.ranges);
-        for step in self.path.iter().filter(|step| !self.form(step.unit).is_constant()) {
-            let scale = &numbers[step.unit.network][step.unit.layer].scale;
-            let known = expression(self.form(step.unit), scale);
-            numbering.assume(&if step.on { known } else { known.negated() });
-        }
-        let outputs = [0, 1].map(|network| self.expressions(&numbers[network], network, &mut numbering));
+        let (numbering, outputs) = self.numbered(problem, numbers, None);
         let same = outputs[0] == outputs[1];
-        let blamed = if same { Vec::new() } else { numbering.blame(&outputs) };
         let failures = self.guess.as_ref().map_or(0, |guess| guess.failures) + 1;
+        let mut blamed = if same { Vec::new() } else { numbering.blame(&outputs) };
+        if failures <= NARROWED {
+            self.narrow(problem, numbers, &mut blamed, numbering.alone());
+        }
         let layers = self.complete_layers();
         self.guess = Some(Arc::new(Guess { blamed, layers, depth: self.depth, failures }));
         same
+    }
+
+    /// The atoms and the outputs of both networks on the polytope, on one side of a neuron's hyperplane if that is
+    /// given.
+    fn numbered(
+        &self,
+        problem: &Problem,
+        numbers: &[Vec<LayerNumbers>; 2],
+        side: Option<(Unit, bool)>,
+    ) -> (Numbering, [Vec<Expression>; 2]) {
+        let mut numbering = Numbering::new(&problem.ranges);
+        let decided = self.path.iter().map(|step| (step.unit, step.on)).chain(side);
+        for (unit, on) in decided.filter(|(unit, _)| !self.form(*unit).is_constant()) {
+            let known = expression(self.form(unit), &numbers[unit.network][unit.layer].scale);
+            numbering.assume(&if on { known } else { known.negated() });
+        }
+        let outputs =
+            [0, 1].map(|network| self.expressions(&numbers[network], network, side, &mut numbering));
+        (numbering, outputs)
+    }
+
+    /// Keeps of the neurons with the most blame those whose decision brings the networks together most, if some
+    /// are clearly better than others: neurons that are wired up in another way are often blamed together with
+    /// all that they meet.
+    fn narrow(
+        &self,
+        problem: &Problem,
+        numbers: &[Vec<LayerNumbers>; 2],
+        blamed: &mut Vec<(Unit, u8)>,
+        alone: usize,
+    ) {
+        let Some(most) = blamed.iter().map(|(_, weight)| *weight).max() else { return };
+        let mut tried: Vec<Unit> = Vec::new();
+        for &(unit, _) in blamed.iter().filter(|(_, weight)| *weight == most) {
+            if !tried.contains(&unit) {
+                tried.push(unit);
+            }
+        }
+        let weights = numbers.iter().flatten().map(|layer| layer.weight.iter().map(Vec::len).sum::<usize>());
+        let work = weights.sum::<usize>().saturating_mul(2 * tried.len());
+        if tried.len() < 2 || work > WORK || problem.is_late() {
+            return;
+        }
+        let gain = |&unit: &Unit| -> usize {
+            let left = |on: bool| self.numbered(problem, numbers, Some((unit, on))).0.alone();
+            [false, true].map(|on| alone.saturating_sub(left(on))).iter().sum()
+        };
+        let gains: Vec<usize> = tried.iter().map(gain).collect();
+        let best = gains.iter().copied().max().unwrap_or(0);
+        let is_kept =
+            |unit: &Unit| tried.iter().zip(&gains).any(|(u, gain)| u == unit && 4 * gain >= 3 * best);
+        if best >= CLEAR {
+            blamed.retain(|(unit, weight)| *weight == most && is_kept(unit));
+        }
     }
 
     /// How much a neuron keeps the networks apart.
@@ -76,12 +133,16 @@ impl Node {
         &self,
         numbers: &[LayerNumbers],
         network: usize,
+        side: Option<(Unit, bool)>,
         numbering: &mut Numbering,
     ) -> Vec<Expression> {
         let complete = self.done[network].len();
+        let chosen = |unit: usize| {
+            side.filter(|(of, _)| *of == Unit { network, layer: complete, unit }).map(|(_, on)| on)
+        };
         let mut values = match (&self.current[network], self.done[network].last()) {
             (Some(layer), _) => {
-                let value = |unit: usize| match layer.on[unit] {
+                let value = |unit: usize| match layer.on[unit].or_else(|| chosen(unit)) {
                     Some(false) => Expression::default(),
                     Some(true) => expression(&layer.forms[unit], &numbers[complete].scale),
                     None => {
