@@ -11,6 +11,23 @@ use crate::number::{grouped, significant};
 use crate::text::Lines;
 use crate::words;
 
+/// The most unknowns of an output layer of the inputs alone: the equations for them are solved as one dense system.
+const MOST_UNKNOWNS: usize = 1_500;
+
+/// Why networks of so many inputs and outputs are not extracted from classes, if they are not.
+pub fn too_many_for_classes((inputs, outputs): (usize, usize)) -> Option<String> {
+    let unknowns = (inputs + 1).saturating_mul(outputs.max(2) - 1);
+    (unknowns > MOST_UNKNOWNS).then(|| {
+        format!(
+            "{} inputs and {} outputs are too many for classes: expected at most {} for (inputs + 1) (outputs - 1), found {}",
+            grouped(inputs),
+            grouped(outputs),
+            grouped(MOST_UNKNOWNS),
+            grouped(unknowns)
+        )
+    })
+}
+
 /// An extraction from classes, the oracle it asked, and what became of it.
 #[derive(Clone, Debug)]
 pub struct LabelSummary {
@@ -200,6 +217,13 @@ mod tests {
             remarks: Vec::new(),
         };
         LabelSummary::new(found, "net".into(), (3, 4), (-3.0, 3.0))
+    }
+
+    #[test]
+    fn sizes_beyond_the_dense_system_are_refused() {
+        assert_eq!(too_many_for_classes((64, 10)), None);
+        assert_eq!(too_many_for_classes((784, 1)), None);
+        assert!(too_many_for_classes((784, 10)).unwrap().contains("found 7,065"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::labels::too_many_for_classes;
 use super::truth::{align, align_labels};
 use super::{name as verdict_name, reason};
 use crate::Say;
@@ -338,6 +339,10 @@ fn row(name: &str, precision: Precision, network: &Network, options: &ExtractOpt
 fn class_row(name: &str, network: &Network, options: &ExtractOptions) -> LeakRow {
     let mut oracle = LabelOracle::new(NetworkOracle::new(network.clone()));
     let mut row = LeakRow { classes: true, ..empty(name, Precision::default()) };
+    if let Some(reason) = too_many_for_classes((network.input_width(), network.output_width())) {
+        row.outcome = ExtractOutcome::Failed { reason };
+        return row;
+    }
     match extract_labels(&mut oracle, Some(network.output_width()), options) {
         Err(error) => row.outcome = ExtractOutcome::Failed { reason: error.to_string() },
         Ok(found) => {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 pub use boundaries::{
     boundary_text, boundary_value, known_layers_value, orientation_text, orientation_value,
 };
-pub use labels::LabelSummary;
+pub use labels::{LabelSummary, too_many_for_classes};
 pub use leak::{LeakCost, LeakReport, LeakRow, leak};
 pub use recorder::Recorder;
 pub use truth::{Truth, compare};

@@ -1,9 +1,10 @@
 //! `fiberscope extract --labels`
 
+use anyhow::bail;
 use fiberscope::extract::{ExtractOutcome, LabelOracle, Oracle, extract_labels};
 use fiberscope::limit::{Deadline, Progress};
 use fiberscope_io::{Precision, check_writable, save};
-use fiberscope_report::extraction::{LabelSummary, Recorder};
+use fiberscope_report::extraction::{LabelSummary, Recorder, too_many_for_classes};
 
 use super::args::ExtractArgs;
 use super::{LogFile, check_sizes, open, options, progress, stopped};
@@ -26,6 +27,9 @@ pub fn run(
     let inputs = opened.oracle.inputs();
     // An oracle of classes answers one number; another one has an output per class.
     let outputs = opened.classes.unwrap_or(opened.oracle.outputs());
+    if let Some(reason) = too_many_for_classes((inputs, outputs)) {
+        bail!("{}: {reason}", opened.name);
+    }
     let oracle: Box<dyn Oracle> =
         if opened.classes.is_some() { opened.oracle } else { Box::new(LabelOracle::new(opened.oracle)) };
     let truth = truth.map(|truth| truth.network);
