@@ -1,6 +1,7 @@
 //! What the benchmarks share: peers in Python that take turns with us, and a search for differences.
 
 pub mod adversary;
+pub mod random;
 
 use std::env;
 use std::ffi::OsStr;

@@ -35,6 +35,7 @@ def extract(
     noise: float | None = None,
     truth: NetworkLike | None = None,
     resume: str | os.PathLike[str] | None = None,
+    labels: bool = False,
     **options: Unpack[Options],
 ) -> Extraction:
     """Recovers a ReLU network from a function that takes a batch (one query per row) and returns one row of outputs each.
@@ -44,6 +45,9 @@ def extract(
 
     With `truth`, the true network, the result says how close it came. Queries and answers are logged in the file `resume`; if it exists, the
     extraction goes on with it and asks nothing twice.
+
+    With `labels`, the function returns the class of every row, a number from 0, and nothing else; the network has the same classes, its outputs up
+    to a common factor and a function added to all of them. `outputs` is the number of classes, or 1 for a network that is positive in class 1.
 
     >>> import fiberscope as fs
     >>> secret = fs.load("zoo:duplicate-merged")
@@ -65,12 +69,12 @@ def extract(
         raise ArgumentError(f"max_queries: expected a positive number, found {max_queries}")
 
     def ask(points: np.ndarray) -> np.ndarray:
-        return _answers(function, points, outputs)
+        return _answers(function, points, 1 if labels else outputs)
 
     known = None if truth is None else _truth(truth, inputs, outputs)
     low, high = _ends(domain)
     with terms(**options) as given:
-        found = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, resume, given)
+        found = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, resume, labels, given)
     return make(Extraction, found.json, network=None if found.network is None else Network._of(found.network))
 
 

@@ -501,6 +501,7 @@ def extract(
     noise: float | None,
     truth: Net | None,
     log: _FileName | None,
+    labels: bool,
     terms: _Terms,
 ) -> Search: ...
 def leak_report(

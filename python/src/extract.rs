@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fiberscope::extract::{
-    ExtractError, ExtractOptions, ExtractProgress, Oracle, OracleError, extract as recover,
+    ExtractError, ExtractOptions, ExtractProgress, Oracle, OracleError, extract as recover, extract_labels,
 };
 use fiberscope::limit::Progress;
 use fiberscope_core::Matrix;
 use fiberscope_io::queries::{Log, Run};
-use fiberscope_report::extraction::{ExtractionSummary, Recorder, compare, leak, place};
+use fiberscope_report::extraction::{
+    ExtractionSummary, LabelSummary, Recorder, compare, leak, place, too_many_for_classes,
+};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -72,16 +74,19 @@ pub fn extract(
     noise: Option<f64>,
     truth: Option<PyRef<Net>>,
     log: Option<PathBuf>,
+    labels: bool,
     terms: Terms,
 ) -> PyResult<Search> {
     let truth = truth.map(|truth| truth.dense(py)).transpose()?;
     let failure = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&failure);
     let done = work(py, &terms, move |watch| {
-        let oracle = Function { function: &function, inputs, outputs, watch, failure: &seen };
+        // Where only classes are answered, an answer is one number.
+        let answered = if labels { 1 } else { outputs };
+        let oracle = Function { function: &function, inputs, outputs: answered, watch, failure: &seen };
         let (seed, deadline) = (watch.seed, watch.deadline.clone());
         let opened = log.as_deref().map(|path| {
-            Log::open(path, &Run { inputs, outputs, seed, domain, widths: widths.clone(), noise })
+            Log::open(path, &Run { inputs, outputs: answered, seed, domain, widths: widths.clone(), noise })
         });
         let mut recorder = Recorder::new(Box::new(oracle), opened.transpose()?, BATCH);
         let show = |now: ExtractProgress| {
@@ -97,6 +102,18 @@ pub fn extract(
             .seed(seed)
             .deadline(deadline)
             .progress(Progress::to(&show));
+        if labels {
+            if let Some(reason) = too_many_for_classes((inputs, outputs)) {
+                return Err(OracleError(reason).into());
+            }
+            let found = extract_labels(&mut recorder, Some(outputs), &options)?;
+            let mut summary = LabelSummary::new(found, "a Python function".into(), (inputs, outputs), domain);
+            (summary.asked, summary.replayed) = (recorder.asked(), recorder.replayed());
+            summary.log = log.map(|path| path.display().to_string());
+            summary.compare(truth.as_ref());
+            let value = summary.to_json().to_string();
+            return Ok((summary.found.network, value));
+        }
         let found = recover(&mut recorder, &options)?;
         let mut summary =
             ExtractionSummary::new(found, "a Python function".into(), (inputs, outputs), domain);
@@ -143,7 +160,7 @@ pub fn leak_report(
             .noise(noise)
             .seed(seed)
             .deadline(deadline);
-        let report = leak(&name, &network, &options, &|text| watch.say(text));
+        let report = leak(&name, &network, &options, None, &|text| watch.say(text));
         Ok(Answer { json: report.to_json().to_string(), text: report.to_text() })
     })
 }

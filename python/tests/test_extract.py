@@ -106,3 +106,16 @@ def test_functions_that_misbehave_are_told_so(function, sentence):
 def test_arguments_are_checked(call):
     with pytest.raises(fs.ArgumentError):
         call()
+
+
+def test_classes_are_enough():
+    secret = random_network([4, 5, 3], 4)
+    truth = np.argmax(secret(np.random.default_rng(5).uniform(-3, 3, (500, 4))), axis=1)
+    found = fs.extract(lambda x: np.argmax(secret(x), axis=1), inputs=4, outputs=3, labels=True, truth=secret)
+    if found:
+        points = np.random.default_rng(5).uniform(-3, 3, (500, 4))
+        assert np.array_equal(np.argmax(found.network(points), axis=1), truth)
+        assert found.open or found.max_error < 1e-8
+    assert found.verdict in ("verified", "partial") and found.queries > 0
+    with pytest.raises(fs.OracleError):
+        fs.extract(secret, inputs=4, outputs=3, labels=True)

@@ -18,11 +18,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, decimal};
+use fiberscope::core::{Domain, Matrix, Network, decimal};
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
 use fiberscope::extract::{self, ExtractOptions, ExtractOutcome, Extraction, NetworkOracle, extract};
 use fiberscope::limit::Deadline;
 use fiberscope_bench::adversary::largest_difference;
+use fiberscope_bench::random::{median, name, random};
 use fiberscope_io::{ReadOptions, load};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -411,22 +412,6 @@ fn named(widths: &[usize]) -> Result<Network, Box<dyn Error>> {
     Ok(load(&path.to_string_lossy(), &ReadOptions::default())?.network)
 }
 
-fn random(widths: &[usize], seed: u64) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut normal = |deviation: f64| {
-        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-        deviation * (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    };
-    let layers = widths.windows(2).enumerate().map(|(l, pair)| {
-        let deviation = (2.0 / pair[0] as f64).sqrt();
-        let weight = Matrix::from_fn(pair[1], pair[0], |_, _| normal(deviation));
-        let bias = (0..pair[1]).map(|_| normal(0.5)).collect();
-        let last = l + 2 == widths.len();
-        Layer::new(weight, bias, if last { Activation::Identity } else { Activation::Relu })
-    });
-    Network::new(layers.collect()).expect("the widths chain")
-}
-
 /// The seconds that this thread has computed; elsewhere than on Linux those that have passed.
 fn cpu_time() -> f64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
@@ -434,13 +419,4 @@ fn cpu_time() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let spent = text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok());
     spent.map_or(passed, |nanoseconds| nanoseconds * 1e-9)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn name(widths: &[usize]) -> String {
-    widths.iter().map(usize::to_string).collect::<Vec<_>>().join("-")
 }

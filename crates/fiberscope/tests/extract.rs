@@ -2,8 +2,9 @@
 
 use fiberscope::core::{Activation, Layer, Matrix, Network};
 use fiberscope::extract::{
-    ExtractError, ExtractOptions, ExtractOutcome, ExtractStage, Extraction, KnownLayer, NetworkOracle,
-    Oracle, OracleError, Precision, Undetermined, compare, extract,
+    ExtractError, ExtractOptions, ExtractOutcome, ExtractStage, Extraction, KnownLayer, LabelExtraction,
+    LabelOracle, NetworkOracle, Oracle, OracleError, Precision, Undetermined, class_of, compare,
+    compare_labels, extract, extract_labels,
 };
 use fiberscope::limit::{Deadline, Progress, Stop};
 use rand::{RngExt, SeedableRng};
@@ -452,4 +453,76 @@ fn a_limit_that_comes_while_the_oracle_computes_is_a_limit() {
         assert!(found.stopped && found.queries < whole.queries, "{batches}: {:?}", found.outcome);
         assert_ne!(found.outcome, ExtractOutcome::Verified);
     }
+}
+
+/// An extraction from classes alone.
+fn from_classes(network: &Network, options: &ExtractOptions) -> LabelExtraction {
+    let mut oracle = LabelOracle::new(NetworkOracle::new(network.clone()));
+    extract_labels(&mut oracle, Some(network.output_width()), options).expect("a usable oracle")
+}
+
+#[test]
+fn classes_tell_one_hidden_layer() {
+    for (widths, domain) in
+        [(&[6, 5, 3][..], (-3.0, 3.0)), (&[5, 4, 2], (-1.0, 5.0)), (&[4, 6, 3], (-3.0, 3.0))]
+    {
+        let truth = random(widths, 3);
+        let found = from_classes(&truth, &ExtractOptions::new().domain(domain.0, domain.1));
+        assert_eq!(found.outcome, ExtractOutcome::Verified, "{widths:?}");
+        let network = found.network.expect("it is verified");
+        // Nothing that is not told is claimed.
+        let error = compare_labels(&truth, &network).map(|comparison| comparison.max_error);
+        assert!(error.is_some_and(|error| error < 1e-9) || !found.open.is_empty(), "{widths:?}: {error:?}");
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        for _ in 0..1000 {
+            let x: Vec<f64> = (0..widths[0]).map(|_| rng.random_range(domain.0..domain.1)).collect();
+            let class = |network: &Network| class_of(&network.evaluate(&x).expect("so many inputs"));
+            assert_eq!(class(&truth), class(&network), "{widths:?}");
+        }
+    }
+}
+
+#[test]
+fn the_sign_of_one_output_is_a_class() {
+    let truth = random(&[5, 4, 1], 2);
+    let found = from_classes(&truth, &ExtractOptions::new());
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
+    let network = found.network.expect("it is verified");
+    assert_eq!(network.output_width(), 1);
+    let error = compare_labels(&truth, &network).expect("the widths of the truth").max_error;
+    assert!(error < 1e-9, "{error}");
+}
+
+#[test]
+fn classes_that_tell_nothing_are_said_to() {
+    // One class only.
+    let layer = |rows: &[&[f64]], bias: &[f64], activation| {
+        Layer::new(Matrix::from_rows(rows).expect("rows of one length"), bias.to_vec(), activation)
+    };
+    let hidden = layer(&[&[1.0, 0.5, 0.1]], &[0.2], Activation::Relu);
+    let one = Network::new(vec![hidden, layer(&[&[1.0], &[-1.0]], &[5.0, -5.0], Activation::Identity)]);
+    let found = from_classes(&one.expect("widths chain"), &ExtractOptions::new());
+    assert!(matches!(&found.outcome, ExtractOutcome::Failed { reason } if reason.contains("one class only")));
+    // A limit.
+    let found = from_classes(&random(&[6, 5, 3], 3), &ExtractOptions::new().max_queries(500));
+    assert!(found.stopped && found.queries <= 500 && found.outcome != ExtractOutcome::Verified);
+    // Scores are no classes.
+    let error = extract_labels(&mut NetworkOracle::new(random(&[3, 4, 1], 0)), None, &ExtractOptions::new());
+    assert!(error.expect_err("no class").to_string().contains("expected a class"));
+}
+
+#[test]
+fn parameters_from_classes_are_compared_up_to_what_classes_leave_open() {
+    let truth = random(&[3, 4, 3], 0);
+    let mut layers = truth.layers().to_vec();
+    let last = layers.pop().expect("an output layer");
+    let weight = Matrix::from_fn(3, 4, |i, j| 2.5 * last.weight()[(i, j)] + j as f64);
+    layers.push(Layer::new(weight, last.bias().iter().map(|b| 2.5 * b - 7.0).collect(), last.activation()));
+    let same = Network::new(layers.clone()).expect("widths chain");
+    assert!(compare_labels(&truth, &same).expect("the same widths").max_error < 1e-13);
+    let last = layers.pop().expect("an output layer");
+    let weight = Matrix::from_fn(3, 4, |i, j| last.weight()[(i, j)] + f64::from(u8::from((i, j) == (0, 0))));
+    layers.push(Layer::new(weight, last.bias().to_vec(), last.activation()));
+    let other = Network::new(layers).expect("widths chain");
+    assert!(compare_labels(&truth, &other).expect("the same widths").max_error > 0.1);
 }

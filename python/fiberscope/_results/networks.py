@@ -61,10 +61,14 @@ class Extraction(Result):
     network: Network | None
     """The network, up to permutation and scaling of neurons."""
     queries: int
-    layers: list[dict[str, int]]
+    layers: list[dict[str, int]] | None
     fidelity: dict[str, Any] | None
     """How well it agreed with the function on fresh queries."""
-    noise: float
+    agreement: dict[str, Any] | None
+    """With `labels`: how its classes agreed with those of the function on fresh queries."""
+    open: list[str] | None
+    """With `labels`: what the classes do not determine."""
+    noise: float | None
     """The error of one answer, measured or given."""
     remarks: list[str]
     asked: int
@@ -76,7 +80,9 @@ class Extraction(Result):
     """With the truth: the largest error of a parameter after alignment, relative to the largest parameter of its layer."""
     equiv: dict[str, Any] | None
     """With the truth: the verdict of the exact comparison on the domain."""
-    disagreements: list[dict[str, Any]] = field(metadata=ASIDE)
+    max_error: float | None
+    """With the truth: the largest error of a parameter after alignment."""
+    disagreements: list[dict[str, Any]] | None = field(metadata=ASIDE)
 
     def __bool__(self) -> bool:
         return self.verdict == "verified"

@@ -17,7 +17,7 @@ class LeakReport(Result):
     parameters: int
     domain: list[float]
     leak: list[dict[str, Any]]
-    """One row per precision: verdict, queries, largest difference of outputs, digits of the parameters."""
+    """One row per precision: verdict, queries, largest difference of outputs, digits of the parameters, hidden layers that came out, what the answers cost."""
     text: str = field(metadata=ASIDE)
 
 

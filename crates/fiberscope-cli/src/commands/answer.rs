@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, stdin};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fiberscope::extract::{NetworkOracle, Oracle, Precision};
+use fiberscope::extract::{NetworkOracle, Oracle, Precision, class_of};
 use serde_json::json;
 
 use super::{read_dense_model, read_model};
@@ -23,7 +23,7 @@ const LONGEST: u64 = 1 << 30;
 /// shows what the network there leaks.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope extract -o found.json -- fiberscope answer zoo:duplicate-merged --decimals 6\n  fiberscope extract -o found.json -- ssh host fiberscope answer model.onnx"
+    after_help = "Examples:\n  fiberscope extract -o found.json -- fiberscope answer zoo:duplicate-merged --decimals 6\n  fiberscope extract --labels -o found.json -- fiberscope answer model.onnx --labels\n  fiberscope extract -o found.json -- ssh host fiberscope answer model.onnx"
 )]
 pub struct AnswerArgs {
     /// The network
@@ -34,6 +34,9 @@ pub struct AnswerArgs {
     /// Round the outputs to this many decimals
     #[arg(long, value_name = "N")]
     pub decimals: Option<u32>,
+    /// Answer the class only: the largest output, or 1 where a single one is positive
+    #[arg(long)]
+    pub labels: bool,
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -45,9 +48,10 @@ pub fn run(args: &AnswerArgs, global: &Global, output: &mut Output) -> anyhow::R
     // Single precision is computed on dense layers.
     let read = if args.single { read_dense_model } else { read_model };
     let network = read(&args.model, &args.read.options(), output)?.network;
-    let precision = Precision { single: args.single, decimals: args.decimals };
+    let precision = Precision { single: args.single, decimals: args.decimals, ..Precision::default() };
     let mut oracle = NetworkOracle::new(network).with_precision(precision);
-    output.raw(format!("{}\n", hello(&oracle)).as_bytes())?;
+    let classes = args.labels.then(|| oracle.outputs().max(2));
+    output.raw(format!("{}\n", hello(&oracle, classes)).as_bytes())?;
     let deadline = global.deadline();
     let mut input = BufReader::new(stdin().lock());
     loop {
@@ -60,6 +64,9 @@ pub fn run(args: &AnswerArgs, global: &Global, output: &mut Output) -> anyhow::R
         let answer = read_request(&line, oracle.inputs())
             .and_then(|points| oracle.query(&points).map_err(|error| error.to_string()));
         let message = match answer {
+            Ok(outputs) if args.labels => {
+                json!({ "labels": outputs.iter_rows().map(class_of).collect::<Vec<_>>() })
+            }
             Ok(outputs) => json!({ "outputs": outputs.iter_rows().collect::<Vec<_>>() }),
             Err(reason) => json!({ "error": reason }),
         };

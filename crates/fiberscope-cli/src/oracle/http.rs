@@ -75,7 +75,7 @@ impl HttpOracle {
             config.tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         };
         let (inputs, outputs) = options.sizes.unwrap_or((1, 1));
-        let hello = Hello { inputs, outputs, max_batch: None };
+        let hello = Hello { inputs, outputs, classes: None, max_batch: None };
         let agent = config.build().into();
         let mut oracle =
             HttpOracle { url: url.to_owned(), agent, options, hello, patience, next: None, met: false };
@@ -93,6 +93,11 @@ impl HttpOracle {
     /// The most queries that the endpoint takes at once.
     pub fn max_batch(&self) -> Option<usize> {
         self.hello.max_batch
+    }
+
+    /// The number of classes if it answers classes.
+    pub fn classes(&self) -> Option<usize> {
+        self.hello.classes
     }
 
     fn error(&self, text: &str) -> OracleError {

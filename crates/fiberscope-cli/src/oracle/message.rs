@@ -14,7 +14,10 @@ const WIDEST: u64 = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     pub inputs: usize,
+    /// Numbers per answer: one for an oracle that answers classes.
     pub outputs: usize,
+    /// For an oracle that answers classes: how many there are.
+    pub classes: Option<usize>,
     /// The most queries it takes at once.
     pub max_batch: Option<usize>,
 }
@@ -40,15 +43,24 @@ pub fn read_hello(bytes: &[u8]) -> Result<Hello, String> {
         Some(size @ 1..=WIDEST) => Ok(size as usize),
         _ => Err(format!("{key}: expected a number from 1 to {WIDEST}, found {}", value[key])),
     };
-    let max_batch =
-        if value.get("max_batch").is_none_or(Value::is_null) { None } else { Some(size("max_batch")?) };
-    Ok(Hello { inputs: size("inputs")?, outputs: size("outputs")?, max_batch })
+    let optional = |key: &str| match value.get(key).is_none_or(Value::is_null) {
+        true => Ok(None),
+        false => size(key).map(Some),
+    };
+    let (max_batch, classes) = (optional("max_batch")?, optional("classes")?);
+    let outputs = if classes.is_some() { 1 } else { size("outputs")? };
+    Ok(Hello { inputs: size("inputs")?, outputs, classes, max_batch })
 }
 
-/// The first message of an oracle.
-pub fn hello(oracle: &dyn Oracle) -> Value {
+/// The first message of an oracle, or of one that answers only which of so many classes it is.
+pub fn hello(oracle: &dyn Oracle, classes: Option<usize>) -> Value {
     let (inputs, outputs) = (oracle.inputs(), oracle.outputs());
-    json!({"format": "fiberscope-oracle", "version": 1, "inputs": inputs, "outputs": outputs})
+    match classes {
+        None => json!({"format": "fiberscope-oracle", "version": 1, "inputs": inputs, "outputs": outputs}),
+        Some(classes) => {
+            json!({"format": "fiberscope-oracle", "version": 1, "inputs": inputs, "classes": classes})
+        }
+    }
 }
 
 /// Reads a message that asks for answers.
@@ -82,6 +94,7 @@ pub fn longest_answer(rows: usize, outputs: usize) -> usize {
 #[derive(Deserialize)]
 struct Answer {
     outputs: Option<Vec<Vec<Option<f64>>>>,
+    labels: Option<Vec<u32>>,
     error: Option<String>,
 }
 
@@ -99,7 +112,9 @@ pub fn read_answer(bytes: &[u8], rows: usize, outputs: usize) -> Result<Matrix, 
     if let Some(error) = answer.error {
         return Err(error);
     }
-    let Some(table) = answer.outputs else {
+    let labels = answer.labels.filter(|_| outputs == 1);
+    let rows_of = |labels: Vec<u32>| labels.into_iter().map(|label| vec![Some(f64::from(label))]).collect();
+    let Some(table) = answer.outputs.or_else(|| labels.map(rows_of)) else {
         return Err(format!("expected the key \"outputs\", found {}", excerpt(bytes)));
     };
     if table.len() != rows {
@@ -146,7 +161,12 @@ mod tests {
     fn hello() {
         let ok =
             br#"{"format": "fiberscope-oracle", "version": 1, "inputs": 3, "outputs": 2, "max_batch": 7}"#;
-        assert_eq!(read_hello(ok), Ok(Hello { inputs: 3, outputs: 2, max_batch: Some(7) }));
+        assert_eq!(read_hello(ok), Ok(Hello { inputs: 3, outputs: 2, classes: None, max_batch: Some(7) }));
+        let labels = br#"{"format": "fiberscope-oracle", "version": 1, "inputs": 3, "classes": 10}"#;
+        assert_eq!(
+            read_hello(labels),
+            Ok(Hello { inputs: 3, outputs: 1, classes: Some(10), max_batch: None })
+        );
         let check = |text: &str, expected: &str| {
             let error = read_hello(text.as_bytes()).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
@@ -169,6 +189,14 @@ mod tests {
         assert_eq!(read_request(text.as_bytes(), 2), Ok(points.clone()));
         let answer = text.replace("inputs", "outputs");
         assert_eq!(read_answer(answer.as_bytes(), 2, 2), Ok(points));
+    }
+
+    #[test]
+    fn labels_are_answers_of_one_number() {
+        let labels = br#"{"labels": [2, 0]}"#;
+        assert_eq!(read_answer(labels, 2, 1).unwrap().entries(), [2.0, 0.0]);
+        assert!(read_answer(labels, 2, 3).unwrap_err().contains("\"outputs\""));
+        assert!(read_answer(br#"{"labels": [-1, 0]}"#, 2, 1).is_err());
     }
 
     #[test]

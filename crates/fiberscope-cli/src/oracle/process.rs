@@ -68,7 +68,7 @@ impl ProcessOracle {
         let errors = child.stderr.take().expect("standard error is piped");
         let heard = Arc::clone(&complaints);
         thread::spawn(move || listen(errors, &heard));
-        let hello = Hello { inputs: 1, outputs: 1, max_batch: None };
+        let hello = Hello { inputs: 1, outputs: 1, classes: None, max_batch: None };
         let requests = Some(requests);
         let mut oracle =
             ProcessOracle { name, child, requests, answers, longest, complaints, hello, patience };
@@ -81,6 +81,11 @@ impl ProcessOracle {
     /// The most queries that the child takes at once.
     pub fn max_batch(&self) -> Option<usize> {
         self.hello.max_batch
+    }
+
+    /// The number of classes if it answers classes.
+    pub fn classes(&self) -> Option<usize> {
+        self.hello.classes
     }
 
     fn error(&self, text: &str) -> OracleError {

@@ -359,10 +359,17 @@ fn the_leak_report_has_a_row_per_precision() {
             "12 decimals",
             "10 decimals",
             "8 decimals",
-            "float32",
+            "7 decimals",
             "6 decimals",
+            "5 decimals",
             "4 decimals",
-            "3 decimals"
+            "3 decimals",
+            "float32",
+            "float16",
+            "noise 1e-9",
+            "noise 1e-6",
+            "noise 1e-3",
+            "class only"
         ]
     );
     assert_eq!(rows[0]["verdict"], "verified");
@@ -376,7 +383,48 @@ fn the_leak_report_has_a_row_per_precision() {
             None => assert!(row["reason"].is_string(), "{row}"),
         }
     }
+    // What honest users lose: less with more digits, and no class where classes are answered.
+    let change = |row: usize| rows[row]["largest_change"].as_f64().unwrap();
+    assert!(change(0) == 0.0 && change(3) < change(8) && change(8) <= 5.1e-4, "{value}");
+    assert!(rows[14]["largest_change"].is_null() && rows[14]["classes_changed"] == 0.0, "{value}");
     assert_eq!(names(folder.path()), ["net.json"]);
+}
+
+#[test]
+fn the_leak_report_makes_a_page() {
+    let folder = folder();
+    fs::write(folder.path().join("inputs.csv"), "0.1,0.2,0.3\n1,-1,0.5\n").unwrap();
+    let line = "net.json --leak-report --max-queries 3000 --data inputs.csv -o leak.html";
+    let value = json(folder.path(), line, 0);
+    assert_eq!((&value["inputs"], &value["from_data"]), (&json!(2), &json!(true)));
+    let html = fs::read_to_string(folder.path().join("leak.html")).unwrap();
+    assert!(
+        html.contains("What stops which stage") && html.contains("class only") && html.contains("<svg"),
+        "{html}"
+    );
+    fs::write(folder.path().join("inputs.csv"), "0.1,0.2\n").unwrap();
+    let (code, _, error) = run(folder.path(), &line.split(' ').collect::<Vec<_>>());
+    assert!(code == 2 && error.contains("expected 3 columns, as the model has inputs, found 2"), "{error}");
+}
+
+#[test]
+fn classes_are_enough() {
+    let folder = folder();
+    let value = json(folder.path(), "net.json --labels --truth net.json -o found.json", 0);
+    assert_eq!((&value["verdict"], &value["labels"]), (&json!("verified"), &json!(true)));
+    assert!(value["agreement"]["changes"].as_u64().unwrap() > 0, "{value}");
+    assert!(value["max_error"].as_f64().unwrap() < 1e-9, "{value}");
+    assert_eq!(names(folder.path()), ["found.json", "net.json"]);
+    // A child process that answers nothing but classes.
+    let answer = [env!("CARGO_BIN_EXE_fiberscope"), "answer", "net.json", "--labels"];
+    let words: Vec<&str> =
+        ["--json", "--labels", "-o", "again.json", "--"].into_iter().chain(answer).collect();
+    let (code, out, error) = run(folder.path(), &words);
+    assert_eq!(code, 0, "{error}");
+    let again: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&again["queries"], &again["widths"]), (&value["queries"], &value["widths"]));
+    let words: Vec<&str> = ["-o", "again.json", "--"].into_iter().chain(answer).collect();
+    fails(folder.path(), &words, &["it answers classes only; --labels extracts from these"]);
 }
 
 #[test]

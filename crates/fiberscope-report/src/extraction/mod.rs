@@ -2,7 +2,9 @@
 //! truth; and what a model leaks.
 
 mod boundaries;
+mod labels;
 mod leak;
+mod leak_page;
 mod picture;
 mod recorder;
 mod text;
@@ -20,7 +22,8 @@ use serde_json::{Value, json};
 pub use boundaries::{
     boundary_text, boundary_value, known_layers_value, orientation_text, orientation_value,
 };
-pub use leak::{LeakReport, LeakRow, leak};
+pub use labels::{LabelSummary, too_many_for_classes};
+pub use leak::{LeakCost, LeakReport, LeakRow, leak};
 pub use recorder::Recorder;
 pub use truth::{Truth, compare};
 
@@ -85,6 +88,24 @@ pub fn place(layer: usize, step: ExtractStep) -> Option<usize> {
 /// A step and its queries by layer.
 type StepQueries = (ExtractStep, Vec<(Option<usize>, u64)>);
 
+/// Every step in the order of its first query, with its queries by layer.
+fn steps(spent: &[(usize, ExtractStep, u64)]) -> Vec<StepQueries> {
+    let mut steps: Vec<StepQueries> = Vec::new();
+    for &(layer, step, queries) in spent.iter().filter(|(_, _, queries)| *queries > 0) {
+        let layer = place(layer, step);
+        let at = steps.iter().position(|(known, _)| *known == step).unwrap_or(steps.len());
+        if at == steps.len() {
+            steps.push((step, Vec::new()));
+        }
+        let layers = &mut steps[at].1;
+        match layers.iter_mut().find(|(known, _)| *known == layer) {
+            Some((_, sum)) => *sum += queries,
+            None => layers.push((layer, queries)),
+        }
+    }
+    steps
+}
+
 impl ExtractionSummary {
     /// Why other parameters than those of a verified network, and not permutations and scalings of them, have its function, if
     /// that shows in them.
@@ -116,23 +137,6 @@ impl ExtractionSummary {
     /// The layer if there is one, the step and its queries, in the order they were spent.
     fn spent(&self) -> impl Iterator<Item = (Option<usize>, ExtractStep, u64)> {
         self.found.spent.iter().map(|&(layer, step, queries)| (place(layer, step), step, queries))
-    }
-
-    /// Every step in the order of its first query, with its queries by layer.
-    fn steps(&self) -> Vec<StepQueries> {
-        let mut steps: Vec<StepQueries> = Vec::new();
-        for (layer, step, queries) in self.spent().filter(|(_, _, queries)| *queries > 0) {
-            let at = steps.iter().position(|(known, _)| *known == step).unwrap_or(steps.len());
-            if at == steps.len() {
-                steps.push((step, Vec::new()));
-            }
-            let layers = &mut steps[at].1;
-            match layers.iter_mut().find(|(known, _)| *known == layer) {
-                Some((_, sum)) => *sum += queries,
-                None => layers.push((layer, queries)),
-            }
-        }
-        steps
     }
 
     /// What is known without a network, layer by layer.

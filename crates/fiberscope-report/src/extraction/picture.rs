@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ExtractionSummary, Truth, power};
+use super::{ExtractionSummary, Truth, power, steps};
 use crate::draw::graph::ticks;
 use crate::draw::markup::Element;
 use crate::draw::svg::{Svg, label, rectangle, segment, shortened, text_width};
@@ -28,8 +28,7 @@ impl ExtractionSummary {
         if !errors.is_empty() {
             y = draw_errors(&mut content, errors, y + 24.0);
         }
-        let steps: Vec<String> = self
-            .steps()
+        let steps: Vec<String> = steps(&self.found.spent)
             .iter()
             .map(|(step, layers)| format!("{step} {}", layers.iter().map(|(_, n)| n).sum::<u64>()))
             .collect();
@@ -61,7 +60,7 @@ impl ExtractionSummary {
     }
 
     fn draw_steps(&self, content: &mut Vec<Element>, top: f64) -> f64 {
-        let steps = self.steps();
+        let steps = steps(&self.found.spent);
         let sum = |layers: &[(Option<usize>, u64)]| layers.iter().map(|(_, n)| n).sum::<u64>();
         let most = steps.iter().map(|(_, layers)| sum(layers)).max().unwrap_or(0).max(1) as f64;
         let scale = (WIDTH - LEFT - RIGHT) / most;

@@ -1,8 +1,8 @@
 //! An extraction as text.
 
-use fiberscope::extract::{Disagreement, ExtractOutcome, Fidelity, Undetermined};
+use fiberscope::extract::{Disagreement, ExtractOutcome, ExtractStep, Fidelity, Undetermined};
 
-use super::{ExtractionSummary, Truth, disagreements, name, power, reason};
+use super::{ExtractionSummary, StepQueries, Truth, disagreements, name, power, reason, steps};
 use crate::number::{grouped, significant, significant_upper};
 use crate::text::Lines;
 use crate::words;
@@ -66,20 +66,9 @@ impl ExtractionSummary {
             };
             out.fact(&format!("layer {}", at + 1), &format!("{} neurons{linear}", grouped(layer.neurons)));
         }
-        let replayed = match self.replayed {
-            0 => String::new(),
-            n => format!(", {} of them answered by the log", grouped(n as usize)),
-        };
-        out.fact(
-            "queries",
-            &match self.found.queries {
-                0 => "none".to_owned(),
-                n => format!("{} (2^{:.2}){replayed}", grouped(n as usize), log2(n)),
-            },
-        );
-        for (step, queries) in self.steps() {
-            let parts: Vec<_> = queries.iter().map(|&(layer, n)| part(layer, n)).collect();
-            out.fact("", &format!("{step} {}", parts.join(", ")));
+        out.fact("queries", &queries_text(self.found.queries, self.replayed));
+        for line in spent_text(&self.found.spent) {
+            out.fact("", &line);
         }
         if self.found.queries > 0 {
             let noise = significant(self.found.noise, 2);
@@ -195,6 +184,27 @@ impl Truth {
             out.fact("equiv", &format!("{}{bound}", verdict.replace('_', " ")));
         }
     }
+}
+
+/// The number of queries.
+pub(super) fn queries_text(queries: u64, replayed: u64) -> String {
+    let replayed = match replayed {
+        0 => String::new(),
+        n => format!(", {} of them answered by the log", grouped(n as usize)),
+    };
+    match queries {
+        0 => "none".to_owned(),
+        n => format!("{} (2^{:.2}){replayed}", grouped(n as usize), log2(n)),
+    }
+}
+
+/// A line for every step.
+pub(super) fn spent_text(spent: &[(usize, ExtractStep, u64)]) -> Vec<String> {
+    let line = |(step, queries): StepQueries| {
+        let parts: Vec<_> = queries.iter().map(|&(layer, n)| part(layer, n)).collect();
+        format!("{step} {}", parts.join(", "))
+    };
+    steps(spent).into_iter().map(line).collect()
 }
 
 fn log2(count: u64) -> f64 {

@@ -40,13 +40,17 @@ pub fn compare(truth: &Network, found: &Network, extraction: &Extraction, option
 
 /// The errors of all layers, or why there are none.
 pub fn align(truth: &Network, found: &Network) -> Result<Comparison, String> {
-    extract::compare(truth, found).ok_or_else(|| {
-        format!(
-            "the truth has widths {}, the network {}",
-            joined(&truth.widths(), "-"),
-            joined(&found.widths(), "-")
-        )
-    })
+    extract::compare(truth, found).ok_or_else(|| other_widths(truth, found))
+}
+
+/// The same for a network from classes.
+pub fn align_labels(truth: &Network, found: &Network) -> Result<Comparison, String> {
+    extract::compare_labels(truth, found).ok_or_else(|| other_widths(truth, found))
+}
+
+fn other_widths(truth: &Network, found: &Network) -> String {
+    let (truth, found) = (joined(&truth.widths(), "-"), joined(&found.widths(), "-"));
+    format!("the truth has widths {truth}, the network {found}")
 }
 
 /// The verdict of the exact comparison and the bound it proves.

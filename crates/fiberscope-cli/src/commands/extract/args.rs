@@ -15,8 +15,8 @@ use crate::args::{ReadArgs, positive, seconds};
 /// or a limit was reached. 2: the oracle or the flags are wrong. Ask only systems that you may ask.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --leak-report <MODEL>\n       fiberscope extract --boundaries <FILE> [--tolerance <X>] [-o <LAYERS>]\n       fiberscope extract [OPTIONS] --signs <FILE> [-o <LAYERS>] <ORACLE>",
-    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --max-queries 5000 -o found.json\n  fiberscope extract model.onnx --known found.json.known.json -o found.json\n  fiberscope extract model.onnx --leak-report\n  fiberscope extract --boundaries points.json -o layers.json\n  fiberscope extract model.onnx --signs layers.json -o oriented.json"
+    override_usage = "fiberscope extract [OPTIONS] -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] -o <OUT> -- <COMMAND> [ARGS]...\n       fiberscope extract [OPTIONS] --labels -o <OUT> <ORACLE>\n       fiberscope extract [OPTIONS] --leak-report <MODEL>\n       fiberscope extract --boundaries <FILE> [--tolerance <X>] [-o <LAYERS>]\n       fiberscope extract [OPTIONS] --signs <FILE> [-o <LAYERS>] <ORACLE>",
+    after_help = "Examples:\n  fiberscope extract zoo:duplicate-merged --truth zoo:duplicate-merged -o found.json\n  fiberscope extract -o found.json -- python3 examples/oracle.py model.npz\n  fiberscope extract https://example.org/model --token-env TOKEN --rate 100 --resume queries.log -o found.json\n  fiberscope extract model.onnx --max-queries 5000 -o found.json\n  fiberscope extract model.onnx --known found.json.known.json -o found.json\n  fiberscope extract model.onnx --labels -o found.json\n  fiberscope extract model.onnx --leak-report --data inputs.csv -o leak.html\n  fiberscope extract --boundaries points.json -o layers.json\n  fiberscope extract model.onnx --signs layers.json -o oriented.json"
 )]
 pub struct ExtractArgs {
     /// A model, or an endpoint http(s)://...
@@ -25,7 +25,7 @@ pub struct ExtractArgs {
     /// A command that answers queries, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
-    /// Where to write the network
+    /// Where to write the network, or the page of --leak-report
     #[arg(long = "out", short, value_name = "OUT", required_unless_present_any = ["leak_report", "boundaries", "signs"])]
     pub output: Option<PathBuf>,
     /// The widths, which saves queries: of all layers (10,8,1), or of the hidden layers (8)
@@ -50,9 +50,17 @@ pub struct ExtractArgs {
     /// and --signs wrote; they are taken as they are
     #[arg(long, value_name = "FILE", conflicts_with_all = ["leak_report", "boundaries", "signs"])]
     pub known: Option<PathBuf>,
-    /// For the owner of a model: how many digits of its parameters answers of lower precision leak
+    /// Only the class is asked for: the largest output, or whether a single one is positive. What comes out has
+    /// the same class, its outputs up to a common factor and a function added to all of them
+    #[arg(long, conflicts_with_all = ["leak_report", "boundaries", "signs", "known", "plot", "widths", "noise"])]
+    pub labels: bool,
+    /// For the owner of a model: what answers that are rounded, noisy or classes only leak of its parameters,
+    /// layer by layer, and what such answers cost; -o writes a page (.html)
     #[arg(long)]
     pub leak_report: bool,
+    /// With --leak-report: the inputs on which the cost is measured [default: random ones of the domain]
+    #[arg(long, value_name = "FILE", requires = "leak_report")]
+    pub data: Option<PathBuf>,
     /// No oracle: the rows of the next layer from points of the boundaries of its neurons, and the signs of
     /// the layer before (Rolnick and Kording, Theorem 4); FILE has the known layers and the points, see the
     /// guide

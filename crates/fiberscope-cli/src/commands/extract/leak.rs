@@ -1,7 +1,10 @@
 //! `fiberscope extract --leak-report`
 
+use std::io::Write;
+
 use anyhow::bail;
 use fiberscope::limit::Deadline;
+use fiberscope_io::{check_writable, load_data, write_atomically};
 use fiberscope_report::extraction;
 
 use super::args::ExtractArgs;
@@ -24,8 +27,19 @@ pub fn run(
     };
     let network = read_dense_model(name, &args.read.options(), output)?.network;
     let options = options(args, global, deadline, (network.input_width(), network.output_width()));
-    let report = extraction::leak(name, &network, &options, &|text| output.progress(text));
+    let data = args.data.as_ref().map(|path| load_data(path)).transpose()?.map(|data| data.points);
+    if let (Some(points), Some(path)) = (&data, &args.data) {
+        let (found, inputs) = (points.cols(), network.input_width());
+        if found != inputs {
+            bail!("{}: expected {inputs} columns, as the model has inputs, found {found}", path.display());
+        }
+    }
+    args.output.as_deref().map_or(Ok(()), check_writable)?;
+    let report = extraction::leak(name, &network, &options, data.as_ref(), &|text| output.progress(text));
     output.end_progress();
+    if let Some(path) = &args.output {
+        write_atomically(path, |file| file.write_all(report.to_html().as_bytes()))?;
+    }
     output.result(&report.to_text(), &report.to_json())?;
     Ok(if deadline.is_past() { Answer::Undecided } else { Answer::Yes })
 }

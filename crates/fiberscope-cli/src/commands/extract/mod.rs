@@ -1,6 +1,7 @@
 //! `fiberscope extract`
 
 pub mod args;
+mod labels;
 mod leak;
 mod open;
 mod steps;
@@ -40,12 +41,18 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     if let Some(path) = &args.signs {
         return steps::signs(path, args, global, &deadline, output);
     }
+    if args.labels {
+        return labels::run(args, global, &deadline, output);
+    }
     let out = args.output.as_deref().expect("the command line requires it without --leak-report");
     check_writable(out)?;
     args.plot.as_deref().map_or(Ok(()), check_picture)?;
     let truth =
         args.truth.as_ref().map(|name| read_dense_model(name, &args.read.options(), output)).transpose()?;
     let opened = open::open(args, &deadline, output)?;
+    if opened.classes.is_some() {
+        bail!("{}: it answers classes only; --labels extracts from these", opened.name);
+    }
     let sizes = (opened.oracle.inputs(), opened.oracle.outputs());
     let truth = truth.map(|truth| truth.network);
     if let (Some(truth), Some(name)) = (&truth, &args.truth) {

@@ -24,6 +24,8 @@ pub struct Opened {
     pub oracle: Box<dyn Oracle>,
     pub name: String,
     pub batch: usize,
+    /// The number of classes of an oracle that answers only these.
+    pub classes: Option<usize>,
 }
 
 /// Opens the oracle that the command line names.
@@ -35,17 +37,20 @@ pub fn open(args: &ExtractArgs, deadline: &Deadline, output: &Output) -> anyhow:
         let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
         let oracle = ProcessOracle::start(&args.command, patience)?;
         let batch = batch(args, oracle.inputs(), oracle.max_batch());
-        return Ok(Opened { name: words.join(" "), batch, oracle: Box::new(oracle) });
+        let (name, classes) = (words.join(" "), oracle.classes());
+        return Ok(Opened { name, batch, classes, oracle: Box::new(oracle) });
     };
     if is_endpoint(&name) {
         let options = http_options(args, &name, output)?;
         let oracle = HttpOracle::connect(&name, options, patience)?;
         let batch = batch(args, oracle.inputs(), oracle.max_batch());
-        return Ok(Opened { oracle: Box::new(oracle), name, batch });
+        let classes = oracle.classes();
+        return Ok(Opened { oracle: Box::new(oracle), name, batch, classes });
     }
     only_endpoints(args, "a model")?;
     let network = read_dense_model(&name, &args.read.options(), output)?.network;
-    Ok(Opened { oracle: Box::new(NetworkOracle::new(network)), name, batch: OWN_BATCH })
+    let oracle = Box::new(NetworkOracle::new(network));
+    Ok(Opened { oracle, name, batch: OWN_BATCH, classes: None })
 }
 
 /// Whether a word is the address of an endpoint.

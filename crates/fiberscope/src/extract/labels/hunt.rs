@@ -1,7 +1,7 @@
 //! The neurons of a layer, from the bends of boundaries between classes.
 //!
 //! Where a boundary crosses the hyperplane of a neuron, its normal changes by a multiple of the neuron's row: so
-//! the row lies in the plane of the normals before and behind the bend [carlini2025polynomial, Section 4]. Two
+//! the row lies in the plane of the normals before and behind the bend [carlini2025polynomial]. Two
 //! bends of one neuron with unlike normals, say where another neuron is in its other state, have only the row in
 //! common; and both lie in the hyperplane.
 
