@@ -463,12 +463,17 @@ fn from_classes(network: &Network, options: &ExtractOptions) -> LabelExtraction 
 
 #[test]
 fn classes_tell_one_hidden_layer() {
-    for (widths, domain) in
-        [(&[6, 5, 3][..], (-3.0, 3.0)), (&[5, 4, 2], (-1.0, 5.0)), (&[4, 6, 3], (-3.0, 3.0))]
-    {
-        let truth = random(widths, 3);
+    // Of the last one a class is never the largest output.
+    let cases = [
+        (&[6, 5, 3][..], 5, (-3.0, 3.0), true),
+        (&[5, 4, 2], 0, (-1.0, 5.0), true),
+        (&[6, 5, 3], 3, (-3.0, 3.0), false),
+    ];
+    for (widths, seed, domain, determined) in cases {
+        let truth = random(widths, seed);
         let found = from_classes(&truth, &ExtractOptions::new().domain(domain.0, domain.1));
         assert_eq!(found.outcome, ExtractOutcome::Verified, "{widths:?}");
+        assert_eq!(found.open.is_empty(), determined, "{widths:?}: {:?}", found.open);
         let network = found.network.expect("it is verified");
         // Nothing that is not told is claimed.
         let error = compare_labels(&truth, &network).map(|comparison| comparison.max_error);

@@ -102,8 +102,9 @@ pub struct LabelExtraction {
 /// let mut oracle = LabelOracle::new(NetworkOracle::new(secret.clone()));
 /// let found = extract_labels(&mut oracle, Some(2), &ExtractOptions::new())?;
 /// assert_eq!(found.outcome, ExtractOutcome::Verified);
-/// let error = compare_labels(&secret, &found.network.unwrap()).unwrap().max_error;
-/// assert!(error < 1e-9);
+/// // Its parameters are those of the secret, unless it says that classes leave some open.
+/// let error = compare_labels(&secret, &found.network.unwrap()).map(|comparison| comparison.max_error);
+/// assert!(error.is_some_and(|error| error < 1e-9) || !found.open.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
