@@ -110,7 +110,7 @@ pub fn extract(
             let mut summary = LabelSummary::new(found, "a Python function".into(), (inputs, outputs), domain);
             (summary.asked, summary.replayed) = (recorder.asked(), recorder.replayed());
             summary.log = log.map(|path| path.display().to_string());
-            summary.compare(truth.as_ref());
+            summary.compare(truth.as_deref());
             let value = summary.to_json().to_string();
             return Ok((summary.found.network, value));
         }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::bail;
 use fiberscope::limit::Deadline;
-use fiberscope_io::{check_writable, load_data, write_atomically};
+use fiberscope_io::{load_data, write_atomically};
 use fiberscope_report::extraction;
 
 use super::args::ExtractArgs;
@@ -34,7 +34,6 @@ pub fn run(
             bail!("{}: expected {inputs} columns, as the model has inputs, found {found}", path.display());
         }
     }
-    args.output.as_deref().map_or(Ok(()), check_writable)?;
     let report = extraction::leak(name, &network, &options, data.as_ref(), &|text| output.progress(text));
     output.end_progress();
     if let Some(path) = &args.output {

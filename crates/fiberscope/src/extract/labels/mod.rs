@@ -166,7 +166,10 @@ impl Search<'_> {
         loop {
             if self.known.len() == 2 {
                 let last = self.last(&mut Hunt::new(2), true)?;
-                return Ok((!last).then(|| "there seem to be more than two hidden layers".into()));
+                return Ok((!last).then(|| {
+                    "the two hidden layers that were found do not explain the boundaries between classes"
+                        .into()
+                }));
             }
             let Some(space) = self.space() else {
                 return Ok(Some("the rows of hidden layer 1 are dependent".into()));
