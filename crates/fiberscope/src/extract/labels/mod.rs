@@ -376,16 +376,19 @@ impl Search<'_> {
         self.open.clear();
         if solutions > 1 {
             self.open.push(format!(
-                "the boundaries that were seen leave {} numbers of the output layer open (say, how large the outputs \
+                "the boundaries that were seen leave {} number{} of the output layer open (say, how large the outputs \
                  of classes are that do not meet there); those that were chosen give all points asked their classes",
-                solutions - 1
+                solutions - 1,
+                if solutions == 2 { "" } else { "s" }
             ));
         }
         if !oriented && !model.hidden.is_empty() {
             self.open.push(format!(
                 "the orientation of neurons of the last hidden layer is open, as others of it are on wherever classes meet; \
-                 {} neurons with a large bias stand for what is left",
-                model.linear
+                 {} neuron{} with a large bias {} for what is left",
+                model.linear,
+                if model.linear == 1 { "" } else { "s" },
+                if model.linear == 1 { "stands" } else { "stand" }
             ));
         }
         if let Some(count) = self.outputs.filter(|&count| count > model.classes.len().max(2)) {
