@@ -39,7 +39,7 @@ pub struct LeakRow {
     pub not_aligned: Option<String>,
     /// Whether the answers leave parameters open, as the extraction says.
     pub open: bool,
-    /// The hidden layers that came out: neurons, and whether their orientation is known.
+    /// The hidden layers that were found, rightly or not: neurons, and whether their orientation is known.
     pub layers: Vec<(usize, bool)>,
     /// The queries it took.
     pub queries: u64,
@@ -87,7 +87,7 @@ impl LeakRow {
         known.or(self.single.then_some(7.2)).or(self.half.then_some(3.3)).or((!self.classes).then_some(16.0))
     }
 
-    /// The hidden layers that came out: `10, 8?` for ten neurons and for eight without their orientation.
+    /// The hidden layers that were found: `10, 8?` for ten neurons and for eight without their orientation.
     pub fn stages(&self) -> String {
         let stage =
             |(neurons, oriented): &(usize, bool)| format!("{neurons}{}", if *oriented { "" } else { "?" });
@@ -157,7 +157,7 @@ impl LeakReport {
         }
         text += "outputs: largest difference between the recovered network and the answers on fresh queries\n\
                  digits: of the parameter that came out worst, after alignment\n\
-                 layers: neurons of the hidden layers that came out; ? where their orientation did not\n";
+                 layers: neurons that were found of the hidden layers, which are not all right where the verdict is not verified; ? where their orientation is not known\n";
         text + &format!("change, classes: what the answers cost, {}\n", self.measured())
     }
 
