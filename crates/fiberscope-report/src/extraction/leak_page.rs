@@ -68,7 +68,7 @@ impl LeakReport {
                     None => "not found".to_owned(),
                     Some((found, oriented)) => {
                         let side = if *oriented { "" } else { ", orientation unknown" };
-                        format!("{found} of {width} neurons{side}")
+                        format!("{found} neurons found, {width} in truth{side}")
                     }
                 }));
             }
@@ -78,7 +78,8 @@ impl LeakReport {
         Section::new("What stops which stage")
             .paragraph(
                 "A layer is a stage: its hyperplanes are looked for, then on which side its neurons are on, then the \
-                 layer behind it. Layers that are known are of use to whoever goes on by other means.",
+                 layer behind it. Layers that are known are of use to whoever goes on by other means. Where no network was \
+                 verified, some of what was found may not exist.",
             )
             .table(table)
     }
