@@ -292,7 +292,7 @@ fn rounded_answers_are_matched_or_refused() {
     for seed in 0..3 {
         for decimals in [3, 5, 7, 9] {
             let network = random(&[6, 5, 1], seed);
-            let precision = Precision { single: false, decimals: Some(decimals) };
+            let precision = Precision { decimals: Some(decimals), ..Precision::default() };
             let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);
             let found = extract(&mut oracle, &seeded(seed)).unwrap();
             if let (ExtractOutcome::Verified, Some(recovered)) = (&found.outcome, &found.network) {
