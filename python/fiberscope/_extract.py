@@ -74,7 +74,9 @@ def extract(
     known = None if truth is None else _truth(truth, inputs, outputs)
     low, high = _ends(domain)
     with terms(**options) as given:
-        found = _native.extract(ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, resume, labels, given)
+        found = _native.extract(
+            ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, resume, labels, given
+        )
     return make(Extraction, found.json, network=None if found.network is None else Network._of(found.network))
 
 
