@@ -218,7 +218,8 @@ fn trees_of_regions() {
         let rng = &mut rng(seed);
         let inputs = rng.random_range(1..=3);
         let (a, b, domain) = if seed % 3 == 0 {
-            let [a, b] = sorted_pair(rng, &[inputs, 3, 2, 1], 0);
+            // Pairs of the second layer take trees with leaves of all kinds.
+            let [a, b] = sorted_pair(rng, &[inputs, 3, 2, 1], 1);
             (a, b, box_of(-2.0, 1.0, inputs))
         } else {
             let a = tampered::network(rng, &[inputs, 3, 2, 1]);
