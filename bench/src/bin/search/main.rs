@@ -144,8 +144,8 @@ fn border() -> Result<(), Box<dyn Error>> {
             let pair = pair(inputs);
             let exact = [pair[0].to_exact(), pair[1].to_exact()];
             let domain = cube(&pair[0])?;
-            let mut limits = SearchLimits::default();
-            limits.deadline = Deadline::after(Some(Duration::from_secs(BORDER)));
+            let deadline = Deadline::after(Some(Duration::from_secs(BORDER)));
+            let limits = SearchLimits { deadline, ..SearchLimits::default() };
             let start = pool.install(thread_seconds);
             match pool.install(|| propose(&exact[0], &exact[1], &domain, &limits, &|_| ()))? {
                 SearchOutcome::Equal { .. } => print!(" {:.2} |", pool.install(thread_seconds) - start),

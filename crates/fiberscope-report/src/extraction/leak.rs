@@ -403,9 +403,12 @@ mod tests {
             "{text}"
         );
         let html = report.to_html();
-        for expected in
-            ["3 of 4 neurons, orientation unknown", "too coarse", "2.5 %", "on 40 inputs of the data"]
-        {
+        for expected in [
+            "3 neurons found, 4 in truth, orientation unknown",
+            "too coarse",
+            "2.5 %",
+            "on 40 inputs of the data",
+        ] {
             assert!(html.contains(expected), "{expected}");
         }
         let value = report.to_json();
