@@ -87,8 +87,8 @@ pub struct LabelExtraction {
 
 /// Recovers a network from an oracle that answers the class of an input as a number, such as a [`LabelOracle`].
 /// `outputs` is the number of outputs that the network shall have: 1 for a network whose class is 1 where its
-/// output is positive, `None` for as many as there are classes. Networks of one or two hidden layers are found, and
-/// of two only those whose first layer is no wider than the input.
+/// output is positive, `None` for as many as there are classes. It looks for one or two hidden layers, and for
+/// two only where the first is no wider than the input; of two, it is mostly the first that is found.
 ///
 /// ```
 /// use fiberscope::Network;
@@ -268,6 +268,11 @@ impl Search<'_> {
         hunt.confirm(&mut self.asker, space)?;
         self.hunted.clone_from(&hunt.planes);
         let found = hunt.planes.len();
+        if found == 0 {
+            return Ok(Found::Nothing(format!(
+                "no neuron of a hidden layer {number} was found, if there is such a layer"
+            )));
+        }
         Ok(Found::Nothing(format!(
             "{found} neuron{} of hidden layer {number} {} found, which do not explain the boundaries between classes: \
              {} of {} bends on them are of others",
