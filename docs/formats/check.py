@@ -29,7 +29,7 @@ import zipfile
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import gcd, inf, isfinite, lcm, nextafter
+from math import ceil, floor, gcd, inf, isfinite, lcm, nextafter
 from operator import mul
 from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Sequence
 
@@ -1840,8 +1840,8 @@ def over(rows: Sequence[list[int]], columns: int) -> list[tuple[int, ...]]:
 class BoxBounds:
     """Bounds of all layers on a part of a box, in exact arithmetic (page: difference): forms are integers over one scale per layer."""
 
-    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float], signs: Sequence[Sign], wider: bool = False) -> None:
-        self.layers, self.signs, self.empty = layers, signs, False
+    def __init__(self, layers: list[PairLayer], lo: Sequence[float], hi: Sequence[float], signs: Sequence[Sign], look: str = "") -> None:
+        self.layers, self.signs, self.empty, wider = layers, signs, False, look == "wider"
         centres = [low if low == high else 0.5 * (low + high) for low, high in zip(lo, hi)]
         (low, high, mid), scale = over_one_denominator([[Fraction(x) for x in part] for part in (lo, hi, centres)])
         self.ends, self.end_scale, self.columns = (low, high), scale, 1
@@ -1868,6 +1868,8 @@ class BoxBounds:
                 if sign.layer + 1 == len(self.bounds):
                     clip(self.bounds[-1], sign)
             self.empty = self.empty or any(not meet(self.bounds[-1], sign.unit) for sign in signs if sign.layer + 1 == len(self.bounds))
+            if look == "closer" and layer.relu and layer is not layers[0] and layer is not layers[-1] and not self.empty:
+                self.empty = not all([self.look_closely(i) for i in range(len(z))])
             if self.empty or layer is layers[-1]:
                 break
             scale *= 2 * STEPS
@@ -1922,6 +1924,20 @@ class BoxBounds:
             e[i] -= x
         return a, e
 
+    def look_closely(self, i: int) -> bool:
+        """E6: rows that start at an open neuron of the last layer bound it; False if nothing is left."""
+        l, ends = len(self.bounds) - 1, list(self.bounds[-1][i])
+        open_a, open_b = ends[0] < 0 < ends[1], ends[4] < 0 < ends[5]
+        if not open_a and not open_b:
+            return True
+        zeros, unit = [0] * len(self.bounds[-1]), [int(j == i) for j in range(len(self.bounds[-1]))]
+        for first, rows in (((0, (unit, zeros)),) if open_a else ()) + ((2, (zeros, unit)),):
+            above, below = (self.descend(*([s * c for c in row] for row in rows), 1, ZERO, top=l) for s in (1, -1))
+            ends[first] = max(ends[first], floor(-below * self.scales[-1]))
+            ends[first + 1] = min(ends[first + 1], ceil(above * self.scales[-1]))
+        self.bounds[-1][i] = (ends[0], ends[1], ends[2], ends[3], ends[4], ends[5])
+        return meet(self.bounds[-1], i)
+
     def output(self, k: int, sign: int) -> Fraction:
         """An upper bound of sign (f_B - f_A) of an output."""
         _, _, dl, du, _, _ = self.bounds[-1][k]
@@ -1934,13 +1950,13 @@ class BoxBounds:
 
     def is_held(self, k: int, sign: int, bound: Fraction, weights: Sequence[Fraction]) -> bool:
         """Whether one of both is at most a bound."""
-        return self.output(k, sign) <= bound or self.row(k, sign, weights) <= bound
+        return self.empty or self.output(k, sign) <= bound or self.row(k, sign, weights) <= bound
 
     def descend(
-        self, c_z: list[int], c_d: list[int], scale: int, constant: Fraction, weights: Sequence[Fraction] = ()
+        self, c_z: list[int], c_d: list[int], scale: int, constant: Fraction, weights: Sequence[Fraction] = (), top: int = -1
     ) -> Fraction:
-        """An upper bound of (c_z . f_A + c_d . (f_B - f_A)) / scale + constant (page: rows; E4 without its errors)."""
-        for l in range(len(self.layers) - 1, -1, -1):
+        """An upper bound of (c_z . z + c_d . d) / scale + constant at layer top (page: rows; E4 without its errors)."""
+        for l in range(top % len(self.layers), -1, -1):
             layer = self.layers[l]
             here = [(each, beta * each.factor * scale) for each, beta in zip(self.signs, weights) if each.layer == l and beta]
             finer = lcm(*(beta.denominator for _, beta in here))
@@ -2070,6 +2086,9 @@ def check_difference(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], n
             demand(all(len(parts) == len(signs) for _, _, parts in content), f"node {place}: a row has a multiplier per split above")
             weights = {(k, sign): parts for k, sign, parts in content}
         demand(all(isfinite(x + y) for x, y in zip(lo, hi)), f"node {place}: the sums of the ends are doubles")
+        # Where signs leave a neuron nothing but 0 it is on or off by a hair, and its forms know nothing of the signs:
+        # which of the two gives the better bound is chance. Bounds that are a little wider hold as well.
+        looks = ["", "wider", "closer"] if signs else ["", "closer"]
         found = [BoxBounds(layers, lo, hi, signs)]
         if found[0].empty:
             continue
@@ -2077,11 +2096,9 @@ def check_difference(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], n
             for side in (1, -1):
                 row_weights = weights.get((k, side), ())
                 held = any(here.is_held(k, side, bound, row_weights) for here in found)
-                if signs and not held and len(found) == 1:
-                    # Where signs leave a neuron nothing but 0 it is on or off by a hair, and its forms know nothing of the signs:
-                    # which of the two gives the better bound is chance. Bounds that are a little wider hold as well.
-                    found.append(BoxBounds(layers, lo, hi, signs, wider=True))
-                    held = found[1].is_held(k, side, bound, row_weights)
+                while not held and len(found) < len(looks):
+                    found.append(BoxBounds(layers, lo, hi, signs, looks[len(found)]))
+                    held = found[-1].is_held(k, side, bound, row_weights)
                 demand(held, f"node {place}: output {k + 1} differs by at most the stated bound on the box")
     demand(not waiting, f"the tree is complete (after node {place}, {len(waiting)} subtrees are missing)")
     return "within", max(bounds)

@@ -21,6 +21,7 @@ mod activate;
 mod decision;
 mod exact;
 mod forms;
+mod inner;
 mod pair;
 mod phases;
 mod products;

@@ -50,17 +50,21 @@ pub(super) fn clip(kept: &mut Kept, l: usize, signs: &[Sign]) -> bool {
             *upper = upper.min(0.0);
         }
     }
-    // Sums and differences are within half a unit of what is rounded.
-    let (down, up) = (f64::next_down, f64::next_up);
     for sign in signs.iter().filter(|sign| sign.neuron.layer == l) {
-        let i = sign.neuron.unit;
-        let Kept { zl, zu, dl, du, yl, yu, .. } = kept;
-        (dl[i], du[i]) = (dl[i].max(down(yl[i] - zu[i])), du[i].min(up(yu[i] - zl[i])));
-        (zl[i], zu[i]) = (zl[i].max(down(yl[i] - du[i])), zu[i].min(up(yu[i] - dl[i])));
-        (yl[i], yu[i]) = (yl[i].max(down(zl[i] + dl[i])), yu[i].min(up(zu[i] + du[i])));
-        possible &= zl[i] <= zu[i] && dl[i] <= du[i] && yl[i] <= yu[i];
+        possible &= agree(kept, sign.neuron.unit);
     }
     possible
+}
+
+/// Lets `z + d = y` tighten the bounds of a neuron; false if none of its values is left.
+pub(super) fn agree(kept: &mut Kept, i: usize) -> bool {
+    // Sums and differences are within half a unit of what is rounded.
+    let (down, up) = (f64::next_down, f64::next_up);
+    let Kept { zl, zu, dl, du, yl, yu, .. } = kept;
+    (dl[i], du[i]) = (dl[i].max(down(yl[i] - zu[i])), du[i].min(up(yu[i] - zl[i])));
+    (zl[i], zu[i]) = (zl[i].max(down(yl[i] - du[i])), zu[i].min(up(yu[i] - dl[i])));
+    (yl[i], yu[i]) = (yl[i].max(down(zl[i] + dl[i])), yu[i].min(up(zu[i] + du[i])));
+    zl[i] <= zu[i] && dl[i] <= du[i] && yl[i] <= yu[i]
 }
 
 /// Gives a row of layer `l` the terms of its signs, and says how much rounding may have cost.

@@ -4,14 +4,18 @@
 //! through the layer's matrices to `a` and `e`, and through lines that bound `a` and `e` (R7) to `z` and `d`
 //! of the layer before; at the inputs the maximum of a linear function on the box is left.
 
-use fiberscope_core::Activation as Function;
+use fiberscope_core::{Activation as Function, multiply_into};
 
+use super::pair::PairLayer;
 use super::phases::weigh;
-use super::relax::{Line, Lines};
-use super::space::{Gaps, RowCoefficients};
+use super::relax::Lines;
+use super::space::{Behind, Gaps, RowCoefficients, RowSpace};
 use super::vector::{abs_dot, add_scaled};
 use super::zonotope::Bounder;
 use super::{TINY, U};
+
+/// So many rows at a time are worth a product of matrices.
+const MANY: usize = 4;
 
 impl Bounder<'_> {
     /// A certified upper bound of `sign (f_B(x)[output] - f_A(x)[output])` on the box of the last run, which
@@ -24,7 +28,7 @@ impl Bounder<'_> {
             row.resize(outputs, 0.0);
         }
         self.rows.c_d[output] = if sign < 0 { -1.0 } else { 1.0 };
-        self.descend(0.0)
+        self.single(0.0)
     }
 
     /// A certified upper bound of `c_z . f_A(x) + c_d . (f_B(x) - f_A(x)) + constant` on the box of the last
@@ -34,7 +38,15 @@ impl Bounder<'_> {
             kept.clear();
             kept.extend_from_slice(given);
         }
-        self.descend(constant)
+        self.single(constant)
+    }
+
+    /// The bound of the row in `c_z`, `c_d` at the outputs.
+    fn single(&mut self, constant: f64) -> f64 {
+        self.rows.kappas.clear();
+        self.rows.kappas.push(constant);
+        self.descend(self.pair.layers().len() - 1, Start::Row);
+        self.rows.kappas[0]
     }
 
     /// How far apart the lines of hidden layer `l` are.
@@ -61,17 +73,24 @@ impl Bounder<'_> {
     }
 
     fn prepare_rows(&mut self) {
-        if self.rows.ready {
-            return;
+        self.prepare_rows_of(self.pair.layers().len() - 1);
+    }
+
+    /// Prepares what rows of layer `top` need: the bounds of the layers before it are final.
+    pub(super) fn prepare_rows_of(&mut self, top: usize) {
+        if self.rows.ready == 0 {
+            let first = &mut self.rows.sizes[0];
+            first.alpha.clear();
+            first.alpha.extend(self.lo.iter().zip(&self.hi).map(|(lo, hi)| lo.abs().max(hi.abs())));
+            first.eps.clear();
+            first.eps.resize(self.lo.len(), 0.0);
+            first.total = 1.0 + first.alpha.iter().sum::<f64>();
         }
-        self.rows.ready = true;
-        let first = &mut self.rows.sizes[0];
-        first.alpha.clear();
-        first.alpha.extend(self.lo.iter().zip(&self.hi).map(|(lo, hi)| lo.abs().max(hi.abs())));
-        first.eps.clear();
-        first.eps.resize(self.lo.len(), 0.0);
-        first.total = 1.0 + first.alpha.iter().sum::<f64>();
-        for (l, layer) in self.pair.layers().iter().enumerate() {
+        for l in self.rows.ready..=top {
+            let layer = &self.pair.layers()[l];
+            if let Some(before) = l.checked_sub(1) {
+                self.take_lines(before);
+            }
             let sizes = &mut self.rows.sizes[l];
             sizes.v_a.clear();
             sizes.v_d.clear();
@@ -82,103 +101,198 @@ impl Bounder<'_> {
                 let v_d = of(&layer.weight_d, &sizes.alpha) + of(&layer.weight_b, &sizes.eps);
                 sizes.v_d.push(v_d + layer.bias_d[i].abs() + TINY);
             }
-            let Some(sizes) = self.rows.sizes.get_mut(l + 1) else { break };
-            let (kept, lines, gaps) = (&self.kept[l], &mut self.rows.lines[l], &mut self.rows.gaps[l]);
-            sizes.alpha.clear();
-            sizes.eps.clear();
-            lines.clear();
-            gaps.a.clear();
-            gaps.e.clear();
-            sizes.total = 1.0;
-            for i in 0..layer.rows {
-                let (z, d, y) =
-                    ((kept.zl[i], kept.zu[i]), (kept.dl[i], kept.du[i]), (kept.yl[i], kept.yu[i]));
-                let (zeta, delta) = (z.0.abs().max(z.1.abs()), d.0.abs().max(d.1.abs()));
-                let (alpha, line) = match layer.activation {
-                    Function::Relu => (z.1.max(0.0), Lines::relu(z, d, y)),
-                    Function::Identity => (zeta, Lines::identity()),
-                };
-                sizes.alpha.push(alpha);
-                sizes.eps.push(delta);
-                sizes.total += alpha + 2.0 * delta + zeta;
-                gaps.a.push(line.a_gap);
-                gaps.e.push(line.e_gap);
-                lines.push(line);
-            }
         }
+        self.rows.ready = self.rows.ready.max(top + 1);
     }
 
-    /// Takes the row in `c_z`, `c_d` from the outputs to the inputs.
-    fn descend(&mut self, mut kappa: f64) -> f64 {
-        self.prepare_rows();
-        let mut error = 0.0;
-        let layers = self.pair.layers();
-        let Bounder { rows: space, kept, lo, hi, signs, .. } = self;
-        let (mut c_z, mut c_d) = (std::mem::take(&mut space.c_z), std::mem::take(&mut space.c_d));
-        for (l, layer) in layers.iter().enumerate().rev() {
-            error += weigh((signs, &space.multipliers), l, (&mut c_z, &mut c_d), &kept[l]);
-            // 1. Dense.
-            let sizes = &space.sizes[l];
-            let (c_a, c_e) = match l.checked_sub(1) {
-                Some(hidden) => {
-                    let RowCoefficients { a, e } = &mut space.coefficients[hidden];
-                    e.clear();
-                    e.resize(layer.columns, 0.0);
-                    (a, Some(e))
-                }
-                None => (&mut space.input, None),
+    /// The lines of hidden layer `l`, and the sizes of `a` and `e` behind it.
+    fn take_lines(&mut self, l: usize) {
+        let layer = &self.pair.layers()[l];
+        let sizes = &mut self.rows.sizes[l + 1];
+        let (kept, lines, gaps) = (&self.kept[l], &mut self.rows.lines[l], &mut self.rows.gaps[l]);
+        sizes.alpha.clear();
+        sizes.eps.clear();
+        lines.clear();
+        gaps.a.clear();
+        gaps.e.clear();
+        sizes.total = 1.0;
+        for i in 0..layer.rows {
+            let (z, d, y) = ((kept.zl[i], kept.zu[i]), (kept.dl[i], kept.du[i]), (kept.yl[i], kept.yu[i]));
+            let (zeta, delta) = (z.0.abs().max(z.1.abs()), d.0.abs().max(d.1.abs()));
+            let (alpha, line) = match layer.activation {
+                Function::Relu => (z.1.max(0.0), Lines::relu(z, d, y)),
+                Function::Identity => (zeta, Lines::identity()),
             };
-            c_a.clear();
-            c_a.resize(layer.columns, 0.0);
-            let mut no_e = [];
-            let c_e = c_e.map_or(&mut no_e[..], |e| &mut e[..]);
-            let mut size = kappa.abs();
-            for i in (0..layer.rows).filter(|&i| c_z[i] != 0.0 || c_d[i] != 0.0) {
-                let row = i * layer.columns..(i + 1) * layer.columns;
-                add_scaled(c_a, c_z[i], &layer.weight_a[row.clone()]);
-                add_scaled(c_a, c_d[i], &layer.weight_d[row.clone()]);
-                add_scaled(c_e, c_d[i], &layer.weight_b[row]);
-                kappa += c_z[i] * layer.bias_a[i];
-                kappa += c_d[i] * layer.bias_d[i];
-                size += c_z[i].abs() * sizes.v_a[i] + c_d[i].abs() * sizes.v_d[i];
-            }
-            error += 1.001 * (2 * layer.rows + 8) as f64 * U * size + TINY * sizes.total;
-            // 2. ReLU.
-            let Some(hidden) = l.checked_sub(1) else { break };
-            let (lines, bounds) = (&space.lines[hidden], &kept[hidden]);
-            c_z.clear();
-            c_d.clear();
-            let (mut slopes, mut offsets) = (0.0, kappa.abs());
-            for (i, lines) in lines.iter().enumerate() {
-                let (a, e) = (c_a[i], c_e[i]);
-                let of_a: &Line = if a > 0.0 { &lines.a_upper } else { &lines.a_lower };
-                let of_e: &Line = if e > 0.0 { &lines.e_upper } else { &lines.e_lower };
-                let (zeta, delta) = (bounds.zl[i].abs().max(bounds.zu[i].abs()), sizes.eps[i]);
-                let (from_e, from_a, from_d) = (e * of_e.z, a * of_a.z, e * of_e.d);
-                c_z.push(from_e + from_a);
-                c_d.push(from_d);
-                let (offset_e, offset_a) = (e * of_e.offset, a * of_a.offset);
-                kappa += offset_e;
-                kappa += offset_a;
-                slopes += (from_e.abs() + from_a.abs()) * zeta + from_d.abs() * delta;
-                offsets += offset_e.abs() + offset_a.abs();
-            }
-            error += 4.0 * U * slopes + 1.001 * (2 * layer.columns + 8) as f64 * U * offsets;
+            sizes.alpha.push(alpha);
+            sizes.eps.push(delta);
+            sizes.total += alpha + 2.0 * delta + zeta;
+            gaps.a.push(line.a_gap);
+            gaps.e.push(line.e_gap);
+            lines.push(line);
         }
-        // 3. Inputs.
-        let (mut value, mut size) = (kappa, kappa.abs());
-        for ((c, alpha), (lo, hi)) in space.input.iter().zip(&space.sizes[0].alpha).zip(lo.iter().zip(hi)) {
-            value += (c * *lo).max(c * *hi);
-            size += c.abs() * alpha;
+        self.rows.slopes[l].take(&self.rows.lines[l], kept);
+    }
+
+    /// Takes rows from layer `top` to the inputs: those in `c_z`, `c_d`, or those of neurons. Their constants `kappas`
+    /// become their bounds.
+    pub(super) fn descend(&mut self, top: usize, start: Start) {
+        self.prepare_rows_of(top);
+        let layers = &self.pair.layers()[..=top];
+        let Bounder { rows: space, kept, lo, hi, signs, .. } = self;
+        space.errors.clear();
+        space.errors.resize(space.kappas.len(), 0.0);
+        for (l, layer) in layers.iter().enumerate().rev() {
+            match start {
+                Start::Neurons(neurons) if l == top => space.take_neurons(layer, l, neurons),
+                _ => {
+                    if let Start::Row = start {
+                        let row = (&mut space.c_z[..], &mut space.c_d[..]);
+                        space.errors[0] += weigh((signs, &space.multipliers), l, row, &kept[l]);
+                    }
+                    space.dense(layer, l);
+                }
+            }
+            if l > 0 {
+                space.relax(layer, l);
+            }
         }
-        error += 1.001 * (2 * lo.len() + 8) as f64 * U * size;
-        (space.c_z, space.c_d) = (c_z, c_d);
         // 4. The rounding of the error itself.
         let widest = layers.iter().map(|layer| layer.rows.max(layer.columns)).max().unwrap_or(0);
         let roundings = 4 * widest + 4 * layers.len() + 24;
-        let error = error * (1.0 + roundings as f64 * 1.01 * U);
-        let sum = value + error;
-        let bound = sum + 4.0 * U * sum.abs() + TINY;
-        if bound.is_finite() && error.is_finite() { bound } else { f64::INFINITY }
+        let inputs = lo.len();
+        let RowSpace { input, kappas, errors, sizes, .. } = space;
+        for ((c, kappa), error) in input.chunks_exact(inputs).zip(kappas).zip(errors) {
+            // 3. Inputs.
+            let (mut value, mut size) = (*kappa, kappa.abs());
+            for ((c, alpha), (lo, hi)) in c.iter().zip(&sizes[0].alpha).zip(lo.iter().zip(hi.iter())) {
+                value += (c * *lo).max(c * *hi);
+                size += c.abs() * alpha;
+            }
+            let error = *error + 1.001 * (2 * inputs + 8) as f64 * U * size;
+            let error = error * (1.0 + roundings as f64 * 1.01 * U);
+            let sum = value + error;
+            let bound = sum + 4.0 * U * sum.abs() + TINY;
+            *kappa = if bound.is_finite() && error.is_finite() && size.is_finite() {
+                bound
+            } else {
+                f64::INFINITY
+            };
+        }
     }
+}
+
+/// Where rows start.
+#[derive(Clone, Copy)]
+pub(super) enum Start<'r> {
+    /// One row, at the outputs; signs have multipliers.
+    Row,
+    /// A row for each of these neurons.
+    Neurons(&'r [OfNeuron]),
+}
+
+/// A multiple of `z` or of `d` of a neuron: by 1 or -1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfNeuron {
+    pub neuron: usize,
+    pub change: bool,
+    pub sign: f64,
+}
+
+impl RowSpace {
+    /// The coefficients behind layer `l`.
+    fn behind(&mut self, l: usize, entries: usize) -> (&mut [f64], &mut [f64]) {
+        let (a, e) = match l.checked_sub(1) {
+            Some(hidden) => {
+                let RowCoefficients { a, e } = &mut self.coefficients[hidden];
+                e.resize(entries, 0.0);
+                (a, &mut e[..])
+            }
+            None => (&mut self.input, &mut [][..]),
+        };
+        a.resize(entries, 0.0);
+        (a, e)
+    }
+
+    /// 1. Dense, for rows that are multiples of `z` or `d` of one neuron.
+    fn take_neurons(&mut self, layer: &PairLayer, l: usize, neurons: &[OfNeuron]) {
+        let (n, m) = (neurons.len(), layer.columns);
+        let (a, e) = self.behind(l, n * m);
+        for (r, OfNeuron { neuron, change, sign }) in neurons.iter().enumerate() {
+            let of = neuron * m..(neuron + 1) * m;
+            let matrix = if *change { &layer.weight_d } else { &layer.weight_a };
+            let into = &mut a[r * m..(r + 1) * m];
+            into.iter_mut().zip(&matrix[of.clone()]).for_each(|(c, w)| *c = sign * w);
+            if let Some(into) = e.get_mut(r * m..(r + 1) * m) {
+                let factor = if *change { *sign } else { 0.0 };
+                into.iter_mut().zip(&layer.weight_b[of]).for_each(|(c, w)| *c = factor * w);
+            }
+        }
+        let sizes = &self.sizes[l];
+        for (r, OfNeuron { neuron, change, sign }) in neurons.iter().enumerate() {
+            let (bias, size) = match change {
+                false => (layer.bias_a[*neuron], sizes.v_a[*neuron]),
+                true => (layer.bias_d[*neuron], sizes.v_d[*neuron]),
+            };
+            self.kappas[r] = sign * bias;
+            self.errors[r] += 1.001 * (2 * layer.rows + 8) as f64 * U * size + TINY * sizes.total;
+        }
+    }
+
+    /// 1. Dense.
+    fn dense(&mut self, layer: &PairLayer, l: usize) {
+        let (count, n, m) = (self.kappas.len(), layer.rows, layer.columns);
+        let (c_z, c_d) = (std::mem::take(&mut self.c_z), std::mem::take(&mut self.c_d));
+        let (a, e) = self.behind(l, count * m);
+        let shape = (count, n, m);
+        product(shape, &c_z, &layer.weight_a, a, false);
+        product(shape, &c_d, &layer.weight_d, a, true);
+        if l > 0 {
+            product(shape, &c_d, &layer.weight_b, e, false);
+        }
+        let sizes = &self.sizes[l];
+        let rows = c_z.chunks_exact(n).zip(c_d.chunks_exact(n));
+        for ((c_z, c_d), (kappa, error)) in rows.zip(self.kappas.iter_mut().zip(&mut self.errors)) {
+            let size = kappa.abs() + abs_dot(c_z, &sizes.v_a) + abs_dot(c_d, &sizes.v_d);
+            *kappa += dot(c_z, &layer.bias_a);
+            *kappa += dot(c_d, &layer.bias_d);
+            *error += 1.001 * (2 * n + 8) as f64 * U * size + TINY * sizes.total;
+        }
+        (self.c_z, self.c_d) = (c_z, c_d);
+    }
+
+    /// 2. ReLU: from what is behind layer `l - 1` to its `z` and `d`.
+    fn relax(&mut self, layer: &PairLayer, l: usize) {
+        let (m, count) = (layer.columns, self.kappas.len());
+        let (slopes, delta) = (&self.slopes[l - 1], &self.sizes[l].eps);
+        let RowCoefficients { a, e } = &self.coefficients[l - 1];
+        self.c_z.resize(count * m, 0.0);
+        self.c_d.resize(count * m, 0.0);
+        let out = self.c_z.chunks_exact_mut(m).zip(self.c_d.chunks_exact_mut(m));
+        let behind = a.chunks_exact(m).zip(e.chunks_exact(m));
+        let constants = self.kappas.iter_mut().zip(&mut self.errors);
+        for (((a, e), (c_z, c_d)), (kappa, error)) in behind.zip(out).zip(constants) {
+            let before = kappa.abs();
+            let Behind { kappa: sum, slopes, offsets } = slopes.apply((a, e), delta, (c_z, c_d));
+            *kappa += sum;
+            *error += 4.0 * U * slopes + 1.001 * (2 * m + 8) as f64 * U * (before + offsets);
+        }
+    }
+}
+
+/// Rows times a matrix.
+fn product((count, n, m): (usize, usize, usize), rows: &[f64], matrix: &[f64], out: &mut [f64], add: bool) {
+    if count > MANY {
+        return multiply_into((count, n, m), (rows, n), (matrix, m), (out, m), add);
+    }
+    for (row, out) in rows.chunks_exact(n).zip(out.chunks_exact_mut(m)) {
+        if !add {
+            out.fill(0.0);
+        }
+        let entries = row.iter().zip(matrix.chunks_exact(m)).filter(|(c, _)| **c != 0.0);
+        entries.for_each(|(c, row)| add_scaled(out, *c, row));
+    }
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }

@@ -1,6 +1,7 @@
 //! What backward rows need of a box, and what they leave behind.
 
 use super::pair::Pair;
+use super::products::Kept;
 use super::relax::Lines;
 
 /// How far apart the lines of the neurons of a layer are.
@@ -12,7 +13,7 @@ pub struct Gaps {
     pub e: Vec<f64>,
 }
 
-/// The coefficients that the last row had behind the neurons of a layer.
+/// The coefficients that the last rows had behind the neurons of a layer, row by row.
 #[derive(Clone, Debug, Default)]
 pub struct RowCoefficients {
     /// The coefficients of `a`.
@@ -24,17 +25,99 @@ pub struct RowCoefficients {
 /// What rows need of a box, computed when the first row asks for it.
 #[derive(Clone, Debug)]
 pub(super) struct RowSpace {
-    pub ready: bool,
+    /// So many layers are prepared.
+    pub ready: usize,
     /// Layer by layer, the inputs of the network first: bounds `alpha` of `abs(a)` and `eps` of `abs(e)`.
     pub sizes: Vec<Sizes>,
     pub lines: Vec<Vec<Lines>>,
+    pub slopes: Vec<Slopes>,
     pub gaps: Vec<Gaps>,
     pub coefficients: Vec<RowCoefficients>,
     pub input: Vec<f64>,
     pub c_z: Vec<f64>,
     pub c_d: Vec<f64>,
+    /// The constants of rows, in the end their bounds, and their errors `F`.
+    pub kappas: Vec<f64>,
+    pub errors: Vec<f64>,
     /// The multipliers of the signs; none is as good as zeros.
     pub multipliers: Vec<f64>,
+}
+
+/// The lines of a layer, number by number, and the sizes of what they are functions of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slopes {
+    a_upper: Vec<f64>,
+    a_lower: Vec<f64>,
+    a_offset: Vec<f64>,
+    e_upper: [Vec<f64>; 3],
+    e_lower: [Vec<f64>; 3],
+    zeta: Vec<f64>,
+}
+
+/// What a row meets on its way through lines: the sum of their offsets, and the sums of absolute values that its
+/// error needs.
+pub(super) struct Behind {
+    pub kappa: f64,
+    pub slopes: f64,
+    pub offsets: f64,
+}
+
+impl Slopes {
+    pub fn take(&mut self, lines: &[Lines], kept: &Kept) {
+        let fill = |list: &mut Vec<f64>, of: &dyn Fn(&Lines) -> f64| {
+            list.clear();
+            list.extend(lines.iter().map(of));
+        };
+        fill(&mut self.a_upper, &|line| line.a_upper.z);
+        fill(&mut self.a_lower, &|line| line.a_lower.z);
+        fill(&mut self.a_offset, &|line| line.a_upper.offset);
+        fill(&mut self.e_upper[0], &|line| line.e_upper.z);
+        fill(&mut self.e_upper[1], &|line| line.e_upper.d);
+        fill(&mut self.e_upper[2], &|line| line.e_upper.offset);
+        fill(&mut self.e_lower[0], &|line| line.e_lower.z);
+        fill(&mut self.e_lower[1], &|line| line.e_lower.d);
+        fill(&mut self.e_lower[2], &|line| line.e_lower.offset);
+        self.zeta.clear();
+        self.zeta.extend(kept.zl.iter().zip(&kept.zu).map(|(l, u)| l.abs().max(u.abs())));
+    }
+
+    /// Replaces `a` and `e` by lines of `z` and `d`. (Lower lines of `a` have no offset.)
+    pub fn apply(
+        &self,
+        (a, e): (&[f64], &[f64]),
+        delta: &[f64],
+        (c_z, c_d): (&mut [f64], &mut [f64]),
+    ) -> Behind {
+        const LANES: usize = 8;
+        let m = c_z.len();
+        let (a, e, delta, c_d) = (&a[..m], &e[..m], &delta[..m], &mut c_d[..m]);
+        let lists = [&self.a_upper, &self.a_lower, &self.a_offset, &self.zeta].map(|list| &list[..m]);
+        let [a_upper, a_lower, a_offset, zeta] = lists;
+        let [z_upper, d_upper, o_upper] = self.e_upper.each_ref().map(|list| &list[..m]);
+        let [z_lower, d_lower, o_lower] = self.e_lower.each_ref().map(|list| &list[..m]);
+        let (mut kappas, mut slopes, mut offsets) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let mut start = 0;
+        while start < m {
+            let end = (start + LANES).min(m);
+            for (lane, i) in (start..end).enumerate() {
+                let (of_a, of_e) = (a[i], e[i]);
+                let (up_a, up_e) = (of_a > 0.0, of_e > 0.0);
+                let from_a = of_a * if up_a { a_upper[i] } else { a_lower[i] };
+                let from_e = of_e * if up_e { z_upper[i] } else { z_lower[i] };
+                let from_d = of_e * if up_e { d_upper[i] } else { d_lower[i] };
+                let offset_a = of_a * if up_a { a_offset[i] } else { 0.0 };
+                let offset_e = of_e * if up_e { o_upper[i] } else { o_lower[i] };
+                c_z[i] = from_e + from_a;
+                c_d[i] = from_d;
+                kappas[lane] += offset_e + offset_a;
+                slopes[lane] += (from_e.abs() + from_a.abs()) * zeta[i] + from_d.abs() * delta[i];
+                offsets[lane] += offset_e.abs() + offset_a.abs();
+            }
+            start = end;
+        }
+        let [kappa, slopes, offsets] = [kappas, slopes, offsets].map(|lanes| lanes.iter().sum());
+        Behind { kappa, slopes, offsets }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -52,20 +135,23 @@ impl RowSpace {
     pub fn new(pair: &Pair) -> Self {
         let hidden = pair.layers().len() - 1;
         RowSpace {
-            ready: false,
+            ready: 0,
             sizes: vec![Sizes::default(); hidden + 1],
             lines: vec![Vec::new(); hidden],
+            slopes: vec![Slopes::default(); hidden],
             gaps: vec![Gaps::default(); hidden],
             coefficients: vec![RowCoefficients::default(); hidden],
-            input: vec![0.0; pair.inputs()],
+            input: Vec::new(),
             c_z: Vec::new(),
             c_d: Vec::new(),
+            kappas: Vec::new(),
+            errors: Vec::new(),
             multipliers: Vec::new(),
         }
     }
 
     pub fn forget(&mut self) {
-        self.ready = false;
+        self.ready = 0;
         self.multipliers.clear();
     }
 }

@@ -219,11 +219,23 @@ impl<'a> Walk<'a> {
         self.complete = true;
     }
 
+    /// A leaf holds by the bounds of its part, or by those of a closer look (lemma E6).
     fn leaf(&mut self, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
         let ran = self.bounder.run_where(&self.lo, &self.hi, &self.signs);
         if ran == Ran::Beyond {
             return refuse(self.step(), "the bounds on this box are beyond the doubles");
         }
+        let plain = self.bounded_leaf(ran, rows, stop);
+        if !matches!(plain, Err(End::Refused(_))) {
+            return plain;
+        }
+        match self.bounder.run_closely(&self.lo, &self.hi, &self.signs) {
+            Ran::Beyond => plain,
+            ran => self.bounded_leaf(ran, rows, stop),
+        }
+    }
+
+    fn bounded_leaf(&mut self, ran: Ran, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
         match (self.exact.is_some(), ran) {
             (true, _) => self.exact_leaf(rows, stop),
             (false, Ran::Empty) => Ok(()),
@@ -252,7 +264,7 @@ impl<'a> Walk<'a> {
 
     fn exact_leaf(&mut self, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
         let Some(exact) = &mut self.exact else { return Ok(()) };
-        if !exact.run((&self.lo, &self.hi), &self.signs, &self.bounder, stop)? {
+        if !exact.run((&self.lo, &self.hi), &self.signs, &mut self.bounder, stop)? {
             return Ok(());
         }
         for k in 0..self.bounds.len() {

@@ -5,6 +5,7 @@ use super::forms::Forms;
 use super::pair::Pair;
 use super::phases::{Sign, clip};
 use super::products::{Kept, Products};
+use super::row::OfNeuron;
 use super::space::RowSpace;
 
 /// Certified bounds of one layer on a box: `zl <= z <= zu`, `dl <= d <= du`, `yl <= z + d <= yu`, neuron by
@@ -45,6 +46,9 @@ pub struct Bounder<'p> {
     pub(super) kept: Vec<Kept>,
     pub(super) rows: RowSpace,
     pub(super) signs: Vec<Sign>,
+    /// Whether rows tighten the bounds of hidden neurons.
+    closely: bool,
+    pub(super) neurons: Vec<OfNeuron>,
     free: Vec<usize>,
     forms: Forms,
     products: Products,
@@ -61,6 +65,8 @@ impl<'p> Bounder<'p> {
             kept: pair.layers().iter().map(|layer| Kept::new(layer.rows, inputs)).collect(),
             rows: RowSpace::new(pair),
             signs: Vec::new(),
+            closely: false,
+            neurons: Vec::new(),
             free: Vec::new(),
             forms: Forms::default(),
             products: Products::default(),
@@ -81,6 +87,22 @@ impl<'p> Bounder<'p> {
     /// Bounds all layers for the inputs of the box from `lo` to `hi` at which hidden neurons have these
     /// signs, each pre-activation at most once. The rows that follow have no multipliers.
     pub fn run_where(&mut self, lo: &[f64], hi: &[f64], signs: &[Sign]) -> Ran {
+        self.closely = false;
+        self.pass(lo, hi, signs)
+    }
+
+    /// The same with a closer look, which costs several times as much: rows that start at open neurons bound them, too.
+    pub fn run_closely(&mut self, lo: &[f64], hi: &[f64], signs: &[Sign]) -> Ran {
+        self.closely = true;
+        self.pass(lo, hi, signs)
+    }
+
+    /// Whether the last run took a closer look.
+    pub(super) fn is_close(&self) -> bool {
+        self.closely
+    }
+
+    fn pass(&mut self, lo: &[f64], hi: &[f64], signs: &[Sign]) -> Ran {
         self.rows.forget();
         if lo.len() != self.lo.len() || hi.len() != self.hi.len() || !rounds_to_nearest() {
             return Ran::Beyond;
@@ -99,6 +121,9 @@ impl<'p> Bounder<'p> {
                 return Ran::Beyond;
             }
             if !clip(&mut self.kept[l], l, &self.signs) {
+                return Ran::Empty;
+            }
+            if l < last && self.closely && !self.look_closely(l) {
                 return Ran::Empty;
             }
             self.products.keep_inputs(&self.free, self.pair.inputs(), &mut self.kept[l].inputs);

@@ -23,12 +23,15 @@ pub struct Goal {
     pub decides: bool,
     /// Per row, a bound that was reached before and is to be reached again; empty if there is none.
     pub ceilings: Vec<f64>,
+    /// Parts whose worst row is at most so many times the aim are worth a closer look.
+    pub closer: f64,
 }
 
 impl Goal {
     /// The largest bound of any row counts, against this aim.
     pub fn largest(rows: usize, aim: f64) -> Self {
-        Goal { offset: vec![0.0; rows], weight: vec![1.0; rows], aim, decides: false, ceilings: Vec::new() }
+        let (offset, weight) = (vec![0.0; rows], vec![1.0; rows]);
+        Goal { offset, weight, aim, decides: false, ceilings: Vec::new(), closer: 0.0 }
     }
 
     /// How far a bound of a row is from what is known to be reached.

@@ -30,6 +30,10 @@ pub const FAR: f64 = 10.0;
 /// The leaves of a batch: a part of those that are open, and never more than this.
 const BATCH: usize = 64;
 const PART: usize = 8;
+/// Once so many boxes were not enough, a leaf within so many times its aim is looked at more closely: that costs as much as
+/// several boxes, and where the search is long it saves more.
+const LONG: usize = 4096;
+const CLOSER: f64 = 8.0;
 /// Aims are lowered by this, relatively, so that what is declared in the end stays within what was asked.
 pub const MARGIN: f64 = 1.0 / (1 << 18) as f64;
 /// A gap below this cannot be reached: the search ends here.
@@ -277,7 +281,8 @@ impl<'s> Search<'s> {
                 Goal { offset: self.best.clone(), weight, ..Goal::largest(rows, *gap) }
             }
         };
-        Goal { ceilings: self.setting.ceilings.clone(), ..goal }
+        let closer = if self.cells < LONG { 0.0 } else { CLOSER };
+        Goal { ceilings: self.setting.ceilings.clone(), closer, ..goal }
     }
 
     fn ended(&mut self, goal: &Goal) -> Option<Ended> {

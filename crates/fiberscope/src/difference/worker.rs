@@ -1,6 +1,6 @@
 //! One part of the box: its bounds, how to cut it, and a point where the networks may be far apart.
 
-use fiberscope_check::difference::{Bounder, Pair, Ran};
+use fiberscope_check::difference::{Bounder, Pair, Ran, Sign};
 use fiberscope_core::RowMultipliers;
 
 use super::branch::Splits;
@@ -44,6 +44,9 @@ impl Sight {
     }
 }
 
+/// How a part is bounded.
+type Run<'p> = fn(&mut Bounder<'p>, &[f64], &[f64], &[Sign]) -> Ran;
+
 /// The workspace of a thread.
 pub struct Worker<'p> {
     pub bounder: Bounder<'p>,
@@ -64,12 +67,24 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Bounds the part as far as the goal asks for: rows are tightened from the worst one on, until
-    /// the worst is one that was tightened. Multipliers are looked for from those that are known.
+    /// Bounds the part as far as the goal asks for, and closer if it asks for that.
     pub fn bound(&mut self, goal: &Goal, tree: &Tree, known: &[RowMultipliers]) -> Bounded {
+        let first = self.look(goal, tree, known, Bounder::run_where);
+        let reached = goal.ceilings.iter().zip(&first.bounds).all(|(ceiling, bound)| bound <= ceiling);
+        if reached && (first.far <= goal.aim || first.far > goal.closer * goal.aim) {
+            return first;
+        }
+        let again = self.look(goal, tree, known, Bounder::run_closely);
+        if again.far <= first.far { again } else { first }
+    }
+
+    /// Rows are tightened from the worst one on, until the worst is one that was tightened. Multipliers are looked for
+    /// from those that are known.
+    fn look(&mut self, goal: &Goal, tree: &Tree, known: &[RowMultipliers], run: Run<'p>) -> Bounded {
         let mut bounds = vec![f64::INFINITY; self.rows].into_boxed_slice();
         self.weights.clear();
-        match self.bounder.run_where(&self.part.lo, &self.part.hi, &self.part.signs) {
+        let ran = run(&mut self.bounder, &self.part.lo, &self.part.hi, &self.part.signs);
+        match ran {
             Ran::Bounded => {}
             Ran::Empty => {
                 bounds.fill(f64::NEG_INFINITY);
@@ -114,12 +129,12 @@ impl<'p> Worker<'p> {
             (tightened[row], last) = (true, Some(row));
         };
         let splits = Splits::new(&mut self.bounder, &self.part, tree);
-        let sight = Some(self.look(row, bounds[row]));
+        let sight = Some(self.sight(row, bounds[row]));
         Bounded { bounds, far, splits, weights: std::mem::take(&mut self.weights), sight }
     }
 
     /// The vertex where the row that was tightened last is largest, and the middle of the box.
-    fn look(&mut self, row: usize, bound: f64) -> Sight {
+    fn sight(&mut self, row: usize, bound: f64) -> Sight {
         let slopes = self.bounder.row_inputs();
         let ends = self.part.lo.iter().zip(&self.part.hi);
         let vertex: Vec<f64> =

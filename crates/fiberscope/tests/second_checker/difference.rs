@@ -101,7 +101,9 @@ fn tree(
         }
         return;
     }
-    let ran = bounder.run_where(&part.lo, &part.hi, &part.signs);
+    let closely = rng.random_range(0..3) == 0;
+    let look = if closely { Bounder::run_closely } else { Bounder::run_where };
+    let ran = look(bounder, &part.lo, &part.hi, &part.signs);
     assert_ne!(ran, Ran::Beyond);
     if ran == Ran::Empty {
         tree.push(BoxNode::Leaf);

@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
             return refuse(self.step(), "the bounds on this box are beyond the doubles");
         }
         if let Some(exact) = &mut self.exact {
-            exact.run((lo, hi), &[], &self.bounder, stop)?;
+            exact.run((lo, hi), &[], &mut self.bounder, stop)?;
         }
         self.bounded = Some((lo.clone(), hi.clone()));
         Ok(())

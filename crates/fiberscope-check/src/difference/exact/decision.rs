@@ -22,7 +22,7 @@ impl ExactBounder {
         }
         let (mut c_z, c_d) = (vec![Rational::ZERO; outputs.len()], vec![Rational::ZERO; outputs.len()]);
         (c_z[class], c_z[other]) = (Rational::ONE, -Rational::ONE);
-        Ok(self.descend((c_z, c_d, -margin), (&[], None), proposals, stop)?.min(forms))
+        Ok(self.descend(self.layers.len() - 1, (c_z, c_d, -margin), (&[], None), proposals, stop)?.min(forms))
     }
 
     /// An upper bound of `B_rival - B_class + sum_l w_l (A_class - A_l - margin)` on the box of the last run.
@@ -47,6 +47,6 @@ impl ExactBounder {
             row.into_iter().map(|c| &Rational::from(c) / &steps).collect()
         };
         let kappa = -(&(margin * &Rational::from(total as i64)) / &steps);
-        self.descend((units(c_z), units(c_d), kappa), (&[], None), proposals, stop)
+        self.descend(self.layers.len() - 1, (units(c_z), units(c_d), kappa), (&[], None), proposals, stop)
     }
 }

@@ -16,6 +16,7 @@
 //! every slope between 0 and 1 is as true as any other (R4, R5).
 
 mod decision;
+mod inner;
 mod phases;
 mod row;
 
@@ -156,13 +157,13 @@ impl ExactBounder {
         if sign < 0 { -lower } else { upper.clone() }
     }
 
-    /// Bounds all layers on a box with signs which the doubles have bounded before; false if no input has
-    /// these signs.
+    /// Bounds all layers on a box with signs which the doubles have bounded before, with rows for open neurons
+    /// if they have done that; false if no input has these signs.
     pub fn run(
         &mut self,
         (lo, hi): (&[f64], &[f64]),
         signs: &[Sign],
-        proposals: &Bounder,
+        proposals: &mut Bounder,
         stop: Stop,
     ) -> Result<bool, End> {
         let exact = |ends: &[f64]| ends.iter().map(|&x| number(x)).collect::<Vec<_>>();
@@ -170,7 +171,8 @@ impl ExactBounder {
         let (mut a, mut columns) = inputs(lo, hi);
         let mut e = vec![Form::default(); a.len()];
         self.bounds.clear();
-        for (l, layer) in self.layers.iter().enumerate() {
+        for l in 0..self.layers.len() {
+            let layer = &self.layers[l];
             let (mut z, mut d) = (Vec::new(), Vec::new());
             for i in 0..layer.bias_a.len() {
                 go_on(stop)?;
@@ -183,6 +185,9 @@ impl ExactBounder {
                 return Ok(false);
             }
             if l + 1 < self.layers.len() {
+                if proposals.is_close() && !self.look_closely((&mut bounds, l), proposals, stop)? {
+                    return Ok(false);
+                }
                 let proposed = proposals.layer(l);
                 (a, e) = (Vec::new(), Vec::new());
                 for (i, (z, d)) in z.iter().zip(&d).enumerate() {

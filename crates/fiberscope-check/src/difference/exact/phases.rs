@@ -17,13 +17,15 @@ pub fn clip(bounds: &mut [Bounds], l: usize, signs: &[Sign]) -> bool {
             *end = Rational::ZERO;
         }
     }
-    here().all(|sign| {
-        let Bounds { z, d, y } = &mut bounds[sign.neuron.unit];
-        meet(d, &y.0 - &z.1, &y.1 - &z.0);
-        meet(z, &y.0 - &d.1, &y.1 - &d.0);
-        meet(y, &z.0 + &d.0, &z.1 + &d.1);
-        [z, d, y].iter().all(|ends| ends.0 <= ends.1)
-    })
+    here().all(|sign| agree(&mut bounds[sign.neuron.unit]))
+}
+
+/// Lets `z + d = y` tighten the bounds of a neuron; false if none of its values is left.
+pub fn agree(Bounds { z, d, y }: &mut Bounds) -> bool {
+    meet(d, &y.0 - &z.1, &y.1 - &z.0);
+    meet(z, &y.0 - &d.1, &y.1 - &d.0);
+    meet(y, &z.0 + &d.0, &z.1 + &d.1);
+    [z, d, y].iter().all(|ends| ends.0 <= ends.1)
 }
 
 fn meet(ends: &mut (Rational, Rational), lower: Rational, upper: Rational) {

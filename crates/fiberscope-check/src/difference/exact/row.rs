@@ -36,20 +36,21 @@ impl ExactBounder {
         let c_z = vec![Rational::ZERO; outputs];
         let mut c_d = c_z.clone();
         c_d[output] = Rational::from(i64::from(sign.signum()));
-        self.descend((c_z, c_d, Rational::ZERO), signs, proposals, stop)
+        self.descend(self.layers.len() - 1, (c_z, c_d, Rational::ZERO), signs, proposals, stop)
     }
 
-    /// An upper bound of `c_z . f_A + c_d . (f_B - f_A) + kappa` on the box of the last run, with multipliers
+    /// An upper bound of `c_z . z + c_d . d + kappa` of layer `top` on the box of the last run, with multipliers
     /// of its signs.
     pub(super) fn descend(
         &self,
+        top: usize,
         (mut c_z, mut c_d, mut kappa): (Vec<Rational>, Vec<Rational>, Rational),
         signs: (&[Sign], Option<&RowMultipliers>),
         proposals: &mut Bounder,
         stop: Stop,
     ) -> Result<Rational, End> {
         let mut error = Rational::ZERO;
-        for (l, layer) in self.layers.iter().enumerate().rev() {
+        for (l, layer) in self.layers[..=top].iter().enumerate().rev() {
             go_on(stop)?;
             phases::weigh(signs, l, (&mut c_z, &mut c_d));
             let (alpha, eps) = self.sizes(l);

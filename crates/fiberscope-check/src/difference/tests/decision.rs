@@ -37,7 +37,7 @@ fn no_exact_value_lies_beyond_a_row_of_classes() {
         let mut exactly = ExactBounder::new(&networks);
         let with_exact = seed % 3 == 0;
         if with_exact {
-            exactly.run((&lo, &hi), &[], &bounder, &|| false).unwrap();
+            exactly.run((&lo, &hi), &[], &mut bounder, &|| false).unwrap();
         }
         let class = dice.below(outputs as u64) as usize;
         let rival = (class + 1 + dice.below(outputs as u64 - 1) as usize) % outputs;

@@ -192,6 +192,44 @@ fn no_exact_value_lies_beyond_a_bound() {
     assert!(bounded > 1400, "{bounded}");
 }
 
+#[test]
+fn no_exact_value_lies_beyond_a_bound_of_a_closer_look() {
+    let (mut bounded, mut closer) = (0, 0);
+    for seed in 0..1500 {
+        let mut dice = Dice(seed);
+        let Case { a, b, lo, hi } = case(&mut dice);
+        let pair = Pair::new(&a, &b).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        let last = pair.layers().len() - 1;
+        let widths = |bounder: &Bounder| -> Vec<f64> {
+            let layer = |l| bounder.layer(l).zu.iter().zip(bounder.layer(l).zl).map(|(u, l)| u - l).collect();
+            (0..last).flat_map(|l| -> Vec<f64> { layer(l) }).collect()
+        };
+        if !bounder.run(&lo, &hi) {
+            continue;
+        }
+        let before = widths(&bounder);
+        assert_eq!(bounder.run_closely(&lo, &hi, &[]), Ran::Bounded, "{seed}");
+        closer += usize::from(widths(&bounder).iter().zip(&before).any(|(now, before)| now < before));
+        bounded += 1;
+        let mut exactly = ExactBounder::new(&[a.clone(), b.clone()]);
+        assert!(exactly.run((&lo, &hi), &[], &mut bounder, &|| false).unwrap());
+        for _ in 0..4 {
+            let x = point(&mut dice, &lo, &hi);
+            holds(&mut bounder, &a, &b, &x, &mut dice);
+            for (l, (z, y)) in truth(&a, &x).iter().zip(&truth(&b, &x)).enumerate() {
+                for (i, bounds) in exactly.bounds[l].iter().enumerate() {
+                    let d = &y[i] - &z[i];
+                    for (ends, value) in [(&bounds.z, &z[i]), (&bounds.d, &d), (&bounds.y, &y[i])] {
+                        assert!(ends.0 <= *value && *value <= ends.1, "{seed}: layer {l}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(bounded > 1400 && closer > 50, "{bounded} {closer}");
+}
+
 /// Layers of many neurons, so that sums have all their lanes and products all their blocks.
 #[test]
 fn no_exact_value_lies_beyond_a_bound_of_wide_networks() {
@@ -217,9 +255,14 @@ fn no_exact_value_lies_beyond_a_bound_of_wide_networks() {
         let pair = Pair::new(&a, &b).unwrap();
         let mut bounder = Bounder::new(&pair);
         assert!(bounder.run(&lo, &hi));
-        for _ in 0..3 {
-            let x = point(&mut dice, &lo, &hi);
-            holds(&mut bounder, &a, &b, &x, &mut dice);
+        for closely in [false, true] {
+            if closely {
+                assert_eq!(bounder.run_closely(&lo, &hi, &[]), Ran::Bounded);
+            }
+            for _ in 0..3 {
+                let x = point(&mut dice, &lo, &hi);
+                holds(&mut bounder, &a, &b, &x, &mut dice);
+            }
         }
     }
 }
@@ -237,7 +280,7 @@ fn exact_bounds_are_bounds_and_no_worse() {
         if !bounder.run(&lo, &hi) {
             continue;
         }
-        assert!(exactly.run((&lo, &hi), &[], &bounder, &|| false).unwrap());
+        assert!(exactly.run((&lo, &hi), &[], &mut bounder, &|| false).unwrap());
         for (l, layer) in exactly.bounds.iter().enumerate() {
             let near = bounder.layer(l);
             for (i, bounds) in layer.iter().enumerate() {

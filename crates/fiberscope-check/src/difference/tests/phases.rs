@@ -58,7 +58,7 @@ fn no_exact_value_of_a_part_lies_beyond_its_bounds() {
         let exactly = (seed < 400).then(|| {
             let networks = [a.clone(), b.clone()];
             let mut exactly = ExactBounder::new(&networks);
-            assert!(exactly.run((&lo, &hi), &signs, &bounder, &|| false).unwrap(), "{seed}");
+            assert!(exactly.run((&lo, &hi), &signs, &mut bounder, &|| false).unwrap(), "{seed}");
             exactly
         });
         let outputs = of_a[of_a.len() - 1].iter().zip(&of_b[of_b.len() - 1]);

@@ -214,3 +214,54 @@ fn a_check_stops_when_told() {
         assert_eq!(Checker::new(&a, &a).arithmetic(how).stop(&stop).check(&valid), Outcome::Stopped);
     }
 }
+
+/// A leaf holds by what a closer look finds, where the first look does not suffice, and not by less.
+#[test]
+fn a_leaf_may_need_a_closer_look() {
+    let mut needed = 0;
+    for seed in 0..400 {
+        let mut dice = Dice(seed);
+        let mut numbers = |n: usize| (0..n).map(|_| dice.short(8)).collect::<Vec<f64>>();
+        let widths = [2, 5, 5, 1];
+        let layers: Vec<_> =
+            (0..3).map(|l| (numbers(widths[l] * widths[l + 1]), numbers(widths[l + 1]))).collect();
+        let network = |change: f64| {
+            let layer = |(l, (weight, bias)): (usize, &(Vec<f64>, Vec<f64>))| {
+                let weight = weight.iter().map(|w| w * (1.0 + change)).collect();
+                let weight = Matrix::from_entries(widths[l + 1], widths[l], weight).unwrap();
+                let activation = if l == 2 { Activation::Identity } else { Activation::Relu };
+                Layer::new(weight, bias.clone(), activation)
+            };
+            Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
+        };
+        let (a, b) = (network(0.0), network(0.125));
+        let domain = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
+        let pair = Pair::new(&a.to_exact(), &b.to_exact()).unwrap();
+        let mut bounder = Bounder::new(&pair);
+        let most = |bounder: &mut Bounder| {
+            let (lower, upper) = (bounder.output_bounds().0[0], bounder.output_bounds().1[0]);
+            upper.min(bounder.tighten(0, 1)).max((-lower).min(bounder.tighten(0, -1)))
+        };
+        assert!(bounder.run(&[-1.0; 2], &[1.0; 2]));
+        let first = most(&mut bounder);
+        assert_eq!(bounder.run_closely(&[-1.0; 2], &[1.0; 2], &[]), Ran::Bounded);
+        let close = most(&mut bounder);
+        if close > first * 0.99 {
+            continue;
+        }
+        needed += 1;
+        let stating = |bound: f64| {
+            certificate([&a, &b], domain.clone(), Default::default(), &[exact(bound)], &[BoxNode::Leaf])
+        };
+        let valid = stating(close * (1.0 + 1e-9));
+        for outcome in both(&valid, &a, &b) {
+            assert_eq!(outcome, Outcome::Proved(valid.claim()), "{seed}");
+        }
+        let invalid = stating(close * (1.0 - 1e-4));
+        assert!(
+            both(&invalid, &a, &b).iter().all(|outcome| matches!(outcome, Outcome::Refused(_))),
+            "{seed}"
+        );
+    }
+    assert!(needed > 50, "{needed}");
+}
