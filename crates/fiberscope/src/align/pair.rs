@@ -14,8 +14,6 @@ pub(super) struct Pair {
     out_a: f64,
     out_b: f64,
     out_both: f64,
-    /// The logarithm, to base 2, of the factor that balances the norms.
-    balance: f64,
 }
 
 impl Pair {
@@ -36,13 +34,22 @@ impl Pair {
         self.in_a + self.in_b + self.out_a + self.out_b
     }
 
-    /// The least cost and its factor. The search for it begins at the factor that balances the norms ([`Balance`]).
+    /// The least cost and its factor. The factor that balances the norms against those of `A`,
+    /// `c^2 = (norm a_in / norm b_in) (norm b_out / norm a_out)`, is where the search for the best one
+    /// begins.
     pub(super) fn best(&self, scaling: Scaling) -> (f64, f64) {
         if scaling == Scaling::None {
             return (self.cost_with(1.0, 1.0), 1.0);
         }
-        // From 1e-100 to 1e100.
-        let usable = self.balance.abs() < 332.0;
+        let with_outputs = self.out_a > 0.0 && self.out_b > 0.0;
+        let ratio = if with_outputs {
+            (self.in_a / self.in_b) * (self.out_b / self.out_a)
+        } else {
+            (self.in_a / self.in_b).powi(2)
+        };
+        // The balanced factor is the fourth root; from 1e-100 to 1e100.
+        let logarithm = ratio.log2() / 4.0;
+        let usable = logarithm.abs() < 332.0;
         let mut best = (self.cost_with(1.0, 1.0), 1.0);
         let mut consider = |c: f64, inverse: f64| {
             let cost = self.cost_with(c, inverse);
@@ -52,12 +59,11 @@ impl Pair {
         };
         match scaling {
             Scaling::Auto | Scaling::PowersOfTwo if usable => {
-                let toward_zero = self.balance as i64;
-                let below = toward_zero - i64::from((toward_zero as f64) > self.balance);
+                let below = logarithm.floor() as i64;
                 (below - 1..=below + 2).for_each(|k| consider(power_of_two(k), power_of_two(-k)));
             }
             Scaling::Doubles if usable => {
-                let balanced = self.balance.exp2();
+                let balanced = logarithm.exp2();
                 let refined = self.refine(balanced);
                 [balanced, refined].into_iter().for_each(|c| consider(c, c.recip()));
             }
@@ -87,52 +93,14 @@ fn power_of_two(k: i64) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }
 
-/// Logarithms, to base 2, of the norms of the channels of one network: of what comes in, and of what goes out if that is
-/// not zero. The factor `c` that balances the norms of `b` against those of `a` has
-/// `c^2 = (norm a_in / norm b_in) (norm b_out / norm a_out)`.
-struct Balance {
-    incoming: Vec<f64>,
-    outgoing: Vec<Option<f64>>,
-}
-
-impl Balance {
-    /// That of channels with these squares of norms.
-    fn new(incoming: &[f64], outgoing: Option<&[f64]>) -> Self {
-        let logarithm = |&square: &f64| square.log2() / 2.0;
-        let of_outgoing = |i: usize| outgoing.map(|out| &out[i]).filter(|out| **out > 0.0).map(logarithm);
-        Balance {
-            incoming: incoming.iter().map(logarithm).collect(),
-            outgoing: (0..incoming.len()).map(of_outgoing).collect(),
-        }
-    }
-
-    /// The logarithm of the factor for channel `i` of `a` and channel `j` of `b`.
-    fn between(a: &Balance, i: usize, b: &Balance, j: usize) -> f64 {
-        let incoming = a.incoming[i] - b.incoming[j];
-        match (a.outgoing[i], b.outgoing[j]) {
-            (Some(of_a), Some(of_b)) => (incoming + of_b - of_a) / 2.0,
-            _ => incoming,
-        }
-    }
-}
-
 /// The costs of all pairs of a class, by what comes in and, if it is given, by what goes out.
 pub(super) struct Costs<'p> {
-    incoming: &'p Products,
-    outgoing: Option<&'p Products>,
-    scaling: Scaling,
-    balance: [Balance; 2],
+    pub(super) incoming: &'p Products,
+    pub(super) outgoing: Option<&'p Products>,
+    pub(super) scaling: Scaling,
 }
 
-impl<'p> Costs<'p> {
-    pub(super) fn new(incoming: &'p Products, outgoing: Option<&'p Products>, scaling: Scaling) -> Self {
-        let balance = [
-            Balance::new(&incoming.a, outgoing.map(|out| &out.a[..])),
-            Balance::new(&incoming.b, outgoing.map(|out| &out.b[..])),
-        ];
-        Costs { incoming, outgoing, scaling, balance }
-    }
-
+impl Costs<'_> {
     pub(super) fn pair(&self, i: usize, j: usize) -> Pair {
         let out =
             |of: fn(&Products, usize, usize) -> f64| self.outgoing.map_or(0.0, |products| of(products, i, j));
@@ -143,7 +111,6 @@ impl<'p> Costs<'p> {
             out_a: out(|products, i, _| products.a[i]),
             out_b: out(|products, _, j| products.b[j]),
             out_both: out(|products, i, j| products.both[(i, j)]),
-            balance: Balance::between(&self.balance[0], i, &self.balance[1], j),
         }
     }
 
@@ -163,8 +130,6 @@ impl<'p> Costs<'p> {
 /// sizes. The sizes are the squares for `A` and for `B`, and the products of those at the same place.
 pub(super) fn is_best_as_it_is(incoming: &Products, sizes: &[Vec<f64>; 3], scaling: Scaling) -> bool {
     let [of_a, of_b, of_both] = sizes;
-    let [balance_a, balance_b] = [(&incoming.a, of_a), (&incoming.b, of_b)]
-        .map(|(incoming, outgoing)| Balance::new(incoming, Some(outgoing)));
     let pair = |i: usize, j: usize, out_both: f64| Pair {
         in_a: incoming.a[i],
         in_b: incoming.b[j],
@@ -172,7 +137,6 @@ pub(super) fn is_best_as_it_is(incoming: &Products, sizes: &[Vec<f64>; 3], scali
         out_a: of_a[i],
         out_b: of_b[j],
         out_both,
-        balance: Balance::between(&balance_a, i, &balance_b, j),
     };
     (0..of_a.len()).into_par_iter().all(|i| {
         let own = pair(i, i, of_both[i]);

@@ -96,7 +96,7 @@ impl<'c> Rewriting<'c> {
             known.outgoing = Some(Products::outgoing(class, a, &self.layers));
         }
         let outgoing = known.outgoing.as_ref().filter(|_| both);
-        let costs = Costs::new(incoming, outgoing, scaling);
+        let costs = Costs { incoming, outgoing, scaling };
         let cost = costs.table();
         if cost.entries().iter().any(|c| !c.is_finite()) {
             return false;
