@@ -2,6 +2,11 @@
 scipy's linear_sum_assignment, beside `fiberscope align`.
 
     python bench/peers/align.py target/dist/fiberscope --widths 64,512,512,10
+    python bench/peers/align.py target/dist/fiberscope --published git-re-basin --published-python venv/bin/python
+
+The second line also runs the published program: a clone of github.com/samuela/git-re-basin, unchanged but for the helper
+that it imports, in a Python that has jax (0.4.30) and scipy. Its time is that of the call, without imports; the first
+call, which compiles, is not counted.
 
 Two networks are trained from different seeds on scikit-learn's digits. Each program matches the second with the first;
 printed are CPU seconds of the process (user and system, best of `--repeat`), the distance of the parameters, and the largest
@@ -117,6 +122,33 @@ def read(path: pathlib.Path) -> Layers:
         return [(file[f"W{k}"], file[f"b{k}"]) for k in range(1, len(file.files) // 2 + 1)]
 
 
+PUBLISHED = """
+import sys, time, types
+import numpy as np
+from jax import random
+import jax.numpy as jnp
+folder, first, second, out, repeat = sys.argv[1:]
+sys.path.insert(0, folder + "/src")
+sys.modules["utils"] = types.SimpleNamespace(rngmix=lambda rng, x: random.fold_in(rng, hash(x)))
+from weight_matching import apply_permutation, mlp_permutation_spec, weight_matching
+def read(path):
+    file = np.load(path)
+    names = [("kernel", "W"), ("bias", "b")]
+    return {f"Dense_{k}/{name}": jnp.array(file[f"{short}{k + 1}"].T) for k in range(len(file.files) // 2) for name, short in names}
+a, b = read(first), read(second)
+spec = mlp_permutation_spec(len(a) // 2 - 1)
+seconds = []
+for turn in range(int(repeat) + 1):
+    begun = time.process_time()
+    found = weight_matching(random.PRNGKey(0), spec, a, b, silent=True)
+    seconds.append(time.process_time() - begun)
+made = apply_permutation(spec, found, b)
+np.savez(out, **{f"{short}{k + 1}": np.asarray(made[f"Dense_{k}/{name}"]).T.astype(float)
+                 for k in range(len(a) // 2) for name, short in [("kernel", "W"), ("bias", "b")]})
+print(min(seconds[1:]))
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -124,6 +156,8 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--arguments", default="--scaling none --threads 1", help="further arguments of fiberscope align")
+    parser.add_argument("--published", help="a clone of github.com/samuela/git-re-basin")
+    parser.add_argument("--published-python", default=sys.executable, help="a Python with jax and scipy")
     given = parser.parse_args()
     from sklearn.datasets import load_digits
 
@@ -143,6 +177,11 @@ def main() -> None:
         folder = pathlib.Path(name)
         save(folder / "a.npz", a)
         save(folder / "b.npz", b)
+        if given.published:
+            call = [given.published_python, "-c", PUBLISHED, given.published, folder / "a.npz", folder / "b.npz", folder / "p.npz"]
+            ran = subprocess.run([*map(str, call), str(given.repeat)], check=True, capture_output=True, text=True)
+            found = read(folder / "p.npz")
+            print(f"{'git-re-basin as published':26}{float(ran.stdout):8.3f}{distance(a, found):12.4f}{barrier(a, found, x, y):12.4f}")
         seconds = []
         for _ in range(given.repeat):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)

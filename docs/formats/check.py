@@ -1499,15 +1499,23 @@ class Path:
 
 
 def check_regions(a: Layers, b: Layers, box: Box, evidence: dict[str, Any], nodes: Iterable[Any]) -> Claim:
-    """The tree covers the domain; on every leaf that holds an inner point the functions are equal (page: regions)."""
-    first, second = both(a, b, box, evidence)
+    """The tree covers the domain; on every leaf that holds an inner point the functions are equal (page: regions). With a
+    prefix that is so of the layers behind it, on a box that holds their inputs (page: tails)."""
+    works, prefix = both(a, b, box, evidence), evidence.get("prefix", 0)
+    for name, work in zip("AB", works):
+        hidden = len(work.layers) - 1
+        demand(hidden >= prefix, f"{name} has at least {prefix} hidden layers after the moves (it has {hidden})")
+    for l in range(prefix):
+        demand(works[0].layers[l] == works[1].layers[l], f"layer {l + 1} of the prefix is the same in both networks")
+    box = works[0].inputs(prefix)
+    first, second = (work.layers[prefix:] for work in works)
     free = [i for i, (lower, upper) in enumerate(box) if lower is None or lower != upper]
-    neurons = [sum(len(layer.bias) for layer in work.layers) for work in (first, second)]
-    lengths = [sum(layer.lengths[0] for layer in work.layers) for work in (first, second)]
+    neurons = [sum(len(layer.bias) for layer in layers) for layers in (first, second)]
+    lengths = [sum(layer.lengths[0] for layer in layers) for layers in (first, second)]
     fits = sum(neurons) * (len(free) + 1) <= 1 << 22 and sum(map(mul, neurons, lengths)) * (len(free) + 1) <= 1 << 34
     demand(fits, "the affine functions of all neurons fit into the limits")
     start = free_inputs(free, [ZERO if i in free else lower or ZERO for i, (lower, _) in enumerate(box)])
-    roots = Frontier.after(first.layers, 0, start), Frontier.after(second.layers, 0, start)
+    roots = Frontier.after(first, 0, start), Frontier.after(second, 0, start)
     waiting: list[Optional[Path]] = [Path(roots, tuple(domain_constraints(free, box)))]  # None: must be "none"
     place = 0
     for value in nodes:
@@ -2231,6 +2239,7 @@ EVIDENCE: dict[str, dict[str, Form]] = {
     "close": {**CHAINS, "relative": number},
     "hyperplanes": {**CHAINS, "prefix": natural},
     "regions": CHAINS,
+    "tails": {**CHAINS, "prefix": index},
     "line": CHAINS,
     "difference": {**CHAINS, "bounds": NUMBERS},
     "decision": {**CHAINS, "margin": number},
@@ -2238,7 +2247,7 @@ EVIDENCE: dict[str, dict[str, Form]] = {
     "rank": {"points": listing(NUMBERS), "folds": listing(row(index, index, index, index)), "outputs": listing(index),
              "extra": listing(index), "rank": natural},
 }
-STREAMED: dict[str, tuple[str, Form]] = {"regions": ("tree", node), "line": ("breakpoints", number),
+STREAMED: dict[str, tuple[str, Form]] = {"regions": ("tree", node), "tails": ("tree", node), "line": ("breakpoints", number),
                                          "difference": ("tree", box_node), "decision": ("tree", decision_node)}
 CHECKS = {"moves": check_moves, "rounding": check_rounding, "nudged": check_nudged, "close": check_close,
           "hyperplanes": check_hyperplanes, "witness": check_witness, "rank": check_rank}
@@ -2307,7 +2316,7 @@ def check_file(reader: Reader, a: Network, b: Network, question: Question, resul
     demand(same, "A and B have the same numbers of inputs and outputs")
     box = read_domain(domain, a.widths[0])
     demand(kind != "rank" or names["a"] == names["b"], "evidence of kind `rank` is about one network: A and B are the same")
-    if kind == "regions":
+    if kind in ("regions", "tails"):
         claim = check_regions(a.layers, b.layers, box, evidence, stream)
     elif kind == "difference":
         claim = check_difference(a.layers, b.layers, box, evidence, stream)

@@ -59,7 +59,7 @@ pub fn statement(certificate: &Value) -> Option<(Statement, Domain)> {
     let evidence = &certificate["evidence"];
     let number = |value: &Value| value.as_str()?.parse::<Rational>().ok();
     let statement = match evidence["kind"].as_str()? {
-        "moves" | "hyperplanes" | "regions" | "line" => Statement::Equal,
+        "moves" | "hyperplanes" | "regions" | "tails" | "line" => Statement::Equal,
         "rounding" | "nudged" => Statement::Within(number(&evidence["bound"])?),
         "difference" => {
             let bounds = evidence["bounds"].as_array()?.iter().map(number).collect::<Option<Vec<_>>>()?;

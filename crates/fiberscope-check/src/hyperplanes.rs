@@ -6,7 +6,7 @@
 
 use fiberscope_core::{Domain, ExactNetwork, HyperplaneRepresentation};
 
-use crate::{End, refuse, verify_layers_equal};
+use crate::{End, refuse, verify_prefix};
 
 /// Checks that the first `prefix` layers are equal and the rest has the same representation.
 pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, prefix: usize) -> Result<(), End> {
@@ -19,8 +19,7 @@ pub fn verify(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain, prefix: usize
             return refuse("prefix", rule);
         }
     }
-    (0..prefix).try_for_each(|l| verify_layers_equal(l, a, b))?;
-    let sides = a.activation_ranges(domain).nth(prefix).expect("the network has that many layers");
+    let sides = verify_prefix(a, b, domain, prefix)?;
     let representation = |network: &ExactNetwork| {
         HyperplaneRepresentation::new(&network.layers()[prefix], &network.layers()[prefix + 1], &sides)
     };

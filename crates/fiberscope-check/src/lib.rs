@@ -39,7 +39,7 @@ use std::fmt;
 
 use fiberscope_core::decimal::shortest;
 use fiberscope_core::{
-    Certificate, Claim, Domain, Evidence, ExactNetwork, MoveChain, Network, NetworkName, Rational,
+    Certificate, Claim, Domain, Evidence, ExactNetwork, Interval, MoveChain, Network, NetworkName, Rational,
     side_by_side,
 };
 
@@ -286,6 +286,18 @@ fn verify_equal(a: &ExactNetwork, b: &ExactNetwork) -> Result<(), End> {
 fn widths_differ(a: &ExactNetwork, b: &ExactNetwork) -> String {
     let (a, b) = (short_widths(&a.widths()), short_widths(&b.widths()));
     format!("A became a network of widths {a}, B of {b}")
+}
+
+/// Checks that the first `prefix` layers, no more than `a` has hidden ones, are the same in both networks. The
+/// intervals enclose what they compute on the domain.
+fn verify_prefix(
+    a: &ExactNetwork,
+    b: &ExactNetwork,
+    domain: &Domain,
+    prefix: usize,
+) -> Result<Vec<Interval>, End> {
+    (0..prefix).try_for_each(|l| verify_layers_equal(l, a, b))?;
+    Ok(a.activation_ranges(domain).nth(prefix).expect("the network has that many layers"))
 }
 
 /// Checks that layer `l` has the same shape and activation in both networks.

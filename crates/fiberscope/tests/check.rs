@@ -235,7 +235,7 @@ fn a_stream_is_read_no_further_than_needed() {
     let a = absolute();
     let ((x, y), domain) = (no_moves(), Domain::Space);
     let split = CoverNode::Split(Operand::A, Neuron { layer: 0, unit: 0 });
-    let evidence = Evidence::Regions { a: x, b: y, tree: vec![split] };
+    let evidence = Evidence::Regions { a: x, b: y, prefix: 0, tree: vec![split] };
     let text = Certificate::new(&a, &a, domain, evidence).to_json();
     let start = text.rsplit_once(']').unwrap().0;
     let read = Cell::new(0);
@@ -389,7 +389,7 @@ fn search_and_checker_share_their_limits() {
     let outcome = search(&exact_a, &exact_b, &Domain::Space, &SearchLimits::default(), &|_| ()).unwrap();
     assert_eq!(outcome, SearchOutcome::TooLarge);
     let (x, y) = no_moves();
-    let evidence = Evidence::Regions { a: x, b: y, tree: vec![CoverNode::Same] };
+    let evidence = Evidence::Regions { a: x, b: y, prefix: 0, tree: vec![CoverNode::Same] };
     let Outcome::Refused(refusal) = check(&Certificate::new(&a, &b, Domain::Space, evidence), &a, &b) else {
         panic!()
     };
@@ -451,7 +451,7 @@ fn edited_states_do_no_harm() {
             match outcome {
                 SearchOutcome::Equal { tree, .. } => {
                     let (x, y) = no_moves();
-                    let evidence = Evidence::Regions { a: x, b: y, tree };
+                    let evidence = Evidence::Regions { a: x, b: y, prefix: 0, tree };
                     let _ = check(&Certificate::new(&a, &b, domain.clone(), evidence), &a, &b);
                 }
                 SearchOutcome::Different { x } => {

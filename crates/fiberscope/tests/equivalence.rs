@@ -8,17 +8,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use common::pairs::sorted_pair;
 use fiberscope::check::{LineOutcome, Outcome, check, compare_on_line};
-use fiberscope::core::NeuronCopy;
+use fiberscope::core::{CoverNode, NeuronCopy};
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
 use fiberscope::equivalence::{
     Agreement, Decision, EquivalenceOptions, METHODS, Method, Procedure, Verdict, decide,
 };
 use fiberscope::limit::{Deadline, Limit};
+use fiberscope::orbit::relabel;
 use fiberscope::{
-    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, Network, Rational,
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain, Network,
+    Rational,
 };
 use fiberscope_io::json;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -65,6 +70,59 @@ fn golden_pairs() {
             );
         }
     }
+}
+
+fn cube(inputs: usize) -> Domain {
+    Domain::from_bounds(&vec![(-2.0, 2.0); inputs]).unwrap()
+}
+
+/// Two neurons of the second or third layer that are wired up in another way take a split or two, however many cells
+/// the layers before have; where one number of a tail is another one, nothing is said.
+#[test]
+fn deep_layers_are_compared_behind_equal_ones() {
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    for (round, (widths, at)) in
+        [(&[5, 24, 20, 12, 1][..], 1), (&[4, 10, 12, 10, 8, 2], 2), (&[6, 20, 16, 1], 1)]
+            .into_iter()
+            .enumerate()
+    {
+        let [a, b] = sorted_pair(&mut rng, widths, at);
+        let b = relabel(&b, round as u64).network;
+        let options = EquivalenceOptions::new().exact(true);
+        let decision = decide(&a, &b, &cube(widths[0]), &options).unwrap();
+        assert_eq!(decision.method, Method::Tails, "{widths:?}");
+        let proof = certificate(&decision);
+        let Evidence::Regions { prefix, tree, .. } = &proof.evidence else { panic!("{proof:?}") };
+        assert_eq!(*prefix, at);
+        assert!(tree.len() < 10, "{widths:?}: {} nodes", tree.len());
+        assert!(matches!(check(proof, &a, &b), Outcome::Proved(_)));
+        let mut layers = b.layers().to_vec();
+        let (weight, mut bias, activation) = layers.pop().unwrap().into_parts();
+        bias[0] = bias[0].next_up();
+        layers.push(Layer::new(weight, bias, activation));
+        let other = Network::new(layers).unwrap();
+        let only = EquivalenceOptions::new().only([Method::Tails]).exact(true);
+        let unknown = decide(&a, &other, &cube(widths[0]), &only).unwrap();
+        assert!(matches!(unknown.verdict, Verdict::Undecided { .. }), "{widths:?}");
+    }
+}
+
+/// `relu(x)` and `relu(-x)` are never positive together, so that `relu(relu(x) - relu(-x))` is the first of them.
+#[test]
+fn tails_that_differ_prove_nothing() {
+    let rows: &[&[f64]] = &[&[1.0, 0.5], &[-1.0, -0.5]];
+    let network = |tail: &[f64]| {
+        Network::from_rows(&[(rows, &[0.0, 0.0]), (&[tail], &[0.0]), (&[&[1.0]], &[0.0])]).unwrap()
+    };
+    let (a, b) = (network(&[1.0, -1.0]), network(&[1.0, 0.0]));
+    for tree in [vec![CoverNode::Same], vec![CoverNode::Equal]] {
+        let [x, y] = [MoveChain::default(), MoveChain::default()];
+        let evidence = Evidence::Regions { a: x, b: y, prefix: 1, tree };
+        let forged = Certificate::new(&a, &b, cube(2), evidence);
+        assert!(matches!(check(&forged, &a, &b), Outcome::Refused(_)));
+    }
+    let all = EquivalenceOptions::new().exact(true);
+    assert!(matches!(decide(&a, &b, &cube(2), &all).unwrap().verdict, Verdict::Equivalent { .. }));
 }
 
 /// Nothing is begun when the time is up, and nothing wrong is said.

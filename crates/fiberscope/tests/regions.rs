@@ -34,7 +34,7 @@ fn certificate(a: &Network, b: &Network, domain: &Domain, tree: Vec<CoverNode>) 
         a,
         b,
         domain.clone(),
-        Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), tree },
+        Evidence::Regions { a: MoveChain::default(), b: MoveChain::default(), prefix: 0, tree },
     )
 }
 

@@ -29,6 +29,7 @@ pub const PROOF: &[&[u8]] = &[
     b"rounding",
     b"nudged",
     b"hyperplanes",
+    b"tails",
     b"regions",
     b"line",
     b"witness",

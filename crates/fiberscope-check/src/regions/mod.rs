@@ -15,9 +15,9 @@ mod expression;
 mod masked;
 mod numbering;
 
-use fiberscope_core::{CoverNode, Domain, ExactNetwork, Neuron, Operand, ProductSum, Rational};
+use fiberscope_core::{CoverNode, Domain, ExactNetwork, Network, Neuron, Operand, ProductSum, Rational};
 
-use crate::{End, Stop, refuse, regions_fit};
+use crate::{End, Stop, refuse, regions_fit, verify_prefix};
 use expression::Expression;
 use masked::{Form, Inputs, Masked};
 use numbering::Numbering;
@@ -71,6 +71,29 @@ pub fn same_on_path(
         if missed { Err("a constant pre-activation is not on this side".into()) } else { Ok(()) }
     });
     walked.and_then(|()| walk.same()).is_ok()
+}
+
+/// What is behind `prefix` equal first layers, and a box that holds all that these compute on the domain.
+///
+/// Lemma. If the tails are equal on the box, the networks are on the domain: both are the same map into the box,
+/// followed by their tails.
+pub fn tails(
+    [a, b]: [ExactNetwork; 2],
+    domain: &Domain,
+    prefix: usize,
+) -> Result<([ExactNetwork; 2], Domain), End> {
+    for (name, network) in [("A", &a), ("B", &b)] {
+        let hidden = network.hidden_depth();
+        if hidden < prefix {
+            let rule = format!("{name} has {hidden} hidden layers after the moves; the prefix has {prefix}");
+            return refuse("prefix", rule);
+        }
+    }
+    let sides = verify_prefix(&a, &b, domain, prefix)?;
+    let tail = |network: ExactNetwork| {
+        Network::new(network.layers()[prefix..].to_vec()).expect("the last layers of a network are one")
+    };
+    Ok(([tail(a), tail(b)], Domain::Box(sides)))
 }
 
 /// A split on the current path.

@@ -92,12 +92,14 @@ pub enum Evidence {
         prefix: usize,
     },
     /// Moves that make the networks simpler, and a cover of the domain by regions on which the results
-    /// are equal affine maps.
+    /// are equal affine maps. Behind equal first layers it is a cover of a box that holds what these compute.
     Regions {
         /// Moves on the first network.
         a: MoveChain,
         /// Moves on the second network.
         b: MoveChain,
+        /// How many first layers are equal and stand before the cover: none in kind `regions`.
+        prefix: usize,
         /// The cover: a tree in preorder.
         tree: Vec<CoverNode>,
     },
@@ -198,7 +200,8 @@ impl Evidence {
             Evidence::Nudged { .. } => "nudged",
             Evidence::Close { .. } => "close",
             Evidence::Hyperplanes { .. } => "hyperplanes",
-            Evidence::Regions { .. } => "regions",
+            Evidence::Regions { prefix: 0, .. } => "regions",
+            Evidence::Regions { .. } => "tails",
             Evidence::Line { .. } => "line",
             Evidence::Difference { .. } => "difference",
             Evidence::Decision { .. } => "decision",

@@ -127,6 +127,11 @@ fn entry<'de, A: MapAccess<'de>, T: Deserialize<'de>>(map: &mut A, expected: &st
     map.next_value()
 }
 
+/// A number of layers of which there is at least one.
+fn positive<E: Error>(count: usize) -> Result<usize, E> {
+    if count == 0 { Err(E::custom("expected at least 1 layer, found 0")) } else { Ok(count) }
+}
+
 fn end<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     match map.next_key::<String>()? {
         None => Ok(()),
@@ -209,8 +214,10 @@ impl<'de, H: FnOnce(Evidence) -> Box<Certificate>> Visitor<'de> for EvidenceSeed
                 rank: entry(m, "rank")?,
             }),
             "witness" => Evidence::Witness { x: entry(m, "x")?, a: entry(m, "a")?, b: entry(m, "b")? },
-            "regions" => {
-                let evidence = Evidence::Regions { a: entry(m, "a")?, b: entry(m, "b")?, tree: Vec::new() };
+            "regions" | "tails" => {
+                let (a, b) = (entry(m, "a")?, entry(m, "b")?);
+                let prefix = if kind == "tails" { positive(entry(m, "prefix")?)? } else { 0 };
+                let evidence = Evidence::Regions { a, b, prefix, tree: Vec::new() };
                 key(m, "tree")?;
                 state.give(CertificatePart::Head(head(evidence)))?;
                 m.next_value_seed(List(state, CertificatePart::Node))?;

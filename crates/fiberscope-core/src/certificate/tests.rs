@@ -82,7 +82,7 @@ fn every_kind_and_every_move_round_trips() {
         },
         Evidence::Close { a: MoveChain::default(), b: every_move(), relative: r("1/1024") },
         Evidence::Hyperplanes { a: every_move(), b: MoveChain::default(), prefix: 1 },
-        Evidence::Regions { a: MoveChain::default(), b: every_move(), tree: every_node() },
+        Evidence::Regions { a: MoveChain::default(), b: every_move(), prefix: 0, tree: every_node() },
         Evidence::Line { a: every_move(), b: MoveChain::default(), breakpoints: vec![r("-1/3"), r("0")] },
         Evidence::Difference {
             a: every_move(),

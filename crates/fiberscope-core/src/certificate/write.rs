@@ -42,8 +42,12 @@ impl Certificate {
                 write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
                 write!(out, "\n  \"prefix\": {prefix}")?;
             }
-            Evidence::Regions { a, b, tree } => {
-                write!(out, "\n  \"a\": {},\n  \"b\": {},\n  \"tree\": ", lines(a), lines(b))?;
+            Evidence::Regions { a, b, prefix, tree } => {
+                write!(out, "\n  \"a\": {},\n  \"b\": {},", lines(a), lines(b))?;
+                if *prefix > 0 {
+                    write!(out, "\n  \"prefix\": {prefix},")?;
+                }
+                write!(out, "\n  \"tree\": ")?;
                 write_list(out, tree)?;
             }
             Evidence::Line { a, b, breakpoints } => {

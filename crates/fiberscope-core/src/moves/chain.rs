@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Move, MoveError};
-use crate::{Domain, ExactNetwork};
+use super::{Move, MoveError, relabel};
+use crate::{Domain, ExactNetwork, Network};
 
 /// Moves to be applied one after another.
 ///
@@ -72,6 +72,37 @@ impl MoveChain {
             each.apply(network, domain).map_err(|error| self.error(step, error))?;
         }
         Ok(())
+    }
+
+    /// What the moves make of a network, where they permute neurons and scale them by powers of two and no number leaves
+    /// the doubles: then it is just what [`MoveChain::apply`] makes of the exact network, on every domain. `None`
+    /// otherwise.
+    ///
+    /// ```
+    /// use fiberscope_core::{Domain, Move, MoveChain, Network, Rational};
+    ///
+    /// let network = Network::from_rows(&[(&[&[3.0], &[-1.0]], &[0.0, 0.5]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
+    /// let scale = |factor: i64| {
+    ///     MoveChain::from(vec![Move::Scale { layer: 0, factors: vec![Rational::ONE, Rational::from(factor)] }])
+    /// };
+    /// let mut exact = network.to_exact();
+    /// scale(4).apply(&mut exact, &Domain::Space).unwrap();
+    /// assert_eq!(scale(4).apply_in_doubles(&network).unwrap().to_exact(), exact);
+    /// assert!(scale(3).apply_in_doubles(&network).is_none());
+    /// ```
+    pub fn apply_in_doubles(&self, network: &Network) -> Option<Network> {
+        let mut made = network.clone();
+        for each in &self.moves {
+            if each.layer() >= made.hidden_depth() {
+                return None;
+            }
+            match each {
+                Move::Permute { layer, order } => relabel::permute(&mut made, *layer, order).ok()?,
+                Move::Scale { layer, factors } => relabel::scale_in_doubles(&mut made, *layer, factors)?,
+                _ => return None,
+            }
+        }
+        Some(made)
     }
 
     /// This chain followed by another.

@@ -1,9 +1,9 @@
 //! Permutation and scaling: `P D` in front of a layer and `(P D)^{-1}` behind it.
 
 use super::{Move, MoveError, Rule};
-use crate::{Activation, ExactNetwork, Rational};
+use crate::{Activation, ExactNetwork, Network, Rational, Scalar};
 
-pub fn permute(network: &mut ExactNetwork, layer: usize, order: &[usize]) -> Result<(), MoveError> {
+pub fn permute<S: Scalar>(network: &mut Network<S>, layer: usize, order: &[usize]) -> Result<(), MoveError> {
     Rule::length("neurons", network.layers()[layer].width(), order.len())?;
     inverse_order(order)?;
     let layers = network.layers_mut();
@@ -53,6 +53,37 @@ pub fn scale(network: &mut ExactNetwork, layer: usize, factors: &[Rational]) -> 
         }
     });
     Ok(())
+}
+
+/// Scales in doubles, if the factors are powers of two and all products are doubles; otherwise the network is of no
+/// use any more.
+///
+/// With `c` a power of two such that `c` and `1 / c` are normal, `p`, the rounded `w c`, is `w c` iff it is finite and
+/// `p / c`, rounded, is `w`: if `p = w c`, the quotient is the double `w`. Otherwise `w c` is beyond the doubles and `p`
+/// infinite, or below the normal ones, where `p / c` is a double or infinite, and not `w`.
+pub fn scale_in_doubles(network: &mut Network, layer: usize, factors: &[Rational]) -> Option<()> {
+    let power = |factor: &Rational| {
+        let (mantissa, exponent) = factor.short_parts()?;
+        let normal = mantissa == 1 && (-1022..=1022).contains(&exponent);
+        normal.then(|| [exponent, -exponent].map(|e| f64::from_bits(((1023 + e) as u64) << 52)))
+    };
+    let powers: Vec<[f64; 2]> = factors.iter().map(power).collect::<Option<_>>()?;
+    if powers.len() != network.layers()[layer].width() {
+        return None;
+    }
+    let mut exact = true;
+    let mut times = |w: &mut f64, by: f64, inverse: f64| {
+        let product = *w * by;
+        exact &= product.is_finite() && product * inverse == *w;
+        *w = product;
+    };
+    let layers = network.layers_mut();
+    let (rows, bias) = layers[layer].parts_mut();
+    rows.change(|unit, _, w| times(w, powers[unit][0], powers[unit][1]));
+    bias.iter_mut().zip(&powers).for_each(|(b, [power, inverse])| times(b, *power, *inverse));
+    let (columns, _) = layers[layer + 1].parts_mut();
+    columns.change(|_, unit, w| times(w, powers[unit][1], powers[unit][0]));
+    exact.then_some(())
 }
 
 /// The rule for the factor of one neuron.

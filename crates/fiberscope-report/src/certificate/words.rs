@@ -54,10 +54,16 @@ pub fn evidence_with(evidence: &Evidence, listed: Option<usize>) -> String {
             "{}, to make the first {prefix} layers equal; then hyperplane representations",
             chains(a, b)
         ),
-        Evidence::Regions { a, b, .. } => format!(
-            "{}; a tree{} that divides the domain into cells",
+        Evidence::Regions { a, b, prefix, .. } => format!(
+            "{}{}; a tree{} that divides {} into cells",
             chains(a, b),
-            listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes")))
+            match prefix {
+                0 => String::new(),
+                1 => ", to make the first layer equal".into(),
+                n => format!(", to make the first {} layers equal", grouped(*n)),
+            },
+            listed.map_or(String::new(), |n| format!(" of {} {}", grouped(n), plural(n, "node", "nodes"))),
+            if *prefix == 0 { "the domain" } else { "a box around their values" }
         ),
         Evidence::Line { a, b, .. } => format!(
             "{}; {} of functions of one variable",

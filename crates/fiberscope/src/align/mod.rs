@@ -25,6 +25,7 @@ mod activations;
 pub(crate) mod assignment;
 mod barrier;
 mod pair;
+mod products;
 mod rewriting;
 mod units;
 
@@ -205,8 +206,9 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         let wrong = InputError { expected: a.input_width(), found: points.cols() };
         return Err(AlignError::Points(wrong.to_string()));
     }
-    let distance_before = distance(a, b);
-    if let Some(found) = orbit::find(&a.to_exact(), &b.to_exact()) {
+    let distance_before = distance(a.layers(), b.layers());
+    let related = orbit::may_be_related(a, b);
+    if related && let Some(found) = orbit::find(&a.to_exact(), &b.to_exact()) {
         return Ok(Alignment {
             network: a.clone(),
             moves: every_move(found),
@@ -218,7 +220,8 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
             unmatched: Vec::new(),
         });
     }
-    if options.scaling == Scaling::Auto
+    if related
+        && options.scaling == Scaling::Auto
         && let Some(found) = find_near(a, b, &options.deadline)
         && let Some(alignment) = moved(a, b, found.relabelling.moves(), distance_before)
     {
@@ -230,9 +233,9 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
     if let Some(points) = &options.activations {
         let mut rewriting = Rewriting::new(b, &classes);
         let matched = match_activations(a, b, &classes, points, &options.deadline).unwrap_or_default();
-        for (class, LayerRelabelling { order, factors }) in classes.iter().zip(matched) {
+        for (class, LayerRelabelling { order, factors }) in matched.into_iter().enumerate() {
             let factors = factors.into_iter().map(|c| options.scaling.allowed(c)).collect();
-            rewriting.rewrite(class, &LayerRelabelling { order, factors });
+            rewriting.rewrite(a.layers(), class, &LayerRelabelling { order, factors });
         }
         return Ok(Alignment { unmatched, ..rewriting.finish(a, b, options, distance_before) });
     }
@@ -242,12 +245,12 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
     for start in (0..options.starts).take_while(|_| !options.deadline.is_past()) {
         let mut rewriting = Rewriting::new(b, &classes);
         match start {
-            0 => rewriting.improve_all(a, options, false),
+            0 => _ = rewriting.improve_all(a.layers(), options, false),
             1 => {}
-            _ => rewriting.shuffle(&mut rng),
+            _ => rewriting.shuffle(a.layers(), &mut rng),
         }
-        rewriting.descend(a, options);
-        let found = distance(a, &rewriting.network);
+        rewriting.descend(a.layers(), options);
+        let found = distance(a.layers(), &rewriting.layers);
         if found < least {
             (best, least) = (rewriting, found);
         }

@@ -6,8 +6,7 @@
 
 use std::ops::Range;
 
-use fiberscope_core::{Layer, Matrix, Network, Scalar, SparseMatrix, Weights};
-use rayon::prelude::*;
+use fiberscope_core::{Layer, Network};
 
 use crate::orbit::LayerRelabelling;
 
@@ -43,7 +42,13 @@ pub(super) struct Member {
 }
 
 impl Member {
-    fn neurons(&self) -> Range<usize> {
+    /// How many neurons a channel has.
+    pub(super) fn places(&self) -> usize {
+        self.image.places
+    }
+
+    /// The neurons of all channels.
+    pub(super) fn neurons(&self) -> Range<usize> {
         self.start..self.start + self.image.neurons()
     }
 
@@ -108,24 +113,6 @@ impl Class {
         }
         classes
     }
-
-    /// The inner products of the channels of two networks: of what comes in, and of what goes out.
-    pub(super) fn products(&self, a: &Network, b: &Network, both: bool) -> [Products; 2] {
-        let channels = self.channels();
-        let mut found = [Products::new(channels), Products::new(channels)];
-        let first = &self.members[0];
-        let [of_a, of_b] = [a, b].map(|network| &network.layers()[first.layer]);
-        found[0].add(first, of_a.weights(), of_b.weights());
-        found[0].add_biases(first, of_a.bias(), of_b.bias());
-        for member in self.members.iter().filter(|_| both) {
-            let copies = self.members.iter().filter(|copy| copy.layer == member.layer + 1);
-            let copied: Vec<Range<usize>> = copies.map(Member::neurons).collect();
-            let [of_a, of_b] =
-                [a, b].map(|network| transposed(network.layers()[member.layer + 1].weights(), &copied));
-            found[1].add(member, &of_a, &of_b);
-        }
-        found
-    }
 }
 
 /// Whether an image of a layer is one of the layer before, number by number.
@@ -137,92 +124,12 @@ fn copies(layer: &Layer, from: &Member, to: &Member) -> bool {
     })
 }
 
-/// The columns of a matrix as rows, without the numbers in some of its rows.
-fn transposed(weights: &Weights, without: &[Range<usize>]) -> Weights {
-    let is_out = |row: usize| without.iter().any(|rows| rows.contains(&row));
-    match weights {
-        Weights::Dense(matrix) => {
-            let mut matrix = matrix.clone();
-            let rows: Vec<usize> = (0..matrix.rows()).filter(|&row| is_out(row)).collect();
-            rows.into_iter().for_each(|row| matrix.row_mut(row).fill(0.0));
-            Weights::Dense(matrix.transpose())
-        }
-        Weights::Sparse(matrix) => {
-            let mut kept = SparseMatrix::new(matrix.cols());
-            for row in 0..matrix.rows() {
-                let entries = weights.row(row).filter(|_| !is_out(row));
-                kept.push_row(entries.map(|(column, &entry)| (column, entry)));
-            }
-            Weights::Sparse(kept.transpose())
-        }
-    }
-}
-
-/// The inner products of the channels of two networks, each the sum over the rows of its neurons.
-pub(super) struct Products {
-    pub(super) a: Vec<f64>,
-    pub(super) b: Vec<f64>,
-    /// Of every channel of `a` (rows) with every one of `b` (columns).
-    pub(super) both: Matrix,
-}
-
-impl Products {
-    fn new(count: usize) -> Self {
-        let both = Matrix::from_fn(count, count, |_, _| 0.0);
-        Products { a: vec![0.0; count], b: vec![0.0; count], both }
-    }
-
-    fn add_biases(&mut self, member: &Member, a: &[f64], b: &[f64]) {
-        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-        for i in 0..self.a.len() {
-            let (of_a, of_b) = (&a[member.channel(i)], &b[member.channel(i)]);
-            self.a[i] += dot(of_a, of_a);
-            self.b[i] += dot(of_b, of_b);
-            for j in 0..self.a.len() {
-                self.both[(i, j)] += dot(of_a, &b[member.channel(j)]);
-            }
-        }
-    }
-
-    /// Adds the products of the rows that belong to the neurons of an image.
-    fn add(&mut self, member: &Member, a: &Weights, b: &Weights) {
-        let count = self.a.len();
-        let squares = |sums: &mut Vec<f64>, rows: &Weights| {
-            for (channel, sum) in sums.iter_mut().enumerate() {
-                let entries = member.channel(channel).flat_map(|neuron| rows.row(neuron));
-                *sum += entries.map(|(_, entry)| entry * entry).sum::<f64>();
-            }
-        };
-        squares(&mut self.a, a);
-        squares(&mut self.b, b);
-        if let (Weights::Dense(a), Weights::Dense(b)) = (a, b) {
-            for place in 0..member.image.places {
-                let neurons: Vec<usize> = (0..count).map(|c| member.channel(c).start + place).collect();
-                let product = Scalar::product(&a.select_rows(&neurons), &b.select_rows(&neurons).transpose());
-                let product = product.expect("the rows of both have the same lengths");
-                self.both.entries_mut().iter_mut().zip(product.entries()).for_each(|(sum, x)| *sum += x);
-            }
-            return;
-        }
-        let room = || vec![0.0; a.cols()];
-        self.both.entries_mut().par_chunks_mut(count).enumerate().for_each_init(room, |dense, (i, sums)| {
-            for (place, neuron) in member.channel(i).enumerate() {
-                a.row(neuron).for_each(|(column, &entry)| dense[column] = entry);
-                for (j, sum) in sums.iter_mut().enumerate() {
-                    let other = b.row(member.channel(j).start + place);
-                    *sum += other.map(|(column, entry)| entry * dense[column]).sum::<f64>();
-                }
-                a.row(neuron).for_each(|(column, _)| dense[column] = 0.0);
-            }
-        });
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::Activation;
+    use fiberscope_core::{Activation, Matrix};
 
     use super::*;
+    use crate::align::products::Products;
 
     /// A layer that carries an image of two channels and three places past it, beside one neuron that it computes.
     fn network() -> Network {
@@ -246,7 +153,7 @@ mod tests {
             classes.iter().map(|class| class.members.iter().map(|m| (m.layer, m.start)).collect()).collect();
         assert_eq!(members, [vec![(0, 0), (1, 1)], vec![(0, 6)], vec![(1, 0)]]);
         // The copy itself does not count as a way out.
-        let [_, out] = classes[0].products(&network, &network, true);
+        let out = Products::outgoing(&classes[0], network.layers(), network.layers());
         assert_eq!(out.a, [1.0 + 4.0 + 9.0 + 3.0, 16.0 + 25.0 + 36.0 + 3.0]);
         assert_eq!(out.both[(0, 1)], 4.0 + 10.0 + 18.0 + 3.0);
         let spread =

@@ -128,6 +128,8 @@ pub enum Method {
     Breakpoints,
     /// The procedure for three layers with a bottleneck.
     Bottleneck,
+    /// What is behind equal first layers was compared, on a box around what these compute.
+    Tails,
     /// The networks were aligned up to rounding.
     Rounding,
     /// The largest difference of the outputs on a box was bounded.
@@ -163,7 +165,7 @@ impl FromStr for Method {
 impl Method {
     /// The methods that can be chosen, in the order in which they are first tried: those of
     /// [`METHODS`](super::METHODS).
-    pub const ALL: [Method; 11] = [
+    pub const ALL: [Method; 12] = [
         Method::Identical,
         Method::Moves,
         Method::Evaluation,
@@ -173,6 +175,7 @@ impl Method {
         Method::Bottleneck,
         Method::Rounding,
         Method::Difference,
+        Method::Tails,
         Method::Falsification,
         Method::Regions,
     ];
@@ -196,6 +199,7 @@ impl Method {
             Method::Hyperplanes => "hyperplanes",
             Method::Breakpoints => "breakpoints",
             Method::Bottleneck => "bottleneck",
+            Method::Tails => "tails",
             Method::Rounding => "rounding",
             Method::Difference => "difference",
             Method::Falsification => "falsification",

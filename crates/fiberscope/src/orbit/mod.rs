@@ -32,8 +32,8 @@ use fiberscope_core::{Domain, ExactNetwork, Move, MoveChain, Rational};
 
 pub use doubles::propose;
 pub use exact::{Matching, factor, find, match_layers, match_rows, partners, rows_tell};
-pub(crate) use near::near_ratio;
 pub use near::{NearRelabelling, find_near, relative_difference};
+pub(crate) use near::{may_be_related, near_ratio};
 pub use random::{Twin, relabel};
 
 /// A relabelling of one hidden layer of `B`: the new neuron `i` is neuron `order[i]` of `B` times

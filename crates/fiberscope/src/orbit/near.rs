@@ -69,6 +69,38 @@ pub fn find_near(a: &Network, b: &Network, deadline: &Deadline) -> Option<NearRe
     NearRelabelling::of(relabelling, &a.to_exact(), b.to_exact())
 }
 
+/// Whether the first neuron of `A` may have a partner in `B`, exactly or up to rounding. If not, which is seen at a few
+/// of its entries, no relabelling leads from one to the other.
+pub(crate) fn may_be_related(a: &Network, b: &Network) -> bool {
+    let (Some(rows_a), Some(rows_b)) = (a.hidden_layers().first(), b.hidden_layers().first()) else {
+        return true;
+    };
+    (0..rows_b.width()).any(|unit| {
+        let (mut x, mut y) = (nonzero(rows_a, 0), nonzero(rows_b, unit));
+        let mut ends = (f64::INFINITY, 0.0f64);
+        loop {
+            match (x.next(), y.next()) {
+                (None, None) => return true,
+                (Some((place, x)), Some((other, y))) if place == other => {
+                    let quotient = x / y;
+                    if quotient.is_sign_negative() {
+                        return false;
+                    }
+                    if !quotient.is_normal() {
+                        // The quotient is beyond the doubles: nothing is known.
+                        return true;
+                    }
+                    ends = (ends.0.min(quotient), ends.1.max(quotient));
+                    if ends.1 - ends.0 > 4.0 * CLOSE * ends.1 {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    })
+}
+
 impl NearRelabelling {
     /// What a relabelling of `B` leaves of the difference to `A`; `None` if that is more than 1/1024 of some
     /// parameter.

@@ -21,7 +21,7 @@ use common::pairs::{DIFFERENT, EQUAL, doubles, sorted_pair};
 use common::rng;
 use fiberscope::core::{NetworkName, NeuronCopy};
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, search};
-use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
+use fiberscope::equivalence::{EquivalenceOptions, Method, Verdict, decide};
 use fiberscope::reduce::{ReduceOptions, reduce};
 use fiberscope::{Certificate, Domain, Evidence, ExactNetwork, Interval, Move, MoveChain, Network, Rational};
 use fiberscope_io::zoo;
@@ -229,7 +229,7 @@ fn trees_of_regions() {
         let found = search(&a.to_exact(), &b.to_exact(), &domain, &SearchLimits::default(), &|_| ()).unwrap();
         let SearchOutcome::Equal { tree, .. } = found else { panic!("{seed}: not equal") };
         let moves = MoveChain::default;
-        let evidence = Evidence::Regions { a: moves(), b: moves(), tree };
+        let evidence = Evidence::Regions { a: moves(), b: moves(), prefix: 0, tree };
         let certificate = Certificate::new(&a, &b, domain, evidence);
         let text = certificate.to_json();
         for (count, node) in nodes.iter_mut().zip(["same", "empty", "none"]) {
@@ -249,6 +249,31 @@ fn trees_of_regions() {
     assert!(nodes.iter().all(|&count| count > 10), "{nodes:?}");
     let answers = cases.compare();
     assert!(answers["proved"] > 150 && answers["refused"] > 150, "{answers:?}");
+}
+
+/// Trees behind equal first layers, on boxes that interval arithmetic makes of these.
+#[test]
+fn trees_of_tails() {
+    let (mut cases, mut found) = (Cases::default(), 0);
+    for seed in 0..60 {
+        let rng = &mut rng(seed);
+        let inputs = rng.random_range(1..=3);
+        let [a, b] = sorted_pair(rng, &[inputs, 3, 4, 2, 1], 1);
+        let b = if seed % 2 == 0 { b } else { fiberscope::orbit::relabel(&b, seed).network };
+        let domain = box_of(-2.0, 1.0, inputs);
+        let options = EquivalenceOptions::new().only([Method::Tails]).exact(true);
+        let Some(certificate) = certificate(decide(&a, &b, &domain, &options).unwrap().verdict) else {
+            continue;
+        };
+        assert_eq!(kind(&certificate), "tails");
+        found += 1;
+        for _ in 0..2 {
+            add_with_changes(&mut cases, rng, &format!("tails {seed}"), &certificate, &a, &b);
+        }
+    }
+    assert!(found > 40, "{found}");
+    let answers = cases.compare();
+    assert!(answers["proved"] > 80 && answers["refused"] > 80, "{answers:?}");
 }
 
 /// Reductions on boxes, with linear programmes: moves of many kinds, `shift` among them.

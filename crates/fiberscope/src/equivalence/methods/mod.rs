@@ -16,6 +16,7 @@ mod matching;
 mod regions;
 mod relabelling;
 mod rounding;
+mod tails;
 
 use super::options::EquivalenceError;
 use super::question::{Question, Step};
@@ -80,6 +81,11 @@ pub const METHODS: &[Procedure] = &[
         Method::Difference,
         "with a tolerance on a bounded box: the largest difference is bounded box by box until it is decided",
         difference::run,
+    ),
+    procedure(
+        Method::Tails,
+        "what is behind equal first layers, as functions of anything that these may compute",
+        tails::run,
     ),
     procedure(
         Method::Falsification,

@@ -37,7 +37,7 @@ fn answer(question: &Question, outcome: SearchOutcome) -> Result<Step, Equivalen
     };
     let decision = match outcome {
         SearchOutcome::Equal { tree, leaves } => {
-            let evidence = Evidence::Regions { a: a.moves.clone(), b: b.moves.clone(), tree };
+            let evidence = Evidence::Regions { a: a.moves.clone(), b: b.moves.clone(), prefix: 0, tree };
             match question.proved(evidence) {
                 Ok(certificate) => question.decision(Verdict::Equivalent { certificate }, Method::Regions),
                 Err(Unproved::Refused(refusal)) => return Err(EquivalenceError::Refused(refusal)),
