@@ -1,10 +1,12 @@
 """Networks trained on real data, for `fiberscope extract`.
 
-    python bench/peers/extract_trained.py FOLDER
+    python bench/peers/extract_trained.py FOLDER [ENERGY.csv]
 
 writes one .npz per architecture and seed: the digits of scikit-learn (8 x 8, values from 0 to 1), and the same digits
 enlarged to 28 x 28 with a seeded shift and noise. Plain Adam in numpy with fixed seeds; one output is trained as the
-question whether the digit is even, ten as its class. Needs numpy and scikit-learn.
+question whether the digit is even, ten as its class. With the file of the energy efficiency data (columns X1 to X8, Y1,
+Y2) also networks of 8 inputs, scaled to values from 0 to 1, that are trained on the heating load. Needs numpy and
+scikit-learn.
 """
 
 import sys
@@ -14,9 +16,10 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 ARCHITECTURES = [
-    ([64, 32, 10], 3),
-    ([64, 32, 16, 10], 3),
-    ([784, 16, 16, 1], 2),
+    ([64, 32, 10], 5),
+    ([64, 32, 16, 10], 5),
+    ([8, 32, 32, 1], 5),
+    ([784, 16, 16, 1], 5),
     ([784, 128, 10], 1),
 ]
 STEPS = 600
@@ -33,6 +36,13 @@ def enlarged(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.clip(result + 0.05 * rng.standard_normal(result.shape), 0, 1).reshape(len(images), -1)
 
 
+def energy(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs from 0 to 1 and the heating load, of mean 0 and deviation 1."""
+    table = np.genfromtxt(path, delimiter=",", skip_header=1)
+    x, load = table[:, :8], table[:, 8]
+    return (x - x.min(0)) / np.ptp(x, 0), (load - load.mean()) / load.std()
+
+
 def train(widths: list[int], x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[list[np.ndarray]]:
     """Weights and biases after some steps of Adam, from the usual start."""
     layers = [
@@ -46,7 +56,9 @@ def train(widths: list[int], x: np.ndarray, y: np.ndarray, rng: np.random.Genera
         for k, (weight, bias) in enumerate(layers):
             z = values[-1] @ weight.T + bias
             values.append(np.maximum(z, 0) if k + 1 < len(layers) else z)
-        if widths[-1] == 1:
+        if y.dtype == float:
+            back = (values[-1] - y[batch][:, None]) / BATCH
+        elif widths[-1] == 1:
             target = (y[batch] % 2 == 0).astype(float)[:, None]
             back = (1 / (1 + np.exp(-values[-1])) - target) / BATCH
         else:
@@ -69,19 +81,25 @@ def main() -> None:
     digits = load_digits()
     images, classes = digits.data / 16, digits.target
     for widths, seeds in ARCHITECTURES:
+        if widths[0] == 8 and len(sys.argv) < 3:
+            continue
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
-            x = enlarged(images, rng) if widths[0] == 784 else images
-            layers = train(widths, x, classes, rng)
+            x, y = energy(sys.argv[2]) if widths[0] == 8 else (images, classes)
+            x = enlarged(images, rng) if widths[0] == 784 else x
+            layers = train(widths, x, y, rng)
             h = x
             for k, (weight, bias) in enumerate(layers):
                 h = h @ weight.T + bias
                 h = np.maximum(h, 0) if k + 1 < len(layers) else h
-            right = (h[:, 0] > 0) == (classes % 2 == 0) if widths[-1] == 1 else h.argmax(1) == classes
+            right = (h[:, 0] > 0) == (y % 2 == 0) if widths[-1] == 1 else h.argmax(1) == y
             name = "-".join(map(str, widths)) + f"_s{seed}"
             parts = {f"{kind}{k}": part for k, layer in enumerate(layers, 1) for kind, part in zip("Wb", layer)}
             np.savez(folder / f"{name}.npz", **parts)
-            print(f"{name}: {100 * right.mean():.1f} % right on what it was trained on")
+            told = f"{100 * right.mean():.1f} % right"
+            if y.dtype == float:
+                told = f"mean square error {np.mean((h[:, 0] - y) ** 2):.4f}"
+            print(f"{name}: {told} on what it was trained on")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 //!
 //! `extract table` runs the first part, `extract rates` the second, `extract wide` success rates of layers
 //! wider than their input and of few inputs, `extract 10-8-1` what there is of one architecture; a number after
-//! it is that of random networks, instead of 50. A network is extracted on one thread; several run at once. A result that is called verified
-//! is compared with the truth in four ways: its parameters after alignment, the exact comparison on the whole
+//! it is that of random networks, instead of 50, and one more that of seconds for each of them. `extract files FOLDER` runs
+//! the networks of a folder, named by architecture and seed as `64-32-10_s0.npz`, for inputs between 0 and 1: those that
+//! `bench/peers/extract_trained.py` writes. A network is extracted on one thread; several run at once. A result that is
+//! called verified is compared with the truth in four ways: its parameters after alignment, the exact comparison on the whole
 //! domain, outputs where neurons of the truth are extreme, and outputs at many random inputs. The verdict
 //! claims a share of the domain; a result for which that claim is wrong is the worst outcome.
 
@@ -125,11 +127,21 @@ const WIDE: [(&[usize], u32); 8] = [
     (&[8, 8, 8, 8, 1], 95),
 ];
 
-/// The longest time for one network; those that take longer are not verified.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The longest time for one network, in seconds; those that take longer are not verified.
+const LONGEST: u64 = 60;
+
+/// The inputs of trained networks.
+const TRAINED: (f64, f64) = (0.0, 1.0);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let part = std::env::args().nth(1);
+    let longest = std::env::args().nth(3).map_or(Ok(LONGEST), |seconds| seconds.parse::<u64>())?.max(1);
+    let limits = Limits { domain: ExtractOptions::default().domain, longest: Duration::from_secs(longest) };
+    if part.as_deref() == Some("files") {
+        let folder = std::env::args().nth(2).ok_or("expected a folder after `files`")?;
+        success("Networks of a folder", "", &folder_groups(&folder)?, &Limits { domain: TRAINED, ..limits });
+        return Ok(());
+    }
     let networks = std::env::args().nth(2).map_or(Ok(NETWORKS), |count| count.parse::<u64>())?.max(1);
     let wanted = |part: Option<&str>, kind: &str, widths: &[usize]| {
         part.is_none_or(|part| part == kind || part == name(widths))
@@ -144,15 +156,60 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("expected table, rates, wide, or an architecture such as 10-8-1".into());
     }
     if !cases.is_empty() {
-        table(&cases)?;
+        table(&cases, &limits)?;
     }
-    if !rates.is_empty() {
-        success("Success rates", &rates, networks);
-    }
-    if !wide.is_empty() {
-        success("Wide layers and few inputs", &wide, networks);
+    let made = format!(
+        "{networks} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). ",
+        networks.saturating_sub(1)
+    );
+    for (title, chosen) in [("Success rates", rates), ("Wide layers and few inputs", wide)] {
+        let group = |(widths, asked): &&(&[usize], u32)| Group {
+            name: name(widths),
+            asked: format!("{asked} %"),
+            networks: (0..networks).map(|seed| random(widths, seed)).collect(),
+        };
+        let groups: Vec<Group> = chosen.iter().map(group).collect();
+        if !groups.is_empty() {
+            success(title, &made, &groups, &limits);
+        }
     }
     Ok(())
+}
+
+/// The inputs for which functions are wanted, and the longest time for one network.
+#[derive(Clone, Copy)]
+struct Limits {
+    domain: (f64, f64),
+    longest: Duration,
+}
+
+/// Networks of one architecture.
+struct Group {
+    name: String,
+    asked: String,
+    networks: Vec<Network>,
+}
+
+/// The networks of a folder by architecture, in the order of their names.
+fn folder_groups(folder: &str) -> Result<Vec<Group>, Box<dyn Error>> {
+    let mut files: Vec<_> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "npz"));
+    files.sort();
+    let mut groups: Vec<Group> = Vec::new();
+    for path in files {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = stem.split('_').next().unwrap_or_default().to_string();
+        let network = load(&path.to_string_lossy(), &ReadOptions::default())?.network;
+        match groups.last_mut().filter(|group| group.name == name) {
+            Some(group) => group.networks.push(network),
+            None => groups.push(Group { name, asked: "-".into(), networks: vec![network] }),
+        }
+    }
+    if groups.is_empty() {
+        return Err(format!("no .npz file in {folder}").into());
+    }
+    Ok(groups)
 }
 
 /// What came of one network.
@@ -231,8 +288,10 @@ impl Trial {
 }
 
 /// Extracts a network on one thread and compares the result with it.
-fn attempt(network: &Network) -> Trial {
-    let options = ExtractOptions::default().deadline(Deadline::after(Some(LONGEST)));
+fn attempt(network: &Network, limits: &Limits) -> Trial {
+    let (lower, upper) = limits.domain;
+    let options =
+        ExtractOptions::default().domain(lower, upper).deadline(Deadline::after(Some(limits.longest)));
     let mut oracle = NetworkOracle::new(network.clone());
     let start = cpu_time();
     let found = extract(&mut oracle, &options).map_err(|error| error.to_string());
@@ -271,9 +330,9 @@ fn compare(truth: &Network, found: &Network, domain: (f64, f64)) -> Compared {
     if difference > TOLERANCE { Compared::Differ(difference) } else { Compared::Agree }
 }
 
-fn table(cases: &[&Case]) -> Result<(), Box<dyn Error>> {
+fn table(cases: &[&Case], limits: &Limits) -> Result<(), Box<dyn Error>> {
     let networks: Vec<Network> = cases.iter().map(|case| named(case.widths)).collect::<Result<_, _>>()?;
-    let trials = on_all_cores(&networks);
+    let trials = on_all_cores(&networks, limits);
     println!("## Named networks\n");
     println!(
         "The architecture is not given. Double precision, inputs from -3 to 3. The error is that of the worst parameter after permutation and scaling; \
@@ -322,25 +381,25 @@ fn table(cases: &[&Case]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn success(title: &str, rates: &[&(&[usize], u32)], networks: u64) {
+fn success(title: &str, made: &str, groups: &[Group], limits: &Limits) {
     println!("## {title}\n");
     println!(
-        "{networks} random networks each, seeds 0 to {}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4). The architecture is not given, and no network may take more than {} s. \
+        "{made}The architecture is not given, inputs are from {} to {}, and no network may take more than {} s. \
          *Verified* counts results with that verdict. Of them, *said open* are those that say that the answers do not determine all parameters, *other* those that do not say so and have other parameters than the truth (an error above {TOLERANCE:e}, or other widths), *proved* are those for which the exact comparison proves that outputs differ by at most {TOLERANCE:e} on the whole domain, \
          *agree* those that cannot be aligned (a neuron that never switches on the domain, or a weight that is never felt there) and for which no input with a larger difference was found, neither by the exact comparison nor \
          where neurons of the truth are extreme, *tiny set* those for which one was found, though outputs differ at no more of {POINTS} random inputs than the verdict says, and \
          *wrong* those that differ at more. Counted strictly, a tiny set is wrong too.\n",
-        networks.saturating_sub(1),
-        LONGEST.as_secs()
+        limits.domain.0,
+        limits.domain.1,
+        limits.longest.as_secs()
     );
     println!(
         "| architecture | verified | asked | said open | other | proved | agree | tiny set | wrong | partial | failed | queries (median) | largest error | seconds (median) |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     let mut failures = Vec::new();
-    for (widths, asked) in rates {
-        let networks: Vec<Network> = (0..networks).map(|seed| random(widths, seed)).collect();
-        let trials = on_all_cores(&networks);
+    for Group { name, asked, networks } in groups {
+        let trials = on_all_cores(networks, limits);
         let count = |wanted: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| wanted(trial)).count();
         let partial = |trial: &Trial| {
             matches!(&trial.found, Ok(Extraction { outcome: ExtractOutcome::Partial { .. }, .. }))
@@ -351,8 +410,7 @@ fn success(title: &str, rates: &[&(&[usize], u32)], networks: u64) {
         let errors = trials.iter().filter(proved).filter_map(|trial| trial.error.as_ref());
         let worst = errors.map(|error| error.max_error).fold(0.0, f64::max);
         println!(
-            "| {} | {verified} ({} %) | {asked} % | {} | {} | {} | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
-            name(widths),
+            "| {name} | {verified} ({} %) | {asked} | {} | {} | {} | {} | {} | {} | {} | {} | {} | 2^{:.1} | {:.2} |",
             100 * verified / trials.len().max(1),
             count(&|trial| trial.verified() && trial.said_open()),
             count(&|trial| trial.verified() && !trial.said_open() && !trial.same_parameters()),
@@ -367,9 +425,11 @@ fn success(title: &str, rates: &[&(&[usize], u32)], networks: u64) {
             median(trials.iter().map(|trial| trial.seconds).collect()),
         );
         let failed = trials.iter().enumerate().filter(|(_, trial)| !equal(trial));
-        failures.extend(failed.map(|(seed, trial)| {
-            format!("| {} | {seed} | {} | {} |", name(widths), trial.queries(), trial.reason())
-        }));
+        failures.extend(
+            failed.map(|(seed, trial)| {
+                format!("| {name} | {seed} | {} | {} |", trial.queries(), trial.reason())
+            }),
+        );
     }
     println!("\n### All that were not recovered on the whole domain\n");
     if failures.is_empty() {
@@ -381,7 +441,7 @@ fn success(title: &str, rates: &[&(&[usize], u32)], networks: u64) {
 }
 
 /// Extracts all networks, one per core at a time; the results are in the order of the networks.
-fn on_all_cores(networks: &[Network]) -> Vec<Trial> {
+fn on_all_cores(networks: &[Network], limits: &Limits) -> Vec<Trial> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, Trial)>> = Mutex::new(Vec::new());
     let workers = thread::available_parallelism().map_or(1, usize::from).min(networks.len());
@@ -392,7 +452,7 @@ fn on_all_cores(networks: &[Network]) -> Vec<Trial> {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(network) = networks.get(at) else { return };
-                    let trial = pool.install(|| attempt(network));
+                    let trial = pool.install(|| attempt(network, limits));
                     results.lock().expect("no worker panics with the lock").push((at, trial));
                 }
             });

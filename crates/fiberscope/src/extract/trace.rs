@@ -34,6 +34,9 @@ const WAYS_LOOKED_AT: usize = 30;
 /// How far out a boundary is followed, in radii.
 const FARTHEST: f64 = 40.0;
 
+/// A distance to a wall that is none, in radii.
+const NO_WALL: f64 = 1e-9;
+
 /// What became of a step.
 enum Step {
     /// Beyond the wall, and the way on from it.
@@ -172,11 +175,9 @@ fn cross(inquiry: &mut Inquiry<'_>, prefix: &Prefix, piece: &Piece, way: &[f64])
     let Some(side) = direction(&along(g, -dot(g, &normal), &normal)) else { return Ok(Step::End) };
     let room = |x: &[f64]| {
         let others = prefix.local(x).walls;
+        // The wall itself, and features that carry it past a layer, do not count.
         let far = |(z, u): &(f64, Vec<f64>)| z.abs() / norm(u).max(1e-300);
-        let mut distances: Vec<f64> = others.iter().map(far).collect();
-        distances.sort_by(f64::total_cmp);
-        // The nearest is the wall itself.
-        distances.get(1).copied().unwrap_or(inquiry.radius).min(inquiry.radius)
+        others.iter().map(far).filter(|far| *far > NO_WALL * inquiry.radius).fold(inquiry.radius, f64::min)
     };
     let room = room(&wall);
     for share in [0.1, 0.02] {
@@ -269,4 +270,71 @@ fn seen(inquiry: &mut Inquiry<'_>, prefix: &Prefix, x: &[f64], m: &[f64]) -> Res
         }
     }
     Ok(if dark { Seen::Dark } else { Seen::Nothing })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use fiberscope_algebra::dense::row_times;
+    use fiberscope_core::{Activation, Layer, Matrix, Network};
+
+    use super::super::carry::Carry;
+    use super::super::first::Row;
+    use super::super::inquiry::measure_noise;
+    use super::super::prefix::Rows;
+    use super::super::{ExtractOptions, NetworkOracle};
+    use super::*;
+
+    /// Rows of numbers without a pattern between -1 and 1.
+    fn rows(count: usize, width: usize, seed: usize) -> Vec<Row> {
+        let number = |k: usize| {
+            let x = ((1000 * seed + k) as f64 * 12.9898).sin() * 43_758.545_3;
+            2.0 * (x - x.floor()) - 1.0
+        };
+        let row = |j: usize| {
+            let w = (0..width).map(|i| number(j * (width + 1) + i)).collect();
+            (w, 0.5 * number(j * (width + 1) + width))
+        };
+        (0..count).map(row).collect()
+    }
+
+    #[test]
+    fn boundaries_are_followed_where_features_are_carried_past_a_layer() {
+        let parts = [rows(6, 2, 1), rows(6, 6, 2), rows(4, 6, 3), rows(1, 4, 4)];
+        let layers = parts.iter().enumerate().map(|(l, part)| {
+            let all = Rows::new(part).unwrap();
+            let activation = if l == 3 { Activation::Identity } else { Activation::Relu };
+            Layer::new(all.weight, all.bias, activation)
+        });
+        let mut oracle = NetworkOracle::new(Network::new(layers.collect()).unwrap());
+        let options = ExtractOptions::new();
+        let mut inquiry = Inquiry::new(&mut oracle, &options).unwrap();
+        measure_noise(&mut inquiry).unwrap();
+        let first = Prefix::empty(2).extended(Rows::new(&parts[0]).unwrap());
+        let whole = first.extended(Rows::new(&parts[1]).unwrap());
+        let (carried, carry) = Carry::rows(&first, &parts[1], 3.0).unwrap();
+        let behind = first.extended(carried);
+        let mut longest = 0;
+        for line in 0..30 {
+            let (start, way) = (inquiry.point(0.5), inquiry.direction());
+            let (w, b) = &parts[2][line % 4];
+            let z = |t: f64| dot(w, &whole.hidden(&along(&start, t, &way))) + b;
+            let Some(k) = (-60..60).find(|&k| z(0.05 * f64::from(k)) * z(0.05 * f64::from(k + 1)) < 0.0)
+            else {
+                continue;
+            };
+            let (mut from, mut to) = (0.05 * f64::from(k), 0.05 * f64::from(k + 1));
+            for _ in 0..60 {
+                let middle = 0.5 * (from + to);
+                if z(from) * z(middle) <= 0.0 { to = middle } else { from = middle }
+            }
+            let x = along(&start, from, &way);
+            let jump = row_times(w, &whole.local(&x).gradient);
+            let (turned, _) = carry.off_at(&behind, &x);
+            if let Some(open) = trace(&mut inquiry, &turned, &x, &jump).unwrap() {
+                longest = longest.max(open.pieces.len());
+            }
+        }
+        assert!(longest > 8, "no boundary was followed farther than over {longest} pieces");
+    }
 }
