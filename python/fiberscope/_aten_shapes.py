@@ -137,6 +137,8 @@ def _moved(t: Translation, x: Value, *rest: Any) -> Value:
     """An operator that moves entries and fills up with zeros: PyTorch itself says where each entry comes from."""
     import torch
 
+    if any(isinstance(each, Value) for each in rest):
+        raise t.refuse("expected constant places")
     own = t.shape(t.node.args[0])
     count = int(np.prod(own))
     places = t.node.target(torch.arange(1, count + 1, dtype=torch.float64).view(own), *rest).flatten().to(torch.int64)
