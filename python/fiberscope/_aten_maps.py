@@ -123,6 +123,15 @@ def _native_batch_norm(
     return [_batch_norm(t, x, weight, bias, mean, variance, training, _m, eps, None), None, None]
 
 
+@rule("instance_norm")
+def _instance_norm(
+    t: Translation, x: Value, weight: Any, bias: Any, mean: Any, variance: Any, own: bool, _m: Any, eps: float, _c: Any
+) -> Value:
+    if own or mean is None:
+        return t.emit("InstanceNormalization", [x])
+    return _normalise(t, x, weight, bias, mean, variance, eps)
+
+
 def _normalise(t: Translation, x: Value, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Value:
     import torch
 
@@ -398,7 +407,7 @@ for _name, _operator_name in {
     "mish": "Mish", "softplus": "Softplus", "softsign": "Softsign", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "pow": "Pow",
     "square": "Pow", "hardswish": "HardSwish", "erf": "Erf", "reciprocal": "Reciprocal", "rsqrt": "Reciprocal", "sin": "Sin",
     "cos": "Cos", "layer_norm": "LayerNormalization", "native_layer_norm": "LayerNormalization",
-    "group_norm": "GroupNormalization", "instance_norm": "InstanceNormalization", "round": "Round", "floor": "Floor",
+    "group_norm": "GroupNormalization", "round": "Round", "floor": "Floor",
     "ceil": "Ceil", "sign": "Sign",
 }.items():  # fmt: skip
     TABLE[_name] = _plain(_operator_name)

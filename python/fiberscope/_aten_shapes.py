@@ -121,13 +121,33 @@ def _cumsum(t: Translation, x: Value, dim: int, *_: Any) -> Value:
 @rule("index")
 def _index(t: Translation, x: Value, indices: Sequence[Any]) -> Value:
     given = [(dim, each) for dim, each in enumerate(indices) if each is not None]
-    if len(given) != 1 or not t.is_constant(given[0][1]) or given[0][1].dim() != 1:
-        raise t.refuse("expected one list of constant places")
+    if not all(t.is_constant(each) for _, each in given):
+        raise t.refuse("expected constant places")
+    if len(given) != 1 or given[0][1].dim() != 1:
+        return _moved(t, x, indices)
     dim, places = given[0]
     if str(places.dtype) == "torch.bool":
         places = places.nonzero().flatten()
     size = t.shape(t.node.args[0])[dim]
     return _gather(t, x, dim, [each % size for each in places.tolist()])
+
+
+@rule("im2col", "take", "diagonal", "rot90", "tril", "triu")
+def _moved(t: Translation, x: Value, *rest: Any) -> Value:
+    """An operator that moves entries and fills up with zeros: PyTorch itself says where each entry comes from."""
+    import torch
+
+    if any(isinstance(each, Value) for each in rest):
+        raise t.refuse("expected constant places")
+    own = t.shape(t.node.args[0])
+    count = int(np.prod(own))
+    places = t.node.target(torch.arange(1, count + 1, dtype=torch.float64).view(own), *rest).flatten().to(torch.int64)
+    x = t.emit("Reshape", [x, t.integers([count])])
+    if bool((places == 0).any()):
+        x = t.emit("Concat", [t.value(torch.zeros(1, dtype=getattr(torch, t.dtype()))), x], axis=0)
+    else:
+        places = places - 1
+    return t.emit("Reshape", [_gather(t, x, 0, places.tolist()), t.integers(t.shape())])
 
 
 @rule("flip")

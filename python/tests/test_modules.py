@@ -14,7 +14,7 @@ nn, F = torch.nn, torch.nn.functional
 def settled(module):
     """Random numbers in what training would have filled."""
     for each in module.modules():
-        if isinstance(each, nn.modules.batchnorm._BatchNorm):
+        if isinstance(each, nn.modules.batchnorm._NormBase) and each.running_var is not None:
             each.running_mean.uniform_(-1, 1)
             each.running_var.uniform_(0.5, 2)
     return module.eval()
@@ -189,6 +189,16 @@ def cases():
     )
     picks = torch.tensor([[2, 0, 2]])
     yield "sums", Written(lambda h: torch.cumsum(h, 1).relu().cumsum(-1).gather(1, picks)), torch.randn(1, 3)
+    taken = torch.tensor([True, False, True])
+    yield (
+        "masked",
+        Written(lambda h: torch.cat([h[:, taken], h[[0, 0], [2, 1]].view(1, 2)], 1).relu()),
+        torch.randn(1, 3),
+    )
+    pieces = nn.Sequential(nn.Unfold(2, padding=1, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(128, 2))
+    yield "unfolded", pieces, image
+    instances = nn.InstanceNorm2d(2, affine=True, track_running_stats=True)
+    yield "instances", nn.Sequential(instances, nn.ReLU(), nn.Flatten(), nn.Linear(72, 2)), image
     yield "resnet", Resnet(), image
     yield "handy", Handy(), torch.randn(1, 2, 3)
     sizes = nn.Sequential(nn.AdaptiveAvgPool2d(3), nn.Upsample(scale_factor=2), nn.Flatten(), nn.Linear(72, 2))

@@ -83,10 +83,10 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
             inputs.saturating_mul(next_weight.len() as u64).saturating_mul((2 * given).max(LEAST_LENGTH))
         }
         Move::Scale { factors, .. } => {
-            let columns = column_sizes(second);
+            let columns = second.weights().stored_in_columns();
             let around = |unit: usize| {
                 let row = if unit < first.width() { first.weights().stored_in_row(unit) } else { 0 };
-                (row + 1) as u64 + columns.get(unit).copied().unwrap_or(0)
+                (row + 1 + columns.get(unit).copied().unwrap_or(0)) as u64
             };
             let bits = |(unit, factor): (usize, &Rational)| factor.length().saturating_mul(around(unit));
             factors.iter().enumerate().map(bits).fold(0, u64::saturating_add)
@@ -111,26 +111,9 @@ fn filled(numbers: &[Rational]) -> u64 {
     numbers.iter().filter(|x| !x.is_zero()).count() as u64
 }
 
-/// For every column of a layer's weight, how many of its entries are stored.
-fn column_sizes(layer: &Layer<Rational>) -> Vec<u64> {
-    match layer.weights() {
-        Weights::Dense(matrix) => vec![matrix.rows() as u64; matrix.cols()],
-        Weights::Sparse(matrix) => {
-            let mut sizes = vec![0; matrix.cols()];
-            matrix.columns().iter().for_each(|&column| sizes[column as usize] += 1);
-            sizes
-        }
-    }
-}
-
 /// How many products of two entries the product of two layers has.
 fn product_terms(first: &Layer<Rational>, second: &Layer<Rational>) -> u64 {
-    if second.input_width() != first.width() {
-        return u64::MAX;
-    }
-    let sizes = column_sizes(second);
-    let terms = |unit: usize| sizes[unit].saturating_mul(first.weights().stored_in_row(unit) as u64);
-    (0..first.width()).map(terms).fold(0, u64::saturating_add)
+    Weights::product_terms(second.weights(), first.weights()).map_or(u64::MAX, |terms| terms as u64)
 }
 
 fn numbers(layer: &Layer<Rational>) -> impl Iterator<Item = &Rational> {

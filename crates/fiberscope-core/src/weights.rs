@@ -326,6 +326,33 @@ impl<S: Scalar> Weights<S> {
         }
     }
 
+    /// For every column, how many of its entries are stored.
+    pub fn stored_in_columns(&self) -> Vec<usize> {
+        match self {
+            Weights::Dense(matrix) => vec![matrix.rows(); matrix.cols()],
+            Weights::Sparse(matrix) => {
+                let mut sizes = vec![0; matrix.cols()];
+                matrix.columns().iter().for_each(|&column| sizes[column as usize] += 1);
+                sizes
+            }
+        }
+    }
+
+    /// How many products of two stored entries `left right` is made of: what it costs, and the most entries that it
+    /// can have. `None` if `left` has not as many columns as `right` has rows.
+    ///
+    /// ```
+    /// use fiberscope_core::{Matrix, Weights};
+    ///
+    /// let weights = Weights::from(Matrix::from_rows(&[[1.0, 2.0], [3.0, 4.0]]).unwrap());
+    /// assert_eq!(Weights::product_terms(&weights, &weights), Some(8));
+    /// ```
+    pub fn product_terms(left: &Self, right: &Self) -> Option<usize> {
+        let sizes = if left.cols() == right.rows() { left.stored_in_columns() } else { return None };
+        let terms = |(k, size): (usize, usize)| size.saturating_mul(right.stored_in_row(k));
+        Some(sizes.into_iter().enumerate().map(terms).fold(0, usize::saturating_add))
+    }
+
     /// `left right`, rounded for doubles; `None` if `left` has not as many columns as `right` has rows.
     pub fn product(left: &Self, right: &Self) -> Option<Self> {
         if let (Weights::Dense(left), Weights::Dense(right)) = (left, right) {

@@ -6,7 +6,7 @@
 mod filters;
 
 use fiberscope::check::{Outcome, check};
-use fiberscope::equivalence::{EquivalenceOptions, Method, Verdict, decide};
+use fiberscope::equivalence::{Agreement, EquivalenceOptions, Method, Verdict, decide};
 use fiberscope::orbit::{find, find_near, propose, relabel};
 use fiberscope::reduce::{ReduceOptions, reduce};
 use fiberscope::{
@@ -72,6 +72,43 @@ impl Image {
             filter[0] = filter[0].map(|w| w / 2.0);
         }
         Image { size: self.size, first, second, last: self.last.clone() }.network()
+    }
+}
+
+impl Image {
+    /// The filters of the first convolution split at other values, in single precision, as programs do that make a
+    /// network harder to verify, `relu(z - t) - relu(t - z) + t = z`, and put together by one more convolution. The
+    /// last filter's halves come back with this weight.
+    fn put_together(&self, weight: f64) -> Network {
+        let single = |x: f64| f64::from(x as f32);
+        let channels = self.first.kernel.len();
+        let at = |c: usize| single(0.3 + c as f64 / 7.0);
+        let (mut halves, mut together) = (self.first.clone(), self.first.clone());
+        halves.kernel = (0..2 * channels)
+            .map(|half| {
+                let sign = if half % 2 == 0 { 1.0 } else { -1.0 };
+                self.first.kernel[half / 2].iter().map(|taps| taps.map(|w| sign * w)).collect()
+            })
+            .collect();
+        let halved = |half: usize| single(self.first.bias[half / 2] - at(half / 2));
+        halves.bias =
+            (0..2 * channels).map(|half| if half % 2 == 0 { halved(half) } else { -halved(half) }).collect();
+        let centre = |w: f64| std::array::from_fn(|tap| if tap == 4 { w } else { 0.0 });
+        let weight = |c: usize| if c + 1 == channels { weight } else { 1.0 };
+        together.kernel = (0..channels)
+            .map(|c| {
+                let of = |half: usize| match half {
+                    _ if half / 2 != c => 0.0,
+                    _ if half % 2 == 0 => weight(c),
+                    _ => -weight(c),
+                };
+                (0..2 * channels).map(|half| centre(of(half))).collect()
+            })
+            .collect();
+        together.bias = (0..channels).map(at).collect();
+        let mut layers = vec![halves.layer(self.size, 2), together.layer(self.size / 2, 1)];
+        layers.extend(self.network().layers()[1..].iter().cloned());
+        Network::new(layers).unwrap()
     }
 }
 
@@ -157,4 +194,30 @@ fn large_twins_are_decided() {
     assert_eq!(proved(&a, &other.network()).1, Claim::Different);
     let anatomy = examine(&a, &Domain::Space, &Deadline::NEVER);
     assert_eq!(anatomy.widths, [12_288, 8192, 2048, 2]);
+}
+
+/// A convolution more, whose filters come in pairs that cancel up to rounding; as dense matrices, folding it would take
+/// 25 thousand million multiplications.
+#[test]
+fn split_filters_are_put_together_up_to_rounding() {
+    let image = Image::random(32, [3, 8, 8], 13);
+    let (a, b) = (image.network(), image.put_together(1.0));
+    let domain = Domain::from_bounds(&vec![(0.0, 1.0); 3072]).unwrap();
+    let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
+    for (first, second) in [(&a, &b), (&b, &a)] {
+        let decision = decide(first, second, &domain, &options).unwrap();
+        let Verdict::EquivalentUpToRounding { agreement, certificate, differ_at } = decision.verdict else {
+            panic!("{:?}", decision.method)
+        };
+        let Agreement::Outputs { bound, size: Some(size) } = agreement else { panic!("no bound") };
+        assert!(&bound * &Rational::from(10_000) < size, "{bound} {size}");
+        assert!(matches!(check(&certificate, first, second), Outcome::Proved(_)));
+        let x = differ_at.unwrap().x;
+        let (y, z) = (first.evaluate_exact(&x).unwrap(), second.evaluate_exact(&x).unwrap());
+        assert!(y != z && y.iter().zip(&z).all(|(y, z)| (y - z).abs() <= bound));
+    }
+    let decision = decide(&a, &image.put_together(1.01), &domain, &options).unwrap();
+    assert!(matches!(decision.verdict, Verdict::Different { .. }));
+    let reduced = reduce(&b.to_exact(), &Domain::Space, &ReduceOptions::new()).unwrap();
+    assert_eq!(reduced.network.widths(), a.widths());
 }

@@ -64,7 +64,8 @@ fn least_bound(question: &Question, enough: &Rational) -> Option<(Rational, Cert
     let mut least = (aligned.bound.clone(), aligned.certificate.clone(), Method::Rounding);
     let seen = question.known.as_ref().map(|(known, _)| known.size()).unwrap_or_default();
     let sharp = least.0 <= *enough && least.0 <= &seen * &Rational::from(NEAR);
-    if !sharp
+    let wanted = !sharp && (least.0 > *enough || !question.is_large());
+    if wanted
         && let Some((bound, proof)) = question.apart().and_then(|apart| apart.bound.clone())
         && bound < least.0
     {

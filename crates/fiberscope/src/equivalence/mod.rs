@@ -57,7 +57,7 @@ pub fn decide(
     options: &EquivalenceOptions,
 ) -> Result<Decision, EquivalenceError> {
     let mut question = Question::new((a, b), domain, options)?;
-    let large = [a, b].iter().any(|network| network.require_dense(LARGEST_DENSE).is_err());
+    let large = question.is_large();
     let mut left_out = false;
     for procedure in METHODS.iter().filter(|procedure| options.methods.contains(&procedure.method)) {
         if options.deadline.is_past() {
@@ -86,7 +86,3 @@ pub fn decide(
     let method = if left_out { Method::TooLarge } else { Method::None };
     Ok(question.undecided((0.0, cells), state, method))
 }
-
-/// The most numbers of a network's layers, zeros included, for methods that write them out. Networks with more of
-/// them that are stored by their entries are asked the other methods only.
-const LARGEST_DENSE: usize = 1 << 23;

@@ -190,6 +190,12 @@ impl<'a> Question<'a> {
         Ok(self.matched.get_or_init(matching).as_ref())
     }
 
+    /// Whether a network is stored by its entries and too large to be written out: methods that would do so are left
+    /// out, and so is a bound that is sharper than the answer needs.
+    pub fn is_large(&self) -> bool {
+        [self.a, self.b].iter().any(|network| network.require_dense(LARGEST_DENSE).is_err())
+    }
+
     /// Whether the domain is a box without infinite sides.
     pub fn is_bounded(&self) -> bool {
         let finite = |sides: &[Interval]| sides.iter().all(|side| side.magnitude().is_some());
@@ -310,6 +316,10 @@ impl<'a> Question<'a> {
         Certificate { a, b, domain: self.domain.clone(), evidence }
     }
 }
+
+/// The most numbers of a network's layers, zeros included, for methods that write them out. Networks with more of
+/// them that are stored by their entries are asked the other methods only.
+const LARGEST_DENSE: usize = 1 << 23;
 
 /// Wider layers get no layer behind them: its square of numbers would stand in the certificate.
 const WIDEST_DEEPENED: usize = 1 << 12;

@@ -16,17 +16,18 @@ pub fn rows(layer: &Layer<Rational>) -> Vec<FloatRow> {
 /// Rows sorted by one coordinate of their direction, so that only neighbours are compared.
 pub struct Directions {
     rows: Vec<FloatRow>,
-    /// The number of entries of a row, zeros included.
-    length: usize,
+    /// The most entries of a row that are not zero.
+    longest: usize,
     sorted: Vec<(f64, usize)>,
 }
 
 impl Directions {
-    /// Sorts rows of this length.
-    pub fn new(rows: Vec<FloatRow>, length: usize) -> Self {
+    /// Sorts rows.
+    pub fn new(rows: Vec<FloatRow>) -> Self {
+        let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut sorted: Vec<(f64, usize)> = rows.iter().enumerate().map(|(j, row)| (key(row), j)).collect();
         sorted.sort_by(|x, y| x.0.total_cmp(&y.0));
-        Directions { rows, length, sorted }
+        Directions { rows, longest, sorted }
     }
 
     /// The rows `r_j` with `abs(row - c r_j) <= closeness max abs(row)` in every entry for some `c != 0`, in
@@ -34,7 +35,7 @@ impl Directions {
     pub fn near(&self, row: &[(usize, f64)], closeness: f64) -> Vec<(usize, f64)> {
         let largest = row.iter().max_by(|x, y| x.1.abs().total_cmp(&y.1.abs()));
         let Some(&(place, largest)) = largest else { return Vec::new() };
-        let slack = 4.0 * closeness * self.length as f64;
+        let slack = 4.0 * closeness * (self.longest + row.len()) as f64;
         let centre = key(row);
         let mut found: Vec<(usize, f64)> = [(1.0, centre), (-1.0, -centre)]
             .into_iter()
@@ -80,7 +81,7 @@ mod tests {
             entries.iter().copied().enumerate().filter(|(_, x)| *x != 0.0).collect()
         };
         let rows = [[1.0, -2.0, 0.5], [3.0, 1.0, 1.0], [-0.5, 1.0, -0.25 + 1e-9], [0.0; 3], [1.0, -2.0, 0.0]];
-        let directions = Directions::new(rows.iter().map(|entries| row(entries)).collect(), 3);
+        let directions = Directions::new(rows.iter().map(|entries| row(entries)).collect());
         assert_eq!(directions.near(&row(&[2.0, -4.0, 1.0]), 1e-6), [(0, 2.0), (2, -4.0)]);
         assert_eq!(directions.near(&row(&[2.0, -4.0, 1.0]), 1e-10), [(0, 2.0)]);
         assert_eq!(directions.near(&row(&[2.0, -4.0, 1.1]), 1e-6), []);

@@ -32,6 +32,7 @@ use crate::limit::Deadline;
 use crate::orbit::lines;
 pub(crate) use affine::vanishing_pairs;
 pub use doubles::{DoubleReduction, Left, LeftStep, ReduceError, reduce_in_doubles};
+pub(crate) use foresee::is_affordable;
 pub use scales::{is_dyadic_up_to_scales, scales_to_doubles};
 
 /// When a layer that is linear as a whole is multiplied into the next one.
@@ -99,9 +100,6 @@ pub struct Reduction {
     /// The moves that lead to it from the given one.
     pub moves: MoveChain,
 }
-
-/// The most multiplications that folding a layer may cost.
-pub(crate) const FOLD_WORK: usize = 1 << 27;
 
 /// Reduces a network on a domain, as far as the time allows. The only error is a box that does not fit the
 /// network's inputs.
@@ -315,22 +313,16 @@ impl<'a> State<'a> {
     /// The move that multiplies the layer into the next one, if it is linear and that is wanted.
     fn folding(&self, layer: usize) -> Option<Move> {
         let [first, second] = [&self.network.layers()[layer], &self.network.layers()[layer + 1]];
-        let (inputs, width, outputs) = (first.input_width(), first.width(), second.width());
-        let smaller = outputs * (inputs + 1) <= width * (inputs + 1) + outputs * (width + 1);
-        let wanted = match self.options.folding {
-            Folding::WhenSmaller => smaller,
-            Folding::Always => true,
-            Folding::Never => false,
-        };
-        let affordable = inputs.saturating_mul(width).saturating_mul(outputs) <= FOLD_WORK;
-        if !wanted || !affordable {
+        if self.options.folding == Folding::Never || !foresee::is_affordable(first, second) {
             return None;
         }
         let roles = roles::of_layer(&self.network, self.domain, layer);
         let pairs = affine::vanishing_pairs(&self.network, layer, &roles);
         let linear = roles.iter().filter(|&&role| role == Role::Linear).count();
         let affine = linear + 2 * pairs.len() == roles.len();
-        (affine && foresee::ends_in_time(first, second, self.deadline)).then_some(Move::Fold { layer, pairs })
+        let wanted = || self.options.folding == Folding::Always || foresee::is_smaller(first, second);
+        (affine && wanted() && foresee::ends_in_time(first, second, self.deadline))
+            .then_some(Move::Fold { layer, pairs })
     }
 }
 

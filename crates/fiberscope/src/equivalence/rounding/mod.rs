@@ -190,7 +190,7 @@ fn close_rows(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> Optio
     if a.activation() != b.activation() || a.activation() != Activation::Relu {
         return None;
     }
-    let directions = Directions::new(rows(b), b.input_width() + 1);
+    let directions = Directions::new(rows(b));
     let mut taken = vec![false; b.width()];
     let mut close = LayerRelabelling::default();
     for (i, row) in rows(a).iter().enumerate() {

@@ -21,7 +21,7 @@ use crate::canonical::hidden;
 use crate::limit::Deadline;
 use crate::orbit::directions::{Directions, rows};
 use crate::orbit::lines::neuron_ratio;
-use crate::reduce::{FOLD_WORK, ReduceOptions, reduce, vanishing_pairs};
+use crate::reduce::{ReduceOptions, is_affordable, reduce, vanishing_pairs};
 
 /// A network with fewer neurons and nearly the same function.
 pub struct Snapped {
@@ -116,8 +116,7 @@ impl Snapped {
     /// one.
     fn fold_passed_on(&mut self, layer: usize, domain: &Domain) -> bool {
         let [of, next] = [layer, layer + 1].map(|l| &self.network.layers()[l]);
-        let work = of.input_width().saturating_mul(of.width()).saturating_mul(next.width());
-        if [of, next].iter().any(|each| each.activation() != Activation::Relu) || work > FOLD_WORK {
+        if [of, next].iter().any(|each| each.activation() != Activation::Relu) || !is_affordable(of, next) {
             return false;
         }
         let pairs = vanishing_pairs(&self.network, layer, &vec![Role::Nonlinear; of.width()]);
@@ -178,7 +177,7 @@ fn near_multiples(network: &ExactNetwork, layer: usize, closeness: f64, precisio
     }
     let columns = next.weights().columns();
     let all = rows(of);
-    let directions = Directions::new(all.clone(), of.input_width() + 1);
+    let directions = Directions::new(all.clone());
     let mut taken = vec![false; of.width()];
     let mut rows_nudge = Nudge { layer, ..Nudge::default() };
     let mut columns_nudge = Nudge { layer: layer + 1, ..Nudge::default() };
