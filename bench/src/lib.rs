@@ -1,7 +1,8 @@
-//! What the benchmarks share: peers in Python that take turns with us, and a search for differences.
+//! What the benchmarks share: peers in Python that take turns with us, a search for differences, and trained networks.
 
 pub mod adversary;
 pub mod random;
+pub mod trained;
 
 use std::env;
 use std::ffi::OsStr;

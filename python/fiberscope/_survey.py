@@ -29,6 +29,7 @@ class _Settings:
     no_bias: bool
     interval: tuple[float, float] | None
     regions: int
+    training: tuple[str, int] | None
 
 
 def survey(
@@ -40,14 +41,17 @@ def survey(
     bias: bool = True,
     box: tuple[float, float] | None = None,
     regions: int = 20_000,
+    task: str | None = None,
+    epochs: int = 100,
     executor: Any = None,
     **options: Unpack[Options],
 ) -> dict[str, NDArray[Any]]:
     """Draws `count` networks of every list of widths and measures each: columns `widths` (which list, from 1 on), `seed`, and one per measure.
 
-    Measures are identifiable, locally-identifiable, fiber-dimension, functional-dimension, regions, hidden, dead, linear and
-    transparent; what is not decided is NaN. Network k is the one that `fs.train` starts with from seed `seed + k`. `box` is the interval
-    of every input. With an `executor` its workers measure, with the same result.
+    Measures are identifiable, locally-identifiable, fiber-dimension, functional-dimension, regions, hidden, dead, linear,
+    transparent, gap, and what explains the gap (gap-dead, gap-idle, ...); what is not decided is NaN. Network k is the one that `fs.train`
+    starts with from seed `seed + k`; with a `task` (f1 to f3, g1 to g3, heating, cooling) it is trained on it first, for `epochs`. `box` is
+    the interval of every input. With an `executor` its workers measure, with the same result.
 
     >>> import fiberscope as fs
     >>> found = fs.survey([3, 3, 2, 1], 1000, ["identifiable", "dead"])
@@ -61,7 +65,10 @@ def survey(
     if isinstance(count, bool) or count < 0:
         raise ArgumentError(f"count: expected a number of networks, found {count!r}")
     interval = None if box is None else (float(box[0]), float(box[1]))
-    settings = _Settings(lists, count, names, init, not bias, interval, regions)
+    if isinstance(epochs, bool) or epochs < 0:
+        raise ArgumentError(f"epochs: expected a number of passes, found {epochs!r}")
+    training = None if task is None else (task, epochs)
+    settings = _Settings(lists, count, names, init, not bias, interval, regions, training)
     with terms(**options) as given:
         if executor is None:
             found = _native.survey_rows(settings, given)

@@ -1,4 +1,4 @@
-//! Surveys of random networks.
+//! Surveys of random and trained networks.
 
 use anyhow::Context;
 use fiberscope::survey;
@@ -20,6 +20,7 @@ pub struct SurveySettings {
     no_bias: bool,
     interval: Option<(f64, f64)>,
     regions: u64,
+    training: Option<(String, u64)>,
 }
 
 impl SurveySettings {
@@ -34,6 +35,7 @@ impl SurveySettings {
         plan.init = read_init(&self.init)?;
         (plan.no_bias, plan.seed, plan.regions, plan.interval) =
             (self.no_bias, seed, self.regions, self.interval);
+        plan.training = self.training.map(|(task, epochs)| survey::Training { task, epochs });
         plan.check()?;
         Ok(plan)
     }

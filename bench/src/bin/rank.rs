@@ -10,9 +10,10 @@ use std::error::Error;
 
 use fiberscope::check::{Checker, Outcome};
 use fiberscope::rigidity::{RigidityOptions, rigidity};
-use fiberscope::train::{Initialization, Samples, Task, TrainOptions, Trainer, initial_network};
-use fiberscope::{Deadline, Domain, Network};
+use fiberscope::train::{Initialization, initial_network};
+use fiberscope::{Domain, Network};
 use fiberscope_bench::thread_seconds;
+use fiberscope_bench::trained::fitted;
 use rayon::ThreadPoolBuilder;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -52,19 +53,6 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A network that fits the heating loads of buildings.
-fn fitted(widths: &[usize], seed: u64, epochs: u64) -> Result<Network> {
-    let (inputs, targets) = Task::from_name("heating").ok_or("a task")?.samples();
-    let options = TrainOptions::paper(widths, epochs).batch(64);
-    options.check(&inputs, &targets)?;
-    let samples = Samples::<f64>::new(&inputs, &targets);
-    let mut trainer = Trainer::new(&options, &samples, seed);
-    for _ in 0..epochs {
-        trainer.run_epoch(&Deadline::NEVER);
-    }
-    Ok(trainer.network().ok_or("training diverged")?)
 }
 
 fn row(name: &str, network: &Network) -> std::result::Result<(), String> {

@@ -80,7 +80,7 @@ fn pictures_show_what_was_found() {
     assert!(at("balls.svg").contains("epsilon 0.1"));
     let (code, _, err) = run(folder.path(), "diff a.json b.json --box -2,2 --plot box.gif");
     assert_eq!(code, 2);
-    assert!(err.contains("box.gif: expected a file name ending in .svg, .png or .tex"), "{err}");
+    assert!(err.contains("box.gif: expected a file name ending in .svg, .png, .pdf or .tex"), "{err}");
 }
 
 /// The second output of `a` is `1/2 - abs(x)`, the first `abs(x)`: they meet at 1/4 and -1/4.

@@ -69,3 +69,27 @@ fn histograms_count_every_network() {
     }
     assert_eq!(value["measures"]["identifiable"]["exact"], 0.753_906_25);
 }
+
+#[test]
+fn a_survey_of_trained_networks_keeps_its_task_and_draws_for_papers() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |task: &str, epochs: u64| {
+        format!("survey --widths 1,3,1 --count 3 --measure regions -o out --task {task} --epochs {epochs}")
+    };
+    let (code, value, err) = fiberscope(folder.path(), &line("f1", 2));
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(value["plan"]["training"], serde_json::json!({"task": "f1", "epochs": 2}));
+    let picture = fs::read(folder.path().join("out/regions.pdf")).unwrap();
+    assert!(picture.starts_with(b"%PDF-1.4") && picture.ends_with(b"%%EOF\n"));
+    let drawn = fs::read_to_string(folder.path().join("out/regions.svg")).unwrap();
+    assert!(drawn.contains("regions of trained networks"));
+    for (wrong, said) in [
+        (line("f1", 3), "holds another survey"),
+        (line("f7", 2), "no task \"f7\""),
+        (line("g1", 2).replace("1,3,1", "3,3,1"), "task g1 has 2 input(s)"),
+        ("survey --widths 1,3,1 --count 1 --measure dead -o other --epochs 2".into(), "--task"),
+    ] {
+        let (code, _, err) = fiberscope(folder.path(), &wrong);
+        assert!(code == 2 && err.contains(said), "{wrong}: {err}");
+    }
+}

@@ -13,16 +13,17 @@ use fiberscope_io::write_atomically;
 pub fn check_picture(path: &Path) -> anyhow::Result<()> {
     match ending(path).as_str() {
         "png" if !png::AVAILABLE => Err(PngError::Unavailable).with_context(|| path.display().to_string()),
-        "svg" | "png" | "tex" => Ok(()),
-        _ => anyhow::bail!("{}: expected a file name ending in .svg, .png or .tex", path.display()),
+        "svg" | "png" | "pdf" | "tex" => Ok(()),
+        _ => anyhow::bail!("{}: expected a file name ending in .svg, .png, .pdf or .tex", path.display()),
     }
 }
 
-/// Writes a drawing as SVG, PNG or TikZ, as the file's name asks for.
+/// Writes a drawing as SVG, PNG, PDF or TikZ, as the file's name asks for.
 pub fn write_picture(path: &Path, drawing: &Svg) -> anyhow::Result<()> {
     check_picture(path)?;
     let bytes = match ending(path).as_str() {
         "png" => drawing.to_png(2.0).with_context(|| path.display().to_string())?,
+        "pdf" => drawing.to_pdf(),
         "tex" => drawing.to_tikz().into_bytes(),
         _ => drawing.to_document().into_bytes(),
     };

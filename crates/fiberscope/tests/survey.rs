@@ -6,7 +6,8 @@ use fiberscope::complex::{ComplexOptions, walk_regions};
 use fiberscope::core::{Role, Sign};
 use fiberscope::fiber::{Identifiability, volume};
 use fiberscope::rigidity::{RigidityOptions, rigidity};
-use fiberscope::survey::{Measure, Plan, PlanError, Row, Task, rows};
+use fiberscope::survey::{Measure, Plan, PlanError, Row, Task, Training, rows};
+use fiberscope::train::{Samples, Task as Data, TrainOptions, Trainer};
 use fiberscope::{Deadline, Domain};
 
 fn all_rows(plan: &Plan) -> Vec<Row> {
@@ -98,4 +99,40 @@ fn plans_that_cannot_be_are_refused() {
     assert!(matches!(plan.check(), Err(PlanError::Interval(..))));
     (plan.interval, plan.seed) = (None, u64::MAX);
     assert!(matches!(plan.check(), Err(PlanError::Seeds(..))));
+}
+
+/// A trained network of a survey is the one that a training from its seed ends with; of a task with more inputs it is
+/// given the first ones.
+#[test]
+fn networks_are_trained_before_they_are_measured() {
+    let mut changed = 0;
+    for (task, widths) in [("f1", vec![1, 4, 3, 1]), ("heating", vec![2, 4, 3, 1])] {
+        let mut plan = Plan::new(vec![widths.clone()], 4, vec![Measure::Regions, Measure::Dead]).unwrap();
+        (plan.seed, plan.training) = (5, Some(Training { task: task.into(), epochs: 12 }));
+        plan.check().unwrap();
+        let found = all_rows(&plan);
+        let (inputs, targets) = Data::from_name(task).unwrap().samples();
+        let inputs = inputs.select_columns(&(0..widths[0]).collect::<Vec<_>>());
+        let options = TrainOptions::paper(&widths, 12);
+        let samples = Samples::<f32>::new(&inputs, &targets);
+        for row in &found {
+            let mut trainer = Trainer::new(&options, &samples, row.seed);
+            (0..12).for_each(|_| _ = trainer.run_epoch(&Deadline::NEVER).unwrap());
+            let count = |network: &fiberscope::Network| {
+                let walked = walk_regions(network, &Domain::Space, &ComplexOptions::new()).unwrap();
+                Some(walked.sign_vectors(network).len() as f64)
+            };
+            assert_eq!(row.values[0], count(&trainer.network().unwrap()), "{task} {}", row.seed);
+            changed += usize::from(row.values[0] != count(&plan.network(0, row.seed)));
+        }
+    }
+    assert!(changed > 0, "training changed nothing");
+    let with = |widths: &[usize], task: &str| {
+        let mut plan = Plan::new(vec![widths.to_vec()], 1, vec![Measure::Dead]).unwrap();
+        plan.training = Some(Training { task: task.into(), epochs: 1 });
+        plan.check()
+    };
+    assert_eq!(with(&[1, 2, 1], "f9"), Err(PlanError::Task("f9".into())));
+    assert!(matches!(with(&[2, 2, 1], "f1"), Err(PlanError::TaskWidths(_, 1, _))));
+    assert!(matches!(with(&[1, 2, 2], "f1"), Err(PlanError::TaskWidths(..))));
 }

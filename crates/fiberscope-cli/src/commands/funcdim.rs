@@ -66,7 +66,7 @@ pub struct FuncdimArgs {
     /// Also the orbits of the network under its hidden symmetry groups and their stabilisers, exactly
     #[arg(long, visible_alias = "stabilizer")]
     pub stabiliser: bool,
-    /// Draw the decomposition (.svg, .png or .tex)
+    /// Draw the decomposition (.svg, .png, .pdf or .tex)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// The number of primes [default: until the probability of an error is below 1e-6, at most 3]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use fiberscope::survey::{Measure, Plan};
+use fiberscope::survey::{Measure, Plan, Training};
 use fiberscope::train::Initialization;
 use fiberscope_report::survey::{carry_out, text, value};
 
@@ -13,15 +13,16 @@ use crate::Answer;
 use crate::args::Global;
 use crate::output::Output;
 
-/// Statistics over random networks
+/// Statistics over random or trained networks
 ///
-/// Draws networks from seeds, measures each, and writes into -o: survey.csv and survey.parquet with a row per network
-/// (NaN where a measure was not decided), and a chart for each measure (SVG, and TeX for pgfplots). A survey that was
+/// Draws networks from seeds, trains them if --task says so, measures each, and writes into -o: survey.csv and survey.parquet with a row per network
+/// (NaN where a measure was not decided), and a chart for each measure (SVG, PDF, and TeX for pgfplots). A survey that was
 /// stopped, or killed, goes on where it was left when the same command is given again; a larger --count extends it.
-/// Network k of each list of widths is the one that `train` starts with from seed --seed + k.
+/// Network k of each list of widths is the one that `train` starts with from seed --seed + k; with --task the one
+/// that it ends with after --epochs.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  fiberscope survey --widths 3,3,2,1 --count 100000 --measure identifiable,dead,linear,hidden -o survey\n  fiberscope survey --widths 2,4,4,1 --widths 2,8,8,1 --count 200 --measure regions,functional-dimension,locally-identifiable -o sizes"
+    after_help = "Examples:\n  fiberscope survey --widths 3,3,2,1 --count 100000 --measure identifiable,dead,linear,hidden -o survey\n  fiberscope survey --widths 2,4,4,1 --widths 2,8,8,1 --count 200 --measure regions,functional-dimension,locally-identifiable -o sizes\n  fiberscope survey --widths 3,3,3,2,2,1 --task heating --epochs 50 --count 100 --measure gap,gap-dead,gap-idle -o trained"
 )]
 pub struct SurveyArgs {
     #[command(flatten)]
@@ -30,6 +31,9 @@ pub struct SurveyArgs {
     #[arg(long = "out", short, value_name = "DIR")]
     pub output: PathBuf,
 }
+
+/// How long networks are trained where nothing is said.
+const EPOCHS: u64 = 100;
 
 /// Which networks are drawn, and what is measured.
 #[derive(Debug, Args)]
@@ -41,7 +45,8 @@ pub struct SurveySettings {
     #[arg(long, value_name = "N")]
     pub count: u64,
     /// What is measured: identifiable, locally-identifiable, fiber-dimension, functional-dimension, regions, hidden,
-    /// dead, linear, transparent
+    /// dead, linear, transparent, gap, and what explains the gap: gap-dead, gap-unseen, gap-idle, gap-linear,
+    /// gap-hidden, gap-proportional, gap-twins, gap-dependent, gap-balanced, gap-unrecognised
     #[arg(long = "measure", value_name = "NAME,..", value_delimiter = ',', required = true)]
     pub measures: Vec<String>,
     /// Initialisation: he or torch (as torch.nn.Linear)
@@ -50,6 +55,13 @@ pub struct SurveySettings {
     /// Biases are zero
     #[arg(long)]
     pub no_bias: bool,
+    /// Train the networks first, as `train --task NAME` does: f1, f2, f3, g1, g2, g3, heating, cooling (also -minmax,
+    /// -raw); networks of fewer inputs are given the first ones
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
+    /// With --task: passes over the data [default: 100]
+    #[arg(long, value_name = "N", requires = "task")]
+    pub epochs: Option<u64>,
     /// Judge neurons and regions on a box: LO,HI for every input
     #[arg(long = "box", value_name = "LO,HI", allow_hyphen_values = true)]
     pub interval: Option<String>,
@@ -70,6 +82,8 @@ impl SurveySettings {
         };
         (plan.no_bias, plan.seed, plan.regions) = (self.no_bias, seed, self.regions);
         plan.interval = self.interval.as_deref().map(read_interval).transpose()?;
+        let epochs = self.epochs.unwrap_or(EPOCHS);
+        plan.training = self.task.clone().map(|task| Training { task, epochs });
         plan.check()?;
         Ok(plan)
     }

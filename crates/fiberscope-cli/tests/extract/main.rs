@@ -329,7 +329,7 @@ fn flags_that_make_no_sense() {
     check("net.json -o out.json --max-queries 0", "0 is not in 1..");
     check("net.json -o out.pt", "expected a file name ending in .json");
     check("net.json -o nowhere/out.json", "there is no folder nowhere");
-    check("net.json -o out.json --plot out.jpg", "expected a file name ending in .svg, .png or .tex");
+    check("net.json -o out.json --plot out.jpg", "expected a file name ending in .svg, .png, .pdf or .tex");
     check(
         "net.json -o out.json --truth zoo:abs",
         "zoo:abs: expected 3 inputs and 2 outputs, as the oracle has, found 1 and 1",

@@ -43,6 +43,11 @@ impl Svg {
         Svg::new((width, height), title, descriptions.join(" "), content)
     }
 
+    /// Its width and height in pixels.
+    pub(crate) fn size(&self) -> (f64, f64) {
+        (self.width, self.height)
+    }
+
     /// The drawing as the text of an SVG file.
     pub fn to_document(&self) -> String {
         let head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";

@@ -1,11 +1,13 @@
 //! What other programs read: systems of polynomial equations and inequalities for LaTeX, Sage and Macaulay2,
-//! polyhedral complexes for polymake and Oscar, and drawings as TikZ.
+//! polyhedral complexes for polymake and Oscar, and drawings as TikZ and PDF.
 //!
 //! Here are the languages, none of the questions: fibers, strata and complexes are turned into a [`System`]
 //! or a [`CellComplex`] where they are described. Numbers are written as they are, fractions of integers of
 //! any length; only drawings are rounded.
 
 mod complex;
+mod drawing;
+mod pdf;
 mod polynomial;
 mod system;
 mod tex;

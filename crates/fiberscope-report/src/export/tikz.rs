@@ -1,120 +1,35 @@
 //! Drawings as TikZ: documents of the class `standalone` that LaTeX compiles as they are.
 //!
-//! A drawing is read back from its SVG text: paths, rectangles, circles and labels, with what the style sheet
-//! says of their classes. A pixel is three quarters of a point, so that coordinates are the same numbers in
-//! both, and every class of the style sheet is a style of the picture, to be changed in one place.
+//! A pixel is three quarters of a point, so that coordinates are the same numbers in both, and every class of the
+//! style sheet is a style of the picture, to be changed in one place.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::drawing::{Canvas, POINT, Properties, Sheet, Stroke, Tag, hex, strokes, unescaped};
 use super::{comment, escaped};
 use crate::Svg;
-use crate::draw::svg::{STYLE, coordinate};
+use crate::draw::svg::coordinate;
 
-/// Points of paper in a pixel.
-const POINT: f64 = 0.75;
 /// Corners of a path on one line of the file: TeX reads lines of limited length.
 const CORNERS: usize = 6;
 
 impl Svg {
     /// The drawing as a document of LaTeX.
     pub fn to_tikz(&self) -> String {
-        let rules = rules();
-        let mut picture =
-            Picture { rules: &rules, body: String::new(), styles: BTreeMap::new(), colours: BTreeMap::new() };
-        let mut shifts = vec![(0.0, 0.0)];
-        let (mut title, mut skipped) = (String::new(), None::<&str>);
-        let text = self.to_print_document();
-        let mut rest = text.as_str();
-        while let Some(start) = rest.find('<') {
-            let Some(end) = rest[start..].find('>').map(|end| start + end) else { break };
-            let tag = Tag::read(&rest[start + 1..end]);
-            rest = &rest[end + 1..];
-            match (tag.name, skipped) {
-                (name, Some(open)) => skipped = (name != open).then_some(open),
-                ("title", _) => title = rest.split('<').next().map(unescaped).unwrap_or_default(),
-                ("style", _) => skipped = Some("/style"),
-                ("desc", _) => skipped = Some("/desc"),
-                ("g", _) => {
-                    let (x, y) =
-                        tag.numbers("transform", "translate(").map_or((0.0, 0.0), |by| (by[0], by[1]));
-                    let last = shifts.last().copied().unwrap_or_default();
-                    shifts.push((last.0 + x, last.1 + y));
-                }
-                ("/g", _) => {
-                    shifts.pop();
-                }
-                ("text", _) => {
-                    let (own, after) = rest.split_once("</text>").unwrap_or((rest, ""));
-                    picture.label(&tag, own, shifts.last().copied().unwrap_or_default());
-                    rest = after;
-                }
-                ("path" | "rect" | "circle", _) => {
-                    picture.shape(&tag, shifts.last().copied().unwrap_or_default());
-                }
-                _ => {}
-            }
-        }
+        let mut picture = Picture {
+            sheet: Sheet::new(),
+            body: String::new(),
+            styles: BTreeMap::new(),
+            colours: BTreeMap::new(),
+        };
+        let title = self.draw_on(&mut picture);
         picture.document(&title)
     }
 }
 
-/// What the style sheet says, class by class, in its order; `text` stands for all labels.
-fn rules() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
-    let light = STYLE.split("@media").next().unwrap_or(STYLE);
-    let mut rules = Vec::new();
-    for rule in light.lines() {
-        let Some((selectors, properties)) = rule.trim_end_matches('}').split_once('{') else { continue };
-        let properties: Vec<_> = properties.split(';').filter_map(|each| each.split_once(':')).collect();
-        for selector in selectors.split(',') {
-            let class = selector.trim().trim_start_matches(".fs").trim().trim_start_matches('.');
-            rules.push((class, properties.clone()));
-        }
-    }
-    rules
-}
-
-/// An element's name and attributes.
-struct Tag<'a> {
-    name: &'a str,
-    attributes: BTreeMap<&'a str, &'a str>,
-}
-
-impl<'a> Tag<'a> {
-    fn read(text: &'a str) -> Self {
-        let text = text.trim_end_matches('/');
-        let (name, mut rest) = text.split_once(' ').unwrap_or((text, ""));
-        // A closing tag keeps its stroke.
-        let mut attributes = BTreeMap::new();
-        while let Some((key, value)) = rest.split_once("=\"") {
-            let Some((value, after)) = value.split_once('"') else { break };
-            attributes.insert(key.trim(), value);
-            rest = after;
-        }
-        Tag { name, attributes }
-    }
-
-    fn get(&self, name: &str) -> &'a str {
-        self.attributes.get(name).copied().unwrap_or("")
-    }
-
-    fn number(&self, name: &str) -> f64 {
-        self.get(name).parse().unwrap_or(0.0)
-    }
-
-    /// The numbers behind a word in an attribute, at least two; `None` if the word is not there.
-    fn numbers(&self, name: &str, word: &str) -> Option<Vec<f64>> {
-        let inside = self.get(name).split(word).nth(1)?.split(')').next()?;
-        let numbers: Vec<f64> = inside.split([' ', ',']).filter_map(|x| x.parse().ok()).collect();
-        (numbers.len() >= 2).then_some(numbers)
-    }
-}
-
-/// The properties of an element: the style sheet over its attributes, its own style over both.
-type Properties<'a> = BTreeMap<&'a str, &'a str>;
-
-struct Picture<'a> {
-    rules: &'a [(&'static str, Vec<(&'static str, &'static str)>)],
+struct Picture {
+    sheet: Sheet,
     body: String,
     /// The options of every class that was used.
     styles: BTreeMap<String, String>,
@@ -122,63 +37,12 @@ struct Picture<'a> {
     colours: BTreeMap<String, String>,
 }
 
-impl<'a> Picture<'a> {
-    fn properties(&self, classes: &str, is_text: bool) -> Properties<'a> {
-        let applies =
-            |class: &str| classes.split(' ').any(|each| each == class) || is_text && class == "text";
-        let rules = self.rules.iter().filter(|(class, _)| applies(class));
-        rules.flat_map(|(_, properties)| properties.iter().copied()).collect()
-    }
-
+impl Picture {
     fn colour(&mut self, value: &str) -> String {
-        let Some(hex) = value.strip_prefix('#') else { return value.to_owned() };
-        // `#fff` is short for `#ffffff`.
-        let double = |hex: &str| hex.chars().flat_map(|c| [c, c]).collect();
-        let hex = if hex.len() == 3 { double(hex) } else { hex.to_owned() };
+        let Some(hex) = hex(value) else { return value.to_owned() };
         let name = format!("fs{hex}");
         self.colours.insert(name.clone(), hex.to_uppercase());
         name
-    }
-
-    fn shape(&mut self, tag: &Tag, shift: (f64, f64)) {
-        let class = tag.get("class");
-        let own: Properties = tag.get("style").split(';').filter_map(|each| each.split_once(':')).collect();
-        let all = self.properties(class, false);
-        if !class.is_empty() && !self.styles.contains_key(class) {
-            let options = self.options(&all);
-            self.styles.insert(class.to_owned(), options);
-        }
-        let mut options = if class.is_empty() { "fill=black".into() } else { format!("fs {class}") };
-        let width = own.get("stroke-width").copied().or_else(|| {
-            let attribute = tag.get("stroke-width");
-            (!all.contains_key("stroke-width") && !attribute.is_empty()).then_some(attribute)
-        });
-        if let Some(width) = width {
-            let _ = write!(options, ",line width={}", points(width));
-        }
-        let shifted = |x: f64, y: f64| format!("({},{})", coordinate(x + shift.0), coordinate(y + shift.1));
-        let line = match tag.name {
-            "circle" => format!(
-                "{} circle[radius={}]",
-                shifted(tag.number("cx"), tag.number("cy")),
-                points(tag.get("r"))
-            ),
-            "rect" => {
-                if !tag.get("rx").is_empty() {
-                    let _ = write!(options, ",rounded corners={}", points(tag.get("rx")));
-                }
-                let (x, y) = (tag.number("x"), tag.number("y"));
-                format!(
-                    "{} rectangle {}",
-                    shifted(x, y),
-                    shifted(x + tag.number("width"), y + tag.number("height"))
-                )
-            }
-            _ => path(tag.get("d"), shifted),
-        };
-        if !line.is_empty() {
-            let _ = writeln!(self.body, "\\path[{options}] {line};");
-        }
     }
 
     /// What TikZ is told of lines and areas.
@@ -207,8 +71,67 @@ impl<'a> Picture<'a> {
         options.join(",")
     }
 
+    fn document(self, title: &str) -> String {
+        let mut text = format!(
+            "% {}\n\\documentclass[tikz,border=4pt]{{standalone}}\n\\usepackage[T1]{{fontenc}}\n",
+            comment(title)
+        );
+        for (name, hex) in &self.colours {
+            let _ = writeln!(text, "\\definecolor{{{name}}}{{HTML}}{{{hex}}}");
+        }
+        for (class, options) in &self.styles {
+            let _ = writeln!(text, "\\tikzset{{fs {class}/.style={{{options}}}}}");
+        }
+        let unit = coordinate(POINT);
+        let _ = write!(
+            text,
+            "\\begin{{document}}\n\\begin{{tikzpicture}}[x={unit}pt,y=-{unit}pt,inner sep=0pt,outer sep=0pt]\n{}\\end{{tikzpicture}}\n\\end{{document}}\n",
+            self.body
+        );
+        text
+    }
+}
+
+impl Canvas for Picture {
+    fn shape(&mut self, tag: &Tag, shift: (f64, f64)) {
+        let class = tag.get("class");
+        let all = self.sheet.properties(class, false);
+        if !class.is_empty() && !self.styles.contains_key(class) {
+            let options = self.options(&all);
+            self.styles.insert(class.to_owned(), options);
+        }
+        let mut options = if class.is_empty() { "fill=black".into() } else { format!("fs {class}") };
+        let width = tag.own_width(&all);
+        if let Some(width) = width {
+            let _ = write!(options, ",line width={}", points(width));
+        }
+        let shifted = |x: f64, y: f64| format!("({},{})", coordinate(x + shift.0), coordinate(y + shift.1));
+        let line = match tag.name {
+            "circle" => format!(
+                "{} circle[radius={}]",
+                shifted(tag.number("cx"), tag.number("cy")),
+                points(tag.get("r"))
+            ),
+            "rect" => {
+                if !tag.get("rx").is_empty() {
+                    let _ = write!(options, ",rounded corners={}", points(tag.get("rx")));
+                }
+                let (x, y) = (tag.number("x"), tag.number("y"));
+                format!(
+                    "{} rectangle {}",
+                    shifted(x, y),
+                    shifted(x + tag.number("width"), y + tag.number("height"))
+                )
+            }
+            _ => path(tag.get("d"), shifted),
+        };
+        if !line.is_empty() {
+            let _ = writeln!(self.body, "\\path[{options}] {line};");
+        }
+    }
+
     fn label(&mut self, tag: &Tag, content: &str, shift: (f64, f64)) {
-        let properties = self.properties(tag.get("class"), true);
+        let properties = self.sheet.properties(tag.get("class"), true);
         let get = |name: &str| properties.get(name).copied();
         let anchor = match get("text-anchor") {
             Some("middle") => "base",
@@ -240,26 +163,6 @@ impl<'a> Picture<'a> {
             size.0, size.1, at.0, at.1
         );
     }
-
-    fn document(self, title: &str) -> String {
-        let mut text = format!(
-            "% {}\n\\documentclass[tikz,border=4pt]{{standalone}}\n\\usepackage[T1]{{fontenc}}\n",
-            comment(title)
-        );
-        for (name, hex) in &self.colours {
-            let _ = writeln!(text, "\\definecolor{{{name}}}{{HTML}}{{{hex}}}");
-        }
-        for (class, options) in &self.styles {
-            let _ = writeln!(text, "\\tikzset{{fs {class}/.style={{{options}}}}}");
-        }
-        let unit = coordinate(POINT);
-        let _ = write!(
-            text,
-            "\\begin{{document}}\n\\begin{{tikzpicture}}[x={unit}pt,y=-{unit}pt,inner sep=0pt,outer sep=0pt]\n{}\\end{{tikzpicture}}\n\\end{{document}}\n",
-            self.body
-        );
-        text
-    }
 }
 
 /// A length in points.
@@ -268,37 +171,23 @@ fn points(pixels: &str) -> String {
     format!("{}pt", coordinate(POINT * pixels))
 }
 
-/// The path of an SVG, made of moves, straight lines and cubic curves.
+/// The path of an SVG, in the words of TikZ.
 fn path(d: &str, place: impl Fn(f64, f64) -> String) -> String {
     let mut text = String::new();
-    let mut corners = 0;
-    let mut rest = d;
-    while let Some(command) = rest.chars().next() {
-        let after = &rest[command.len_utf8()..];
-        let end = after.find(|c: char| c.is_ascii_uppercase()).unwrap_or(after.len());
-        let numbers: Vec<f64> = after[..end].split([' ', ',']).filter_map(|x| x.parse().ok()).collect();
-        rest = &after[end..];
-        corners += 1;
-        if corners % CORNERS == 0 {
+    for (at, stroke) in strokes(d).into_iter().enumerate() {
+        if (at + 1) % CORNERS == 0 {
             text.push('\n');
         }
-        match (command, &numbers[..]) {
-            ('M', [x, y]) => text += &place(*x, *y),
-            ('L', [x, y]) => text += &format!("--{}", place(*x, *y)),
-            ('C', [a, b, c, d, x, y]) => {
-                text += &format!("..controls {} and {}..{}", place(*a, *b), place(*c, *d), place(*x, *y));
+        match stroke {
+            Stroke::Move(x, y) => text += &place(x, y),
+            Stroke::Line(x, y) => text += &format!("--{}", place(x, y)),
+            Stroke::Curve([a, b, c, d, x, y]) => {
+                text += &format!("..controls {} and {}..{}", place(a, b), place(c, d), place(x, y));
             }
-            ('Z', _) => text += "--cycle ",
-            _ => {}
+            Stroke::Close => text += "--cycle ",
         }
     }
     text
-}
-
-/// The text that markup stands for.
-fn unescaped(text: &str) -> String {
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
-    text.replace("&amp;", "&")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::files::write_picture;
 /// The most components in a graph.
 const NODES: usize = 64;
 
-/// The files that pictures are wanted in (.svg, .png or .tex).
+/// The files that pictures are wanted in (.svg, .png, .pdf or .tex).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FiberPictures<'a> {
     /// The orientations, neighbours joined.

@@ -1,4 +1,4 @@
-//! The stratum dag as a file: JSON, DOT, SVG or TikZ, and the equations of the strata.
+//! The stratum dag as a file: JSON, DOT, SVG, PDF or TikZ, and the equations of the strata.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,6 +10,7 @@ use fiberscope_io::write_atomically;
 use super::ideal::to_text;
 use super::{DagEdge, DagNode, DagPicture, write_json};
 use crate::export::Program;
+use crate::files::write_picture;
 use crate::words::joined;
 
 /// The most strata in a drawing that can be read.
@@ -23,18 +24,16 @@ pub fn export(dag: &StratumDag, path: &Path) -> anyhow::Result<()> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => write_atomically(path, |out| write_json(dag, out))?,
         Some("dot") => write_atomically(path, |out| out.write_all(picture(dag).to_dot().as_bytes()))?,
-        Some("svg" | "tex") if dag.len() > DRAWABLE => {
+        Some("svg" | "pdf" | "tex") if dag.len() > DRAWABLE => {
             bail!(
                 "{name}: a drawing of {} strata cannot be read (at most {DRAWABLE}); write .dot or .json",
                 dag.len()
             )
         }
-        Some("svg") => {
-            write_atomically(path, |out| out.write_all(picture(dag).draw().to_document().as_bytes()))?
-        }
+        Some("svg" | "pdf") => write_picture(path, &picture(dag).draw())?,
         Some("tex") => write_atomically(path, |out| out.write_all(picture(dag).to_tikz().as_bytes()))?,
         Some("m2" | "sage") => export_equations(dag, path)?,
-        _ => bail!("{name}: expected a file name ending in .svg, .tex, .dot, .json, .m2 or .sage"),
+        _ => bail!("{name}: expected a file name ending in .svg, .pdf, .tex, .dot, .json, .m2 or .sage"),
     }
     Ok(())
 }

@@ -20,9 +20,10 @@ const NAMED: usize = 16;
 type Groups<'a> = [(&'a Vec<usize>, &'a Statistics)];
 
 /// One panel below the other, each with the share of networks for every value.
-pub(super) fn chart(measure: Measure, groups: &Groups) -> Svg {
+pub(super) fn chart(measure: Measure, trained: bool, groups: &Groups) -> Svg {
     let panels: Vec<Svg> = groups.iter().map(|(widths, found)| panel(measure, widths, found)).collect();
-    Svg::stack(format!("{} of random networks", measure.name()), &panels)
+    let kind = if trained { "trained" } else { "random" };
+    Svg::stack(format!("{} of {kind} networks", measure.name()), &panels)
 }
 
 fn panel(measure: Measure, widths: &[usize], found: &Statistics) -> Svg {

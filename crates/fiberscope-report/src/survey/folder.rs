@@ -127,7 +127,10 @@ fn write_files(folder: &Path, plan: &Plan, rows: &[Vec<Row>]) -> anyhow::Result<
         rows.iter().map(|rows| statistics(plan, &rows.iter().collect::<Vec<_>>())).collect();
     for (at, measure) in plan.measures.iter().enumerate() {
         let groups: Vec<_> = plan.widths.iter().zip(by_axis.iter().map(|found| &found[at].1)).collect();
-        write_picture(&add(folder.join(format!("{}.svg", measure.name()))), &chart(*measure, &groups))?;
+        let drawing = chart(*measure, plan.training.is_some(), &groups);
+        for ending in ["svg", "pdf"] {
+            write_picture(&add(folder.join(format!("{}.{ending}", measure.name()))), &drawing)?;
+        }
         let tex = pgf(*measure, &groups);
         write_atomically(&add(folder.join(format!("{}.tex", measure.name()))), |file| {
             file.write_all(tex.as_bytes())

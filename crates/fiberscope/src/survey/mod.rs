@@ -1,11 +1,12 @@
-//! Statistics over random networks: what is usual, and how often?
+//! Statistics over random or trained networks: what is usual, and how often?
 //!
 //! A survey is a [`Plan`]: lists of widths, an initialisation, seeds, and what is measured. Network `k` of a list of
-//! widths is the one that [`crate::train`] starts with from seed `seed + k`, so that every row can be looked at
-//! again. A [`Task`] is a range of seeds of one list of widths, and [`rows`] a function of plan and task alone: the
+//! widths is the one that [`crate::train`] starts with from seed `seed + k`, or with a [`Training`] the one that it
+//! ends with, so that every row can be looked at again. A [`Task`] is a range of seeds of one list of widths, and [`rows`] a function of plan and task alone: the
 //! same on every machine and for every number of threads. What is not decided is `None`, never a guess.
 
 mod measure;
+mod training;
 
 use fiberscope_core::{Domain, Network};
 use rayon::prelude::*;
@@ -13,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use measure::Measure;
+pub use training::Training;
 
 use crate::limit::Deadline;
 use crate::train::{Initialization, initial_network};
+use training::Trained;
 
 /// What is surveyed.
 ///
@@ -46,6 +49,9 @@ pub struct Plan {
     pub interval: Option<(f64, f64)>,
     /// The most regions of a network that are listed.
     pub regions: u64,
+    /// What networks are trained on first; without it they are as they were drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<Training>,
 }
 
 /// Why there is no survey.
@@ -65,6 +71,12 @@ pub enum PlanError {
     Seeds(u64, u64),
     #[error("expected an interval with low < high, found {0},{1}")]
     Interval(f64, f64),
+    #[error("no task {0:?}; expected f1, f2, f3, g1, g2, g3, heating or cooling (also -minmax, -raw)")]
+    Task(String),
+    #[error("task {0} has {1} input(s) and 1 output; the widths {2:?} do not fit")]
+    TaskWidths(String, usize, Vec<usize>),
+    #[error("{0}")]
+    Training(String),
 }
 
 /// The most parameters of a network that is surveyed.
@@ -97,8 +109,17 @@ impl Plan {
     /// A plan with the usual initialisation on all of `R^n`.
     pub fn new(widths: Vec<Vec<usize>>, count: u64, measures: Vec<Measure>) -> Result<Self, PlanError> {
         let init = Initialization::He;
-        let plan =
-            Plan { widths, count, measures, init, no_bias: false, seed: 0, interval: None, regions: 20_000 };
+        let plan = Plan {
+            widths,
+            count,
+            measures,
+            init,
+            no_bias: false,
+            seed: 0,
+            interval: None,
+            regions: 20_000,
+            training: None,
+        };
         plan.check()?;
         Ok(plan)
     }
@@ -115,6 +136,9 @@ impl Plan {
             let layers = widths.windows(2).map(|pair| pair[1].saturating_mul(pair[0].saturating_add(1)));
             if layers.fold(0, usize::saturating_add) > LARGEST {
                 return Err(PlanError::TooLarge(widths.clone()));
+            }
+            if let Some(training) = &self.training {
+                training.check(widths)?;
             }
         }
         if self.measures.is_empty() {
@@ -133,7 +157,8 @@ impl Plan {
 
     /// The tasks, in order; they depend on nothing but the plan.
     pub fn tasks(&self) -> Vec<Task> {
-        let size = if self.measures.iter().all(|measure| measure.is_quick()) { MANY } else { FEW };
+        let quick = self.training.is_none() && self.measures.iter().all(|measure| measure.is_quick());
+        let size = if quick { MANY } else { FEW };
         let of_axis = |axis: usize| {
             let starts = (0..self.count.div_ceil(size)).map(move |part| part * size);
             starts.map(move |at| Task { axis, first: self.seed + at, count: size.min(self.count - at) })
@@ -141,7 +166,7 @@ impl Plan {
         (0..self.widths.len()).flat_map(of_axis).collect()
     }
 
-    /// The network of a seed.
+    /// The network of a seed, as it is drawn.
     pub fn network(&self, axis: usize, seed: u64) -> Network {
         initial_network(&self.widths[axis], self.init, self.no_bias, seed)
     }
@@ -169,11 +194,18 @@ impl Plan {
 /// ```
 pub fn rows(plan: &Plan, task: &Task, deadline: &Deadline) -> Option<Vec<Row>> {
     let domain = plan.domain(task.axis);
+    // A plan that was checked has a course.
+    let course = plan.training.as_ref().map(|training| training.course(plan, task.axis)).transpose().ok()?;
     let row = |seed: u64| {
         if deadline.is_past() {
             return None;
         }
-        let network = plan.network(task.axis, seed);
+        let network = match course.as_ref().map(|course| course.network(seed, deadline)) {
+            None => plan.network(task.axis, seed),
+            Some(Trained::Done(network)) => network,
+            Some(Trained::Diverged) => return Some(Row { seed, values: vec![None; plan.measures.len()] }),
+            Some(Trained::Late) => return None,
+        };
         let values = measure::measured(plan, &network, &domain, deadline);
         (!deadline.is_past()).then_some(Row { seed, values })
     };

@@ -24,7 +24,7 @@ pub struct RegionsArgs {
     pub domain: Option<String>,
     #[command(flatten)]
     pub around: AroundArgs,
-    /// Draw the complex (.svg, .png or .tex for one and two inputs and slices, .html for three inputs); may be
+    /// Draw the complex (.svg, .png, .pdf or .tex for one and two inputs and slices, .html for three inputs); may be
     /// repeated
     #[arg(long, value_name = "OUT")]
     pub plot: Vec<PathBuf>,
@@ -87,7 +87,7 @@ pub struct FoldsArgs {
     pub domain: Option<String>,
     #[command(flatten)]
     pub around: AroundArgs,
-    /// Draw the dependency graph (.svg, .png, .tex or .dot); may be repeated
+    /// Draw the dependency graph (.svg, .png, .pdf, .tex or .dot); may be repeated
     #[arg(long, value_name = "OUT")]
     pub graph: Vec<PathBuf>,
     /// Recover the permutations and scalings that turn the network into this one

@@ -16,16 +16,18 @@ pub fn check(args: &RegionsArgs, inputs: usize) -> anyhow::Result<()> {
     for path in &args.plot {
         let name = path.display();
         match (ending(path), inputs) {
-            ("svg" | "png" | "tex", 1 | 2) => check_picture(path)?,
+            ("svg" | "png" | "pdf" | "tex", 1 | 2) => check_picture(path)?,
             ("html", 3) => {}
-            ("svg" | "png" | "tex", 3) => bail!(
-                "{name}: a complex with 3 inputs is drawn as .html; for .svg, .png and .tex draw a slice (--slice, --directions)"
+            ("svg" | "png" | "pdf" | "tex", 3) => bail!(
+                "{name}: a complex with 3 inputs is drawn as .html; for .svg, .png, .pdf and .tex draw a slice (--slice, --directions)"
             ),
-            ("html", 1 | 2) => bail!("{name}: a complex with {inputs} inputs is drawn as .svg, .png or .tex"),
-            ("svg" | "png" | "tex" | "html", _) => bail!(
+            ("html", 1 | 2) => {
+                bail!("{name}: a complex with {inputs} inputs is drawn as .svg, .png, .pdf or .tex")
+            }
+            ("svg" | "png" | "pdf" | "tex" | "html", _) => bail!(
                 "{name}: a complex with {inputs} inputs cannot be drawn; draw a slice (--slice with three points, or --directions with two vectors)"
             ),
-            _ => bail!("{name}: expected a file name ending in .svg, .png, .tex or .html"),
+            _ => bail!("{name}: expected a file name ending in .svg, .png, .pdf, .tex or .html"),
         }
         ensure!(inputs != 3 || args.domain.is_some(), "{name}: a picture in space needs a box (--box LO,HI)");
     }

@@ -18,8 +18,8 @@ use crate::output::{Output, check_picture, write_picture};
 
 pub fn run(args: &FoldsArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     for path in &args.graph {
-        if !matches!(path.extension().and_then(|e| e.to_str()), Some("svg" | "png" | "tex" | "dot")) {
-            bail!("{}: expected a file name ending in .svg, .png, .tex or .dot", path.display());
+        if !matches!(path.extension().and_then(|e| e.to_str()), Some("svg" | "png" | "pdf" | "tex" | "dot")) {
+            bail!("{}: expected a file name ending in .svg, .png, .pdf, .tex or .dot", path.display());
         }
         if path.extension().is_some_and(|ending| ending == "png") {
             check_picture(path)?;

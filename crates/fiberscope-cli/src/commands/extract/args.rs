@@ -72,7 +72,7 @@ pub struct ExtractArgs {
     /// With --boundaries: singular values up to this share of the largest count as zero
     #[arg(long, value_name = "X", default_value_t = 1e-8)]
     pub tolerance: f64,
-    /// Draw the queries of every step, and with --truth the error of every layer (.svg, .png or .tex)
+    /// Draw the queries of every step, and with --truth the error of every layer (.svg, .png, .pdf or .tex)
     #[arg(long, value_name = "FILE", conflicts_with = "leak_report")]
     pub plot: Option<PathBuf>,
     #[command(flatten)]

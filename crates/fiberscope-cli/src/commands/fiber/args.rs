@@ -66,13 +66,13 @@ pub struct FiberArgs {
     /// (.m2), Sage (.sage) or LaTeX (.tex); may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "path", "member"])]
     pub export: Vec<PathBuf>,
-    /// Draw the graph of orientations (.svg, .png or .tex; at most 64 components)
+    /// Draw the graph of orientations (.svg, .png, .pdf or .tex; at most 64 components)
     #[arg(long, value_name = "FILE")]
     pub graph: Option<PathBuf>,
-    /// Draw a two-dimensional slice of the network's component (.svg, .png or .tex)
+    /// Draw a two-dimensional slice of the network's component (.svg, .png, .pdf or .tex)
     #[arg(long, value_name = "FILE")]
     pub slice: Option<PathBuf>,
-    /// Draw the function along translations of a hidden hyperplane (.svg, .png or .tex)
+    /// Draw the function along translations of a hidden hyperplane (.svg, .png, .pdf or .tex)
     #[arg(long, value_name = "FILE")]
     pub strip: Option<PathBuf>,
     #[command(flatten)]
@@ -120,7 +120,7 @@ pub struct ConserveArgs {
     /// The loss
     #[arg(long, value_name = "LOSS", default_value = "mse")]
     pub loss: FlowLoss,
-    /// Draw the drift against the step (.svg, .png or .tex)
+    /// Draw the drift against the step (.svg, .png, .pdf or .tex)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     #[command(flatten)]

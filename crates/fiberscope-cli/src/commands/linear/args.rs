@@ -121,10 +121,10 @@ pub struct InspectArgs {
     /// with --json also bases
     #[arg(long)]
     pub subspaces: bool,
-    /// Write the basis-flow diagram: .svg, .png or .tex (TikZ)
+    /// Write the basis-flow diagram: .svg, .png, .pdf or .tex (TikZ)
     #[arg(long, value_name = "FILE")]
     pub flow: Option<PathBuf>,
-    /// Write the tables of subspaces as a picture: .svg, .png or .tex (TikZ)
+    /// Write the tables of subspaces as a picture: .svg, .png, .pdf or .tex (TikZ)
     #[arg(long, value_name = "FILE")]
     pub lattice: Option<PathBuf>,
     /// Write the network with the block replaced by as few neurons as possible
