@@ -153,11 +153,14 @@ impl<'a> Verifier<'a> {
             Evidence::Moves { a: moves_a, b: moves_b } => {
                 // Most chains permute and scale by powers of two, which is exact in doubles. They are short enough for
                 // all limits: a factor has at most 1,025 bits, a parameter 1,128.
-                let in_doubles = moves_a.apply_in_doubles(a).zip(moves_b.apply_in_doubles(b));
+                go_on(stop)?;
+                let in_doubles = moves_a.apply_in_doubles(a);
+                go_on(stop)?;
+                let in_doubles = in_doubles.zip(moves_b.apply_in_doubles(b));
+                go_on(stop)?;
                 if in_doubles.is_some_and(|(a, b)| a == b) {
                     return Ok(());
                 }
-                go_on(stop)?;
                 let [a, b] = both(moves_a, moves_b)?;
                 verify_equal(&a, &b)
             }

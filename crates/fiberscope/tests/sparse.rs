@@ -99,7 +99,7 @@ impl Image {
             .map(|c| {
                 let of = |half: usize| match half {
                     _ if half / 2 != c => 0.0,
-                    _ if half % 2 == 0 => weight(c),
+                    _ if half.is_multiple_of(2) => weight(c),
                     _ => -weight(c),
                 };
                 (0..2 * channels).map(|half| centre(of(half))).collect()

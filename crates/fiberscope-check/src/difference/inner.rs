@@ -7,7 +7,8 @@
 use fiberscope_core::Activation;
 
 use super::phases::agree;
-use super::row::{OfNeuron, Start};
+use super::row::Start;
+use super::space::OfNeuron;
 use super::zonotope::Bounder;
 
 /// So many rows are taken back at a time, so that their coefficients need little memory.

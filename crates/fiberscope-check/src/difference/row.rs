@@ -9,7 +9,7 @@ use fiberscope_core::{Activation as Function, multiply_into};
 use super::pair::PairLayer;
 use super::phases::weigh;
 use super::relax::Lines;
-use super::space::{Behind, Gaps, RowCoefficients, RowSpace};
+use super::space::{Behind, Gaps, OfNeuron, RowCoefficients, RowSpace};
 use super::vector::{abs_dot, add_scaled};
 use super::zonotope::Bounder;
 use super::{TINY, U};
@@ -188,14 +188,6 @@ pub(super) enum Start<'r> {
     Row,
     /// A row for each of these neurons.
     Neurons(&'r [OfNeuron]),
-}
-
-/// A multiple of `z` or of `d` of a neuron: by 1 or -1.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OfNeuron {
-    pub neuron: usize,
-    pub change: bool,
-    pub sign: f64,
 }
 
 impl RowSpace {

@@ -22,6 +22,14 @@ pub struct RowCoefficients {
     pub e: Vec<f64>,
 }
 
+/// A multiple of `z` or of `d` of a neuron: by 1 or -1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfNeuron {
+    pub neuron: usize,
+    pub change: bool,
+    pub sign: f64,
+}
+
 /// What rows need of a box, computed when the first row asks for it.
 #[derive(Clone, Debug)]
 pub(super) struct RowSpace {

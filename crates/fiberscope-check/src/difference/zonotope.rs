@@ -5,8 +5,7 @@ use super::forms::Forms;
 use super::pair::Pair;
 use super::phases::{Sign, clip};
 use super::products::{Kept, Products};
-use super::row::OfNeuron;
-use super::space::RowSpace;
+use super::space::{OfNeuron, RowSpace};
 
 /// Certified bounds of one layer on a box: `zl <= z <= zu`, `dl <= d <= du`, `yl <= z + d <= yu`, neuron by
 /// neuron.

@@ -76,7 +76,7 @@ impl MoveChain {
 
     /// What the moves make of a network, where they permute neurons and scale them by powers of two and no number leaves
     /// the doubles: then it is just what [`MoveChain::apply`] makes of the exact network, on every domain. `None`
-    /// otherwise.
+    /// otherwise, and where this thread's arithmetic takes the smallest doubles for 0, in comparisons too.
     ///
     /// ```
     /// use fiberscope_core::{Domain, Move, MoveChain, Network, Rational};
@@ -91,6 +91,9 @@ impl MoveChain {
     /// assert!(scale(3).apply_in_doubles(&network).is_none());
     /// ```
     pub fn apply_in_doubles(&self, network: &Network) -> Option<Network> {
+        if !relabel::subnormal_numbers_count() {
+            return None;
+        }
         let mut made = network.clone();
         for each in &self.moves {
             if each.layer() >= made.hidden_depth() {

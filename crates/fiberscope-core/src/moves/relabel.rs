@@ -86,6 +86,12 @@ pub fn scale_in_doubles(network: &mut Network, layer: usize, factors: &[Rational
     exact.then_some(())
 }
 
+/// Whether this thread's arithmetic keeps doubles that are not normal; some libraries set processors to do otherwise.
+pub fn subnormal_numbers_count() -> bool {
+    let [least, next] = [5e-324, 1e-323].map(std::hint::black_box);
+    least > 0.0 && least != next && f64::MIN_POSITIVE * std::hint::black_box(0.5) > 0.0
+}
+
 /// The rule for the factor of one neuron.
 pub fn check_factor(activation: Activation, factor: &Rational, unit: usize) -> Result<(), MoveError> {
     let fine = match activation {

@@ -276,7 +276,7 @@ fn seen(inquiry: &mut Inquiry<'_>, prefix: &Prefix, x: &[f64], m: &[f64]) -> Res
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use fiberscope_algebra::dense::row_times;
-    use fiberscope_core::{Activation, Layer, Matrix, Network};
+    use fiberscope_core::{Activation, Layer, Network};
 
     use super::super::carry::Carry;
     use super::super::first::Row;
