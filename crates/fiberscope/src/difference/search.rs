@@ -281,7 +281,9 @@ impl<'s> Search<'s> {
                 Goal { offset: self.best.clone(), weight, ..Goal::largest(rows, *gap) }
             }
         };
-        let closer = if self.cells < LONG { 0.0 } else { CLOSER };
+        // Far from the goal only the farthest leaves are cut, and what is seen more closely is rarely one of them.
+        let near = goal.decides || self.open.peek().is_some_and(|open| open.far <= CLOSER * goal.aim);
+        let closer = if near && self.cells >= LONG { CLOSER } else { 0.0 };
         Goal { ceilings: self.setting.ceilings.clone(), closer, ..goal }
     }
 
