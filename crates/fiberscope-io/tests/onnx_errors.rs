@@ -259,7 +259,7 @@ fn operators_that_are_not_read() {
     );
     check(
         &graph(&[node("Gemm", &["w", "x"], "y", &[])], &[]),
-        "node `n_y` (Gemm): its input 2 depends on the input of the network; expected a constant",
+        "node `n_y` (Gemm): its input 2 is a value of the network; expected a constant",
     );
     check(
         &graph(&[node("Cast", &["x"], "y", &[int("to", 7)])], &[]),

@@ -9,6 +9,7 @@ use super::lowering::{Lowering, Site};
 use super::proto::Node;
 use super::select;
 use super::shape;
+use super::sums;
 use super::tensor::{Tensor, Values, float_type, type_name};
 use super::wire::Message;
 use crate::{FormatError, Precision};
@@ -101,7 +102,7 @@ pub(super) fn computes(operator: &str) -> bool {
         "Unsqueeze",
         "Where",
     ];
-    COMPUTED.contains(&operator) || entrywise::computes(operator)
+    COMPUTED.contains(&operator) || entrywise::computes(operator) || sums::computes(operator)
 }
 
 /// The result of a node that reads constants only.
@@ -117,6 +118,7 @@ pub(super) fn evaluate<'a>(lowering: &mut Lowering<'_, 'a>, site: &Site<'a>) -> 
         "Range" => range(lowering, site)?,
         "Where" => entrywise::evaluate(lowering, site)?,
         operator if entrywise::computes(operator) => entrywise::evaluate(lowering, site)?,
+        operator if sums::computes(operator) => sums::evaluate(lowering, site)?,
         _ => {
             let tensor = (*lowering.constant(site, 0)?).clone();
             let dims = tensor.dims.clone();

@@ -15,7 +15,7 @@ use crate::{FormatError, Precision};
 
 /// Whether constants are computed entry by entry through this operator.
 pub(super) fn computes(operator: &str) -> bool {
-    const COMPUTED: [&str; 22] = [
+    const COMPUTED: [&str; 23] = [
         "Abs",
         "Add",
         "And",
@@ -34,6 +34,7 @@ pub(super) fn computes(operator: &str) -> bool {
         "Neg",
         "Not",
         "Or",
+        "Pow",
         "Reciprocal",
         "Relu",
         "Sqrt",
@@ -216,13 +217,25 @@ fn number(operator: &str, a: f64, b: f64) -> Option<f64> {
         "Sub" => a - b,
         "Mul" => a * b,
         "Div" => a / b,
+        "Pow" => power(a, b),
         "Max" => a.max(b),
         "Min" => a.min(b),
         _ => return None,
     })
 }
 
-fn finite(node: &Node, all: Vec<f64>, precision: Precision) -> Result<Values, FormatError> {
+/// A power; the usual ones without the error of logarithms.
+fn power(a: f64, b: f64) -> f64 {
+    match b {
+        0.5 => a.sqrt(),
+        -0.5 => a.sqrt().recip(),
+        2.0 => a * a,
+        _ => a.powf(b),
+    }
+}
+
+/// The numbers, unless one of them is not finite.
+pub(super) fn finite(node: &Node, all: Vec<f64>, precision: Precision) -> Result<Values, FormatError> {
     match all.iter().any(|x| !x.is_finite()) {
         true => Err(node.malformed("a number of its result is not finite")),
         false => Ok(Values::Floats(all, precision)),

@@ -105,6 +105,20 @@ impl<'a> Graph<'a> {
         })
     }
 
+    /// Whether the value of this name depends on an input of the graph.
+    pub(super) fn depends_on_input(&self, name: &str) -> bool {
+        let mut depends = vec![false; self.nodes.len()];
+        let reads = |depends: &[bool], name: &str| match self.maker(name) {
+            Some(Maker::Input) => true,
+            Some(Maker::Node(maker)) => depends[maker],
+            Some(Maker::Initializer(_)) | None => false,
+        };
+        for &at in &self.order {
+            depends[at] = self.nodes[at].inputs().flatten().any(|name| reads(&depends, name));
+        }
+        reads(&depends, name)
+    }
+
     /// The names of the outputs.
     pub(super) fn outputs(&self) -> &[&'a str] {
         &self.outputs

@@ -186,25 +186,36 @@ impl<'a> Lowering<'_, 'a> {
         &mut self,
         site: &Site<'a>,
     ) -> Result<(Vec<usize>, Vec<Vec<usize>>), FormatError> {
-        let node = &site.node;
         let dims = self.hand.dims.clone();
+        self.groups_of(site, &dims)
+    }
+
+    /// The shape after a reduction of a tensor of shape `dims`, and for each entry the entries that it is made of.
+    pub(super) fn groups_of(
+        &mut self,
+        site: &Site<'a>,
+        dims: &[usize],
+    ) -> Result<(Vec<usize>, Vec<Vec<usize>>), FormatError> {
+        let node = &site.node;
+        let count = shape::count(dims).unwrap_or(usize::MAX);
         let axes = match node.integers("axes")? {
             Some(axes) => Some(axes),
             None => self.integers(site, 1)?,
         };
         let axes = axes.filter(|axes| !axes.is_empty());
         if axes.is_none() && node.integer("noop_with_empty_axes", 0)? != 0 {
-            return Ok((dims, (0..self.width()).map(|i| vec![i]).collect()));
+            self.budget.entries(node, count, 2)?;
+            return Ok((dims.to_vec(), (0..count).map(|i| vec![i]).collect()));
         }
         let mut is_reduced = vec![axes.is_none(); dims.len()];
         for axis in axes.unwrap_or_default() {
             let axis = shape::resolve(axis, dims.len(), false).map_err(|reason| node.malformed(reason))?;
             is_reduced[axis] = true;
         }
-        self.budget.entries(node, self.width(), 2)?;
+        self.budget.entries(node, count, 2)?;
         let one = |(&dim, &gone): (&usize, &bool)| if gone { 1 } else { dim };
         let kept: Vec<usize> = dims.iter().zip(&is_reduced).map(one).collect();
-        let place = shape::broadcast_source(&kept, &dims);
+        let place = shape::broadcast_source(&kept, dims);
         let mut groups = vec![Vec::new(); shape::count(&kept).unwrap_or(0)];
         place.into_iter().enumerate().for_each(|(entry, group)| groups[group].push(entry));
         let result = match node.integer("keepdims", 1)? {

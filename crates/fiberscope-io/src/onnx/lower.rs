@@ -15,7 +15,7 @@ use super::batch::{self, Block};
 use super::budget::Budget;
 use super::choice;
 use super::constant;
-use super::graph::{Graph, Input};
+use super::graph::{Graph, Input, Maker};
 use super::heads::{self, Logits};
 use super::labels;
 use super::layers::Value;
@@ -119,6 +119,15 @@ impl<'a> Lowering<'_, 'a> {
         }
         self.close_hand("the output")?;
         let precision = self.precision.unwrap_or(self.input_precision);
+        if let [first, rest @ ..] = self.summed.as_slice() {
+            let nodes = match rest {
+                [] => first.to_string(),
+                _ => format!("{first} and {} more", rest.len()),
+            };
+            self.layers.notes.push(format!(
+                "{nodes}: sums of constants are made in doubles and rounded once; the last digits of a runtime may be others"
+            ));
+        }
         let input = self.input_dims;
         let (layers, notes, names) = self.layers.finish();
         let network = Network::new(layers)?;
@@ -176,15 +185,7 @@ impl<'a> Lowering<'_, 'a> {
                     for &at in &values {
                         self.refuse_condition(site.inputs[at], &node)?;
                     }
-                    let (first, second) = (Quoted(site.inputs[*first]), Quoted(site.inputs[*second]));
-                    let both = format!("reads {first} and {second}, which both depend on the input");
-                    let why = match piecewise::multiplies(node.operator) {
-                        true => "the result is not piecewise linear, but either",
-                        false => "that cannot be read of this operator, but either value",
-                    };
-                    return Err(
-                        node.unsupported(format!("{both}; {why} can be read by itself (--output NAME)"))
-                    );
+                    return Err(self.both_read(&site, site.inputs[*first], site.inputs[*second]));
                 }
                 let mut made = match node.operator {
                     "Where" => self.mixed(&site)?,
@@ -196,6 +197,27 @@ impl<'a> Lowering<'_, 'a> {
                 self.store(&node, vec![Slot::Value(made)])
             }
         }
+    }
+
+    /// The error of an operator that reads two values where one at most may not be a constant.
+    fn both_read(&self, site: &Site<'a>, first: &'a str, second: &'a str) -> FormatError {
+        let node = &site.node;
+        if let Some(constant) = [first, second].into_iter().find(|name| !self.graph.depends_on_input(name)) {
+            let maker = match self.graph.maker(constant) {
+                Some(Maker::Node(at)) => format!(" by {}", self.graph.nodes[at]),
+                _ => String::new(),
+            };
+            return node.unsupported(format!(
+                "reads {}, which is made of constants{maker} and was not computed; fold the constants of the file (onnxsim does, and so does onnxruntime with the level ORT_ENABLE_BASIC)",
+                Quoted(constant)
+            ));
+        }
+        let both = format!("reads {} and {}, which both depend on the input", Quoted(first), Quoted(second));
+        let why = match piecewise::multiplies(node.operator) {
+            true => "the result is not piecewise linear, but either",
+            false => "that cannot be read of this operator, but either value",
+        };
+        node.unsupported(format!("{both}; {why} can be read by itself (--output NAME)"))
     }
 
     /// Follows the value at hand by a node.

@@ -59,7 +59,7 @@ impl<'a> Site<'a> {
         if self.data == 0 {
             return Ok(());
         }
-        let found = format!("its input {} depends on the input of the network", self.data + 1);
+        let found = format!("its input {} is a value of the network", self.data + 1);
         Err(self.node.unsupported(format!("{found}; expected a constant")))
     }
 }
@@ -77,6 +77,8 @@ pub(super) struct Lowering<'g, 'a> {
     pub(super) uses: HashMap<&'a str, usize>,
     /// The size of the batch that the file was made for, if it is not 1.
     pub(super) batch: Option<usize>,
+    /// The nodes that summed up constants.
+    pub(super) summed: Vec<Node<'a>>,
     pub(super) precision: Option<Precision>,
     pub(super) input_precision: Precision,
     /// The shape of the input, if there is one only.
@@ -120,7 +122,7 @@ impl<'g, 'a> Lowering<'g, 'a> {
             at += count;
         }
         let (hand, uses) = (Value::empty(), HashMap::new());
-        let precision = None;
+        let (precision, summed) = (None, Vec::new());
         Ok(Lowering {
             graph,
             budget,
@@ -129,6 +131,7 @@ impl<'g, 'a> Lowering<'g, 'a> {
             slots,
             uses,
             batch,
+            summed,
             precision,
             input_precision,
             input_dims,
@@ -387,7 +390,7 @@ impl<'g, 'a> Lowering<'g, 'a> {
                 Ok(self.of_one_sample(site, &Rc::new(tensor)))
             }
             _ => Err(node.unsupported(format!(
-                "its input {} depends on the input of the network; expected a constant",
+                "its input {} is a value of the network; expected a constant",
                 input + 1
             ))),
         }

@@ -52,6 +52,7 @@ mod select;
 mod shape;
 mod sketch;
 mod steps;
+mod sums;
 mod tensor;
 mod window;
 mod wire;
