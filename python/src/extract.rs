@@ -122,6 +122,7 @@ pub fn extract(
         summary.truth = truth
             .zip(summary.found.network.as_ref())
             .map(|(truth, network)| compare(&truth, network, &summary.found, &options));
+        summary.look_into_identifiability(&options.deadline);
         let value = summary.to_json().to_string();
         Ok((summary.found.network, value))
     });

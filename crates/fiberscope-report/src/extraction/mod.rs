@@ -50,6 +50,8 @@ pub struct ExtractionSummary {
     pub log: Option<String>,
     /// The file of the layers that are known, if there is no network.
     pub known: Option<String>,
+    /// Whether the parameters of a verified network are determined by its function, if that was looked into to the end.
+    pub identifiability: Option<Identifiability>,
 }
 
 /// The verdict in a word.
@@ -107,15 +109,32 @@ fn steps(spent: &[(usize, ExtractStep, u64)]) -> Vec<StepQueries> {
 }
 
 impl ExtractionSummary {
+    /// Looks into whether other parameters than those of a verified network, and not permutations and scalings of them,
+    /// have its function, until the deadline.
+    pub fn look_into_identifiability(&mut self, deadline: &Deadline) {
+        let verified = self.found.outcome == ExtractOutcome::Verified;
+        let network = self.found.network.as_ref().filter(|_| verified && !deadline.is_past());
+        self.identifiability = network.and_then(|network| {
+            let found = examine(network, &Domain::Space, deadline).identifiability;
+            let cut_short = matches!(found, Identifiability::Unknown { .. }) && deadline.is_past();
+            (!cut_short).then_some(found)
+        });
+    }
+
     /// Why other parameters than those of a verified network, and not permutations and scalings of them, have its function, if
     /// that shows in them.
-    pub fn not_identifiable(&self) -> Option<String> {
-        let network =
-            self.found.network.as_ref().filter(|_| self.found.outcome == ExtractOutcome::Verified)?;
-        match examine(network, &Domain::Space, &Deadline::NEVER).identifiability {
+    fn not_identifiable(&self) -> Option<&str> {
+        match self.identifiability.as_ref()? {
             Identifiability::No { reason } => Some(reason),
             Identifiability::Yes { .. } | Identifiability::Unknown { .. } => None,
         }
+    }
+
+    /// Whether a network is verified of which nobody looked, to the end, whether other parameters have its function.
+    fn identifiability_is_open(&self) -> bool {
+        self.found.outcome == ExtractOutcome::Verified
+            && self.found.network.is_some()
+            && self.identifiability.is_none()
     }
 
     /// What an extraction from the oracle of this name, with so many inputs and outputs, found on a domain.
@@ -131,6 +150,7 @@ impl ExtractionSummary {
             output: None,
             log: None,
             known: None,
+            identifiability: None,
         }
     }
 
@@ -185,6 +205,7 @@ impl ExtractionSummary {
             "known": self.known_json(),
             "known_file": self.known,
             "not_identifiable": self.not_identifiable(),
+            "identifiability_open": self.identifiability_is_open(),
             "undetermined": self.found.undetermined.iter().map(undetermined_json).collect::<Vec<_>>(),
             "explained": self.found.explained.map(|all| json!({"kinks": all.kinks, "explained": all.explained})),
         });
@@ -231,6 +252,8 @@ fn power(error: f64) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 pub(crate) mod tests {
+    use std::time::Duration;
+
     use super::*;
     use fiberscope::extract::{Comparison, RecoveredLayer};
     use fiberscope_core::{Activation, Layer, Matrix};
@@ -353,6 +376,22 @@ pub(crate) mod tests {
         assert_eq!(value["equiv"]["verdict"], "equivalent_up_to_rounding");
         let without = ExtractionSummary { truth: None, ..summary() }.to_json();
         assert!(without.get("equiv").is_none());
+    }
+
+    #[test]
+    fn identifiability_that_was_not_looked_into_is_open() {
+        let mut summary = summary();
+        let open = "which was not looked into to the end";
+        assert!(one_line(&summary.to_text()).contains(open));
+        assert_eq!(summary.to_json()["identifiability_open"], true);
+        summary.look_into_identifiability(&Deadline::after(Some(Duration::ZERO)));
+        assert_eq!(summary.identifiability, None);
+        summary.look_into_identifiability(&Deadline::NEVER);
+        // All neurons are twins.
+        let text = one_line(&summary.to_text());
+        assert!(text.contains("as a function, not its parameters") && !text.contains(open), "{text}");
+        assert_eq!(summary.to_json()["identifiability_open"], false);
+        assert!(!failed("no kink was found").to_text().contains(open));
     }
 
     #[test]

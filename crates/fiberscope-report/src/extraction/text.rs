@@ -58,6 +58,9 @@ impl ExtractionSummary {
         if let Some(reason) = self.not_identifiable() {
             out.fact("open", &format!("the network that was written is not identifiable: {reason}"));
         }
+        if self.identifiability_is_open() {
+            out.fact("open", "whether other parameters have the function of this network, which was not looked into to the end");
+        }
         let counted = if self.found.network.is_some() { self.found.layers.as_slice() } else { &[] };
         for (at, layer) in counted.iter().enumerate() {
             let linear = match layer.always_active {
@@ -101,10 +104,12 @@ impl ExtractionSummary {
         match (&self.found.outcome, &self.found.fidelity) {
             (ExtractOutcome::Verified, Some(fidelity)) => format!(
                 "verified on this domain{}: with 95 % confidence differences above {} have at most {} % of it",
-                if self.found.undetermined.is_empty() && self.not_identifiable().is_none() {
-                    ""
-                } else {
+                if !self.found.undetermined.is_empty() || self.not_identifiable().is_some() {
                     " as a function, not its parameters"
+                } else if self.identifiability_is_open() {
+                    " as a function"
+                } else {
+                    ""
                 },
                 significant(fidelity.epsilon, 2),
                 significant(100.0 * fidelity.delta, 2)

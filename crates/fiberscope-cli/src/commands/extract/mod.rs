@@ -89,6 +89,7 @@ pub fn run(args: &ExtractArgs, global: &Global, output: &mut Output) -> anyhow::
     // Only now: where the network could not be written, its queries are not lost.
     let kept = log.keep_if(summary.found.outcome != ExtractOutcome::Verified);
     summary.log = kept.map(|path| path.display().to_string());
+    summary.look_into_identifiability(&deadline);
     if let Some(path) = &args.plot {
         write_picture(path, &summary.draw())?;
     }
