@@ -1,6 +1,4 @@
 //! Laws of elimination, each against a slow and obvious version.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use dashu_int::IBig;
 use fiberscope_algebra::elimination::{determinant, identity, inverse, rank, reduce, solve};
 use fiberscope_algebra::modular::{

@@ -1,6 +1,4 @@
 //! Linear programs against elimination of variables and enumeration of vertices.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope_algebra::dense::value_at;
 use fiberscope_algebra::elimination::solve;
 use fiberscope_algebra::never;

@@ -1,6 +1,4 @@
 //! `equiv` on bad input: exit code 2, an error that says what is wrong, and no file touched.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! `diff`, `bounds`, `equiv --tolerance` and `report` on files: pictures, balls, classes, pages.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! `funcdim`, `train` and `reproduce` as users run them: files, exit codes, errors.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! `fiberscope fiber`, `volume`, `construct` and `conserve`: JSON keys, files, pictures and exit codes.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -2,8 +2,6 @@
 //! the transcript says. `cargo xtask bless` rewrites the transcripts.
 //!
 //! Lines of standard error start with `! `; an exit code other than 0 stands on a last line `[exit N]`.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,6 +1,4 @@
 //! `fiberscope linear` end to end: files in, JSON out.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,4 @@
 //! `report` and `tour`: what the pages carry proves what they say.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,4 @@
 //! `reduce`, `canon`, `align` and `folds --match` never round without saying so.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,4 @@
 //! `survey` and `zoo --export` as users run them: folders that go on, files, exit codes, errors.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! Laws of hidden hyperplanes: what a neuron sees, and when translations and flips keep the function.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope_core::{
     Activation, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational, Sight, Strictness,
 };

@@ -1,7 +1,5 @@
 //! Laws of moves: `f(g theta) = f(theta)` exactly, inverses lead back, broken rules are refused.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope_core::{
     Activation, BiasShift, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain, Network,
     NeuronCopy, PlacedNeuron, Rational, Rule, ShownRole,

@@ -1,7 +1,5 @@
 //! The storage of a layer changes nothing but the cost: networks with dense and with sparse layers are equal, have
 //! the same digest, the same values and ranges, and moves make the same of them.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope_core::{
     Activation, Digest, Domain, ExactEvaluator, ExactNetwork, Layer, LinearChange, Matrix, Move, Network,
     NeuronCopy, PlacedNeuron, Rational, Scalar, SparseMatrix, Strictness, Weights,

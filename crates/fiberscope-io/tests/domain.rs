@@ -1,7 +1,5 @@
 //! Boxes: one box in every notation, and what is refused with which sentence.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use fiberscope_io::domain::{InputBox, OutputQuestion, parse_box, read, read_property};
 
 const PROPERTY_1: [(f64, f64); 5] =

@@ -1,6 +1,4 @@
 //! Graphs with branches, bends and heads mean to us what they mean to onnxruntime.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::PathBuf;
 
 use fiberscope_core::Rational;

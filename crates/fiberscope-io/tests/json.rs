@@ -1,7 +1,5 @@
 //! The JSON format: what is written, what reads back, and what is refused with which sentence.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use fiberscope_core::{Activation, Digest, Layer, Matrix, Network, SparseMatrix, Weights};
 use fiberscope_io::{FormatError, Model, Precision, ReadOptions, json};
 

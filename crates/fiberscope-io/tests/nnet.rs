@@ -1,7 +1,5 @@
 //! The NNet format: agreement with other programs on a real network, and what is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use fiberscope_core::{Activation, Network};
 use fiberscope_io::{Model, Normalization, Precision, ReadOptions, csv, nnet};
 

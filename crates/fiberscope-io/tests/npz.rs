@@ -1,8 +1,6 @@
 //! Reading and writing npz and npy files: files of numpy, round trips, files from strangers.
 
-#![allow(clippy::unwrap_used)]
-
-mod tensor_support;
+use crate::tensor_support;
 
 use fiberscope_core::{Activation, Layer, Matrix, Network};
 use fiberscope_io::{FormatError, Model, Precision, ReadOptions, npz};

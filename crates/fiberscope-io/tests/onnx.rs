@@ -1,7 +1,5 @@
 //! ONNX files made by other programs mean to us what they mean to onnxruntime.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::PathBuf;
 
 use fiberscope_core::{Activation, Network};

@@ -1,8 +1,6 @@
 //! Files that are no network are refused with a sentence that names the place; damaged ones never
 //! do worse.
 
-#![allow(clippy::unwrap_used)]
-
 use fiberscope_io::{ReadOptions, onnx};
 
 /// A protobuf message in the making.

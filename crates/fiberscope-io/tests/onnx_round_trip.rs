@@ -1,7 +1,5 @@
 //! What is written as ONNX is read back bit for bit.
 
-#![allow(clippy::unwrap_used)]
-
 use fiberscope_core::{Activation, Layer, Matrix, Network};
 use fiberscope_io::{Precision, ReadOptions, onnx};
 

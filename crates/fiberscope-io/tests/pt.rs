@@ -1,9 +1,7 @@
 //! Reading PyTorch files: files of PyTorch itself, files that hold no state dict, files from
 //! strangers.
 
-#![allow(clippy::unwrap_used)]
-
-mod tensor_support;
+use crate::tensor_support;
 
 use fiberscope_core::Activation;
 use fiberscope_io::{FormatError, Model, ReadOptions, pt};

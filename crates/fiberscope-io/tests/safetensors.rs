@@ -1,9 +1,7 @@
 //! Reading and writing safetensors files: files of the reference implementation, round trips, files
 //! from strangers.
 
-#![allow(clippy::unwrap_used)]
-
-mod tensor_support;
+use crate::tensor_support;
 
 use std::fs::File;
 use std::io::Write;

@@ -1,7 +1,5 @@
 //! Exports against what they describe: points of fibers against the equations that are written of them, and
 //! files of polyhedral geometry against the network, number by number.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::sync::Arc;
 
 use fiberscope::complex::{Built, ComplexOptions, PolyhedralComplex};

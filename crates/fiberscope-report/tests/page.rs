@@ -1,8 +1,6 @@
 //! Pages and drawings: well-formed, self-contained, safe with hostile names, the same every time.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
+use crate::common;
 
 use common::{hiding_two, hiding_two_anatomy, long_chain, motley, motley_anatomy, translation};
 use fiberscope::anatomy::Anatomy;

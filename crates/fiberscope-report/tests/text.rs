@@ -1,8 +1,6 @@
 //! Text and JSON against what they should be.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
+use crate::common;
 
 use common::{certificate, hiding_two, hiding_two_anatomy, long_chain, motley_anatomy, translation};
 use fiberscope_check::{Outcome, check};

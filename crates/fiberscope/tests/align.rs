@@ -1,8 +1,6 @@
 //! Alignment: exact inside an orbit, never farther away, proved by the checker.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{permute, random_network, rng, scale};
 use fiberscope::align::{AlignError, AlignOptions, Alignment, Scaling, align, interpolation_barrier};

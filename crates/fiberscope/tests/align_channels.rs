@@ -1,8 +1,5 @@
 //! Alignment of convolutional networks: channels are moved as one, and carried values with what they copy.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "common/filters.rs"]
-mod filters;
+use crate::common::filters;
 
 use fiberscope::align::{AlignOptions, Alignment, Image, align, interpolation_barrier};
 use fiberscope::check::{Outcome, check};

@@ -1,8 +1,6 @@
 //! Fingerprints: moves never change them inside the covered class, changes of the function do.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{
     add_linear, apply, check_same, edit, hiding, insert, permute, r, random, random_network, rng, scale,

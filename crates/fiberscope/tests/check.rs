@@ -1,7 +1,5 @@
 //! What a check costs and says: questions against what is proved, forms that are refused, streams, stops,
 //! bounded work.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::cell::Cell;
 use std::io::Read;
 

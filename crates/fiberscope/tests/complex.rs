@@ -1,7 +1,5 @@
 //! The polyhedral complex: known counts, two algorithms with one answer, laws.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -1,8 +1,6 @@
 //! Laws of the certified difference: bounds contain what is sampled, small cases are exact, twins give the
 //! same bounds, limits give bounds, and every certificate is accepted.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use std::time::Duration;
 

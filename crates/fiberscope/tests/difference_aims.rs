@@ -1,8 +1,6 @@
 //! Searches with other aims: differences measured against the size of the outputs, and searches that go on from earlier
 //! ones for something else. Nothing that was known is lost, and parts of the size are decided however close they are.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{edit, random_network, rng};
 use fiberscope::check::{Outcome, check};

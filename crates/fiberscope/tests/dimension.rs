@@ -1,7 +1,5 @@
 //! The functional dimension against an explicit Jacobian over the rationals, and its bounds on random
 //! networks.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::algebra::rational::rank_at_most;
 use fiberscope::complex::ComplexOptions;
 use fiberscope::core::{Activation, Domain, Layer, Matrix, Network, Rational, Sign};

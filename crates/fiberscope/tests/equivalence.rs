@@ -1,8 +1,6 @@
 //! The decision procedure against pairs with known answers. Every verdict comes with a certificate that
 //! the checker accepts here once more.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

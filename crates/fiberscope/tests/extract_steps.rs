@@ -1,8 +1,6 @@
 //! Single steps of an extraction: parameters from given boundary points, signs from queries, and what is
 //! known when a later layer fails. Boundary points, gradients and the formulas of the theorem's proof are
 //! computed here, from the true network.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::extract::{
     BOUNDARY_TOLERANCE, BoundaryError, BoundaryNeuron, BoundaryPoint, ExtractOptions, ExtractOutcome,
     KnownLayer, NetworkOracle, extract, orient_layer, recover_from_boundaries,

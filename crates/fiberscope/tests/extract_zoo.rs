@@ -1,7 +1,5 @@
 //! Extraction from the networks of the zoo, most of which are as degenerate as networks can be: what is
 //! called verified is the function, by the exact comparison on the domain.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::time::Duration;
 
 use fiberscope::core::Domain;

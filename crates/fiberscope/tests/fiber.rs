@@ -1,7 +1,5 @@
 //! Fibers: components, dimensions, membership, samples and paths.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{edit, hiding, random, random_network, rng};
 use fiberscope::algebra::never;

@@ -1,9 +1,7 @@
 //! The decision procedure on thousands of fresh pairs whose answers are known by construction, of the kinds
 //! and sizes of the golden pairs. Every verdict is right, every certificate is accepted by the checker,
 //! and pairs of bottleneck networks are decided without search and without luck.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::pairs::{DIFFERENT, EQUAL, Pair, doubles, too_far};
 use common::{edit, r, random_network, rng};

@@ -1,9 +1,7 @@
 //! Networks that their function identifies: built for any widths and box, and held against plain evaluation,
 //! the whole complex, and other parameters with the same function.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::random_network;
 use fiberscope::Network;

@@ -1,7 +1,5 @@
 //! Cells that are listed late, and explorations, against cells that are all listed at once and counts.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! Masked products and their ranks, held against their definition.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::complex::MaskedRanks;
 use fiberscope::limit::Deadline;
 use fiberscope::{Activation, Layer, Matrix, Network};

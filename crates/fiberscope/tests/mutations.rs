@@ -6,9 +6,7 @@
 //! to a point with the same two values, other `slopes` that prove the same, and a `nudge` that costs no more
 //! than the bound. What is accepted is compared with exact evaluation at many points, done here by a slow
 //! evaluator of its own.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::certificates::{changes, numbers, valid_certificates};
 use fiberscope::check::{Outcome, check};

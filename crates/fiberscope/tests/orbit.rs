@@ -1,8 +1,6 @@
 //! Laws of the orbit of permutations and positive scalings: the matchers agree with each other and with
 //! trying everything.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{permute, r, random_network, rng, scale};
 use fiberscope::orbit::{

@@ -1,6 +1,4 @@
 //! Real pairs of networks made by others: each gets its verdict.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 
 use fiberscope::check::{Outcome, check};

@@ -1,8 +1,6 @@
 //! Laws of reduction: the chain of moves proves the result, redundancy put in comes out again.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{add_linear, check_same, edit, insert, permute, r, random_network, rng, scale, split};
 use fiberscope::check::{Outcome, check};

@@ -1,8 +1,6 @@
 //! The region search against brute force, its certificates against the checker, and its bookkeeping.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod brute;
-mod common;
+use crate::brute;
+use crate::common;
 
 use std::time::Duration;
 

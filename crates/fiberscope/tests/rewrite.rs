@@ -2,9 +2,7 @@
 //! written is exactly the given function, or the answer says that it is not; equal fingerprints are equal
 //! functions; alignment recovers real scalings.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
+use crate::common;
 
 use common::{check_same, rng, shuffled};
 use fiberscope::align::{AlignOptions, align};

@@ -1,6 +1,4 @@
 //! Local identifiability: what is proved, and that the rank is that of the Jacobian.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::check::{Outcome, check};
 use fiberscope::complex::ComplexOptions;
 use fiberscope::dimension::{DimensionOptions, full_functional_dimension, list_regions};

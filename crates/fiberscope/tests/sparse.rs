@@ -1,9 +1,6 @@
 //! Questions about convolutional networks, whose layers are stored by their entries: answers do not depend on the
 //! storage, and twins of networks that would not fit as dense matrices are found and proved.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "common/filters.rs"]
-mod filters;
+use crate::common::filters;
 
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::{Agreement, EquivalenceOptions, Method, Verdict, decide};

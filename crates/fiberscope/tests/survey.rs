@@ -1,6 +1,4 @@
 //! Surveys: rows are what the questions answer, whatever the threads and the tasks.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::anatomy::examine;
 use fiberscope::complex::{ComplexOptions, walk_regions};
 use fiberscope::core::{Role, Sign};

@@ -1,6 +1,4 @@
 //! Hidden symmetries: networks with planted mechanisms, networks without any, and ends that are proved.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::time::Duration;
 
 use fiberscope::check::{Outcome, check};

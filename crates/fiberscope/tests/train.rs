@@ -1,6 +1,4 @@
 //! Training against recorded trajectories of PyTorch; resuming; divergence; the paper's initialisation.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::sync::Mutex;
 
 use fiberscope::core::{Activation, Matrix};

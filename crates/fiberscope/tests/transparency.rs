@@ -1,6 +1,4 @@
 //! Layers that are off somewhere: known answers, and agreement of linear programs with the complex.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::complex::{
     Built, ComplexOptions, LayerTransparency, PolyhedralComplex, Transparency, TransparencyOptions,
 };

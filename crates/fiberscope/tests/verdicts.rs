@@ -1,7 +1,5 @@
 //! What may be said of two networks: a proved difference is never a yes, except in the two precise senses of
 //! rounding, and a tolerance is a question about that number.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::{
     Agreement, Decision, EquivalenceOptions, Method, Verdict, coarser_precision, decide,

@@ -1,7 +1,5 @@
 //! The zoo against its known answers: roles, hidden hyperplanes, and every certificate accepted or
 //! refused as stated. `cargo xtask bless` fills in the digests of the certificates.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{alone, merge, network, object, plan, run, text};
+use super::{alone, merge, network, object, plan, run, text};
 
 /// A folder whose tasks are done, and its answer.
 fn done(place: &Path, seed: u64, name: &str) -> (PathBuf, serde_json::Value) {

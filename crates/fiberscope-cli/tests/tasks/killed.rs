@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{alone, merge, network, object, plan, run, text, worker};
+use super::{alone, merge, network, object, plan, run, text, worker};
 
 /// Counts with workers that are killed with signal 9 again and again: the merged answer is that of the direct command, and that of one
 /// worker with one thread, byte by byte.

@@ -4,6 +4,7 @@
 
 pub mod certificates;
 pub mod complexes;
+pub mod filters;
 pub mod pairs;
 
 use fiberscope::core::{LinearChange, NeuronCopy, PlacedNeuron};

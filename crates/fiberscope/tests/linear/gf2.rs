@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use fiberscope::linear::{Barcode, RankList};
 
-use crate::{dag, data, number, numbers};
+use super::{dag, data, number, numbers};
 
 /// A matrix over GF(2): one word of bits per row.
 type Bits = Vec<u32>;

@@ -6,7 +6,7 @@ use fiberscope::linear::{
 };
 use serde_json::{Value, json};
 
-use crate::{dag, data, network, number, numbers};
+use super::{dag, data, network, number, numbers};
 
 #[test]
 fn strata_edges_and_numbers_of_every_case() {

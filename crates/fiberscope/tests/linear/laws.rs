@@ -9,7 +9,7 @@ use fiberscope::linear::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::barcodes;
+use super::barcodes;
 
 /// Random networks of each barcode; there are some eighty barcodes.
 const SAMPLES: u64 = 30;
@@ -91,7 +91,7 @@ fn random_networks_of_random_widths_obey_the_identities() {
     for seed in 0..2000 {
         let widths: Vec<usize> = (0..rng.random_range(2..6)).map(|_| rng.random_range(1..5)).collect();
         let rank = rng.random_range(0..=*widths.iter().min().unwrap());
-        let dag = crate::dag(&widths, rank);
+        let dag = super::dag(&widths, rank);
         let at = rng.random_range(0..dag.len());
         let stratum = dag.stratum(at);
         let network = sample_stratum(stratum.barcode(), seed).unwrap();
@@ -185,7 +185,7 @@ fn paths_join_points_of_a_component_and_signs_separate_the_others() {
 
 #[test]
 fn every_two_strata_of_a_connected_fiber_are_joined_through_the_minimum() {
-    let strata: Vec<Stratum> = crate::dag(&[2, 3, 2, 2], 1).strata().collect();
+    let strata: Vec<Stratum> = super::dag(&[2, 3, 2, 2], 1).strata().collect();
     let base = sample_stratum(strata[0].barcode(), 5).unwrap();
     let tolerance = Tolerance::default();
     for stratum in &strata[1..] {

@@ -11,7 +11,7 @@ use fiberscope::linear::{
     FlowBases, LinearNetwork, NormalKind, Stratum, TangentSpace, Tolerance, sample_stratum,
 };
 
-use crate::barcodes;
+use super::barcodes;
 
 fn dense(matrix: &Matrix) -> Mat<f64> {
     Mat::from_fn(matrix.rows(), matrix.cols(), |i, j| matrix[(i, j)])

@@ -6,9 +6,9 @@ use fiberscope::fiber::{FiberPath, FiberSampler, Ground, Membership, describe};
 use fiberscope::{Activation, ExactNetwork, Layer, Matrix, Network, Rational};
 use rand_chacha::ChaCha8Rng;
 
-use crate::common::{edit, hiding, random, rng};
-use crate::oracle::{Row, rank};
-use crate::{CASES, covered, exact_point, list, own, proved_equal, shape, with_roles};
+use super::common::{edit, hiding, random, rng};
+use super::oracle::{Row, rank};
+use super::{CASES, covered, exact_point, list, own, proved_equal, shape, with_roles};
 
 pub fn hiding_with_dead(rng: &mut ChaCha8Rng, widths: [usize; 4], k: usize, dead: usize) -> ExactNetwork {
     edit(&hiding(rng, &widths, k), |l, i, _, x| if l == 1 && i < dead { -x.abs() } else { x })

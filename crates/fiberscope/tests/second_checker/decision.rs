@@ -8,9 +8,9 @@ use fiberscope::{Evidence, Rational};
 use rand::RngExt;
 use serde_json::json;
 
-use crate::common::rng;
-use crate::difference::{domain, pair};
-use crate::second::{Cases, ask};
+use super::common::rng;
+use super::difference::{domain, pair};
+use super::second::{Cases, ask};
 
 #[test]
 fn trees_of_classes() {

@@ -8,8 +8,8 @@ use fiberscope::core::{
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::common::rng;
-use crate::second::Cases;
+use super::common::rng;
+use super::second::Cases;
 
 /// A pair of one shape whose parameters differ by little, or not so little; with short numbers bounds of neurons
 /// are often 0, or equal, by construction.

@@ -4,7 +4,7 @@ use fiberscope::complex::{Built, CellMethod, ComplexOptions, CountOutcome, Polyh
 use fiberscope::tasks::{Answer, CellsQuestion, Merged, Plan, Results, Task};
 use fiberscope::{Activation, Deadline, Domain, Layer, Matrix, Network};
 
-use crate::{Manner, answer, cube, network, reread};
+use super::{Manner, answer, cube, network, reread};
 
 /// Counts directly and in tasks, with several cuts.
 fn check(network: &Network, domain: &Domain, seed: u64) -> CellMethod {
@@ -125,7 +125,7 @@ fn what_cannot_be_counted_is_refused_by_the_plan() {
     let flat = Domain::from_bounds(&[(0.0, 0.0), (-1.0, 1.0)]).unwrap();
     let refused = Plan::new(CellsQuestion::new(flat), &[&network], 4, &Deadline::NEVER);
     assert!(refused.err().unwrap().to_string().contains("the box is flat"));
-    let many = crate::network(&[25, 3, 1], 0, 0.0);
+    let many = super::network(&[25, 3, 1], 0, 0.0);
     let refused = Plan::new(CellsQuestion::new(cube(25)), &[&many], 4, &Deadline::NEVER);
     assert!(refused.err().unwrap().to_string().contains("25 dimensions"));
 }

@@ -4,7 +4,7 @@ use fiberscope::Deadline;
 use fiberscope::limit::Stop;
 use fiberscope::tasks::{CellsQuestion, Merged, Plan, Results, TaskError, VolumeQuestion};
 
-use crate::{cube, network};
+use super::{cube, network};
 
 fn plan(seed: u64) -> Plan {
     Plan::new(CellsQuestion::new(cube(2)), &[&network(&[2, 6, 4, 1], seed, 0.0)], 3, &Deadline::NEVER)

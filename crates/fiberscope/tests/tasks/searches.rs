@@ -6,7 +6,7 @@ use fiberscope::equivalence::{EquivalenceOptions, Method, Verdict, decide};
 use fiberscope::tasks::{Answer, DifferenceQuestion, EquivalenceQuestion, Plan};
 use fiberscope::{Deadline, Domain, Network, Rational};
 
-use crate::{Manner, answer, cube, network, reread};
+use super::{Manner, answer, cube, network, reread};
 
 fn planned(a: &Network, b: &Network, options: &DifferenceOptions, tasks: usize) -> Plan {
     let question = DifferenceQuestion::new(a, b, &cube(a.input_width()), options).unwrap();

@@ -6,7 +6,7 @@ use fiberscope::tasks::{Answer, DimensionQuestion, Plan, TrainingGroup, Training
 use fiberscope::train::{TrackOptions, TrainError, TrainOptions, TrainStart, train};
 use fiberscope::{Deadline, Matrix};
 
-use crate::{Manner, answer, network, reread};
+use super::{Manner, answer, network, reread};
 
 #[test]
 fn dimensions_are_those_of_every_network_on_every_data_set() {

@@ -2,10 +2,8 @@
 //! started once per test and must say about every certificate what the checker of this workspace says: proved
 //! (with the same claim and bound), refused, or unreadable. A difference is a bug in one of them, or a gap in
 //! the page.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod decision;
 mod difference;
 mod forms;

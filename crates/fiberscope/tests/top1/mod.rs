@@ -1,9 +1,7 @@
 //! Do two networks decide alike? Answers are held against exact polygons for two inputs, against exact
 //! evaluation at many points, and against what is known by hand where there are ties.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod polygons;
 
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! Linear networks against golden data, against each other and against slow oracles.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod conserved;
 mod gf2;

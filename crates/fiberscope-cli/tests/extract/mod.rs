@@ -1,5 +1,4 @@
 //! `fiberscope extract` with models, child processes and HTTP endpoints, good and bad.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod server;
 

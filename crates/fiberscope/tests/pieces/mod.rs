@@ -1,9 +1,7 @@
 //! The pieces of fibers with linear and dead neurons, against an enumeration that shares no code with the
 //! library: orientations, ranks, emptiness, genericity, points.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod oracle;
 mod special;
 

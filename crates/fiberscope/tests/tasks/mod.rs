@@ -1,6 +1,5 @@
 //! Laws of tasks: the answer does not depend on how a question was cut, in which order its tasks were done, how often, or with
 //! which time slices; and what is no result of the plan is refused.
-#![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 mod cells;
 mod envelope;

@@ -1,5 +1,4 @@
 //! `plan`, `work` and `merge`: several worker processes on one folder, killed at any moment, and folders that are not what they should be.
-#![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 mod folders;
 mod killed;

@@ -3,7 +3,6 @@
 //!
 //! The commands are those of the command line's definition: a new one without an entry in [`WORK`] fails. How
 //! long a command may take here is a net against hanging, not a measurement.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod files;
 

@@ -2,7 +2,6 @@
 //!
 //! A library that stands for the driver (`fake_driver.c`) is compiled with the C compiler that links Rust programs too.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,41 @@
+//! All tests of the library in one program: linked once, and both cores have work until the last test ends.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod align;
+mod align_channels;
+mod brute;
+mod canonical;
+mod check;
+mod common;
+mod complex;
+mod difference;
+mod difference_aims;
+mod dimension;
+mod equivalence;
+mod extract;
+mod extract_steps;
+mod extract_zoo;
+mod fiber;
+mod generated;
+mod identifiable;
+mod linear;
+mod listing;
+mod masked_ranks;
+mod mutations;
+mod orbit;
+mod pairs;
+mod pieces;
+mod reduce;
+mod regions;
+mod rewrite;
+mod rigidity;
+mod second_checker;
+mod sparse;
+mod survey;
+mod symmetries;
+mod tasks;
+mod top1;
+mod train;
+mod transparency;
+mod verdicts;
+mod zoo;
