@@ -169,12 +169,12 @@ impl FiberComponent {
 
     /// The piece `(S, l')`, for the matrix `M_S` of the given rank. Whether its columns span a pointed cone
     /// is asked for where it matters only.
-    pub(super) fn new(
+    pub(super) fn new<'m>(
         piece: Piece,
         counts: Counts,
         rank: usize,
         generic: Option<bool>,
-        matrix: &Matrix<Rational>,
+        matrix: impl FnOnce() -> &'m Matrix<Rational>,
     ) -> Self {
         let Piece { orientation, linear } = piece;
         let existence = match linear {
@@ -182,7 +182,7 @@ impl FiberComponent {
             0 => Existence::NothingToAbsorb,
             _ if linear >= counts.inputs => Existence::AsManyAsInputs,
             _ if linear > counts.outputs => Existence::MoreThanOutputs,
-            _ => match pointedness(matrix, &never).expect("nobody stops it") {
+            _ => match pointedness(matrix(), &never).expect("nobody stops it") {
                 Pointedness::Pointed { functional } => Existence::PointedCone(functional),
                 Pointedness::NotPointed { combination } => Existence::NotPointed(combination),
             },

@@ -127,7 +127,7 @@ impl LayerFiber {
         let generic = self.is_generic(piece);
         self.counts()
             .lists(rank, piece.linear)
-            .then(|| FiberComponent::new(piece.clone(), self.counts(), rank, generic, &matrix))
+            .then(|| FiberComponent::new(piece.clone(), self.counts(), rank, generic, || &matrix))
     }
 
     /// The pieces of one orientation; none if it has not one entry per hyperplane.
@@ -152,13 +152,19 @@ fn binomial(n: usize, k: usize) -> u128 {
 
 /// The matrices `M_S` in the order of a Gray code.
 ///
-/// Their residues modulo a prime are kept up to date: where they have the largest rank that any of the
-/// matrices can have, so has `M_S`. `M_S` itself is brought up to date when it is needed.
+/// Their residues modulo a prime are kept up to date: where they have the largest rank that `M_S` can have, they prove it.
+/// Every step adds a matrix of rank one, so that the rank is at most that of an earlier orientation and the steps between
+/// them. `M_S` itself is brought up to date when it is needed.
 #[derive(Clone, Debug)]
 struct Ranks {
     shape: (usize, usize),
     /// No `M_S` has a larger rank.
     most: usize,
+    /// An orientation of small rank, which is at most this one.
+    small: Option<(Orientation, usize)>,
+    /// The ranks of the current orientation and of the one before, once they were asked for.
+    now: Option<usize>,
+    before: Option<usize>,
     orientation: Orientation,
     /// `M_S` for an earlier orientation.
     exact: (Orientation, Matrix<Rational>),
@@ -183,7 +189,10 @@ impl Ranks {
         };
         let residues = residues(&matrix).zip(terms.iter().map(residues).collect::<Option<Vec<_>>>());
         let exact = (orientation.clone(), matrix);
-        Ranks { shape, most: most(fiber, &exact.1), orientation, exact, terms, residues, step: 0 }
+        // The linear neurons of the given parameter supply its `M_S`.
+        let small = fiber.own().ok().map(|own| (own.orientation, own.linear));
+        let most = most(fiber, &exact.1);
+        Ranks { shape, most, small, now: None, before: None, orientation, exact, terms, residues, step: 0 }
     }
 
     fn products(&self) -> Products<'_> {
@@ -192,10 +201,18 @@ impl Ranks {
     }
 
     fn rank(&mut self) -> usize {
-        let (most, cols) = (self.most, self.shape.1);
+        let cols = self.shape.1;
+        let near_small = self.small.as_ref().map(|(other, rank)| rank + other.distance(&self.orientation));
+        let near_before = self.before.map(|rank| rank + 1);
+        let upper = near_small.into_iter().chain(near_before).fold(self.most, usize::min);
         let certified =
-            self.residues.as_ref().is_some_and(|(now, _)| rank_of_residues(now.clone(), cols) == most);
-        if certified { most } else { rank_at_most(self.matrix(), most) }
+            self.residues.as_ref().is_some_and(|(now, _)| rank_of_residues(now.clone(), cols) == upper);
+        let rank = if certified { upper } else { rank_at_most(self.matrix(), upper) };
+        if self.small.as_ref().is_none_or(|(_, smallest)| rank < *smallest) {
+            self.small = Some((self.orientation.clone(), rank));
+        }
+        self.now = Some(rank);
+        rank
     }
 
     /// `M_S` of the current orientation.
@@ -214,6 +231,7 @@ impl Ranks {
     /// Goes on to the next orientation; whether there is one.
     fn step(&mut self) -> bool {
         self.step += 1;
+        self.before = self.now.take();
         let hyperplane = self.step.trailing_zeros() as usize;
         if hyperplane >= self.terms.len() {
             return false;
@@ -268,7 +286,7 @@ impl Iterator for Components<'_> {
         let piece = Piece { orientation: self.ranks.orientation.clone(), linear };
         let generic = self.fiber.is_generic(&piece);
         let counts = self.fiber.counts();
-        let component = FiberComponent::new(piece, counts, rank, generic, self.ranks.matrix());
+        let component = FiberComponent::new(piece, counts, rank, generic, || self.ranks.matrix());
         self.next = if counts.lists(rank, linear + 1) {
             Some((rank, linear + 1))
         } else if self.ranks.step() {
