@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test" | "ci"] => test(),
         ["test", "cluster"] => python::test_cluster(),
-        ["web"] => web::build(),
+        ["web"] => web::build(web::Effort::Full),
         ["package", kinds @ ..] => release::package(kinds),
         ["program", target] => release::program(target),
         ["site"] => site::build(),
@@ -80,7 +80,7 @@ fn test() -> Result<(), Failure> {
     workflows::lint()?;
     let packages = std::thread::spawn(python::prepare);
     // First: the command embeds what this builds.
-    web::build()?;
+    web::build(web::Effort::Tests)?;
     build_tests()?;
     let python =
         packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;

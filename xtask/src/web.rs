@@ -16,11 +16,29 @@ const SCRIPTS: [&str; 11] = [
     "network", "palette", "heights", "plane", "view", "judge", "app", "panels", "settings", "pointer", "main",
 ];
 
+/// What the compiler does for the pages: profiles of the workspace.
+#[derive(Clone, Copy)]
+pub enum Effort {
+    /// For those who look at them.
+    Full,
+    /// For tests, which look at small networks: half of the compiler's time.
+    Tests,
+}
+
+impl Effort {
+    fn profile(self) -> &'static str {
+        match self {
+            Effort::Full => "web",
+            Effort::Tests => "web-tests",
+        }
+    }
+}
+
 /// Builds both.
-pub fn build() -> Result<(), Failure> {
+pub fn build(effort: Effort) -> Result<(), Failure> {
     add_target()?;
-    let explorer = base64(&module(&[])?);
-    let checker = base64(&module(&["--no-default-features"])?);
+    let explorer = base64(&module(effort, &[])?);
+    let checker = base64(&module(effort, &["--no-default-features"])?);
     let page = page(&explorer)?;
     for (name, text) in [("explorer.html", &page), ("checker.b64", &checker)] {
         let path = root().join(DIST).join(name);
@@ -47,10 +65,11 @@ fn add_target() -> Result<(), Failure> {
 }
 
 /// Builds the module with these further arguments.
-fn module(arguments: &[&str]) -> Result<Vec<u8>, Failure> {
-    let common = ["build", "--profile", "web", "--target", TARGET, "--package", "fiberscope-web"];
+fn module(effort: Effort, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
+    let profile = effort.profile();
+    let common = ["build", "--profile", profile, "--target", TARGET, "--package", "fiberscope-web"];
     cargo(&[&common, arguments].concat()).run()?;
-    read_bytes(&target().join(TARGET).join("web/fiberscope_web.wasm"))
+    read_bytes(&target().join(TARGET).join(profile).join("fiberscope_web.wasm"))
 }
 
 /// The page with its style, its scripts and the module in it.

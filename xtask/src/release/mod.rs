@@ -18,7 +18,7 @@ pub fn package(kinds: &[&str]) -> Result<(), Failure> {
         return Err(Failure(format!("no kind of package {unknown:?}: there are {}", KINDS.join(", "))));
     }
     // Packages carry the page and the checker.
-    web::build()?;
+    web::build(web::Effort::Full)?;
     for kind in KINDS.iter().filter(|kind| kinds.is_empty() || kinds.contains(kind)) {
         match *kind {
             "crates" => crates::package()?,
