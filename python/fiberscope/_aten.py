@@ -82,6 +82,9 @@ class Translation:
             else:
                 return self.graph.constant(self.fresh("number"), np.array(given, dtype=dtype))
         if isinstance(given, torch.Tensor):
+            if like is not None and not given.is_floating_point():
+                # As PyTorch does in arithmetic with floating-point numbers.
+                given = given.to(getattr(torch, like))
             array, dtype = as_array(given)
             return self.graph.constant(label or self.names.get(id(given)) or self.fresh("constant"), array, dtype)
         raise self.refuse(f"expected a tensor or a number, found {type(given).__name__}")

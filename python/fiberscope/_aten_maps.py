@@ -243,7 +243,9 @@ def _extreme(t: Translation, x: Value, dim: Any, keep: bool) -> Value:
 
 
 @rule("where")
-def _where(t: Translation, condition: Any, a: Any, b: Any) -> Value:
+def _where(t: Translation, condition: Any, a: Any = None, b: Any = None) -> Value:
+    if a is None or b is None:
+        raise t.refuse("places that depend on the input jump: no ReLU network gives them; use where(condition, a, b)")
     return t.emit("Where", [t.value(condition), t.value(a, t.dtype()), t.value(b, t.dtype())])
 
 
@@ -348,9 +350,11 @@ def _mean(t: Translation, x: Value, *rest: Any) -> Value:
 @rule("add", "sub", "rsub")
 def _add(t: Translation, a: Any, b: Any, alpha: Any = 1) -> Value:
     kind = t.dtype()
-    if alpha != 1:
-        b = t.emit("Mul", [b, t.value(alpha, kind)]) if isinstance(b, Value) else b * alpha
+    # rsub(a, b) is b - alpha a.
     first, second = (b, a) if base(t.node) == "rsub" else (a, b)
+    if alpha != 1:
+        is_value = isinstance(second, Value)
+        second = t.emit("Mul", [second, t.value(alpha, kind)]) if is_value else second * alpha
     return t.emit("Add" if base(t.node) == "add" else "Sub", [t.value(first, kind), t.value(second, kind)])
 
 

@@ -9,13 +9,24 @@ import numpy as np
 
 from ._aten import Translation, Value, base, constant, rule, sizes
 
+PLACES = (
+    "expected constant places, such as numbers or a buffer: places that depend on the input jump, and no ReLU network does; "
+    "output= reads the module up to a layer before"
+)
+
 # Shapes.
 
 
 @rule(
     "view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "ravel", "view_as", "reshape_as"
 )  # fmt: skip
-def _reshape(t: Translation, x: Value, *_: Any) -> Value:
+def _reshape(t: Translation, x: Value, *rest: Any) -> Value:
+    import torch
+
+    if any(isinstance(each, torch.dtype) for each in rest):
+        raise t.refuse(
+            "the bits of numbers read as another type jump: no ReLU network does; .to(dtype) converts numbers"
+        )
     return t.emit("Reshape", [x, t.integers(t.shape())])
 
 
@@ -74,6 +85,8 @@ def _slice(t: Translation, x: Value, dim: int, start: Any, end: Any, step: int) 
 
 @rule("narrow")
 def _narrow(t: Translation, x: Value, dim: int, start: int, length: int) -> Value:
+    if start < 0:
+        start += t.shape(t.node.args[0])[dim]
     return _cut(t, x, dim, start, start + length)
 
 
@@ -122,7 +135,7 @@ def _cumsum(t: Translation, x: Value, dim: int, *_: Any) -> Value:
 def _index(t: Translation, x: Value, indices: Sequence[Any]) -> Value:
     given = [(dim, each) for dim, each in enumerate(indices) if each is not None]
     if not all(t.is_constant(each) for _, each in given):
-        raise t.refuse("expected constant places")
+        raise t.refuse(PLACES)
     if len(given) != 1 or given[0][1].dim() != 1:
         return _moved(t, x, indices)
     dim, places = given[0]
@@ -138,7 +151,7 @@ def _moved(t: Translation, x: Value, *rest: Any) -> Value:
     import torch
 
     if any(isinstance(each, Value) for each in rest):
-        raise t.refuse("expected constant places")
+        raise t.refuse(PLACES)
     own = t.shape(t.node.args[0])
     count = int(np.prod(own))
     places = t.node.target(torch.arange(1, count + 1, dtype=torch.float64).view(own), *rest).flatten().to(torch.int64)

@@ -136,23 +136,36 @@ def _examples(module: Any, example: Any, notes: list[str]) -> tuple[Any, ...]:
 
 
 def _one_sample(module: Any, inputs: tuple[Any, ...], notes: list[str]) -> tuple[Any, ...]:
-    """The first sample of a batch, if the module treats it as one: at the example, one sample gives what it gives among others."""
+    """The first sample of a batch, if the module treats it as one: at the example and at random numbers, a sample gives what it gives
+    among others."""
     import torch
 
     sizes = {each.shape[0] for each in inputs if each.dim() > 1}
     if len(sizes) != 1 or sizes == {1} or any(each.dim() < 2 for each in inputs):
         return inputs
-    size, first = sizes.pop(), tuple(each[:1] for each in inputs)
+    size = sizes.pop()
+    # In an example of equal samples none would miss the others.
+    random = torch.Generator().manual_seed(0)
+    other = tuple(
+        torch.randn(each.shape, generator=random).to(each.device, each.dtype) if each.is_floating_point() else each
+        for each in inputs
+    )
+
+    def at(batch: tuple[Any, ...], sample: int) -> tuple[Any, ...]:
+        return tuple(each[sample : sample + 1] for each in batch)
+
     try:
         with torch.no_grad():
-            whole, one = module(*inputs), module(*first)
-        same = whole.shape[0] == size and one.shape[0] == 1 and torch.allclose(whole[:1], one, rtol=1e-3, atol=1e-5)
+            for batch in (inputs, other):
+                whole = module(*batch)
+                for sample in (0, size - 1):
+                    one, among = module(*at(batch, sample)), whole[sample : sample + 1]
+                    if whole.shape[0] != size or not torch.allclose(among, one, rtol=1e-3, atol=1e-5):
+                        return inputs
     except Exception:
         return inputs
-    if not same:
-        return inputs
     notes.append(f"the example has {size} samples; the network is that of one")
-    return first
+    return at(inputs, 0)
 
 
 def _zeros(module: Any, own: Any) -> Any:
@@ -181,14 +194,15 @@ def _chain(module: Any) -> list[tuple[str, Any]] | None:
     """The linear layers and ReLUs of plain `Sequential`s, with their names; `None` for anything else."""
     from torch import nn
 
-    if _has_hooks(module):
+    if _is_changed(module):
         return None
     if type(module) is nn.Linear:
         return [("", module)]
     if type(module) is not nn.Sequential:
         return None
     found: list[tuple[str, Any]] = []
-    for name, each in module.named_children():
+    # All of them, also one that stands there twice.
+    for name, each in module._modules.items():
         if type(each) in (nn.Identity, nn.Dropout) or type(each) is nn.Flatten and each.start_dim == 1:
             continue
         if type(each) is nn.ReLU:
@@ -201,9 +215,10 @@ def _chain(module: Any) -> list[tuple[str, Any]] | None:
     return found
 
 
-def _has_hooks(module: Any) -> bool:
+def _is_changed(module: Any) -> bool:
+    """Whether more happens in it than its classes say: hooks, parametrizations, a `forward` of the instance."""
     names = ("_forward_hooks", "_forward_pre_hooks", "parametrizations")
-    return any(getattr(each, name, None) for each in module.modules() for name in names)
+    return any("forward" in vars(each) or any(getattr(each, name, None) for name in names) for each in module.modules())
 
 
 def _plain_model(chain: Sequence[tuple[str, Any]]) -> bytes:
@@ -266,8 +281,8 @@ def _exported(module: Any, inputs: tuple[Any, ...]) -> _Program:
     first = next(lines, type(errors[0]).__name__)
     raise UnsupportedLayerError(
         f"{type(module).__name__}: its forward cannot be traced with inputs of shapes "
-        f"{', '.join(str(tuple(each.shape)) for each in inputs)} ({first}); write it without choices that depend on the numbers, "
-        "or export the module with torch.onnx.export and use fs.load"
+        f"{', '.join(str(tuple(each.shape)) for each in inputs)} ({first}); if the shapes are right, write it without choices that depend on the numbers, such as torch.where in place "
+        "of if, or give the part of the module that has none"
     ) from errors[0]
 
 
@@ -300,13 +315,16 @@ def _traced(module: Any, inputs: tuple[Any, ...]) -> _Program:
 
 def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
     t = Translation()
+    taken = {"output"} | {
+        node.name for node in program.graph.nodes if node.op == "placeholder" and node.name not in program.tensors
+    }
     count = 0
     results: list[Any] = []
     for node in program.graph.nodes:
         if node.op == "placeholder" and node.name in program.tensors:
             name, tensor = program.tensors[node.name]
             t.values[node] = tensor
-            t.names[id(tensor)] = name
+            t.names[id(tensor)] = f"%held.{name}" if name in taken else name
         elif node.op == "placeholder":
             t.input(node, count)
             count += 1
