@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Answer", "Complex", "Construction", "Course", "Decision", "Device", "Dimension", "ExplorerServer", "Layer", "Measured", "Net",
-    "Networks", "Picture", "Plan", "Ranges", "Reproduction", "Rewriting", "Samples", "Search", "TaskResults", "Written", "ZooEntry", "align", "assumption", "bounds", "canon", "check",
+    "Networks", "Picture", "Plan", "Ranges", "Reproduction", "Rewriting", "Samples", "Search", "TaskResults", "Written", "ZooEntry", "align", "bounds", "canon", "check",
     "command", "conserve", "construct", "diff", "dimension_on_batch", "dimension_on_regions", "dynamics", "equiv", "extract", "fiber",
-    "fiber_contains", "fiber_path", "fiber_sample", "folds", "hidden_symmetries", "info", "interpolate", "kernel", "leak_report", "linear_compress",
+    "fiber_contains", "fiber_path", "fiber_sample", "folds", "hidden_symmetries", "how_read", "info", "interpolate", "kernel", "leak_report", "linear_compress",
     "linear_inspect", "linear_move", "linear_path", "linear_sample", "linear_strata", "linear_walk", "load_data",
     "match_folds", "observe", "plan_diff", "plan_dimensions", "plan_equiv", "plan_regions", "plan_reproduce", "plan_survey", "plan_train", "plan_volume", "plot", "reduce", "regions", "relabel", "report", "reproduce", "same_class", "slice_along",
     "slice_through", "survey_rows", "task_samples", "tour", "train", "volume", "write_explorer", "zoo",
@@ -164,7 +164,7 @@ class ZooEntry:
     @property
     def shows(self) -> str: ...
 
-def assumption(nets: Sequence[Net]) -> tuple[str, str] | None: ...
+def how_read(nets: Sequence[Net]) -> tuple[str, str] | None: ...
 def zoo() -> list[ZooEntry]: ...
 def load_data(path: _FileName) -> _Doubles: ...
 

@@ -35,6 +35,12 @@ class Result:
                 shown.append((each.name, short(value)))
         return shown
 
+    def _reading(self) -> list[tuple[str, str]]:
+        """What an answer owes to the reading of its networks, for results without words of their own."""
+        assumed, aside = self.data.get("assumed_activation"), self.data.get("set_aside", {})
+        found = [] if assumed is None else [("activations", f"{short(assumed)}, which no file says")]
+        return found + [("left out", f"{', '.join(nodes)} of {name}") for name, nodes in aside.items()]
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._shown())})"
 
@@ -42,7 +48,7 @@ class Result:
         words = getattr(self, "text", None)
         if words:
             return str(words).rstrip("\n")
-        lines = [f"  {name:<22}{value}" for name, value in self._shown()]
+        lines = [f"  {name:<22}{value}" for name, value in [*self._shown(), *self._reading()]]
         return "\n".join([type(self).__name__, *lines])
 
     def _repr_html_(self) -> str:
@@ -82,13 +88,13 @@ class Drawable(Result):
 
 
 def make(cls: type[R], data: str | dict[str, Any], of: Sequence[_native.Net | None] = (), **extra: Any) -> R:
-    """The result of a JSON object; what the object does not have is `None`. It says what was assumed `of` networks."""
+    """The result of a JSON object; what the object does not have is `None`. It says how the networks were read that it is `of`."""
     found: dict[str, Any] = json.loads(data) if isinstance(data, str) else data
-    assumed = _native.assumption([net for net in of if net is not None])
-    if assumed is not None:
-        found["assumed_activation"] = json.loads(assumed[1])
+    reading = _native.how_read([net for net in of if net is not None])
+    if reading is not None:
+        found |= json.loads(reading[1])
         if isinstance(extra.get("text"), str):
-            extra["text"] += assumed[0]
+            extra["text"] += reading[0]
     given = {each.name: found.get(each.name) for each in fields(cls) if each.name != "data"}
     return cls(data=found, **(given | extra))
 

@@ -51,7 +51,7 @@ mod _native {
         linear_compress, linear_inspect, linear_move, linear_path, linear_sample, linear_strata, linear_walk,
     };
     #[pymodule_export]
-    use super::network::{Net, assumption, load_data, zoo};
+    use super::network::{Net, how_read, load_data, zoo};
     #[pymodule_export]
     use super::page::{ExplorerServer, command, plan_reproduce, report, reproduce, tour, write_explorer};
     #[pymodule_export]

@@ -38,6 +38,8 @@ pub struct Net {
     pub assumed: Option<Assumed>,
     /// What its file calls the neurons.
     pub names: Option<Names>,
+    /// The heads of its file, which are no part of it.
+    pub set_aside: Vec<String>,
 }
 
 impl Net {
@@ -55,6 +57,7 @@ impl Net {
             name: name.to_owned(),
             assumed: None,
             names: None,
+            set_aside: Vec::new(),
         }
     }
 
@@ -65,8 +68,8 @@ impl Net {
     }
 
     fn read(model: Model, name: String) -> Self {
-        let Model { network, precision, notes, assumed, names } = model;
-        Net { network: Arc::new(network), precision, notes, name, assumed, names }
+        let Model { network, precision, notes, assumed, names, set_aside } = model;
+        Net { network: Arc::new(network), precision, notes, name, assumed, names, set_aside }
     }
 
     /// What there is to say about the reading of its file.
@@ -143,6 +146,7 @@ impl Net {
             name: self.name.clone(),
             assumed,
             names: self.names.clone(),
+            set_aside: self.set_aside.clone(),
         })
     }
 
@@ -294,15 +298,22 @@ impl Reading {
     }
 }
 
-/// What was assumed of networks: the line that stands behind every answer about them, and the value of
-/// `assumed_activation` as JSON, if there is one.
+/// What was assumed of networks and which heads are no part of them: the lines that stand behind every answer about
+/// them, and its keys `assumed_activation` and `set_aside` as JSON, if there are any.
 #[pyfunction]
-pub fn assumption(nets: Vec<PyRef<Net>>) -> Option<(String, String)> {
+pub fn how_read(nets: Vec<PyRef<Net>>) -> Option<(String, String)> {
     let assumed = |net: &PyRef<Net>| net.assumed.map(|assumed| (net.name.clone(), assumed));
     let files: Vec<_> = nets.iter().filter_map(assumed).collect();
     let mut value = serde_json::json!({});
     reading::add_assumption(&mut value, &files);
-    (!files.is_empty()).then(|| (reading::assumption(&files), value["assumed_activation"].to_string()))
+    let heads: Vec<_> = nets
+        .iter()
+        .filter(|net| !net.set_aside.is_empty())
+        .map(|net| (net.name.clone(), net.set_aside.clone()))
+        .collect();
+    reading::add_heads(&mut value, &heads);
+    let text = reading::assumption(&files) + &reading::heads(&heads);
+    (!text.is_empty()).then(|| (text, value.to_string()))
 }
 
 /// The built-in networks.

@@ -37,13 +37,19 @@ pub fn report(
     path: PathBuf,
     terms: Terms,
 ) -> PyResult<Answer> {
-    let of = |net: &Net| (Arc::clone(&net.network), net.precision, net.assumed);
+    let of = |net: &Net| (Arc::clone(&net.network), net.precision, net.assumed, net.set_aside.clone());
     let (a, b, points) = (of(a), b.as_deref().map(of), data.as_ref().map(matrix));
     work(py, &terms, move |watch| {
         let domain = read_domain(place, a.0.input_width())?;
         let question = ReportQuestion {
-            a: Named { name: &names.0, network: &a.0, precision: a.1, assumed: a.2 },
-            b: b.as_ref().map(|b| Named { name: &names.1, network: &b.0, precision: b.1, assumed: b.2 }),
+            a: Named { name: &names.0, network: &a.0, precision: a.1, assumed: a.2, set_aside: &a.3 },
+            b: b.as_ref().map(|b| Named {
+                name: &names.1,
+                network: &b.0,
+                precision: b.1,
+                assumed: b.2,
+                set_aside: &b.3,
+            }),
             domain: &domain,
             batch: points.as_ref().map(|points| BatchQuestion::rank("an array".into(), points, None)),
             seed: watch.seed,

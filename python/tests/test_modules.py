@@ -270,6 +270,63 @@ def test_wrappers_are_looked_into():
         fs.from_torch(torch.jit.trace(module, torch.zeros(1, 3)))
 
 
+def test_modules_that_stand_twice_are_used_twice():
+    torch.manual_seed(0)
+    relu, square = nn.ReLU(), nn.Linear(4, 4)
+    module = nn.Sequential(nn.Linear(3, 4), relu, square, relu, square, relu, nn.Linear(4, 2)).eval()
+    net = fs.from_torch(module)
+    assert net.activations == ["relu"] * 3 + ["identity"]
+    assert np.allclose(net(np.ones(3)), module(torch.ones(1, 3)).detach().numpy(), rtol=1e-5)
+    assert fs.from_torch(nn.DataParallel(module)) == net == fs.from_torch(module, torch.zeros(1, 3))
+
+
+def test_what_an_instance_does_otherwise_is_heeded():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    module[1].forward = lambda h: 2 * torch.relu(h)
+    net = fs.from_torch(module)
+    assert np.allclose(net(np.ones(3)), module(torch.ones(1, 3)).detach().numpy(), rtol=1e-5)
+
+
+def test_samples_that_are_mixed_are_told_whatever_the_example_is():
+    class Centred(nn.Linear):
+        def forward(self, x):
+            return super().forward(x - x.mean(0, keepdim=True))
+
+    for example in (torch.zeros(4, 3), torch.ones(4, 3), torch.randn(4, 3)):
+        net = fs.from_torch(Centred(3, 3).eval(), example)
+        assert net.widths[0] == 12 and any("not a batch" in note for note in net.notes)
+
+
+def test_parameters_may_be_called_like_inputs_and_results():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.x, self.output = nn.Parameter(torch.randn(3, 3)), nn.Parameter(torch.randn(3))
+            self.register_buffer("mask", torch.tensor([True, False, True]))
+
+        def forward(self, x):
+            return torch.rsub(x @ self.x, self.output * self.mask, alpha=2) * self.mask + x.narrow(1, -3, 3)
+
+    module, example = Named().eval(), torch.randn(1, 3)
+    net = fs.from_torch(module, example)
+    assert np.allclose(net(example[0].numpy()), module(example)[0].detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_answers_say_which_heads_they_leave_out():
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).eval()
+    a, b = (
+        fs.from_torch(plain, torch.zeros(1, 2)),
+        fs.from_torch(nn.Sequential(plain, nn.Softmax(-1)), torch.zeros(1, 2)),
+    )
+    found = fs.equiv(a, b)
+    assert found.verdict == "equivalent" and list(found.data["set_aside"]) == [b.name]
+    assert f"{b.name} is read up to what stands before node `1` (Softmax), which the answer leaves out" in str(found)
+    assert "set_aside" not in fs.equiv(a, a).data
+    assert "(Softmax) of" in str(b.regions(box=(-1, 1), count_only=True))
+
+
 def test_a_batch_is_no_input():
     module = settled(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3)))
     one = fs.from_torch(module, torch.randn(1, 1, 4, 4))
@@ -314,6 +371,9 @@ def test_tracing_without_export_gives_the_same(monkeypatch):
         (Written(lambda h: h.max(dim=1)[1]), torch.zeros(1, 3), "places"),
         (Written(lambda h: torch.where(h > 0, h + 1, h)), torch.zeros(1, 3), "jumps"),
         (Written(lambda h: h * (h > 0)), torch.zeros(1, 3), "Mul"),
+        (Written(lambda h: h + torch.where(h > 0)[0].sum()), torch.zeros(1, 3), "."),
+        (Written(lambda h: h.view(torch.int32).to(torch.float32)), torch.zeros(1, 3), "bits of numbers"),
+        (Written(lambda h: torch.take(h, (h[0] > 0).long())), torch.zeros(1, 3), "."),
         (nn.Bilinear(3, 3, 2), (torch.zeros(1, 3), torch.zeros(1, 3)), "."),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope_io::Assumed;
-use fiberscope_report::reading::{add_assumption, assumption};
+use fiberscope_report::reading::{add_assumption, add_heads, assumption, heads};
 use serde_json::{Value, json};
 
 use crate::paint;
@@ -37,6 +37,8 @@ struct Board {
     shown: Option<Instant>,
     /// Files that do not say what their layers do, and what was assumed.
     assumed: Vec<(String, Assumed)>,
+    /// Files with heads that are no part of the network.
+    heads: Vec<(String, Vec<String>)>,
     /// What saves the work, and says so, when a limit ends it from outside.
     rescue: Option<Rescue>,
 }
@@ -54,19 +56,20 @@ impl Output {
     }
 
     /// Prints a result: `value` with `--json`, else `text`; behind it what was assumed of the files that it is
-    /// about. From here on no limit interrupts.
+    /// about, and which heads it leaves out. From here on no limit interrupts.
     pub fn result(&self, text: &str, value: &Value) -> io::Result<()> {
-        let assumed = {
+        let (assumed, left_out) = {
             let mut board = self.board();
             board.answered = true;
-            board.assumed.clone()
+            (board.assumed.clone(), board.heads.clone())
         };
         if self.json {
             let mut value = value.clone();
             add_assumption(&mut value, &assumed);
+            add_heads(&mut value, &left_out);
             return self.raw(format!("{value:#}\n").as_bytes());
         }
-        let text = format!("{text}{}", assumption(&assumed));
+        let text = format!("{text}{}{}", assumption(&assumed), heads(&left_out));
         let text = if paint::wanted() { paint::painted(&text) } else { text };
         self.raw(text.as_bytes())
     }
@@ -74,6 +77,13 @@ impl Output {
     /// Remembers what was assumed of a file: every result from here on says it.
     pub fn assume(&self, file: &str, assumed: Option<Assumed>) {
         self.board().assumed.extend(assumed.map(|assumed| (file.to_owned(), assumed)));
+    }
+
+    /// Remembers the heads of a file: every result from here on says that it leaves them out.
+    pub fn leave_out(&self, file: &str, heads: &[String]) {
+        if !heads.is_empty() {
+            self.board().heads.push((file.to_owned(), heads.to_vec()));
+        }
     }
 
     /// Prints the bytes of a result. From here on no limit interrupts.

@@ -72,12 +72,14 @@ pub struct Model {
     pub assumed: Option<Assumed>,
     /// What the file calls the neurons, if it has names for them.
     pub names: Option<Names>,
+    /// The heads behind the outputs, such as a final softmax: nodes of the file that are no part of the network.
+    pub set_aside: Vec<String>,
 }
 
 impl Model {
     /// A network of a file that says what its layers do and has no names for its neurons.
     pub fn new(network: Network, precision: Precision, notes: Vec<String>) -> Self {
-        Model { network, precision, notes, assumed: None, names: None }
+        Model { network, precision, notes, assumed: None, names: None, set_aside: Vec::new() }
     }
 
     /// The notes, and behind them what was assumed.

@@ -1,10 +1,11 @@
 //! What an answer owes to the reading of its files: what was assumed, and what the files call the neurons.
 //!
 //! Weights and biases do not say what stands between them. Whoever answers a question about a file without
-//! activations says so behind the answer, in text and JSON, whatever the question was.
+//! activations says so behind the answer, in text and JSON, whatever the question was; so it does of heads that
+//! are no part of the network: networks with equal logits may have other classes behind them.
 
 use fiberscope_io::{Assumed, Names, Part};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::text::Lines;
 use crate::words::{LAYERS, enumeration, joined};
@@ -44,6 +45,35 @@ pub fn add_assumption(value: &mut Value, files: &[(String, Assumed)]) {
             [only] => drop(object.insert("assumed_activation".into(), json!(only))),
             several => drop(object.insert("assumed_activation".into(), json!(several))),
         }
+    }
+}
+
+/// Lines behind an answer about files with heads, such as a final softmax: which nodes are no part of the network.
+///
+/// ```
+/// use fiberscope_report::reading::heads;
+///
+/// let line = "a.onnx is read up to what stands before node `s` (Softmax), which the answer leaves out\n";
+/// assert_eq!(heads(&[("a.onnx".into(), vec!["node `s` (Softmax)".into()])]), line);
+/// ```
+pub fn heads(files: &[(String, Vec<String>)]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (name, nodes) in files {
+        let nodes = enumeration(nodes);
+        let line = format!("{name} is read up to what stands before {nodes}, which the answer leaves out\n");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
+/// Adds the same to a JSON object: the key `set_aside`, with a list of nodes for every such file.
+pub fn add_heads(value: &mut Value, files: &[(String, Vec<String>)]) {
+    if let (Some(object), false) = (value.as_object_mut(), files.is_empty()) {
+        let of_files: Map<String, Value> =
+            files.iter().map(|(name, nodes)| (name.clone(), json!(nodes))).collect();
+        object.insert("set_aside".into(), of_files.into());
     }
 }
 

@@ -103,5 +103,11 @@ fn write_unfinished(report: &Unfinished, path: &Path, limit: Limit) -> String {
 }
 
 fn named<'a>(name: &'a str, model: &'a Model) -> Named<'a> {
-    Named { name, network: &model.network, precision: model.precision, assumed: model.assumed }
+    Named {
+        name,
+        network: &model.network,
+        precision: model.precision,
+        assumed: model.assumed,
+        set_aside: &model.set_aside,
+    }
 }

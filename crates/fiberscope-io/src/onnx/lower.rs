@@ -70,12 +70,12 @@ fn attempt<'a>(
     budget: Budget,
 ) -> Result<Model, FormatError> {
     let mut lowering = Lowering::new(graph, inputs, budget)?;
-    if !logits.aside.is_empty() {
-        let nodes: Vec<_> = logits.aside.iter().map(ToString::to_string).collect();
-        let found = format!("{} set aside: the outputs are the values before", nodes.join(", "));
+    let set_aside: Vec<String> = logits.aside.iter().map(ToString::to_string).collect();
+    if !set_aside.is_empty() {
+        let found = format!("{} set aside: the outputs are the values before", set_aside.join(", "));
         lowering.layers.notes.push(format!("{found} ({})", Quoted(logits.name)));
     }
-    lowering.run(logits.name)
+    lowering.run(logits.name).map(|model| Model { set_aside, ..model })
 }
 
 impl<'a> Lowering<'_, 'a> {

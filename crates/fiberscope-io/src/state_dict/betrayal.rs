@@ -29,6 +29,8 @@ const WORDS: &[(&str, &str)] = &[
     ("attention", "attention"),
     ("mha", "attention"),
     ("qkv", "attention"),
+    ("query", "attention"),
+    ("gate", "a layer by which others are multiplied"),
     ("lstm", "a recurrent layer"),
     ("gru", "a recurrent layer"),
     ("rnn", "a recurrent layer"),

@@ -180,7 +180,7 @@ pub(super) fn network(
     let precision =
         floats.flatten().map(|at| tensors[at].element.precision()).min().unwrap_or(Precision::F64);
     let assumed = between.contains(&true).then_some(assumed);
-    Ok(Model { network: read.network, precision, notes, assumed, names: read.names })
+    Ok(Model { assumed, names: read.names, ..Model::new(read.network, precision, notes) })
 }
 
 /// A module whose kind and sizes are known.

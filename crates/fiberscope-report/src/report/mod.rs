@@ -25,7 +25,7 @@ use crate::difference::section::Apart;
 use crate::dimension::{BatchQuestion, on_batch};
 use crate::fiber::{Listing, Subject};
 use crate::json::{lower, upper};
-use crate::reading::assumption;
+use crate::reading::{assumption, heads};
 use crate::regions::section::Regions;
 use crate::rigidity::Local;
 use crate::web::CHECKER;
@@ -49,6 +49,8 @@ pub struct Named<'a> {
     pub precision: Precision,
     /// What was assumed of it.
     pub assumed: Option<Assumed>,
+    /// Its heads, which are no part of the network.
+    pub set_aside: &'a [String],
 }
 
 /// What a report is asked for.
@@ -144,7 +146,7 @@ impl Draft<'_> {
         self.notes += &format!("  {line}\n");
     }
 
-    fn describe(&mut self, Named { name, network, assumed, .. }: Named) {
+    fn describe(&mut self, Named { name, network, assumed, set_aside, .. }: Named) {
         let facts = examine(network, self.question.domain, &self.question.deadline);
         self.summary().network(name, &facts);
         let limits = (self.question.seed, &self.question.deadline);
@@ -158,6 +160,9 @@ impl Draft<'_> {
         }
         if let Some(assumed) = assumed {
             section = section.paragraph(assumption(&[(name.to_owned(), assumed)]));
+        }
+        if !set_aside.is_empty() {
+            section = section.paragraph(heads(&[(name.to_owned(), set_aside.to_vec())]));
         }
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "anatomy"}));

@@ -87,7 +87,13 @@ mod tests {
     #[test]
     fn a_limit_leaves_a_page_of_what_was_found() {
         let network = Network::from_rows(&[(&[&[1.0]], &[0.0]), (&[&[2.0]], &[0.5])]).unwrap();
-        let named = |name| Named { name, network: &network, precision: Precision::F64, assumed: None };
+        let named = |name| Named {
+            name,
+            network: &network,
+            precision: Precision::F64,
+            assumed: None,
+            set_aside: &[],
+        };
         let question = ReportQuestion {
             a: named("first"),
             b: Some(named("second")),
