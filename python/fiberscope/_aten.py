@@ -26,6 +26,13 @@ class Unread:
     """A result that is not read, such as the places of largest entries."""
 
 
+class Refused:
+    """A result that cannot be had; whoever needs it is told why."""
+
+    def __init__(self, error: UnsupportedLayerError) -> None:
+        self.error = error
+
+
 class UnknownOperator(UnsupportedLayerError):
     """An operator without a translation."""
 
@@ -37,7 +44,7 @@ class Translation:
         self.graph = Graph()
         self.values: dict[Any, Any] = {}
         """For every node: a value, a tensor that is constant, or a list of such for operators with several results."""
-        self.paths: dict[str, Value] = {}
+        self.paths: dict[str, Value | Refused] = {}
         """The last value of every module."""
         self.names: dict[int, str] = {}
         """What parameters and buffers are called, by their identity."""
@@ -117,7 +124,9 @@ class Translation:
     def input(self, node: Any, at: int) -> None:
         self.node = node
         if not str(node.meta["val"].dtype).removeprefix("torch.").startswith(("float", "bfloat")):
-            raise self.refuse(f"input {at + 1} holds {node.meta['val'].dtype}; expected floating-point numbers")
+            raise self.refuse(
+                f"input {at + 1} holds {node.meta['val'].dtype}; expected floating-point numbers, as the layers behind an embedding get"
+            )
         self.values[node] = Value(self.graph.input(str(node.name), self.shape(), self.dtype()))
 
     def resolve(self, given: Any) -> Any:
@@ -126,6 +135,8 @@ class Translation:
 
         if isinstance(given, torch.fx.Node):
             found = self.values[given]
+            if isinstance(found, Refused):
+                raise found.error
             if isinstance(found, Unread):
                 raise self.refuse(f"it uses the places in {given.name}, which jump: no ReLU network gives them")
             return found
@@ -160,18 +171,32 @@ class Translation:
         if translate is None:
             raise UnknownOperator(str(self.refuse(_ADVICE)))
         self.values[node] = translate(self, *_bound(node, args, kwargs))
-        path, _ = self.path()
         if isinstance(self.values[node], Value):
-            steps = path.split(".") if path else []
-            for at in range(1, len(steps) + 1):
-                self.paths[".".join(steps[:at])] = self.values[node]
+            self._end_modules(self.values[node])
+
+    def step_unless_refused(self, node: Any) -> None:
+        """The same, for a graph of which only a part is asked for: what is refused matters to those who need it."""
+        try:
+            self.step(node)
+        except UnsupportedLayerError as error:
+            if _changes_arguments(node):
+                raise
+            self.values[node] = Refused(error)
+            self._end_modules(self.values[node])
+
+    def _end_modules(self, value: Value | Refused) -> None:
+        """Notes the last value of the modules in which the node at work stands."""
+        path, _ = self.path()
+        steps = path.split(".") if path else []
+        for at in range(1, len(steps) + 1):
+            self.paths[".".join(steps[:at])] = value
 
     def compute(self, args: Any, kwargs: Any) -> Any:
         """The result of a call without values: PyTorch computes it."""
         import torch
 
         if torch.Tag.nondeterministic_seeded in getattr(self.node.target, "tags", ()):
-            raise self.refuse("its numbers are random")
+            raise self.refuse("its numbers are random: the module is no function of its input, also after .eval()")
         try:
             with torch.no_grad():
                 return self.node.target(*args, **kwargs)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _aten_maps, _aten_shapes  # noqa: F401  they register what operators mean
-from ._aten import Translation, UnknownOperator, Value, as_array, changes_in_place
+from ._aten import Refused, Translation, UnknownOperator, Value, as_array, changes_in_place
 from ._onnx import Graph
 from .errors import ArgumentError, ShapeError, UnsupportedLayerError
 
@@ -333,10 +333,14 @@ def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
             for step in str(node.target).split("."):
                 owner = getattr(owner, step)
             t.values[node] = owner
+        elif node.op == "output" and output is not None:
+            continue
         elif node.op == "output":
             t.node = node
             results = [each for at, each in enumerate(_flat(node.args[0])) if program.is_result(at)]
             results = [t.resolve(each) for each in results]
+        elif output is not None:
+            t.step_unless_refused(node)
         else:
             t.step(node)
     values = [each for each in results if isinstance(each, Value)]
@@ -344,7 +348,10 @@ def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
         if output not in t.paths:
             known = ", ".join(list(t.paths)[:12])
             raise ArgumentError(f"output {output!r}: expected a layer of the module, such as {known}")
-        values = [t.paths[output]]
+        wanted = t.paths[output]
+        if isinstance(wanted, Refused):
+            raise wanted.error
+        values = [wanted]
     if not values:
         raise UnsupportedLayerError("output: the result does not depend on the input")
     if len(set(values)) > 1:

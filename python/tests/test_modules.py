@@ -346,6 +346,23 @@ def test_a_layer_may_be_asked_for():
         fs.from_torch(module, torch.zeros(1, 4), output="outer")
 
 
+def test_a_layer_before_one_that_is_not_read_may_be_asked_for():
+    class Looks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc, self.table, self.out = nn.Linear(3, 3), nn.Embedding(3, 2), nn.Linear(2, 1)
+
+        def forward(self, x):
+            return self.out(self.table(self.fc(x).argmax(1)))
+
+    module, x = Looks().eval(), torch.randn(1, 3)
+    net = fs.from_torch(module, x, output="fc")
+    assert np.allclose(net(x[0].numpy()), module.fc(x)[0].detach().numpy(), rtol=1e-5, atol=1e-6)
+    for output in (None, "table", "out"):
+        with pytest.raises(fs.UnsupportedLayerError, match=r"layer table \(Embedding\).*it is not read"):
+            fs.from_torch(module, x, output=output)
+
+
 def test_tracing_without_export_gives_the_same(monkeypatch):
     module, example = settled(Resnet()).float(), torch.randn(1, 2, 6, 6)
     net = fs.from_torch(module, example)
