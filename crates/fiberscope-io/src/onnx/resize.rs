@@ -14,14 +14,22 @@ use super::proto::Quoted;
 use super::shape;
 use crate::FormatError;
 
+/// What is given for these axes, and for the others what they have else; nothing if it is not one for each.
+fn spread<T: Clone>(given: Vec<T>, axes: Option<&[usize]>, others: &[T]) -> Vec<T> {
+    let Some(axes) = axes else { return given };
+    if axes.len() != given.len() {
+        return Vec::new();
+    }
+    let mut all = others.to_vec();
+    axes.iter().zip(given).for_each(|(&axis, value)| all[axis] = value);
+    all
+}
+
 impl<'a> Lowering<'_, 'a> {
     /// `Resize` with constant scales or sizes.
     pub(super) fn resize(&mut self, site: &Site<'a>) -> Result<(), FormatError> {
         let node = &site.node;
         site.data_comes_first()?;
-        if node.attribute("axes")?.is_some() {
-            return Err(node.unsupported("its attribute `axes` is not read"));
-        }
         let text = |name: &str, default: &'static [u8]| -> Result<&[u8], FormatError> {
             let given = node.attribute(name)?.map(|attribute| attribute.string()).transpose()?;
             Ok(given.unwrap_or(default))
@@ -66,11 +74,24 @@ impl<'a> Lowering<'_, 'a> {
             return Err(node.unsupported("its attribute `antialias` is not read"));
         }
         let dims = self.hand.dims.clone();
+        // Scales and sizes may be those of some axes.
+        let axes: Option<Vec<usize>> = match node.integers("axes")? {
+            None => None,
+            Some(axes) => {
+                let axis = |&axis: &i64| shape::resolve(axis, dims.len(), false);
+                Some(
+                    axes.iter()
+                        .map(axis)
+                        .collect::<Result<_, _>>()
+                        .map_err(|reason| node.malformed(reason))?,
+                )
+            }
+        };
         let sizes = if is_old { None } else { self.integers(site, 3)? };
         let (result, scales): (Vec<usize>, Vec<f32>) = match (sizes, node.attribute("scales")?) {
             (Some(sizes), _) => {
-                let mut result: Vec<usize> =
-                    sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
+                let sizes = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
+                let mut result = spread(sizes, axes.as_deref(), &dims);
                 self.one_sample(&dims, &mut result);
                 let scales = result.iter().zip(&dims).map(|(&to, &from)| to as f32 / from as f32).collect();
                 (result, scales)
@@ -82,6 +103,7 @@ impl<'a> Lowering<'_, 'a> {
                         self.floats(site, if is_old { 1 } else { 2 })?.1.iter().map(|&s| s as f32).collect()
                     }
                 };
+                let scales = spread(scales, axes.as_deref(), &vec![1.0; dims.len()]);
                 let size = |(&dim, &scale): (&usize, &f32)| (dim as f32 * scale).floor() as usize;
                 let fits = scales.len() == dims.len();
                 (if fits { dims.iter().zip(&scales).map(size).collect() } else { vec![] }, scales)

@@ -62,15 +62,7 @@ impl Window {
         }
         let (strides, dilations) = (list("strides", rank, 1)?, list("dilations", rank, 1)?);
         let pads = list("pads", 2 * rank, 0)?;
-        let padding = match node.attribute("auto_pad")?.map(|attribute| attribute.string()).transpose()? {
-            None | Some(b"NOTSET" | b"") => Padding::Given,
-            Some(b"VALID") => Padding::None,
-            Some(b"SAME_UPPER") => Padding::Same { upper: true },
-            Some(b"SAME_LOWER") => Padding::Same { upper: false },
-            Some(_) => {
-                return Err(node.malformed("auto_pad is none of NOTSET, VALID, SAME_UPPER, SAME_LOWER"));
-            }
-        };
+        let padding = padding(node)?;
         let mut axes = [Axis::POINT; AXES];
         for (at, axis) in axes[AXES - rank..].iter_mut().enumerate() {
             let (stride, dilation) = (strides[at], dilations[at]);
@@ -91,8 +83,7 @@ impl Window {
         let size = node.integers("kernel_shape")?.unwrap_or_default();
         let mut window = Window::new(node, image, &sizes(node, "kernel_shape", &size)?)?;
         if node.integer("ceil_mode", 0)? != 0 {
-            let padded = node.attribute("auto_pad")?.map(|attribute| attribute.string()).transpose()?;
-            if !matches!(padded, None | Some(b"NOTSET" | b"")) {
+            if !matches!(padding(node)?, Padding::Given) {
                 return Err(
                     node.unsupported("its windows reach over padding of their own (ceil_mode and auto_pad)")
                 );
@@ -105,18 +96,15 @@ impl Window {
         Ok(window)
     }
 
-    /// The windows of `ConvTranspose`: those of the convolution from its result to `image`.
+    /// The windows of `ConvTranspose`: those of the convolution from its result to `image`. The size of the result may be
+    /// given, or be the image's times the stride (`auto_pad`); then what is too much is cut off at both ends.
     pub(super) fn transposed(node: &Node, image: &[usize], kernel: &[usize]) -> Result<Self, FormatError> {
         let rank = image.len();
-        let padded = node.attribute("auto_pad")?.map(|attribute| attribute.string()).transpose()?;
-        if node.attribute("output_shape")?.is_some() || !matches!(padded, None | Some(b"NOTSET" | b"")) {
-            return Err(
-                node.unsupported("its output shape is given (output_shape or auto_pad); expected pads")
-            );
-        }
         let list = |name: &str, length: usize, default: usize| list(node, name, length, default);
         let (strides, dilations) = (list("strides", rank, 1)?, list("dilations", rank, 1)?);
         let (pads, more) = (list("pads", 2 * rank, 0)?, list("output_padding", rank, 0)?);
+        let wanted = node.attribute("output_shape")?.map(|_| list("output_shape", rank, 0)).transpose()?;
+        let padding = padding(node)?;
         let mut axes = [Axis::POINT; AXES];
         for (at, axis) in axes[AXES - rank..].iter_mut().enumerate() {
             let (stride, dilation, size) = (strides[at], dilations[at], image[at]);
@@ -126,9 +114,26 @@ impl Window {
                 return Err(wrong());
             }
             let whole = stride * (size - 1) + more[at] + (kernel[at] - 1) * dilation + 1;
-            let input = whole.checked_sub(pads[at] + pads[at + rank]).filter(|&input| input > 0);
-            let input = input.ok_or_else(wrong)?;
-            let (begin, end) = (pads[at], pads[at + rank]);
+            let upper = matches!(padding, Padding::Same { upper: true });
+            let cut = |size: usize| {
+                let total = whole.saturating_sub(size);
+                let begin = if upper { total / 2 } else { total.div_ceil(2) };
+                (begin, total - begin)
+            };
+            let (begin, end) = match (&wanted, padding) {
+                (Some(wanted), _) => cut(wanted[at]),
+                (None, Padding::Same { .. }) => cut(size * stride),
+                (None, Padding::None) => (0, 0),
+                (None, Padding::Given) => (pads[at], pads[at + rank]),
+            };
+            let input = whole.checked_sub(begin + end).filter(|&input| input > 0).ok_or_else(wrong)?;
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted[at] != input) {
+                return Err(node.malformed(format!(
+                    "output_shape is {} along axis {}; expected at most {whole}, up to where its windows reach",
+                    wanted[at],
+                    at + 1
+                )));
+            }
             *axis = Axis { input, kernel: kernel[at], stride, dilation, begin, end, output: size };
         }
         let output = axes[AXES - rank..].iter().map(|axis| axis.output).collect();
@@ -192,6 +197,17 @@ enum Padding {
     Given,
     None,
     Same { upper: bool },
+}
+
+/// What `auto_pad` says.
+fn padding(node: &Node) -> Result<Padding, FormatError> {
+    Ok(match node.attribute("auto_pad")?.map(|attribute| attribute.string()).transpose()? {
+        None | Some(b"NOTSET" | b"") => Padding::Given,
+        Some(b"VALID") => Padding::None,
+        Some(b"SAME_UPPER") => Padding::Same { upper: true },
+        Some(b"SAME_LOWER") => Padding::Same { upper: false },
+        Some(_) => return Err(node.malformed("auto_pad is none of NOTSET, VALID, SAME_UPPER, SAME_LOWER")),
+    })
 }
 
 impl Axis {

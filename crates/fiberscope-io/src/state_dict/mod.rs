@@ -80,7 +80,32 @@ pub(crate) fn network(
     let precision = tensors.iter().map(|tensor| tensor.element.precision()).min().unwrap_or(Precision::F64);
     let network = Network::new(layers)?;
     let names = Names::new(plan.iter().map(|slot| named(&tensors[slot.weight])).collect(), &network.widths());
-    Ok(Model { assumed, names, ..Model::new(network, precision, notes(tensors, &plan)) })
+    let mut notes = notes(tensors, &plan);
+    if assumed.is_some_and(|assumed| !assumed.stated) {
+        notes.extend(side_by_side(tensors, &plan));
+    }
+    Ok(Model { assumed, names, ..Model::new(network, precision, notes) })
+}
+
+/// What layers with numbers that follow each other may be: a `Sequential` would count what stands between them, too.
+fn side_by_side(tensors: &[TensorInfo], plan: &[Slot]) -> Option<String> {
+    let numbered = |slot: &Slot| {
+        let parsed = names::parse(&tensors[slot.weight].name)?;
+        let (list, number) = parsed.stem.rsplit_once('.').unwrap_or(("", parsed.stem));
+        let is_torch = parsed.convention == Convention::Torch;
+        is_torch.then(|| Some((list, number.parse::<u64>().ok()?, parsed.stem)))?
+    };
+    let pair = plan.windows(2).find_map(|pair| {
+        let (a, b) = (numbered(&pair[0])?, numbered(&pair[1])?);
+        (a.0 == b.0 && a.1.checked_add(1) == Some(b.1)).then_some((a.2, b.2))
+    });
+    let (a, b) = pair?;
+    Some(format!(
+        "layers {} and {} have numbers that follow each other: in a Sequential nothing stands between them \
+         (--activation identity, in Python activation=)",
+        quoted(a),
+        quoted(b)
+    ))
 }
 
 /// What the neurons of a layer are called: by the module that its weight belongs to.

@@ -186,6 +186,24 @@ fn what_the_file_does_not_say_is_assumed_or_stated() {
     assert_eq!(with_options(&tensors[..1], None, &stated).unwrap().assumed, None);
 }
 
+#[test]
+fn layers_that_a_sequential_would_have_side_by_side_are_told() {
+    let notes = |names: [&str; 2], options: &ReadOptions| {
+        let tensors = [tensor(names[0], &[2, 3]), tensor(names[1], &[1, 2])];
+        let mut notes = with_options(&tensors, None, options).unwrap().notes;
+        notes.retain(|note| note.contains("follow each other"));
+        notes
+    };
+    let plain = ReadOptions::default();
+    let said = notes(["net.1.weight", "net.2.weight"], &plain);
+    assert!(said[0].starts_with("layers `net.1` and `net.2` have numbers"), "{said:?}");
+    let stated = ReadOptions { activation: Some(Activation::Relu), ..Default::default() };
+    assert!(notes(["net.1.weight", "net.2.weight"], &stated).is_empty());
+    for apart in [["0.weight", "2.weight"], ["W1", "W2"], ["fc1.weight", "fc2.weight"]] {
+        assert!(notes(apart, &plain).is_empty(), "{apart:?}");
+    }
+}
+
 fn normalisation(at: usize, width: usize) -> Vec<TensorInfo> {
     let roles = ["weight", "bias", "running_mean", "running_var"];
     roles.iter().map(|role| tensor(&format!("{at}.{role}"), &[width])).collect()
