@@ -92,7 +92,7 @@ def test_an_interrupt_also_ends_what_nobody_sees(name, tmp_path):
 
 
 def test_other_threads_run_while_a_search_does():
-    net = random_network([3, 12, 12, 1], 1)
+    net = random_network([4, 20, 20, 1], 1)
     ticks, done = 0, threading.Event()
 
     def search():
