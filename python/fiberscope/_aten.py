@@ -67,7 +67,13 @@ class Translation:
     def refuse(self, reason: str) -> UnsupportedLayerError:
         path, kind = self.path()
         where = f"layer {path} ({kind})" if path else f"step {self.node.name}"
-        return UnsupportedLayerError(f"{where}, {_operator(self.node)}: {reason}")
+        before = [
+            each
+            for each, value in self.paths.items()
+            if isinstance(value, Value) and each != path and not path.startswith(f"{each}.")
+        ]
+        advice = f"; output={before[-1]!r} reads the module up to that layer" if before else ""
+        return UnsupportedLayerError(f"{where}, {_operator(self.node)}: {reason}{advice}")
 
     # Values.
 
@@ -254,10 +260,7 @@ def _has_value(given: Any) -> bool:
     return any(map(_has_value, given)) if isinstance(given, (list, tuple)) else isinstance(given, Value)
 
 
-_ADVICE = (
-    "it is not read; use linear maps, convolutions, pooling and piecewise linear activations instead, "
-    "or read the network up to a layer before it (output=)"
-)
+_ADVICE = "it is not read; use linear maps, convolutions, pooling and piecewise linear activations instead"
 
 
 def as_array(tensor: Any) -> tuple[np.ndarray, str]:

@@ -9,10 +9,7 @@ import numpy as np
 
 from ._aten import Translation, Value, base, constant, rule, sizes
 
-PLACES = (
-    "expected constant places, such as numbers or a buffer: places that depend on the input jump, and no ReLU network does; "
-    "output= reads the module up to a layer before"
-)
+PLACES = "expected constant places, such as numbers or a buffer: places that depend on the input jump, and no ReLU network does"
 
 # Shapes.
 

@@ -359,7 +359,9 @@ def test_a_layer_before_one_that_is_not_read_may_be_asked_for():
     net = fs.from_torch(module, x, output="fc")
     assert np.allclose(net(x[0].numpy()), module.fc(x)[0].detach().numpy(), rtol=1e-5, atol=1e-6)
     for output in (None, "table", "out"):
-        with pytest.raises(fs.UnsupportedLayerError, match=r"layer table \(Embedding\).*it is not read"):
+        with pytest.raises(
+            fs.UnsupportedLayerError, match=r"layer table \(Embedding\).*it is not read.*; output='fc' reads"
+        ):
             fs.from_torch(module, x, output=output)
 
 
