@@ -21,7 +21,7 @@ const SCRIPTS: [&str; 11] = [
 pub enum Effort {
     /// For those who look at them.
     Full,
-    /// For tests, which look at small networks: half of the compiler's time.
+    /// For tests, which look at small networks: less time of the compiler.
     Tests,
 }
 
