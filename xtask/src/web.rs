@@ -9,6 +9,8 @@ use crate::shell::{Failure, cargo, program, root, target};
 /// Where they go: into the crate that embeds them.
 pub const DIST: &str = "crates/fiberscope-report/dist";
 const TARGET: &str = "wasm32-unknown-unknown";
+/// Browsers start no larger module on the page itself, outside of workers.
+const LARGEST: usize = 8 << 20;
 /// What runs a module, shared with reports.
 const ENGINE: &str = "crates/fiberscope-report/src/page/engine.js";
 /// The scripts of the page that come after it, in this order.
@@ -37,7 +39,14 @@ impl Effort {
 /// Builds both.
 pub fn build(effort: Effort) -> Result<(), Failure> {
     add_target()?;
-    let explorer = base64(&module(effort, &[])?);
+    let explorer = module(effort, &[])?;
+    if explorer.len() > LARGEST {
+        let size = explorer.len();
+        return Err(Failure(format!(
+            "the module of the explorer has {size} bytes, browsers start {LARGEST}"
+        )));
+    }
+    let explorer = base64(&explorer);
     let checker = base64(&module(effort, &["--no-default-features"])?);
     let page = page(&explorer)?;
     for (name, text) in [("explorer.html", &page), ("checker.b64", &checker)] {
