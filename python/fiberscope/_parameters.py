@@ -195,13 +195,12 @@ class Parameters:
     def __hash__(self) -> int:
         return hash(self.sha256)
 
-    def __reduce__(self) -> tuple[Callable[..., Parameters], tuple[bytes, str, str, tuple[str, bool] | None]]:
-        return type(self)._unpickle, (self._net.to_json(), self.precision, self.name, self._net.assumed)
+    def __reduce__(self) -> tuple[Callable[..., Parameters], tuple[bytes, dict[str, Any]]]:
+        return type(self)._unpickle, (self._net.to_json(), self._net.state())
 
     @classmethod
-    def _unpickle(cls: type[P], text: bytes, precision: str, name: str, assumed: tuple[str, bool] | None = None) -> P:
-        net = _native.Net.from_bytes(text, "json", name, Reading())
-        return cls._of(net.described(precision, [], assumed))
+    def _unpickle(cls: type[P], text: bytes, state: dict[str, Any]) -> P:
+        return cls._of(_native.Net.restored(text, state))
 
     def __repr__(self) -> str:
         kinds = "-".join(dict.fromkeys(self.activations[:-1])) or "affine"

@@ -34,6 +34,7 @@ def onnx_model(module: Any, example: Any = None, output: str | None = None) -> t
     import torch
 
     module = _unwrapped(module)
+    _with_numbers(module)
     notes: list[str] = []
     with _evaluating(module):
         inputs = _examples(module, example, notes)
@@ -91,6 +92,16 @@ def _unwrapped(module: Any) -> Any:
             "or export it with torch.onnx.export and use fs.load"
         )
     return module
+
+
+def _with_numbers(module: Any) -> None:
+    """A module on the device "meta" has shapes only."""
+    for name, each in [*module.named_parameters(), *module.named_buffers()]:
+        if each.is_meta:
+            raise UnsupportedLayerError(
+                f'{type(module).__name__}: {name} has a shape and no numbers (device "meta"); give the module numbers '
+                'first: module.to_empty(device="cpu"), then module.load_state_dict(...)'
+            )
 
 
 @contextlib.contextmanager

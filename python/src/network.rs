@@ -8,7 +8,7 @@ use fiberscope_core::{Activation, Digest, Domain, Layer, Matrix, Network};
 use fiberscope_io::{
     Assumed, Model, Names, Normalization, Part, Precision, ReadOptions, domain, json, load, onnx, save_named,
 };
-use fiberscope_report::reading;
+use fiberscope_report::reading::HowRead;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods,
@@ -74,10 +74,9 @@ impl Net {
 
     /// What there is to say about the reading of its file.
     pub fn remarks(&self) -> Vec<String> {
-        let assumed = self
-            .assumed
-            .map(|assumed| reading::assumption(&[(self.name.clone(), assumed)]).trim_end().to_owned());
-        self.notes.iter().cloned().chain(assumed).collect()
+        let mut read = HowRead::default();
+        read.add(&self.name, self.assumed, &[]);
+        self.notes.iter().cloned().chain(read.text().lines().map(str::to_owned)).collect()
     }
 }
 
@@ -131,14 +130,8 @@ impl Net {
         notes: Vec<String>,
         assumed: Option<(String, bool)>,
     ) -> PyResult<Self> {
-        let assumed = assumed
-            .map(|(name, stated)| {
-                let activation =
-                    Activation::from_name(&name).with_context(|| format!("activation {name:?}"))?;
-                anyhow::Ok(Assumed { activation, stated })
-            })
-            .transpose()
-            .map_err(|error| raise(py, &error))?;
+        let assumed = assumed.map(|(name, stated)| assumption(&name, stated)).transpose();
+        let assumed = assumed.map_err(|error| raise(py, &error))?;
         Ok(Net {
             network: Arc::clone(&self.network),
             precision: by_name(precision),
@@ -148,6 +141,32 @@ impl Net {
             names: self.names.clone(),
             set_aside: self.set_aside.clone(),
         })
+    }
+
+    /// What is known of the network beside its parameters.
+    fn state(&self) -> State {
+        State {
+            precision: self.precision.name().to_owned(),
+            name: self.name.clone(),
+            notes: self.notes.clone(),
+            assumed: self.assumed().map(|(activation, stated)| (activation.to_owned(), stated)),
+            names: self.layer_names().zip(self.names.as_ref().map(|names| names.input().to_vec())),
+            set_aside: self.set_aside.clone(),
+        }
+    }
+
+    /// The network of this JSON, with what was known of it.
+    #[staticmethod]
+    fn restored(py: Python, text: &[u8], state: State) -> PyResult<Self> {
+        let read = || {
+            let network = json::read(text, &ReadOptions::default())?.network;
+            let State { precision, name, notes, assumed, names, set_aside } = state;
+            let assumed = assumed.map(|(name, stated)| assumption(&name, stated)).transpose()?;
+            let names = names.and_then(|(layers, input)| Names::listed(layers, &input, &network.widths()));
+            let precision = by_name(&precision);
+            anyhow::Ok(Net { network: Arc::new(network), precision, notes, name, assumed, names, set_aside })
+        };
+        read().map_err(|error| raise(py, &error))
     }
 
     /// The network as JSON.
@@ -280,6 +299,29 @@ impl Net {
 /// The name of neurons that belong together, and their shape.
 type NamedPart = (Option<String>, Vec<usize>);
 
+/// What is known of a network beside its parameters: what a pickle keeps.
+#[derive(FromPyObject, IntoPyObject)]
+pub struct State {
+    #[pyo3(item)]
+    precision: String,
+    #[pyo3(item)]
+    name: String,
+    #[pyo3(item)]
+    notes: Vec<String>,
+    #[pyo3(item)]
+    assumed: Option<(String, bool)>,
+    /// The names of all layers, and the shape of the input.
+    #[pyo3(item)]
+    names: Option<(Vec<Vec<NamedPart>>, Vec<usize>)>,
+    #[pyo3(item)]
+    set_aside: Vec<String>,
+}
+
+fn assumption(name: &str, stated: bool) -> anyhow::Result<Assumed> {
+    let activation = Activation::from_name(name).with_context(|| format!("activation {name:?}"))?;
+    Ok(Assumed { activation, stated })
+}
+
 /// How a file is read.
 #[derive(FromPyObject)]
 pub struct Reading {
@@ -302,17 +344,13 @@ impl Reading {
 /// them, and its keys `assumed_activation` and `set_aside` as JSON, if there are any.
 #[pyfunction]
 pub fn how_read(nets: Vec<PyRef<Net>>) -> Option<(String, String)> {
-    let assumed = |net: &PyRef<Net>| net.assumed.map(|assumed| (net.name.clone(), assumed));
-    let files: Vec<_> = nets.iter().filter_map(assumed).collect();
+    let mut read = HowRead::default();
+    for net in &nets {
+        read.add(&net.name, net.assumed, &net.set_aside);
+    }
     let mut value = serde_json::json!({});
-    reading::add_assumption(&mut value, &files);
-    let heads: Vec<_> = nets
-        .iter()
-        .filter(|net| !net.set_aside.is_empty())
-        .map(|net| (net.name.clone(), net.set_aside.clone()))
-        .collect();
-    reading::add_heads(&mut value, &heads);
-    let text = reading::assumption(&files) + &reading::heads(&heads);
+    read.add_to(&mut value);
+    let text = read.text();
     (!text.is_empty()).then(|| (text, value.to_string()))
 }
 

@@ -14,6 +14,7 @@ use fiberscope::tasks::{
 };
 use fiberscope_core::{Matrix, Network, Rational};
 use fiberscope_report::equivalence::data_points;
+use fiberscope_report::reading::HowRead;
 use fiberscope_report::tasks::{Command, DataNote, Remembered, tell};
 use fiberscope_report::volume::samples_for;
 use numpy::PyReadonlyArray2;
@@ -154,9 +155,9 @@ impl TaskResults {
     }
 }
 
-/// A note of the command that asks, for [`tell`].
+/// A note of the command that asks, for [`tell`]; how networks were read is known to who has them.
 pub fn note(command: Command) -> serde_json::Value {
-    Remembered { command, assumed: Vec::new() }.note()
+    Remembered::new(command, &HowRead::default()).note()
 }
 
 pub fn planned(

@@ -266,6 +266,8 @@ def test_wrappers_are_looked_into():
     net = fs.from_torch(module)
     assert fs.from_torch(torch.compile(module)) == net
     assert fs.from_torch(nn.DataParallel(module)) == net
+    with pytest.raises(fs.UnsupportedLayerError, match=r"Linear: weight has a shape and no numbers"):
+        fs.from_torch(torch.nn.Linear(3, 2, device="meta"))
     with pytest.raises(fs.UnsupportedLayerError, match="TorchScript"):
         fs.from_torch(torch.jit.trace(module, torch.zeros(1, 3)))
 

@@ -104,6 +104,16 @@ def test_pickles_and_copies_are_equal():
         assert again == net and again.precision == "f32" and again.name == net.name
 
 
+def test_pickles_keep_what_the_file_said():
+    net = fs.load(ROOT / "crates/fiberscope-io/tests/data/onnx/graphs/softmax.onnx")
+    assert net.notes and net.layer_names
+    again = pickle.loads(pickle.dumps(net))
+    assert (again.notes, again.layer_names, again.name) == (net.notes, net.layer_names, net.name)
+    assert again.neuron_name(1, 2) == net.neuron_name(1, 2)
+    found, kept = (fs.equiv(each, each).data["set_aside"] for each in (net, again))
+    assert found == kept and list(found) == [net.name]
+
+
 def test_json_survives():
     net = fs.load("zoo:deep")
     assert fs.Network.from_json(net.to_json()) == net

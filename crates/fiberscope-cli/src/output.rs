@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fiberscope::limit::{Limit, LimitReached};
 use fiberscope_io::Assumed;
-use fiberscope_report::reading::{add_assumption, add_heads, assumption, heads};
+use fiberscope_report::reading::HowRead;
 use serde_json::{Value, json};
 
 use crate::paint;
@@ -35,10 +35,8 @@ struct Board {
     progress: String,
     /// When a line of progress was last shown.
     shown: Option<Instant>,
-    /// Files that do not say what their layers do, and what was assumed.
-    assumed: Vec<(String, Assumed)>,
-    /// Files with heads that are no part of the network.
-    heads: Vec<(String, Vec<String>)>,
+    /// What was assumed of files, and which of their heads are no part of the network.
+    read: HowRead,
     /// What saves the work, and says so, when a limit ends it from outside.
     rescue: Option<Rescue>,
 }
@@ -58,32 +56,34 @@ impl Output {
     /// Prints a result: `value` with `--json`, else `text`; behind it what was assumed of the files that it is
     /// about, and which heads it leaves out. From here on no limit interrupts.
     pub fn result(&self, text: &str, value: &Value) -> io::Result<()> {
-        let (assumed, left_out) = {
+        let read = {
             let mut board = self.board();
             board.answered = true;
-            (board.assumed.clone(), board.heads.clone())
+            board.read.clone()
         };
         if self.json {
             let mut value = value.clone();
-            add_assumption(&mut value, &assumed);
-            add_heads(&mut value, &left_out);
+            read.add_to(&mut value);
             return self.raw(format!("{value:#}\n").as_bytes());
         }
-        let text = format!("{text}{}{}", assumption(&assumed), heads(&left_out));
+        let text = format!("{text}{}", read.text());
         let text = if paint::wanted() { paint::painted(&text) } else { text };
         self.raw(text.as_bytes())
     }
 
-    /// Remembers what was assumed of a file: every result from here on says it.
-    pub fn assume(&self, file: &str, assumed: Option<Assumed>) {
-        self.board().assumed.extend(assumed.map(|assumed| (file.to_owned(), assumed)));
+    /// Remembers what was assumed of a file, and its heads: every result from here on says it.
+    pub fn read(&self, file: &str, assumed: Option<Assumed>, set_aside: &[String]) {
+        self.board().read.add(file, assumed, set_aside);
     }
 
-    /// Remembers the heads of a file: every result from here on says that it leaves them out.
-    pub fn leave_out(&self, file: &str, heads: &[String]) {
-        if !heads.is_empty() {
-            self.board().heads.push((file.to_owned(), heads.to_vec()));
-        }
+    /// Takes over how files were read that somebody else has read.
+    pub fn read_so(&self, read: HowRead) {
+        self.board().read = read;
+    }
+
+    /// What was assumed of the files so far, and their heads.
+    pub fn how_read(&self) -> HowRead {
+        self.board().read.clone()
     }
 
     /// Prints the bytes of a result. From here on no limit interrupts.
@@ -206,11 +206,11 @@ impl Board {
             let mut value = json!({
                 "verdict": "undecided", "undecided": sentence, "limit": limit.name(), "known": known,
             });
-            add_assumption(&mut value, &self.assumed);
+            self.read.add_to(&mut value);
             return format!("{value:#}\n").into_bytes();
         }
         let lines: String = known.iter().map(|line| format!("  known: {line}\n")).collect();
-        format!("undecided: {sentence}\n{lines}{}", assumption(&self.assumed)).into_bytes()
+        format!("undecided: {sentence}\n{lines}{}", self.read.text()).into_bytes()
     }
 }
 

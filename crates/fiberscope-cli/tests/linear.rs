@@ -71,6 +71,32 @@ fn a_network_is_sampled_inspected_moved_and_connected() {
     assert_eq!(code, 1, "{different}");
 }
 
+/// A file without activations is linear if its user says so.
+#[test]
+fn a_file_of_weights_is_stated_to_be_linear() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write(at, "net.json", json!([[[1, 0], [0, 2]], [[1, 1], [0, 0]]]), "identity");
+    let (code, _) = run(at, "convert net.json net.npz");
+    assert_eq!(code, 0);
+    std::fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/tests/data/npz/f64.npz"),
+        at.join("bare.npz"),
+    )
+    .unwrap();
+    let mut refused = Command::new(env!("CARGO_BIN_EXE_fiberscope"));
+    let refused = refused.args(["linear", "inspect", "bare.npz"]).current_dir(at).output().unwrap();
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains("bare.npz (it holds no activations; --activation identity says"), "{error}");
+    for question in ["inspect bare.npz", "move bare.npz", "path bare.npz -o path", "walk bare.npz -o walk"] {
+        let (code, value) = run(at, &format!("linear {question} --activation identity"));
+        assert_eq!((code, &value["assumed_activation"]), (0, &json!("identity")), "{question}: {value}");
+    }
+    // This file says it by itself.
+    let (code, value) = run(at, "linear inspect net.npz");
+    assert_eq!((code, value.get("assumed_activation")), (0, None), "{value}");
+}
+
 #[test]
 fn the_sheets_of_the_hyperbola_are_not_connected() {
     let folder = tempfile::tempdir().unwrap();

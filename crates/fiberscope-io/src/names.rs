@@ -63,6 +63,23 @@ impl Names {
         (named && counts.eq(widths.iter().skip(1).copied())).then_some(Names { input, layers })
     }
 
+    /// Names and shapes as somebody wrote them down, and the shape of the input; nothing if they do not fit the widths.
+    pub fn listed(
+        layers: Vec<Vec<(Option<String>, Vec<usize>)>>,
+        input: &[usize],
+        widths: &[usize],
+    ) -> Option<Self> {
+        let part = |(name, shape): (Option<String>, Vec<usize>)| {
+            let count = shape.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim))?;
+            (count > 0).then(|| Part { name: name.as_deref().and_then(label), shape })
+        };
+        let layer = |parts: Vec<_>| parts.into_iter().map(part).collect::<Option<Vec<Part>>>();
+        let layers = layers.into_iter().map(layer).collect::<Option<Vec<_>>>()?;
+        // Counts of this size do not overflow when they are added.
+        let fits = layers.iter().flatten().all(|part| widths.iter().any(|&width| part.count() <= width));
+        Some(Names::new(fits.then_some(layers)?, widths)?.with_input(input))
+    }
+
     /// The same with the shape of the input, if it has as many numbers.
     #[must_use]
     pub(crate) fn with_input(self, dims: &[usize]) -> Self {

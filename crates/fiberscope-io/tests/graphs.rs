@@ -118,7 +118,8 @@ fn widths_and_notes() {
 fn the_part_before_a_strange_operator_can_be_read() {
     let bytes = std::fs::read(path("onnx_test_ELU.onnx")).unwrap();
     let error = onnx::read(&bytes, &ReadOptions::default()).unwrap_err().to_string();
-    assert_eq!(error, "node `1` (Elu): this operator is not piecewise linear");
+    let advice = "it stands at the input, so export what is behind it as a model of its own";
+    assert_eq!(error, format!("node `1` (Elu): this operator is not piecewise linear; {advice}"));
     let options = ReadOptions { output: Some("0".into()), ..ReadOptions::default() };
     assert_eq!(onnx::read(&bytes, &options).unwrap().network.widths(), [10, 10]);
     let options = ReadOptions { output: Some("nothing".into()), ..ReadOptions::default() };

@@ -10,70 +10,109 @@ use serde_json::{Map, Value, json};
 use crate::text::Lines;
 use crate::words::{LAYERS, enumeration, joined};
 
-/// The line behind an answer about files without activations; empty if there is none.
-///
-/// ```
-/// use fiberscope_core::Activation;
-/// use fiberscope_io::Assumed;
-/// use fiberscope_report::reading::assumption;
-///
-/// let assumed = Assumed { activation: Activation::Relu, stated: false };
-/// let line = "activations assumed: ReLU (a.pt holds none; --activation states them, in Python activation=)\n";
-/// assert_eq!(assumption(&[("a.pt".into(), assumed)]), line);
-/// assert_eq!(assumption(&[]), "");
-/// ```
-pub fn assumption(files: &[(String, Assumed)]) -> String {
-    let mut lines = String::new();
-    for assumed in kinds(files) {
-        let mut names: Vec<String> =
-            files.iter().filter(|(_, other)| *other == assumed).map(|(name, _)| name.clone()).collect();
-        names.dedup();
-        let hold = if names.len() == 1 { "holds" } else { "hold" };
-        let advice = if assumed.stated { "" } else { "; --activation states them, in Python activation=" };
-        lines += &format!("{assumed} ({} {hold} none{advice})\n", enumeration(&names));
-    }
-    lines
+/// What answers owe to the reading of files.
+#[derive(Clone, Debug, Default)]
+pub struct HowRead {
+    /// Files that do not say what their layers do, and what was assumed.
+    assumed: Vec<(String, Assumed)>,
+    /// Files with heads that are no part of the network, and the nodes of these.
+    set_aside: Vec<(String, Vec<String>)>,
 }
 
-/// Adds the same to a JSON object: the key `assumed_activation`, a list if files differ.
-pub fn add_assumption(value: &mut Value, files: &[(String, Assumed)]) {
-    let mut names: Vec<&str> = kinds(files).iter().map(|assumed| assumed.activation.name()).collect();
-    names.dedup();
-    if let Some(object) = value.as_object_mut() {
+impl HowRead {
+    /// Remembers what was assumed of a file, and its heads.
+    pub fn add(&mut self, file: &str, assumed: Option<Assumed>, set_aside: &[String]) {
+        self.assumed.extend(assumed.map(|assumed| (file.to_owned(), assumed)));
+        if !set_aside.is_empty() {
+            self.set_aside.push((file.to_owned(), set_aside.to_vec()));
+        }
+    }
+
+    /// The lines behind an answer; empty if nothing was assumed or left out.
+    ///
+    /// ```
+    /// use fiberscope_core::Activation;
+    /// use fiberscope_io::Assumed;
+    /// use fiberscope_report::reading::HowRead;
+    ///
+    /// let assumed = Assumed { activation: Activation::Relu, stated: false };
+    /// let mut read = HowRead::default();
+    /// assert_eq!(read.text(), "");
+    /// read.add("a.pt", Some(assumed), &[]);
+    /// let line = "activations assumed: ReLU (a.pt holds none; --activation states them, in Python activation=)\n";
+    /// assert_eq!(read.text(), line);
+    ///
+    /// let mut read = HowRead::default();
+    /// read.add("a.onnx", None, &["node `s` (Softmax)".into()]);
+    /// let line = "a.onnx is read up to what stands before node `s` (Softmax), which the answer leaves out\n";
+    /// assert_eq!(read.text(), line);
+    /// ```
+    pub fn text(&self) -> String {
+        self.assumption() + &self.heads()
+    }
+
+    fn assumption(&self) -> String {
+        let mut lines = String::new();
+        for assumed in kinds(&self.assumed) {
+            let of_kind = self.assumed.iter().filter(|(_, other)| *other == assumed);
+            let mut names: Vec<String> = of_kind.map(|(name, _)| name.clone()).collect();
+            names.dedup();
+            let hold = if names.len() == 1 { "holds" } else { "hold" };
+            let advice =
+                if assumed.stated { "" } else { "; --activation states them, in Python activation=" };
+            lines += &format!("{assumed} ({} {hold} none{advice})\n", enumeration(&names));
+        }
+        lines
+    }
+
+    fn heads(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for (name, nodes) in &self.set_aside {
+            let nodes = enumeration(nodes);
+            let line =
+                format!("{name} is read up to what stands before {nodes}, which the answer leaves out\n");
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.concat()
+    }
+
+    /// Adds the same to a JSON object: the key `assumed_activation`, a list if files differ, and the key
+    /// `set_aside`, with a list of nodes for every file with heads.
+    pub fn add_to(&self, value: &mut Value) {
+        let Some(object) = value.as_object_mut() else { return };
+        let mut names: Vec<&str> =
+            kinds(&self.assumed).iter().map(|assumed| assumed.activation.name()).collect();
+        names.dedup();
         match names.as_slice() {
             [] => {}
             [only] => drop(object.insert("assumed_activation".into(), json!(only))),
             several => drop(object.insert("assumed_activation".into(), json!(several))),
         }
-    }
-}
-
-/// Lines behind an answer about files with heads, such as a final softmax: which nodes are no part of the network.
-///
-/// ```
-/// use fiberscope_report::reading::heads;
-///
-/// let line = "a.onnx is read up to what stands before node `s` (Softmax), which the answer leaves out\n";
-/// assert_eq!(heads(&[("a.onnx".into(), vec!["node `s` (Softmax)".into()])]), line);
-/// ```
-pub fn heads(files: &[(String, Vec<String>)]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for (name, nodes) in files {
-        let nodes = enumeration(nodes);
-        let line = format!("{name} is read up to what stands before {nodes}, which the answer leaves out\n");
-        if !lines.contains(&line) {
-            lines.push(line);
+        if self.set_aside.is_empty() {
+            return;
         }
-    }
-    lines.concat()
-}
-
-/// Adds the same to a JSON object: the key `set_aside`, with a list of nodes for every such file.
-pub fn add_heads(value: &mut Value, files: &[(String, Vec<String>)]) {
-    if let (Some(object), false) = (value.as_object_mut(), files.is_empty()) {
-        let of_files: Map<String, Value> =
-            files.iter().map(|(name, nodes)| (name.clone(), json!(nodes))).collect();
+        let mut of_files: Map<String, Value> = Map::new();
+        for (name, nodes) in &self.set_aside {
+            // Two networks of Python may have one name.
+            let keys = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name} ({n})")));
+            let free = |key: &String| of_files.get(key).is_none_or(|there| *there == json!(nodes));
+            if let Some(key) = keys.into_iter().find(free) {
+                of_files.insert(key, json!(nodes));
+            }
+        }
         object.insert("set_aside".into(), of_files.into());
+    }
+
+    /// What was assumed of which file.
+    pub fn assumed(&self) -> &[(String, Assumed)] {
+        &self.assumed
+    }
+
+    /// Which nodes of which file are no part of its network.
+    pub fn set_aside(&self) -> &[(String, Vec<String>)] {
+        &self.set_aside
     }
 }
 

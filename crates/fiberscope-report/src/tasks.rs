@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::dimension::{BatchQuestion, DimensionSummary, summarize};
+use crate::reading::HowRead;
 use crate::regions::{ComplexView, Depth, RegionsQuestion, with_counts};
 use crate::reproduce::{ReproduceSettings, Reproduction, Shared, share, tell_extractions, tell_trainings};
 use crate::volume::VolumeAnswer;
@@ -30,7 +31,10 @@ pub struct Remembered {
     /// The question.
     pub command: Command,
     /// Files that do not say what their layers do, whether ReLU was taken, and whether the caller stated it.
-    pub assumed: Vec<(String, bool, bool)>,
+    assumed: Vec<(String, bool, bool)>,
+    /// Files with heads that are no part of the network, and the nodes of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    set_aside: Vec<(String, Vec<String>)>,
 }
 
 /// The command that asked.
@@ -59,6 +63,15 @@ pub struct DataNote {
 }
 
 impl Remembered {
+    /// A command that asked about files, and how these were read.
+    pub fn new(command: Command, read: &HowRead) -> Self {
+        let assumed = |(file, assumed): &(String, Assumed)| {
+            (file.clone(), assumed.activation == Activation::Relu, assumed.stated)
+        };
+        let assumed = read.assumed().iter().map(assumed).collect();
+        Remembered { command, assumed, set_aside: read.set_aside().to_vec() }
+    }
+
     /// What a plan remembers.
     pub fn of(plan: &Plan) -> anyhow::Result<Self> {
         Self::deserialize(plan.note()).context("the plan does not say which command it is for")
@@ -69,13 +82,17 @@ impl Remembered {
         serde_json::to_value(self).unwrap_or(Value::Null)
     }
 
-    /// What was assumed of files.
-    pub fn assumptions(&self) -> Vec<(String, Assumed)> {
-        let assumed = |(file, relu, stated): &(String, bool, bool)| {
+    /// How the files were read.
+    pub fn how_read(&self) -> HowRead {
+        let mut read = HowRead::default();
+        for (file, relu, stated) in &self.assumed {
             let activation = if *relu { Activation::Relu } else { Activation::Identity };
-            (file.clone(), Assumed { activation, stated: *stated })
-        };
-        self.assumed.iter().map(assumed).collect()
+            read.add(file, Some(Assumed { activation, stated: *stated }), &[]);
+        }
+        for (file, nodes) in &self.set_aside {
+            read.add(file, None, nodes);
+        }
+        read
     }
 }
 
@@ -86,7 +103,7 @@ pub fn plan_reproduce(
     deadline: &Deadline,
 ) -> anyhow::Result<Plan> {
     let command = Command::Reproduce { settings: settings.clone() };
-    let note = Remembered { command, assumed: Vec::new() }.note();
+    let note = Remembered::new(command, &HowRead::default()).note();
     Ok(match share(settings)? {
         Shared::Trainings(groups) => Plan::about(TrainingQuestion::new(groups), &[], tasks, note, deadline)?,
         Shared::Extractions(networks, seeds) => {

@@ -51,7 +51,9 @@ pub fn run(args: &AnswerArgs, global: &Global, output: &mut Output) -> anyhow::R
     let precision = Precision { single: args.single, decimals: args.decimals, ..Precision::default() };
     let mut oracle = NetworkOracle::new(network).with_precision(precision);
     let classes = args.labels.then(|| oracle.outputs().max(2));
-    output.raw(format!("{}\n", hello(&oracle, classes)).as_bytes())?;
+    let mut greeting = hello(&oracle, classes);
+    output.how_read().add_to(&mut greeting);
+    output.raw(format!("{greeting}\n").as_bytes())?;
     let deadline = global.deadline();
     let mut input = BufReader::new(stdin().lock());
     loop {

@@ -40,8 +40,7 @@ fn read_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow:
     for note in &model.notes {
         output.note(&format!("{argument}: {note}"));
     }
-    output.assume(argument, model.assumed);
-    output.leave_out(argument, &model.set_aside);
+    output.read(argument, model.assumed, &model.set_aside);
     let widths: Vec<String> = model.network.widths().iter().map(ToString::to_string).collect();
     output.know(format!(
         "{argument} has widths {} and {} parameters",

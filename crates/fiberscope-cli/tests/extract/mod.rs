@@ -4,7 +4,7 @@ mod server;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fiberscope_core::{Activation, Layer, Matrix, Network};
@@ -130,6 +130,22 @@ fn widths_are_taken_with_and_without_the_ends_and_refuted() {
         &["net.json", "-o", "out.json", "--widths", "0"],
         &["hidden widths must be positive"],
     );
+}
+
+/// The first line of `answer` says what was assumed of the file, and which heads it leaves out.
+#[test]
+fn a_greeting_says_how_the_file_was_read() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/tests/data/");
+    let greeting = |file: &str| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fiberscope"));
+        let output =
+            command.args(["answer", &format!("{data}{file}")]).stdin(Stdio::null()).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let bare = greeting("npz/f64.npz");
+    assert_eq!((&bare["assumed_activation"], bare.get("set_aside")), (&"relu".into(), None));
+    let headed = greeting("onnx/graphs/softmax.onnx");
+    assert_eq!(headed["set_aside"].as_object().unwrap().len(), 1, "{headed}");
 }
 
 #[test]

@@ -163,6 +163,28 @@ fn plans_keep_the_box_around_a_row() {
     assert_eq!(answer["domain"]["box"][0], serde_json::json!(["0", "1/2"]), "{answer}");
 }
 
+/// What an answer owes to the reading of its files is said by the merge, on a machine without the files.
+#[test]
+fn plans_remember_how_files_were_read() {
+    let place = tempfile::tempdir().unwrap();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/tests/data/");
+    let headed = format!("{data}onnx/graphs/softmax.onnx");
+    let (answer, _) =
+        alone(&plan(place.path(), "headed", &["regions", &headed, "--count-only", "--box", "0,1"], "2"));
+    assert_eq!(
+        answer["set_aside"],
+        serde_json::json!({&headed: ["node `/3/Softmax` (Softmax)"]}),
+        "{answer}"
+    );
+    assert!(answer.get("assumed_activation").is_none(), "{answer}");
+    let bare = format!("{data}npz/f64.npz");
+    let folder = plan(place.path(), "bare", &["equiv", &bare, &bare], "2");
+    let (answer, _) = alone(&folder);
+    assert_eq!((&answer["assumed_activation"], answer.get("set_aside")), (&"relu".into(), None), "{answer}");
+    let told = text(&run(&["merge", folder.to_str().unwrap()]).stdout);
+    assert!(told.contains("activations assumed: ReLU"), "{told}");
+}
+
 #[test]
 fn surveys_in_tasks_are_those_in_one_piece() {
     let place = tempfile::tempdir().unwrap();

@@ -49,10 +49,16 @@ pub(super) fn multiplies(operator: &str) -> bool {
 /// The error for an operator that is not read. The value before it, if it is not the input, still can be.
 pub(super) fn unknown_operator(graph: &Graph, site: &Site) -> FormatError {
     let node = &site.node;
-    let before = site.input(site.data).filter(|name| matches!(graph.maker(name), Some(Maker::Node(_))));
-    let advice = before.map_or(String::new(), |name| {
-        format!("; the value before it can be read (--output {})", Quoted(name))
-    });
+    let before = site.input(site.data).map(|name| (name, graph.maker(name)));
+    let advice = match before {
+        Some((name, Some(Maker::Node(_)))) => {
+            format!("; the value before it can be read (--output {})", Quoted(name))
+        }
+        Some((_, Some(Maker::Input))) => {
+            "; it stands at the input, so export what is behind it as a model of its own".to_owned()
+        }
+        _ => String::new(),
+    };
     const NONLINEAR: [&str; 24] = [
         "Celu",
         "Elu",

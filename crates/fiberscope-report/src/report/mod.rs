@@ -25,7 +25,7 @@ use crate::difference::section::Apart;
 use crate::dimension::{BatchQuestion, on_batch};
 use crate::fiber::{Listing, Subject};
 use crate::json::{lower, upper};
-use crate::reading::{assumption, heads};
+use crate::reading::HowRead;
 use crate::regions::section::Regions;
 use crate::rigidity::Local;
 use crate::web::CHECKER;
@@ -158,11 +158,10 @@ impl Draft<'_> {
         if self.summary().local(name, &facts, &local) {
             section = section.badge(Badge::good("locally identifiable"));
         }
-        if let Some(assumed) = assumed {
-            section = section.paragraph(assumption(&[(name.to_owned(), assumed)]));
-        }
-        if !set_aside.is_empty() {
-            section = section.paragraph(heads(&[(name.to_owned(), set_aside.to_vec())]));
+        let mut read = HowRead::default();
+        read.add(name, assumed, set_aside);
+        for line in read.text().lines() {
+            section = section.paragraph(line);
         }
         self.change(|page| page.section(section));
         self.claims.push(json!({"about": name, "claim": "anatomy"}));

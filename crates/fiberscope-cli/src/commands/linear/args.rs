@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use fiberscope::linear::{Bar, Tolerance};
 
+use crate::args::ReadArgs;
+
 /// Fibers of linear networks: strata by rank, dimensions, moves and paths
 ///
 /// The parameters of a linear network with a given product form a set that is cut into smooth strata by the
@@ -130,6 +132,8 @@ pub struct InspectArgs {
     /// Write the network with the block replaced by as few neurons as possible
     #[arg(long, value_name = "FILE", requires = "block", requires = "domain")]
     pub compress: Option<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Connect two networks by a path in their fiber, or tell why there is none
@@ -158,6 +162,8 @@ pub struct PathArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// List the moves of a network to other strata of its fiber, or make one
@@ -189,6 +195,8 @@ pub struct MoveArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Write random networks of a stratum
@@ -217,6 +225,8 @@ pub struct SampleArgs {
     pub output: PathBuf,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Walk from a network along its stratum with a given velocity
@@ -249,6 +259,8 @@ pub struct WalkArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub tolerance: ToleranceArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 fn finite(text: &str) -> Result<f64, String> {

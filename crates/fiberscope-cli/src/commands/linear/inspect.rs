@@ -1,20 +1,21 @@
 //! `fiberscope linear inspect`
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use fiberscope::linear::{LinearError, compress_block};
-use fiberscope_io::{Precision, ReadOptions, save};
+use fiberscope_io::{Precision, save};
 use fiberscope_report::files::write_figure;
 use fiberscope_report::linear::inspect::{
     InspectQuestion, flow_picture, inspect, lattice_picture, text, value,
 };
 
 use super::args::InspectArgs;
+use super::named;
 use crate::Answer;
 use crate::commands::{read_dense_model, read_domain};
 use crate::output::Output;
 
 pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
-    let model = read_dense_model(&args.model, &ReadOptions::default(), output)?;
+    let model = read_dense_model(&args.model, &args.read.options(), output)?;
     let domain = read_domain(args.domain.as_deref(), model.network.input_width())?;
     let question = InspectQuestion {
         name: args.model.clone(),
@@ -26,12 +27,12 @@ pub fn run(args: &InspectArgs, output: &mut Output) -> anyhow::Result<Answer> {
         spaces: args.spaces,
         subspaces: args.subspaces,
     };
-    let found = inspect(&question, &model.network, &domain)
-        .map_err(|error| match error {
-            LinearError::NotLinear { .. } => anyhow!("{error} (--block LAYER --box LO,HI)"),
-            other => other.into(),
-        })
-        .with_context(|| args.model.clone())?;
+    let found = inspect(&question, &model.network, &domain).map_err(|error| match error {
+        LinearError::NotLinear { .. } => {
+            anyhow!("{error} (--block LAYER --box LO,HI)").context(named(&args.model, &model))
+        }
+        other => anyhow::Error::from(other).context(args.model.clone()),
+    })?;
     if let Some(path) = &args.flow {
         let picture = flow_picture(&args.model, &found.stratum);
         write_figure(path, &picture.draw(), || picture.to_tikz())?;

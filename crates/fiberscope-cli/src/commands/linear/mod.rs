@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use fiberscope::limit::{Deadline, Limit};
 use fiberscope::linear::{LinearNetwork, StratumOptions};
-use fiberscope_io::{Precision, ReadOptions, save};
+use fiberscope_io::{Assumed, Model, Precision, save};
 
 use crate::Answer;
-use crate::args::Global;
+use crate::args::{Global, ReadArgs};
 use crate::output::Output;
 use args::{FiberArgs, LinearCommand};
 
@@ -34,9 +34,19 @@ pub fn run(args: &LinearArgs, global: &Global, output: &mut Output) -> anyhow::R
 }
 
 /// Reads a linear network.
-fn read_linear(argument: &str, output: &Output) -> anyhow::Result<LinearNetwork> {
-    let model = super::read_dense_model(argument, &ReadOptions::default(), output)?;
-    LinearNetwork::from_network(&model.network).with_context(|| argument.to_owned())
+fn read_linear(argument: &str, read: &ReadArgs, output: &Output) -> anyhow::Result<LinearNetwork> {
+    let model = super::read_dense_model(argument, &read.options(), output)?;
+    LinearNetwork::from_network(&model.network).with_context(|| named(argument, &model))
+}
+
+/// A model that may not be linear, as an error names it.
+fn named(argument: &str, model: &Model) -> String {
+    match model.assumed {
+        Some(Assumed { stated: false, .. }) => {
+            format!("{argument} (it holds no activations; --activation identity says that it is linear)")
+        }
+        _ => argument.to_owned(),
+    }
 }
 
 /// The limits on listing strata that the flags set.

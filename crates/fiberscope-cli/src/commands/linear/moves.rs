@@ -14,7 +14,7 @@ use crate::Answer;
 use crate::output::Output;
 
 pub fn run(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Answer> {
-    let network = read_linear(&args.model, output)?;
+    let network = read_linear(&args.model, &args.read, output)?;
     let flow = FlowBases::compute(&network, args.tolerance.get())?;
     let Some(request) = request(args) else {
         let stratum = Stratum::new(flow.barcode().rank_list());

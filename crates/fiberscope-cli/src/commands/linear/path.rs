@@ -10,8 +10,8 @@ use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &PathArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let a = read_linear(&args.a, output)?;
-    let b = args.b.as_ref().map(|argument| read_linear(argument, output)).transpose()?;
+    let a = read_linear(&args.a, &args.read, output)?;
+    let b = args.b.as_ref().map(|argument| read_linear(argument, &args.read, output)).transpose()?;
     let (curve, note) = match path(&a, b.as_ref(), args.through_minimum, args.tolerance.get())? {
         Ok(found) => found,
         Err(reason) => return refuse(args, &reason, output),

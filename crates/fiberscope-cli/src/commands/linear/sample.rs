@@ -22,7 +22,7 @@ pub fn run(args: &SampleArgs, global: &Global, output: &mut Output) -> anyhow::R
     };
     let stratum = dag.stratum(at);
     let product = match &args.product {
-        Some(argument) => Some(read_linear(argument, output)?),
+        Some(argument) => Some(read_linear(argument, &args.read, output)?),
         None => None,
     };
     let over = match &product {

@@ -12,8 +12,9 @@ use crate::args::Global;
 use crate::output::Output;
 
 pub fn run(args: &WalkArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
-    let network = read_linear(&args.model, output)?;
-    let velocity = args.velocity.as_ref().map(|argument| read_linear(argument, output)).transpose()?;
+    let network = read_linear(&args.model, &args.read, output)?;
+    let velocity =
+        args.velocity.as_ref().map(|argument| read_linear(argument, &args.read, output)).transpose()?;
     let velocity = velocity.as_ref().map(|velocity| (velocity, args.project));
     let time = (args.length, args.steps);
     let deadline = global.deadline();

@@ -22,9 +22,7 @@ pub fn run(args: &MergeArgs, global: &Global, output: &mut Output) -> anyhow::Re
     let (bytes, file) = folder.plan()?;
     let plan = Plan::from_bytes(bytes).with_context(|| file.display().to_string())?;
     let remembered = Remembered::of(&plan).with_context(|| file.display().to_string())?;
-    for (name, assumed) in remembered.assumptions() {
-        output.assume(&name, Some(assumed));
-    }
+    output.read_so(remembered.how_read());
     let mut gathering = Gathering::new(&folder, &plan);
     gathering.look()?;
     for why in gathering.refused.values() {

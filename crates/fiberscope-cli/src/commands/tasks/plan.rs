@@ -11,11 +11,11 @@ use fiberscope::tasks::{
     SurveyQuestion, TrainingGroup, TrainingQuestion, VolumeQuestion,
 };
 use fiberscope::train::TrackOptions;
-use fiberscope_core::{Activation, Network};
-use fiberscope_io::{Assumed, Model, WorkFolder};
+use fiberscope_core::Network;
+use fiberscope_io::{Model, WorkFolder};
 use fiberscope_report::tasks::{Command, DataNote, Remembered, plan_reproduce};
 use fiberscope_report::volume::samples_for;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{PlanArgs, PlanCommand, PlanFuncdimArgs, PlanReproduceArgs, PlanSurveyArgs, PlanTrainArgs};
 use crate::Answer;
@@ -76,13 +76,9 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// What the plan is to remember.
-    fn remembered(&self, command: Command, models: &[(&str, &Model)]) -> Remembered {
-        let assumed = |(name, model): &(&str, &Model)| {
-            let Assumed { activation, stated } = model.assumed?;
-            Some(((*name).to_owned(), activation == Activation::Relu, stated))
-        };
-        Remembered { command, assumed: models.iter().filter_map(assumed).collect() }
+    /// What the plan is to remember: the command, and how the files were read so far.
+    fn note(&self, command: Command) -> Value {
+        Remembered::new(command, &self.output.how_read()).note()
     }
 
     fn regions(&self, args: &RegionsArgs) -> anyhow::Result<Plan> {
@@ -105,7 +101,7 @@ impl Planner<'_> {
             domain: domain.clone(),
             count_only: args.count_only,
         };
-        let note = self.remembered(command, &[(&args.model, &model)]).note();
+        let note = self.note(command);
         let question = CellsQuestion::new(domain);
         Ok(Plan::about(question, &[&model.network], self.tasks, note, &self.global.deadline())?)
     }
@@ -136,7 +132,7 @@ impl Planner<'_> {
             .points(points.unwrap_or_default());
         options.epsilon.clone_from(&args.epsilon);
         let command = Command::Diff { domain: domain.clone(), epsilon: args.epsilon.clone(), gap: args.gap };
-        let note = self.remembered(command, &[(&args.a, &a), (&args.b, &b)]).note();
+        let note = self.note(command);
         let question = DifferenceQuestion::new(&a.network, &b.network, &domain, &options)?;
         let networks = [&a.network, &b.network];
         Ok(Plan::about(question, &networks, self.tasks, note, &self.global.deadline())?)
@@ -152,7 +148,7 @@ impl Planner<'_> {
             (read_dense_model(&args.a, &read, self.output)?, read_dense_model(&args.b, &read, self.output)?);
         let (domain, options) = equiv::question(args, self.global, (&a, &b))?;
         let command = Command::Equiv { domain: domain.clone() };
-        let note = self.remembered(command, &[(&args.a, &a), (&args.b, &b)]).note();
+        let note = self.note(command);
         let question = EquivalenceQuestion::new(&a.network, &b.network, &domain, &options)?;
         let networks = [&a.network, &b.network];
         Ok(Plan::about(question, &networks, self.tasks, note, &self.global.deadline())?)
@@ -183,8 +179,7 @@ impl Planner<'_> {
             columns: data.columns.clone(),
         });
         let command = Command::Funcdim { models: args.models.clone(), data: notes.collect() };
-        let named: Vec<(&str, &Model)> = models.iter().map(|(name, model)| (*name, model)).collect();
-        let note = self.remembered(command, &named).note();
+        let note = self.note(command);
         let options =
             DimensionOptions::new().seed(self.global.seed).primes(args.primes).generic(args.generic);
         let points: Vec<_> = data.into_iter().map(|data| data.points).collect();
@@ -209,7 +204,7 @@ impl Planner<'_> {
             .strata(settings.strata()?);
         let single = settings.precision.unwrap_or(PrecisionName::F32) == PrecisionName::F32;
         let command = Command::Train { single, dimension: !settings.no_dimension };
-        let note = self.remembered(command, &[]).note();
+        let note = self.note(command);
         let seeds = (self.global.seed, settings.seeds.unwrap_or(1).max(1));
         let group = TrainingGroup::new(&options, &track, (&inputs, &targets), seeds, single);
         let question = TrainingQuestion::new(vec![group]);
@@ -222,13 +217,13 @@ impl Planner<'_> {
 
     fn survey(&self, args: &PlanSurveyArgs) -> anyhow::Result<Plan> {
         let plan = args.settings.plan(self.global.seed)?;
-        let note = self.remembered(Command::Survey { plan: plan.clone() }, &[]).note();
+        let note = self.note(Command::Survey { plan: plan.clone() });
         Ok(Plan::about(SurveyQuestion::new(plan), &[], self.tasks, note, &self.global.deadline())?)
     }
 
     fn volume(&self, args: &VolumeArgs) -> anyhow::Result<Plan> {
         let samples = samples_for(&args.widths, args.samples)?;
-        let note = self.remembered(Command::Volume { widths: args.widths.clone() }, &[]).note();
+        let note = self.note(Command::Volume { widths: args.widths.clone() });
         let question = VolumeQuestion::new(&args.widths, samples, self.global.seed);
         Ok(Plan::about(question, &[], self.tasks, note, &self.global.deadline())?)
     }
