@@ -266,6 +266,14 @@ class _Program:
         specs = self.exported.graph_signature.output_specs
         return at >= len(specs) or specs[at].kind.name == "USER_OUTPUT"
 
+    def results(self, found: Sequence[Any]) -> list[tuple[str, Any]]:
+        """What the module returns, each tensor with its name: `result`, or `result.0` and `result.logits` where there are several."""
+        if self.exported is None or self.exported.call_spec.out_spec is None:
+            return _named(found[0] if len(found) == 1 else found)
+        from torch.utils import _pytree
+
+        return _named(_pytree.tree_unflatten(found, self.exported.call_spec.out_spec))
+
     def decomposed(self) -> _Program:
         if self.exported is None:
             raise UnsupportedLayerError("there is nothing to decompose")
@@ -330,7 +338,7 @@ def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
         node.name for node in program.graph.nodes if node.op == "placeholder" and node.name not in program.tensors
     }
     count = 0
-    results: list[Any] = []
+    results: list[tuple[str, Any]] = []
     for node in program.graph.nodes:
         if node.op == "placeholder" and node.name in program.tensors:
             name, tensor = program.tensors[node.name]
@@ -344,35 +352,55 @@ def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
             for step in str(node.target).split("."):
                 owner = getattr(owner, step)
             t.values[node] = owner
-        elif node.op == "output" and output is not None:
-            continue
         elif node.op == "output":
             t.node = node
-            results = [each for at, each in enumerate(_flat(node.args[0])) if program.is_result(at)]
-            results = [t.resolve(each) for each in results]
+            results = program.results([each for at, each in enumerate(_flat(node.args[0])) if program.is_result(at)])
         elif output is not None:
             t.step_unless_refused(node)
         else:
             t.step(node)
-    values = [each for each in results if isinstance(each, Value)]
-    if output is not None:
-        if output not in t.paths:
-            known = ", ".join(list(t.paths)[:12])
-            raise ArgumentError(f"output {output!r}: expected a layer of the module, such as {known}")
-        wanted = t.paths[output]
-        if isinstance(wanted, Refused):
-            raise wanted.error
-        values = [wanted]
+    value = _asked(t, results) if output is None else _called(t, results, output)
+    t.graph.node("Identity", "output", [value], "output")
+    return t.graph.model(["output"]), "output"
+
+
+def _asked(t: Translation, results: list[tuple[str, Any]]) -> Value:
+    """The one value that a module returns."""
+    found = {name: t.resolve(given) for name, given in results}
+    values = {name: value for name, value in found.items() if isinstance(value, Value)}
     if not values:
         raise UnsupportedLayerError("output: the result does not depend on the input")
-    if len(set(values)) > 1:
-        known = ", ".join(list(t.paths)[-4:])
+    if len(set(values.values())) > 1:
         raise UnsupportedLayerError(
-            f"output: the module returns {len(values)} tensors; name the layer whose values are meant (output=)"
-            + (f", such as {known}" if known else "")
+            f"output: the module returns {len(values)} tensors, {', '.join(list(values)[:6])}; name the one that is meant "
+            f"(output={next(iter(values))!r}) or a layer"
         )
-    t.graph.node("Identity", "output", [values[0]], "output")
-    return t.graph.model(["output"]), "output"
+    return next(iter(values.values()))
+
+
+def _called(t: Translation, results: list[tuple[str, Any]], output: str) -> Value:
+    """The values of a layer, or one of several tensors that a module returns."""
+    named = dict(results)
+    wanted = t.paths[output] if output in t.paths else t.resolve(named[output]) if output in named else None
+    if isinstance(wanted, Refused):
+        raise wanted.error
+    if isinstance(wanted, Value):
+        return wanted
+    if output in named:
+        raise UnsupportedLayerError(f"output {output!r}: it does not depend on the input")
+    known = ", ".join([*t.paths][:12] + ([*named][:6] if len(named) > 1 else []))
+    raise ArgumentError(f"output {output!r}: expected a layer of the module, such as {known}")
+
+
+def _named(given: Any, name: str = "result") -> list[tuple[str, Any]]:
+    """The tensors of nested tuples and dictionaries, named by their places and keys."""
+    if isinstance(given, dict):
+        parts = list(given.items())
+    elif isinstance(given, (list, tuple)):
+        parts = list(zip(getattr(given, "_fields", range(len(given))), given))
+    else:
+        return [(name, given)]
+    return [each for key, part in parts for each in _named(part, f"{name}.{key}")]
 
 
 def _flat(given: Any) -> list[Any]:
