@@ -256,8 +256,8 @@ def _plain_model(chain: Sequence[tuple[str, Any]]) -> bytes:
 class _Program:
     """A graph of ATen operators, the tensors of its first inputs with their names, and its results."""
 
-    def __init__(self, graph: Any, tensors: dict[str, tuple[str, Any]], exported: Any = None) -> None:
-        self.graph, self.tensors, self.exported = graph, tensors, exported
+    def __init__(self, graph: Any, tensors: dict[str, tuple[str, Any]], structure: Any, exported: Any = None) -> None:
+        self.graph, self.tensors, self.structure, self.exported = graph, tensors, structure, exported
 
     def is_result(self, at: int) -> bool:
         """Whether an output of the graph is one of the module, and no buffer that it changed."""
@@ -268,11 +268,9 @@ class _Program:
 
     def results(self, found: Sequence[Any]) -> list[tuple[str, Any]]:
         """What the module returns, each tensor with its name: `result`, or `result.0` and `result.logits` where there are several."""
-        if self.exported is None or self.exported.call_spec.out_spec is None:
-            return _named(found[0] if len(found) == 1 else found)
         from torch.utils import _pytree
 
-        return _named(_pytree.tree_unflatten(found, self.exported.call_spec.out_spec))
+        return _named(_pytree.tree_unflatten(found, self.structure))
 
     def decomposed(self) -> _Program:
         if self.exported is None:
@@ -311,7 +309,7 @@ def _of_exported(program: Any) -> _Program:
         if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
             held = program.state_dict.get(spec.target)
             tensors[spec.arg.name] = (spec.target, program.constants[spec.target] if held is None else held)
-    return _Program(program.graph, tensors, program)
+    return _Program(program.graph, tensors, program.call_spec.out_spec, program)
 
 
 def _traced(module: Any, inputs: tuple[Any, ...]) -> _Program:
@@ -319,17 +317,23 @@ def _traced(module: Any, inputs: tuple[Any, ...]) -> _Program:
     import torch
     import torch.fx
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.utils import _pytree
 
     traced = torch.fx.symbolic_trace(module)
     held = dict(traced.named_parameters()) | dict(traced.named_buffers())
     names = list(held)
 
+    structures: list[Any] = []
+
     def run(tensors: list[Any], *given: Any) -> Any:
-        return torch.func.functional_call(traced, dict(zip(names, tensors)), given)
+        found = torch.func.functional_call(traced, dict(zip(names, tensors)), given)
+        values, structure = _pytree.tree_flatten(found)
+        structures.append(structure)
+        return values
 
     graph = make_fx(torch.func.functionalize(run), tracing_mode="fake")(list(held.values()), *inputs).graph
     places = [node for node in graph.nodes if node.op == "placeholder"]
-    return _Program(graph, {node.name: (name, held[name]) for node, name in zip(places, names)})
+    return _Program(graph, {node.name: (name, held[name]) for node, name in zip(places, names)}, structures[-1])
 
 
 def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:

@@ -321,7 +321,7 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
     let options = EquivalenceOptions::new().precision(f64::from(f32::EPSILON));
     let domain = Domain::from_bounds(&[(-1.0, 1.0); 3]).unwrap();
     let mut recognised = 0;
-    for seed in 0..20 {
+    for seed in 0..12 {
         let rng = &mut common::rng(seed);
         let network = common::random_network(rng, &[3, 5, 4, 2]);
         let copy = NeuronCopy { of: 1, unit: 0, factor: common::r("3/10"), out: vec![common::r("1/3"); 4] };
@@ -363,5 +363,5 @@ fn rounded_splits_are_equivalent_up_to_rounding() {
             assert!(!matches!(verdict, Verdict::EquivalentUpToRounding { .. }), "{seed}");
         }
     }
-    assert!(recognised > 45, "{recognised} of 60");
+    assert!(recognised > 27, "{recognised} of 36");
 }

@@ -32,7 +32,7 @@ fn crossing_network(
 ) -> (Network, Vec<Vec<BoundaryPoint>>) {
     let crosses = |network: &Network, points: &[BoundaryPoint]| {
         (0..widths[layer]).all(|unit| {
-            let active = points.iter().filter(|p| neuron(network, layer - 1, unit, &p.at).0 > 0.0).count();
+            let active = points.iter().filter(|p| value(network, layer - 1, unit, &p.at) > 0.0).count();
             (3..=count - 3).contains(&active)
         })
     };
@@ -73,6 +73,17 @@ fn neuron(network: &Network, layer: usize, unit: usize, x: &[f64]) -> (f64, Vec<
     h.swap_remove(unit)
 }
 
+/// The pre-activation of a neuron.
+fn value(network: &Network, layer: usize, unit: usize, x: &[f64]) -> f64 {
+    let at = |row: &[f64], bias: f64, h: &[f64]| row.iter().zip(h).map(|(w, v)| w * v).sum::<f64>() + bias;
+    let mut h = x.to_vec();
+    for each in &network.layers()[..layer] {
+        h = each.weight().iter_rows().zip(each.bias()).map(|(row, &b)| at(row, b, &h).max(0.0)).collect();
+    }
+    let last = &network.layers()[layer];
+    at(last.weight().row(unit), last.bias()[unit], &h)
+}
+
 /// Points of the boundary of a neuron, by bisection on random segments; `None` if it hardly switches.
 fn boundary(
     network: &Network,
@@ -92,12 +103,15 @@ fn boundary(
         }
         let mut end = || (0..inputs).map(|_| rng.random_range(-4.0..4.0)).collect::<Vec<f64>>();
         let (mut a, mut b) = (end(), end());
-        let value = |x: &[f64]| neuron(network, layer, unit, x).0;
+        let value = |x: &[f64]| value(network, layer, unit, x);
         if value(&a) * value(&b) >= 0.0 {
             continue;
         }
         for _ in 0..200 {
             let middle: Vec<f64> = a.iter().zip(&b).map(|(x, y)| 0.5 * (x + y)).collect();
+            if middle == a || middle == b {
+                break;
+            }
             if value(&middle) * value(&a) > 0.0 { a = middle } else { b = middle }
         }
         let (_, gradient) = neuron(network, layer, unit, &a);

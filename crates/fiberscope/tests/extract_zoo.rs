@@ -12,7 +12,7 @@ use rayon::prelude::*;
 #[test]
 fn no_wrong_network_is_called_verified() {
     // Most networks that do not come back within this do not come back at all.
-    let options = ExtractOptions::new().max_queries(4_000);
+    let options = ExtractOptions::new().max_queries(2_500);
     let entries = zoo::entries();
     let verified: usize =
         entries.par_iter().map(|entry| usize::from(is_verified(&entry.name, &options))).sum();

@@ -177,7 +177,7 @@ fn balanced_weights_and_what_is_not_recognised() {
 #[test]
 fn random_networks_are_explained() {
     let mut decided = 0;
-    for (widths, seeds) in [(&[3, 3, 3, 2, 2, 1][..], 0..8), (&[2, 3, 3, 1], 0..8), (&[2, 2, 2, 2, 2], 0..8)]
+    for (widths, seeds) in [(&[3, 3, 3, 2, 2, 1][..], 0..5), (&[2, 3, 3, 1], 0..5), (&[2, 2, 2, 2, 2], 0..5)]
     {
         for seed in seeds {
             let network = initial_network(widths, Initialization::He, false, seed);
@@ -193,7 +193,7 @@ fn random_networks_are_explained() {
             decided += usize::from(found.is_decided());
         }
     }
-    assert!(decided >= 18, "{decided} of 24 are decided");
+    assert!(decided >= 11, "{decided} of 15 are decided");
 }
 
 #[test]

@@ -88,7 +88,10 @@ impl Window {
                 axis.reach_over();
                 // The formulas of ONNX add no window here, onnxruntime does.
                 if !given && axis.output != window.output[at] {
-                    let what = format!("its last window along axis {} reaches over the end, which auto_pad leaves open (ceil_mode)", at + 1);
+                    let what = format!(
+                        "its last window along axis {} reaches over the end, which auto_pad leaves open (ceil_mode)",
+                        at + 1
+                    );
                     return Err(node.unsupported(what));
                 }
                 window.output[at] = axis.output;
