@@ -208,7 +208,9 @@ fn the_chain_of_precursors_gives_the_same_weights() {
     let mut gamma: Vec<Option<Vec<f64>>> = vec![None; points.len()];
     gamma[0] = points[0].normal.clone();
     let mut weights = [None; 4];
+    let reached = |gamma: &[Option<Vec<f64>>]| gamma.iter().flatten().count();
     for _ in 0..points.len() {
+        let before = reached(&gamma);
         for r in 0..points.len() {
             let Some(gr) = gamma[r].clone() else { continue };
             for s in 0..points.len() {
@@ -226,6 +228,9 @@ fn the_chain_of_precursors_gives_the_same_weights() {
                 weights[h].get_or_insert(dot(v, &towards).signum() * omega);
                 gamma[s].get_or_insert(gs);
             }
+        }
+        if reached(&gamma) == before {
+            break;
         }
     }
     let chain: Vec<f64> = weights.iter().map(|w| w.expect("every neuron separates some pair")).collect();
