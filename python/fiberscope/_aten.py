@@ -109,8 +109,9 @@ class Translation:
         self._count += 1
         return f"%{what}.{self._count}"
 
-    def emit(self, operator: str, inputs: Sequence[str], **attributes: Attribute) -> Value:
-        return Value(self.graph.node(operator, self.name(), inputs, self.fresh(self.node.name), **attributes))
+    def emit(self, operator: str, inputs: Sequence[Any], **attributes: Attribute) -> Value:
+        named = [each if isinstance(each, str) else self.value(each) for each in inputs]
+        return Value(self.graph.node(operator, self.name(), named, self.fresh(self.node.name), **attributes))
 
     def dtype(self, node: Any = None) -> str:
         """The type of the numbers of a node."""
@@ -169,6 +170,14 @@ class Translation:
             raise UnknownOperator(
                 str(self.refuse("it changes a tensor in place; use the operator that returns a new one"))
             )
+        if any(isinstance(self.values[each], Unread) for each in node.all_input_nodes):
+            # Those who need it are told.
+            try:
+                self.resolve(node.args)
+                self.resolve(dict(node.kwargs))
+            except UnsupportedLayerError as error:
+                self.values[node] = Refused(error)
+                return
         args, kwargs = self.resolve(node.args), self.resolve(dict(node.kwargs))
         if not _has_value(args) and not _has_value(kwargs):
             self.values[node] = self.compute(args, kwargs)
@@ -267,7 +276,8 @@ def as_array(tensor: Any) -> tuple[np.ndarray, str]:
     """The numbers of a tensor and their type; those of bfloat16 as their bits."""
     import torch
 
-    tensor = tensor.detach().cpu().contiguous()
+    tensor = tensor.detach().cpu()
+    tensor = (tensor if tensor.layout == torch.strided else tensor.to_dense()).contiguous()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(np.uint16), "bfloat16"
     if not tensor.is_floating_point():

@@ -77,7 +77,9 @@ def extract(
         found = _native.extract(
             ask, inputs, outputs, hidden, (low, high), max_queries, noise, known, resume, labels, given
         )
-    return make(Extraction, found.json, network=None if found.network is None else Network._of(found.network))
+    network = None if found.network is None else Network._of(found.network)
+    asked = function._net if isinstance(function, Network) else None
+    return make(Extraction, found.json, of=(asked, known), network=network)
 
 
 def leak_report(

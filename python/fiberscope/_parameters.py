@@ -16,6 +16,7 @@ from . import _keras, _native, _torch
 from ._arrays import PRECISIONS, array, doubles
 from ._arrays import points as as_points
 from ._reading import Reading
+from ._seen import compare
 from .errors import ArgumentError, DtypeError, ModelFileError, ShapeError, UnsupportedLayerError
 
 if TYPE_CHECKING:
@@ -235,9 +236,12 @@ def assemble(
 
 def of_module(module: torch.nn.Module, example: Any = None, output: str | None = None) -> _native.Net:
     """The network of a PyTorch module."""
-    model, value, notes = _torch.onnx_model(module, example, output)
+    model, value, notes, seen = _torch.onnx_model(module, example, output)
     advice = "; `output=` names a layer up to which the module is read"
-    return of_graph(model, type(module).__name__, value, notes, advice)
+    name = type(module).__name__
+    net = of_graph(model, name, value, notes, advice)
+    more = [] if seen is None else compare(net, seen, name)
+    return net.described(net.precision, more, None) if more else net
 
 
 _VALUES = re.compile(r"(; the value before it can be read|, but either can be read by itself) \(output=[^)]*\)")

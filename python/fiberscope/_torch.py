@@ -7,15 +7,17 @@ ONNX graph (`_aten`), which the reader of ONNX files reads: what a convolution o
 from __future__ import annotations
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _aten_maps, _aten_shapes  # noqa: F401  they register what operators mean
-from ._aten import Refused, Translation, UnknownOperator, Value, as_array, changes_in_place
+from ._aten import as_array
 from ._onnx import Graph
+from ._seen import Seen, seen
+from ._trace import translated
 from .errors import ArgumentError, ShapeError, UnsupportedLayerError
 
 if TYPE_CHECKING:
@@ -29,29 +31,24 @@ def is_module(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "torch" or hasattr(value, "named_parameters")
 
 
-def onnx_model(module: Any, example: Any = None, output: str | None = None) -> tuple[bytes, str, list[str]]:
-    """A module as the bytes of an ONNX model, the name of the value that is asked for, and notes."""
+def onnx_model(
+    module: Any, example: Any = None, output: str | None = None
+) -> tuple[bytes, str, list[str], Seen | None]:
+    """A module as the bytes of an ONNX model, the name of the value that is asked for, notes, and what the module computes
+    at some inputs, unless it is a plain chain."""
     import torch
 
     module = _unwrapped(module)
     _with_numbers(module)
     notes: list[str] = []
-    with _evaluating(module):
+    with _evaluating(module), torch.random.fork_rng(devices=[]):
         inputs = _examples(module, example, notes)
         plain = _chain(module) if example is None and output is None else None
         if plain is not None:
-            return _plain_model(plain), "output", notes
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")
-            program = _exported(module, inputs)
-            try:
-                made = _translated(program, output)
-            except UnknownOperator as unknown:
-                try:
-                    made = _translated(program.decomposed(), output)
-                except UnsupportedLayerError:
-                    raise UnsupportedLayerError(str(unknown)) from None
-    return *made, notes
+            return _plain_model(plain), "output", notes, None
+        with _quiet(), torch.no_grad():
+            model, result = translated(module, inputs, output)
+            return model, "output", notes, seen(module, inputs, output, result)
 
 
 def sequential(net: Net, dtype: torch.dtype | None) -> torch.nn.Sequential:
@@ -102,6 +99,19 @@ def _with_numbers(module: Any) -> None:
                 f'{type(module).__name__}: {name} has a shape and no numbers (device "meta"); give the module numbers '
                 'first: module.to_empty(device="cpu"), then module.load_state_dict(...)'
             )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """PyTorch says on the terminal what it tries; what matters of it is in the error, if there is one."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 @contextlib.contextmanager
@@ -228,6 +238,10 @@ def _chain(module: Any) -> list[tuple[str, Any]] | None:
 
 def _is_changed(module: Any) -> bool:
     """Whether more happens in it than its classes say: hooks, parametrizations, a `forward` of the instance."""
+    import torch.nn.modules.module as everywhere
+
+    if everywhere._global_forward_hooks or everywhere._global_forward_pre_hooks:
+        return True
     names = ("_forward_hooks", "_forward_pre_hooks", "parametrizations")
     return any("forward" in vars(each) or any(getattr(each, name, None) for name in names) for each in module.modules())
 
@@ -248,166 +262,3 @@ def _plain_model(chain: Sequence[tuple[str, Any]]) -> bytes:
             value = graph.node("Relu", name, [value], made)
     graph.node("Identity", "output", [value], "output")
     return graph.model(["output"])
-
-
-# Export.
-
-
-class _Program:
-    """A graph of ATen operators, the tensors of its first inputs with their names, and its results."""
-
-    def __init__(self, graph: Any, tensors: dict[str, tuple[str, Any]], structure: Any, exported: Any = None) -> None:
-        self.graph, self.tensors, self.structure, self.exported = graph, tensors, structure, exported
-
-    def is_result(self, at: int) -> bool:
-        """Whether an output of the graph is one of the module, and no buffer that it changed."""
-        if self.exported is None:
-            return True
-        specs = self.exported.graph_signature.output_specs
-        return at >= len(specs) or specs[at].kind.name == "USER_OUTPUT"
-
-    def results(self, found: Sequence[Any]) -> list[tuple[str, Any]]:
-        """What the module returns, each tensor with its name: `result`, or `result.0` and `result.logits` where there are several."""
-        from torch.utils import _pytree
-
-        return _named(_pytree.tree_unflatten(found, self.structure))
-
-    def decomposed(self) -> _Program:
-        if self.exported is None:
-            raise UnsupportedLayerError("there is nothing to decompose")
-        return _of_exported(self.exported.run_decompositions())
-
-
-def _exported(module: Any, inputs: tuple[Any, ...]) -> _Program:
-    import torch
-
-    errors: list[Exception] = []
-    for strict in (False, True):
-        try:
-            program = torch.export.export(module, inputs, strict=strict)
-            if changes_in_place(program.graph):
-                program = program.run_decompositions({})
-            return _of_exported(program)
-        except Exception as error:
-            errors.append(error)
-    try:
-        return _traced(module, inputs)
-    except Exception as error:
-        errors.append(error)
-    lines = (line.strip() for error in (errors[0], errors[-1]) for line in str(error).splitlines() if line.strip())
-    first = next(lines, type(errors[0]).__name__)
-    raise UnsupportedLayerError(
-        f"{type(module).__name__}: its forward cannot be traced with inputs of shapes "
-        f"{', '.join(str(tuple(each.shape)) for each in inputs)} ({first}); if the shapes are right, write it without choices that depend on the numbers, such as torch.where in place "
-        "of if, or give the part of the module that has none"
-    ) from errors[0]
-
-
-def _of_exported(program: Any) -> _Program:
-    tensors: dict[str, tuple[str, Any]] = {}
-    for spec in program.graph_signature.input_specs:
-        if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
-            held = program.state_dict.get(spec.target)
-            tensors[spec.arg.name] = (spec.target, program.constants[spec.target] if held is None else held)
-    return _Program(program.graph, tensors, program.call_spec.out_spec, program)
-
-
-def _traced(module: Any, inputs: tuple[Any, ...]) -> _Program:
-    """By `torch.fx`, which refuses choices that depend on numbers; then the trace is run once to get at ATen operators."""
-    import torch
-    import torch.fx
-    from torch.fx.experimental.proxy_tensor import make_fx
-    from torch.utils import _pytree
-
-    traced = torch.fx.symbolic_trace(module)
-    held = dict(traced.named_parameters()) | dict(traced.named_buffers())
-    names = list(held)
-
-    structures: list[Any] = []
-
-    def run(tensors: list[Any], *given: Any) -> Any:
-        found = torch.func.functional_call(traced, dict(zip(names, tensors)), given)
-        values, structure = _pytree.tree_flatten(found)
-        structures.append(structure)
-        return values
-
-    graph = make_fx(torch.func.functionalize(run), tracing_mode="fake")(list(held.values()), *inputs).graph
-    places = [node for node in graph.nodes if node.op == "placeholder"]
-    return _Program(graph, {node.name: (name, held[name]) for node, name in zip(places, names)}, structures[-1])
-
-
-def _translated(program: _Program, output: str | None) -> tuple[bytes, str]:
-    t = Translation()
-    taken = {"output"} | {
-        node.name for node in program.graph.nodes if node.op == "placeholder" and node.name not in program.tensors
-    }
-    count = 0
-    results: list[tuple[str, Any]] = []
-    for node in program.graph.nodes:
-        if node.op == "placeholder" and node.name in program.tensors:
-            name, tensor = program.tensors[node.name]
-            t.values[node] = tensor
-            t.names[id(tensor)] = f"%held.{name}" if name in taken else name
-        elif node.op == "placeholder":
-            t.input(node, count)
-            count += 1
-        elif node.op == "get_attr":
-            owner: Any = program.graph.owning_module
-            for step in str(node.target).split("."):
-                owner = getattr(owner, step)
-            t.values[node] = owner
-        elif node.op == "output":
-            t.node = node
-            results = program.results([each for at, each in enumerate(_flat(node.args[0])) if program.is_result(at)])
-        elif output is not None:
-            t.step_unless_refused(node)
-        else:
-            t.step(node)
-    value = _asked(t, results) if output is None else _called(t, results, output)
-    t.graph.node("Identity", "output", [value], "output")
-    return t.graph.model(["output"]), "output"
-
-
-def _asked(t: Translation, results: list[tuple[str, Any]]) -> Value:
-    """The one value that a module returns."""
-    found = {name: t.resolve(given) for name, given in results}
-    values = {name: value for name, value in found.items() if isinstance(value, Value)}
-    if not values:
-        raise UnsupportedLayerError("output: the result does not depend on the input")
-    if len(set(values.values())) > 1:
-        raise UnsupportedLayerError(
-            f"output: the module returns {len(values)} tensors, {', '.join(list(values)[:6])}; name the one that is meant "
-            f"(output={next(iter(values))!r}) or a layer"
-        )
-    return next(iter(values.values()))
-
-
-def _called(t: Translation, results: list[tuple[str, Any]], output: str) -> Value:
-    """The values of a layer, or one of several tensors that a module returns."""
-    named = dict(results)
-    wanted = t.paths[output] if output in t.paths else t.resolve(named[output]) if output in named else None
-    if isinstance(wanted, Refused):
-        raise wanted.error
-    if isinstance(wanted, Value):
-        return wanted
-    if output in named:
-        raise UnsupportedLayerError(f"output {output!r}: it does not depend on the input")
-    known = ", ".join([*t.paths][:12] + ([*named][:6] if len(named) > 1 else []))
-    raise ArgumentError(f"output {output!r}: expected a layer of the module, such as {known}")
-
-
-def _named(given: Any, name: str = "result") -> list[tuple[str, Any]]:
-    """The tensors of nested tuples and dictionaries, named by their places and keys."""
-    if isinstance(given, dict):
-        parts = list(given.items())
-    elif isinstance(given, (list, tuple)):
-        parts = list(zip(getattr(given, "_fields", range(len(given))), given))
-    else:
-        return [(name, given)]
-    return [each for key, part in parts for each in _named(part, f"{name}.{key}")]
-
-
-def _flat(given: Any) -> list[Any]:
-    if isinstance(given, dict):
-        given = list(given.values())
-    return [each for part in given for each in _flat(part)] if isinstance(given, (list, tuple)) else [given]

@@ -114,7 +114,7 @@ pub fn linear_compress(
         let block = ActiveBlock::find(&network, block - 1, &domain)?;
         Ok(compress_block(&network, &block, &domain, zero.0)?)
     })?;
-    Ok(Net::computed(small, &format!("{}, compressed", net.name)))
+    Ok(net.derived(small, "compressed"))
 }
 
 /// A path between two networks, or to the canonical point.
@@ -173,7 +173,7 @@ pub fn linear_move(
         let value = moved.to_json();
         Ok((Some(moved.step.end), value))
     })?;
-    let moved = |end: LinearNetwork| Net::object(py, end.to_network(), &format!("{}, moved", net.name));
+    let moved = |end: LinearNetwork| Py::new(py, net.derived(end.to_network(), "moved"));
     Ok(Search { network: end.map(moved).transpose()?, json: value.to_string() })
 }
 

@@ -61,6 +61,12 @@ impl Net {
         }
     }
 
+    /// A network that was computed from this one: what was assumed of this one's file, and what was left out, holds for it too.
+    pub fn derived(&self, network: Network, name: &str) -> Self {
+        let set_aside = self.set_aside.clone();
+        Net { assumed: self.assumed, set_aside, ..Net::computed(network, &format!("{}, {name}", self.name)) }
+    }
+
     /// The network, for a question that works on dense layers: one that would be too large so is refused.
     pub fn dense(&self, py: Python) -> PyResult<Arc<Network>> {
         self.network.require_dense(LARGEST_DENSE).map_err(|error| raise(py, &error.into()))?;
@@ -244,6 +250,12 @@ impl Net {
         let values =
             py.detach(|| self.network.evaluate_rows(entries)).map_err(|error| raise(py, &error.into()))?;
         values.into_pyarray(py).reshape([rows, self.network.output_width()])
+    }
+
+    /// The heads of its file, which are no part of it.
+    #[getter]
+    fn set_aside(&self) -> Vec<String> {
+        self.set_aside.clone()
     }
 
     /// The widths, inputs first.

@@ -138,7 +138,7 @@ pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: T
         Ok((reduced.reduction.network, value, text, certificate))
     });
     let (small, json, text, certificate) = done?;
-    let network = Net::object(py, small, &format!("{}, reduced", net.name))?;
+    let network = Py::new(py, net.derived(small, "reduced"))?;
     Ok(Rewriting { network, json, text, certificate })
 }
 
@@ -156,7 +156,7 @@ pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<Rewriting>>
         Ok(Some((form.network, value.to_string(), canonical_text(&canonical))))
     });
     let rewriting = |(rounded, json, text)| {
-        let network = Net::object(py, rounded, &format!("{}, canonical", net.name))?;
+        let network = Py::new(py, net.derived(rounded, "canonical"))?;
         Ok(Rewriting { network, json, text, certificate: None })
     };
     done?.map(rewriting).transpose()
@@ -207,7 +207,7 @@ pub fn align(
         Ok((aligned.alignment.network, value.to_string(), text, certificate))
     });
     let (network, json, text, certificate) = done?;
-    let aligned = Net { names: b.names.clone(), ..Net::computed(network, &format!("{}, aligned", b.name)) };
+    let aligned = Net { names: b.names.clone(), ..b.derived(network, "aligned") };
     Ok(Rewriting { network: Py::new(py, aligned)?, json, text, certificate })
 }
 
@@ -219,7 +219,11 @@ pub fn interpolate(py: Python, a: &Net, b: &Net, t: f64, name: &str) -> PyResult
         Ok(between(&a.network, &b.network, t)?.map(|&number| a.precision.nearest(number))?)
     });
     let network = mixed.map_err(|error| raise(py, &error))?;
-    Ok(Net { precision: a.precision, names: a.names.clone(), ..Net::computed(network, name) })
+    let assumed = a.assumed.or(b.assumed);
+    let mut set_aside = a.set_aside.clone();
+    set_aside.extend(b.set_aside.iter().filter(|head| !a.set_aside.contains(head)).cloned());
+    let (precision, names) = (a.precision, a.names.clone());
+    Ok(Net { precision, names, assumed, set_aside, ..Net::computed(network, name) })
 }
 
 /// The network with neurons permuted and scaled at random.
@@ -230,5 +234,5 @@ pub fn relabel(py: Python, net: &Net, terms: Terms) -> PyResult<Net> {
     }
     let network = Arc::clone(&net.network);
     let twin = work(py, &terms, move |watch| Ok(fiberscope::orbit::relabel(&network, watch.seed)))?;
-    Ok(Net::computed(twin.network, &format!("{}, relabelled", net.name)))
+    Ok(net.derived(twin.network, "relabelled"))
 }

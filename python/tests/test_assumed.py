@@ -46,6 +46,16 @@ def test_every_result_says_it(file, tmp_path):
         "check": fs.check(fs.equiv(net, net).certificate, net, net),
         "report": fs.report(net, path=tmp_path / "report.html"),
     }
+    for derived in (
+        net.relabel(),
+        net.reduce().network,
+        net.canon().network,
+        fs.align(net, net.relabel()).network,
+        fs.merge(net, net.relabel()),
+    ):
+        results[derived.name] = derived.info()
+    results["extract"] = fs.extract(net, net.widths)
+    fs.leak_report(net, max_queries=500)
     silent = results.pop("equiv")
     assert "assumed_activation" not in silent.data
     for name, found in results.items():
@@ -92,11 +102,23 @@ def test_every_command_says_it(file, tmp_path):
     assert run("info", file, "--activation", "gelu").returncode == 2
 
 
-@pytest.mark.parametrize("name", ["conv1.weight", "bn1.weight", "attn.weight", "lstm.weight_ih_l0", "0.running_mean"])
+@pytest.mark.parametrize(
+    "name", ["conv1.weight", "bn1.weight", "attn.weight", "lstm.weight_ih_l0", "0.running_mean", "lora_A.weight"]
+)
 def test_names_that_betray_something_else_are_refused(name, tmp_path):
     np.savez(tmp_path / "net.npz", **{"fc.weight": np.ones((2, 2)), name: np.ones((2, 2))})
     with pytest.raises(fs.ModelFileError, match=r"torch\.onnx\.export.*fs\.from_torch"):
         fs.load(tmp_path / "net.npz")
+
+
+def test_a_checkpoint_of_several_networks_says_which_was_read(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    state = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)).state_dict()
+    optimizer = {"state": {}, "param_groups": [{"lr": 0.1}]}
+    torch.save({"state_dict": state, "ema": state, "optimizer": optimizer, "epoch": 3}, tmp_path / "two.pt")
+    assert "the network is that of entry `state_dict`; `ema` passed over" in fs.load(tmp_path / "two.pt").notes
+    torch.save({"model": state, "optimizer": optimizer}, tmp_path / "one.pt")
+    assert not any("passed over" in note for note in fs.load(tmp_path / "one.pt").notes)
 
 
 def test_plain_sequentials_with_more_than_linear_layers(tmp_path):
