@@ -150,6 +150,74 @@ fn operators_of_two_values_are_refused_for_what_they_are() {
     assert_eq!(two("SequenceConstruct"), other);
 }
 
+fn text(name: &str, value: &str) -> Proto {
+    Proto::default().bytes(1, name).bytes(4, value)
+}
+
+/// What ONNX's formulas and onnxruntime understand differently is not read; where they agree, it is.
+#[test]
+fn paddings_of_two_meanings_are_refused() {
+    let kernel = |size: i64| tensor("k", &[1, 1, size], &vec![1.0; size as usize]);
+    let image = |operator: &str, size: i64, attributes: &[Proto]| {
+        let inputs: &[&str] = if operator == "Conv" { &["x", "k"] } else { &["x"] };
+        let shape = [ints("kernel_shape", &[size])];
+        let nodes = [node(operator, inputs, "y", &[&shape[..], attributes].concat())];
+        model(&nodes, &[kernel(size)], &[value("x", &[1, 1, 8])], &[value("y", &[1, 1, 2])])
+    };
+    let margin = "its windows leave a margin of axis 1, which auto_pad cuts off in onnxruntime and nowhere in ONNX's \
+                  formulas; give pads instead";
+    for (upper, size, stride, fits) in [
+        (true, 1, 2, true),
+        (true, 1, 3, true),
+        (true, 1, 4, false),
+        (false, 1, 4, false),
+        (true, 2, 5, true),
+    ] {
+        for operator in ["Conv", "MaxPool", "AveragePool"] {
+            let way = if upper { "SAME_UPPER" } else { "SAME_LOWER" };
+            let file = image(operator, size, &[text("auto_pad", way), ints("strides", &[stride])]);
+            if fits {
+                onnx::read(&file, &ReadOptions::default()).unwrap();
+            } else {
+                check(&file, &format!("node `n_y` ({operator}): {margin}"));
+            }
+        }
+    }
+    let dilated = image("MaxPool", 3, &[text("auto_pad", "SAME_UPPER"), ints("dilations", &[2])]);
+    let both =
+        "auto_pad with dilations, which ONNX's formulas and onnxruntime pad differently; give pads instead";
+    check(&dilated, &format!("node `n_y` (MaxPool): {both}"));
+    let last = |size, stride| {
+        image("MaxPool", size, &[text("auto_pad", "VALID"), int("ceil_mode", 1), ints("strides", &[stride])])
+    };
+    let over = "its last window along axis 1 reaches over the end, which auto_pad leaves open (ceil_mode)";
+    check(&last(3, 2), &format!("node `n_y` (MaxPool): {over}"));
+    let read = onnx::read(&last(2, 2), &ReadOptions::default()).unwrap().network;
+    assert_eq!((read.input_width(), read.output_width()), (8, 4));
+}
+
+#[test]
+fn scales_that_leave_the_size_are_refused() {
+    let scaled = |scale: f32| {
+        let nodes = [node("Resize", &["x", "", "s"], "y", &[text("mode", "linear")])];
+        let scales = [tensor("s", &[3], &[1.0, 1.0, scale])];
+        model(&nodes, &scales, &[value("x", &[1, 1, 4])], &[value("y", &[1, 1, 4])])
+    };
+    onnx::read(&scaled(1.0), &ReadOptions::default()).unwrap();
+    let both = "its scales leave the size as it is: ONNX's formulas move entries, onnxruntime copies them";
+    check(&scaled(1.2), &format!("node `n_y` (Resize): {both}"));
+}
+
+/// The graph of a classifier whose outputs are probabilities and the class.
+#[test]
+fn heads_of_all_outputs_are_told() {
+    let nodes = [gemm("x", "h"), node("Softmax", &["h"], "p", &[]), node("ArgMax", &["h"], "c", &[])];
+    let own = [tensor("w", &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])];
+    let file = model(&nodes, &own, &[value("x", &[1, 3])], &[value("p", &[1, 2]), value("c", &[1, 1])]);
+    let read = onnx::read(&file, &ReadOptions::default()).unwrap();
+    assert_eq!(read.set_aside, ["node `n_p` (Softmax)", "node `n_c` (ArgMax)"]);
+}
+
 #[test]
 fn bytes_that_are_no_model() {
     check(b"", "not an ONNX model: there is no graph in it");

@@ -417,6 +417,12 @@ fn the_leak_report_makes_a_page() {
         html.contains("What stops which stage") && html.contains("class only") && html.contains("<svg"),
         "{html}"
     );
+    // A model with a head: the page names what was left out.
+    let head = concat!(env!("CARGO_MANIFEST_DIR"), "/../fiberscope-io/tests/data/onnx/graphs/softmax.onnx");
+    assert!(!html.contains("is read up to"), "{html}");
+    run(folder.path(), &[head, "--leak-report", "--max-queries", "200", "-o", "head.html"]);
+    let html = fs::read_to_string(folder.path().join("head.html")).unwrap();
+    assert!(html.contains("is read up to what stands before") && html.contains("(Softmax)"), "{html}");
     fs::write(folder.path().join("inputs.csv"), "0.1,0.2\n").unwrap();
     let (code, _, error) = run(folder.path(), &line.split(' ').collect::<Vec<_>>());
     assert!(code == 2 && error.contains("expected 3 columns, as the model has inputs, found 2"), "{error}");

@@ -34,9 +34,17 @@ pub(super) fn find<'a>(graph: &Graph<'a>, wanted: Option<&str>) -> Result<Logits
     if all.iter().any(|other| other.name != all[0].name) {
         return Err(FormatError::unsupported(format!("the graph has several outputs; {}", choices(graph))));
     }
-    // One of them may be the logits themselves: what was set aside for the others is told.
-    let most = (0..all.len()).max_by_key(|&at| all[at].aside.len()).unwrap_or(0);
-    Ok(all.swap_remove(most))
+    // One of them may be the logits themselves: what was set aside for the others is told, each node once.
+    let mut told: Vec<&str> = Vec::new();
+    let mut logits = Logits { name: all[0].name, aside: Vec::new() };
+    for node in all.iter().flat_map(|each| &each.aside) {
+        let result = node.outputs().next().transpose()?.unwrap_or_default();
+        if !told.contains(&result) {
+            told.push(result);
+            logits.aside.push(*node);
+        }
+    }
+    Ok(logits)
 }
 
 fn choices(graph: &Graph) -> String {

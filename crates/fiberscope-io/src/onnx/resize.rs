@@ -112,6 +112,11 @@ impl<'a> Lowering<'_, 'a> {
         if result.len() != dims.len() || result.contains(&0) {
             return Err(node.malformed("its scales or sizes do not fit the value"));
         }
+        if result == dims && scales.iter().any(|&scale| scale != 1.0) {
+            let what =
+                "its scales leave the size as it is: ONNX's formulas move entries, onnxruntime copies them";
+            return Err(node.unsupported(what));
+        }
         self.budget.entries(node, shape::count(&result).unwrap_or(usize::MAX), 1)?;
         if mode != b"nearest" {
             return self.interpolate(site, coordinates, &result, &scales);

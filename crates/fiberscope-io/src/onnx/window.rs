@@ -74,6 +74,15 @@ impl Window {
                 return Err(node.malformed(format!("its kernel, strides or pads do not fit axis {}", at + 1)));
             }
         }
+        if let Padding::Same { upper } = padding {
+            let leaves = axes[AXES - rank..].iter().position(|axis| axis.leaves_a_margin(upper));
+            if let Some(at) = leaves {
+                return Err(node.unsupported(format!(
+                    "its windows leave a margin of axis {}, which auto_pad cuts off in onnxruntime and nowhere in ONNX's formulas; give pads instead",
+                    at + 1
+                )));
+            }
+        }
         let output = axes[AXES - rank..].iter().map(|axis| axis.output).collect();
         Ok(Window { axes, output })
     }
@@ -82,6 +91,11 @@ impl Window {
     pub(super) fn pooling(node: &Node, image: &[usize]) -> Result<Self, FormatError> {
         let size = node.integers("kernel_shape")?.unwrap_or_default();
         let mut window = Window::new(node, image, &sizes(node, "kernel_shape", &size)?)?;
+        if matches!(padding(node)?, Padding::Same { .. }) && window.axes.iter().any(|axis| axis.dilation > 1)
+        {
+            let what = "auto_pad with dilations, which ONNX's formulas and onnxruntime pad differently; give pads instead";
+            return Err(node.unsupported(what));
+        }
         if node.integer("ceil_mode", 0)? != 0 {
             let given = matches!(padding(node)?, Padding::Given);
             for (at, axis) in window.axes[AXES - image.len()..].iter_mut().enumerate() {
@@ -223,6 +237,14 @@ impl Axis {
         if (self.output - 1) * self.stride >= self.input + self.begin {
             self.output -= 1;
         }
+    }
+
+    /// Whether the windows of `SAME` leave so many entries out that onnxruntime, whose padding may be negative, begins behind
+    /// the first one.
+    fn leaves_a_margin(&self, upper: bool) -> bool {
+        let reach = (self.output - 1) * self.stride + (self.kernel - 1) * self.dilation + 1;
+        let left = self.input.saturating_sub(reach);
+        if upper { left >= 2 } else { left >= 3 }
     }
 
     /// Sets the padding and with it the number of outputs; `false` if there is none.

@@ -40,7 +40,7 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Model, FormatError> {
     let mut storages = Storages::new(archive, folder, order, bytes.len());
     let load = |i: usize| storages.load(&infos[i], &entries.tensors[i].1);
     let mut model = state_dict::network(&infos, None, options, load)?;
-    model.notes.extend(entries.note);
+    model.notes.extend(entries.notes);
     Ok(model)
 }
 
@@ -102,14 +102,15 @@ fn byte_order(archive: &Archive, folder: &str) -> Result<ByteOrder, FormatError>
 struct Entries<'a> {
     tensors: Vec<(&'a str, View)>,
     /// What was ignored.
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 fn state_dict_entries(unpickled: &Unpickled) -> Result<Entries<'_>, FormatError> {
     let value = |id: Id| &unpickled.values[id as usize];
     let (mut tensors, mut others, mut ignored) = (Vec::new(), Vec::new(), 0);
     let mut names = BTreeSet::new();
-    for &(key, entry) in find_state_dict(unpickled)? {
+    let (entries, passed_over) = find_state_dict(unpickled)?;
+    for &(key, entry) in entries {
         let Value::Text(name) = value(key) else {
             let found = value(key).describe();
             return Err(FormatError::unsupported(format!(
@@ -137,21 +138,40 @@ fn state_dict_entries(unpickled: &Unpickled) -> Result<Entries<'_>, FormatError>
     if tensors.is_empty() && ignored > 0 {
         return Err(FormatError::unsupported(format!("expected tensors by name, found {shown}{more}")));
     }
-    let note = (ignored > 0).then(|| format!("ignored entries that are no tensors: {shown}{more}"));
-    Ok(Entries { tensors, note })
+    let mut notes = Vec::from_iter(passed_over);
+    if ignored > 0 {
+        notes.push(format!("ignored entries that are no tensors: {shown}{more}"));
+    }
+    Ok(Entries { tensors, notes })
 }
 
-fn find_state_dict(unpickled: &Unpickled) -> Result<&[(Id, Id)], FormatError> {
+/// A dictionary of tensors, and a note if the file holds others.
+type Found<'a> = (&'a [(Id, Id)], Option<String>);
+
+fn find_state_dict(unpickled: &Unpickled) -> Result<Found<'_>, FormatError> {
     let value = |id: Id| &unpickled.values[id as usize];
     let Value::Dict(root) = value(unpickled.root) else {
         let found = value(unpickled.root).describe();
         return Err(FormatError::unsupported(format!("expected a dictionary of tensors, found {found}")));
     };
-    let nested = ["state_dict", "model_state_dict", "model"].iter().find_map(|wanted| {
-        root.iter().find_map(|&(key, entry)| match (value(key), value(entry)) {
-            (Value::Text(key), Value::Dict(entries)) if **key == **wanted => Some(entries),
-            _ => None,
-        })
+    let entries = root.iter().filter_map(|&(key, entry)| match (value(key), value(entry)) {
+        (Value::Text(key), Value::Dict(entries)) => Some((&**key, entries.as_slice())),
+        _ => None,
     });
-    Ok(nested.unwrap_or(root))
+    let entries: Vec<(&str, &[(Id, Id)])> = entries.collect();
+    let nested = ["state_dict", "model_state_dict", "model"]
+        .iter()
+        .find_map(|wanted| entries.iter().find(|(key, _)| key == wanted));
+    let Some(&(taken, found)) = nested else { return Ok((root, None)) };
+    let holds_tensors =
+        |entries: &[(Id, Id)]| entries.iter().any(|&(_, entry)| matches!(value(entry), Value::Tensor(_)));
+    let others: Vec<String> = entries
+        .iter()
+        .filter(|(key, entries)| *key != taken && holds_tensors(entries))
+        .map(|(key, _)| quoted(key))
+        .collect();
+    let note = (!others.is_empty()).then(|| {
+        format!("the network is that of entry {}; {} passed over", quoted(taken), others.join(", "))
+    });
+    Ok((found, note))
 }

@@ -402,7 +402,7 @@ mod tests {
             ),
             "{text}"
         );
-        let html = report.to_html();
+        let html = report.to_html(&crate::reading::HowRead::default());
         for expected in [
             "3 neurons found, 4 in truth, orientation unknown",
             "too coarse",

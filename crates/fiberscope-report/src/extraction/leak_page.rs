@@ -7,10 +7,11 @@ use super::name as verdict_name;
 use crate::draw::trajectory::ScatterChart;
 use crate::number::{grouped, significant};
 use crate::page::{Cell, Page, Section, Table};
+use crate::reading::HowRead;
 
 impl LeakReport {
-    /// The page.
-    pub fn to_html(&self) -> String {
+    /// The page, which says how the file of the model was read.
+    pub fn to_html(&self, read: &HowRead) -> String {
         let (lo, hi) = self.domain;
         let widths: Vec<String> = self.hidden.iter().map(usize::to_string).collect();
         let introduction = format!(
@@ -20,8 +21,9 @@ impl LeakReport {
             grouped(self.parameters),
             widths.join(", ")
         );
+        let introduction = [introduction.as_str(), &read.text()].join(" ");
         Page::new(format!("What {} leaks", self.name))
-            .introduce(introduction)
+            .introduce(introduction.trim_end().replace('\n', ". "))
             .section(self.section())
             .section(self.stages())
             .section(self.costs())

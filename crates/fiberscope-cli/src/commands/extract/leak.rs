@@ -37,7 +37,8 @@ pub fn run(
     let report = extraction::leak(name, &network, &options, data.as_ref(), &|text| output.progress(text));
     output.end_progress();
     if let Some(path) = &args.output {
-        write_atomically(path, |file| file.write_all(report.to_html().as_bytes()))?;
+        let page = report.to_html(&output.how_read());
+        write_atomically(path, |file| file.write_all(page.as_bytes()))?;
     }
     output.result(&report.to_text(), &report.to_json())?;
     Ok(if deadline.is_past() { Answer::Undecided } else { Answer::Yes })
