@@ -19,7 +19,17 @@ pub struct Directions {
     /// The most entries of a row that are not zero.
     longest: usize,
     sorted: Vec<(f64, usize)>,
+    /// The same, behind every place at which a row has nearly its largest entry: a row that is close to a multiple of
+    /// another has its own there. Rows of convolutions are many, and few of them look at one place.
+    at_peaks: Vec<(usize, f64, usize)>,
 }
+
+/// What of a row's largest entry an entry has to be to count as nearly the largest.
+const PEAK: f64 = 0.9;
+
+/// Up to this closeness the largest entry of a row is nearly the largest one of the other: if `abs(x_k - c y_k)` is at most
+/// `e abs(x_p)` for all `k`, and `x_p` is the largest, then `abs(y_k) <= abs(y_p) (1 + e) / (1 - e)`, and this is below 1.11.
+const CLOSE: f64 = 0.05;
 
 impl Directions {
     /// Sorts rows.
@@ -27,7 +37,15 @@ impl Directions {
         let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut sorted: Vec<(f64, usize)> = rows.iter().enumerate().map(|(j, row)| (key(row), j)).collect();
         sorted.sort_by(|x, y| x.0.total_cmp(&y.0));
-        Directions { rows, longest, sorted }
+        let mut at_peaks = Vec::new();
+        for &(key, j) in &sorted {
+            let peak = rows[j].iter().fold(0.0f64, |peak, (_, x)| peak.max(x.abs()));
+            let near = rows[j].iter().filter(|(_, x)| x.abs() >= PEAK * peak);
+            at_peaks.extend(near.map(|&(place, _)| (place, key, j)));
+        }
+        // Stable: behind one place the keys stay in order.
+        at_peaks.sort_by_key(|&(place, _, _)| place);
+        Directions { rows, longest, sorted, at_peaks }
     }
 
     /// The rows `r_j` with `abs(row - c r_j) <= closeness max abs(row)` in every entry for some `c != 0`, in
@@ -40,9 +58,18 @@ impl Directions {
         let mut found: Vec<(usize, f64)> = [(1.0, centre), (-1.0, -centre)]
             .into_iter()
             .flat_map(|(sign, centre)| {
-                let first = self.sorted.partition_point(|(k, _)| *k < centre - slack);
-                let near = self.sorted[first..].iter().take_while(move |(k, _)| *k <= centre + slack);
-                near.map(move |&(_, j)| (sign, j))
+                let from = centre - slack;
+                let (at_peak, anywhere) = if closeness <= CLOSE {
+                    let first =
+                        self.at_peaks.partition_point(|&(p, k, _)| p < place || p == place && k < from);
+                    (&self.at_peaks[first..], &[][..])
+                } else {
+                    (&[][..], &self.sorted[self.sorted.partition_point(|&(k, _)| k < from)..])
+                };
+                let at_peak =
+                    at_peak.iter().take_while(move |(p, _, _)| *p == place).map(|&(_, k, j)| (k, j));
+                let all = at_peak.chain(anywhere.iter().copied());
+                all.take_while(move |&(k, _)| k <= centre + slack).map(move |(_, j)| (sign, j))
             })
             .filter_map(|(sign, j)| {
                 let other = &self.rows[j];
@@ -74,6 +101,55 @@ fn key(row: &[(usize, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every pair is compared, as the definition says.
+    #[test]
+    fn what_is_found_is_what_is_near() {
+        use rand::{RngExt, SeedableRng};
+        let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        let mut found = 0;
+        for round in 0..200 {
+            let closeness = [1e-9, 1e-3, 0.04, 0.06, 0.2][round % 5];
+            let mut rows: Vec<FloatRow> = Vec::new();
+            for _ in 0..30 {
+                let fresh = (0..6).filter(|_| rng.random_bool(0.6)).collect::<Vec<usize>>();
+                let mut row: FloatRow =
+                    fresh.into_iter().map(|place| (place, rng.random_range(-1.0..1.0))).collect();
+                if !rows.is_empty() && rng.random_bool(0.7) {
+                    let (of, factor) = (rng.random_range(0..rows.len()), rng.random_range(-2.0..2.0));
+                    row = rows[of].iter().map(|&(place, x)| (place, factor * x)).collect();
+                    row.iter_mut()
+                        .for_each(|(_, x)| *x *= 1.0 + 1.2 * closeness * rng.random_range(-1.0..1.0));
+                }
+                rows.push(row);
+            }
+            let directions = Directions::new(rows.clone());
+            for row in &rows {
+                let Some(&(place, largest)) = row.iter().max_by(|x, y| x.1.abs().total_cmp(&y.1.abs()))
+                else {
+                    continue;
+                };
+                let factor = |j: usize| {
+                    let (_, other) = rows[j].iter().find(|(at, _)| *at == place)?;
+                    let factor = largest / other;
+                    are_close(row, &rows[j], factor, closeness * largest.abs()).then_some((j, factor))
+                };
+                let expected: Vec<_> = (0..rows.len()).filter_map(factor).collect();
+                let near = directions.near(row, closeness);
+                // With a coarse closeness one row may be near in both directions.
+                assert!(
+                    expected.iter().all(|each| near.contains(each)),
+                    "{closeness}: {near:?} {expected:?}"
+                );
+                assert!(
+                    near.iter().all(|each| expected.contains(each)),
+                    "{closeness}: {near:?} {expected:?}"
+                );
+                found += expected.len();
+            }
+        }
+        assert!(found > 10_000, "{found}");
+    }
 
     #[test]
     fn multiples_of_both_signs_are_near() {
