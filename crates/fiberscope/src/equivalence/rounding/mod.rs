@@ -204,7 +204,8 @@ fn close_rows(a: &Layer<Rational>, b: &Layer<Rational>, closeness: f64) -> Optio
 
 /// The factor between two rows that are nearly multiples: 1 or the quotient of the largest entries if that
 /// makes them equal, otherwise the middle of the quotients of their entries, as a double. (The quotient of
-/// one entry would hand the error of that entry on to all others, and from layer to layer.)
+/// one entry would hand the error of that entry on to all others, and from layer to layer.) It is 1 where that is no
+/// farther from the quotients than they are from each other: other factors make long numbers, layer by layer.
 fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Rational {
     let zero = Rational::ZERO;
     let entries = || {
@@ -225,6 +226,9 @@ fn factor(a: &Layer<Rational>, i: usize, b: &Layer<Rational>, j: usize) -> Ratio
         if part.is_finite() && part > 0.0 && 4.0 * x.abs() >= size {
             (least, most) = (least.min(part), most.max(part));
         }
+    }
+    if (least - 1.0).abs().max((most - 1.0).abs()) <= 2.0 * (most - least) {
+        return Rational::ONE;
     }
     Rational::from_f64((least + most) / 2.0).filter(Rational::is_positive).unwrap_or(quotient)
 }
