@@ -15,7 +15,9 @@
 //! difference of the results add up to a bound for `abs(f_A - f_B)`.
 
 use fiberscope_core::decimal::shortest;
-use fiberscope_core::{Domain, ExactNetwork, Interval, Network, Rational, RoundingStep, side_by_side};
+use fiberscope_core::{
+    Domain, ExactNetwork, Interval, Layer, Network, ProductSum, Rational, RoundingStep, side_by_side,
+};
 
 use crate::{End, Stop, apply_moves, check_lengths, go_on, refuse, short_number, widths_differ};
 
@@ -98,27 +100,50 @@ pub fn difference_bound(
     if a.widths() != b.widths() {
         return refuse(step, widths_differ(a, b));
     }
+    if domain.sides(a.input_width()).iter().any(|side| side.magnitude().is_none()) {
+        return refuse("domain", "a bound on the difference needs a box that is bounded on all sides");
+    }
+    let (mut ranges, mut behind) = (a.activation_ranges(domain), 0);
     let mut difference = vec![Rational::ZERO; a.input_width()];
-    let layers = a.layers().iter().zip(b.layers()).zip(a.activation_ranges(domain));
-    for (l, ((of_a, of_b), inputs)) in layers.enumerate() {
+    for (l, (of_a, of_b)) in a.layers().iter().zip(b.layers()).enumerate() {
         go_on(stop)?;
         if of_a.activation() != of_b.activation() {
             return refuse(step, format!("layer {} has different activations", l + 1));
         }
-        let sizes: Option<Vec<_>> = inputs.iter().map(Interval::magnitude).collect();
-        let Some(sizes) = sizes else {
-            return refuse("domain", "a bound on the difference needs a box that is bounded on all sides");
-        };
+        // The sizes of the inputs matter only where weights differ.
+        let sizes = (!has_same_weights(of_a, of_b)).then(|| {
+            let inputs = ranges.nth(l - behind).expect("the layer exists");
+            behind = l + 1;
+            let size = |side: &Interval| side.magnitude().expect("the box is bounded");
+            inputs.iter().map(size).collect::<Vec<_>>()
+        });
+        let zero = Rational::ZERO;
         let row_bound = |i: usize| -> Rational {
-            let zero = Rational::ZERO;
-            let terms = side_by_side(of_a.weights().row(i), of_b.weights().row(i)).map(|(j, w, w_b)| {
+            let mut total = ProductSum::default();
+            for (j, w, w_b) in side_by_side(of_a.weights().row(i), of_b.weights().row(i)) {
                 let (w, w_b) = (w.unwrap_or(&zero), w_b.unwrap_or(&zero));
-                &(&(w - w_b).abs() * &sizes[j]) + &(&w_b.abs() * &difference[j])
-            });
-            let total = (&of_a.bias()[i] - &of_b.bias()[i]).abs() + terms.sum::<Rational>();
-            total.round_up(BITS)
+                if let Some(sizes) = &sizes
+                    && w != w_b
+                {
+                    total.add(&(w - w_b).abs(), &sizes[j]);
+                }
+                if !difference[j].is_zero() {
+                    total.add(&w_b.abs(), &difference[j]);
+                }
+            }
+            total.add(&(&of_a.bias()[i] - &of_b.bias()[i]).abs(), &Rational::ONE);
+            total.to_rational().round_up(BITS)
         };
         difference = (0..of_a.width()).map(row_bound).collect();
     }
     Ok(difference.into_iter().max().expect("a network has outputs"))
+}
+
+fn has_same_weights(a: &Layer<Rational>, b: &Layer<Rational>) -> bool {
+    let (of_a, of_b) = (a.weights(), b.weights());
+    let zero = Rational::ZERO;
+    (0..a.width()).all(|i| {
+        let mut entries = side_by_side(of_a.row(i), of_b.row(i));
+        entries.all(|(_, w, w_b)| w.unwrap_or(&zero) == w_b.unwrap_or(&zero))
+    })
 }

@@ -57,10 +57,12 @@ pub use moves::{
     BiasShift, ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule,
     ShownRole,
 };
-pub use network::{Activation, ExactNetwork, Layer, Network, NetworkError, Neuron, Rows, TooLargeDense};
+pub use network::{
+    Activation, ExactNetwork, LARGEST_DENSE, Layer, Network, NetworkError, Neuron, Rows, TooLargeDense,
+};
 pub use nudge::{Nudge, RoundingStep};
 pub use product_sum::ProductSum;
-pub use range::{Role, preactivation_range};
+pub use range::{Role, activation_ranges_behind, preactivation_range};
 pub use rank_bounds::RankBounds;
 pub use rank_evidence::{FoldPair, RankEvidence};
 pub use rational::{ParseRationalError, Rational};

@@ -175,6 +175,9 @@ impl<S: Scalar> PartialEq for Network<S> {
     }
 }
 
+/// The most numbers of a network's layers, zeros included, for questions that write them out.
+pub const LARGEST_DENSE: usize = 1 << 26;
+
 /// A question works on dense layers, and these would be too large.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(

@@ -8,7 +8,7 @@
 //!
 //! Intervals are rounded outward to [`BITS`] bits, which keeps them short and never makes them false.
 
-use crate::{Activation, Domain, Interval, Layer, Network, Rational, Scalar};
+use crate::{Activation, Domain, Interval, Layer, Network, ProductSum, Rational, Scalar};
 
 /// The length of the numbers in intervals.
 const BITS: u32 = 192;
@@ -31,14 +31,7 @@ impl<S: Scalar> Network<S> {
         let mut layers = self.hidden_layers().iter();
         std::iter::successors(Some(domain.sides(self.input_width())), move |inputs| {
             let layer = layers.next()?;
-            let activation_range = |unit: usize| {
-                let z = preactivation_range(layer, unit, inputs);
-                match layer.activation() {
-                    Activation::Relu => relu_range(z),
-                    Activation::Identity => z,
-                }
-            };
-            Some((0..layer.width()).map(activation_range).collect())
+            Some(activation_ranges_behind(layer, inputs))
         })
     }
 
@@ -52,6 +45,18 @@ impl<S: Scalar> Network<S> {
         };
         self.hidden_layers().iter().zip(self.activation_ranges(domain)).map(of_layer).collect()
     }
+}
+
+/// Intervals that contain the activations of a layer when its inputs lie in `inputs`.
+pub fn activation_ranges_behind<S: Scalar>(layer: &Layer<S>, inputs: &[Interval]) -> Vec<Interval> {
+    let activation_range = |unit: usize| {
+        let z = preactivation_range(layer, unit, inputs);
+        match layer.activation() {
+            Activation::Relu => relu_range(z),
+            Activation::Identity => z,
+        }
+    };
+    (0..layer.width()).map(activation_range).collect()
 }
 
 fn role<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Role {
@@ -70,8 +75,7 @@ fn role<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Role {
 /// An interval that contains the pre-activation of neuron `unit` when the layer's inputs lie in
 /// `ranges`.
 pub fn preactivation_range<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[Interval]) -> Interval {
-    let bias = layer.bias()[unit].to_rational();
-    let (mut lower, mut upper) = (Some(bias.clone()), Some(bias));
+    let (mut lower, mut upper) = (Some(ProductSum::default()), Some(ProductSum::default()));
     for (j, w) in layer.weights().row(unit) {
         let (w, range) = (w.to_rational(), &ranges[j]);
         let (low_end, high_end) = match w.signum() {
@@ -79,13 +83,28 @@ pub fn preactivation_range<S: Scalar>(layer: &Layer<S>, unit: usize, ranges: &[I
             1 => (&range.lower, &range.upper),
             _ => (&range.upper, &range.lower),
         };
-        lower = lower.zip(low_end.as_ref()).map(|(sum, end)| &sum + &(&w * end));
-        upper = upper.zip(high_end.as_ref()).map(|(sum, end)| &sum + &(&w * end));
+        add_end(&mut lower, &w, low_end);
+        add_end(&mut upper, &w, high_end);
         if lower.is_none() && upper.is_none() {
             break;
         }
     }
+    // The bias comes last: the first term of a sum says how fine its numbers are, and a bias is short.
+    let bias = layer.bias()[unit].to_rational();
+    let [lower, upper] = [lower, upper].map(|sum| {
+        let mut sum = sum?;
+        sum.add(&bias, &Rational::ONE);
+        Some(sum.to_rational())
+    });
     Interval { lower: lower.map(|x| round_down(&x)), upper: upper.map(|x| x.round_up(BITS)) }
+}
+
+/// Adds `w` times the end of an interval to a sum; where there is no end, there is no sum.
+fn add_end(sum: &mut Option<ProductSum>, w: &Rational, end: &Option<Rational>) {
+    match (&mut *sum, end) {
+        (Some(sum), Some(end)) => sum.add(w, end),
+        _ => *sum = None,
+    }
 }
 
 fn round_down(x: &Rational) -> Rational {
@@ -100,6 +119,7 @@ fn relu_range(z: Interval) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Matrix;
 
     #[test]
     fn signs_decide_behind_a_relu_layer() {
@@ -123,5 +143,67 @@ mod tests {
         let domain = Domain::from_bounds(&[(-1.0, 1.0)]).unwrap();
         assert_eq!(net.roles(&domain)[0], [Role::Linear, Role::Dead, Role::Nonlinear]);
         assert_eq!(net.roles(&Domain::Space)[0], [Role::Nonlinear; 3]);
+    }
+
+    /// The definition, one rational number after the other.
+    fn slow(layer: &Layer<Rational>, unit: usize, ranges: &[Interval]) -> Interval {
+        let end = |upper: bool| {
+            layer.weights().row(unit).filter(|(_, w)| !w.is_zero()).try_fold(
+                layer.bias()[unit].clone(),
+                |sum, (j, w)| {
+                    let end = if w.is_positive() == upper { &ranges[j].upper } else { &ranges[j].lower };
+                    end.as_ref().map(|end| &sum + &(w * end))
+                },
+            )
+        };
+        Interval { lower: end(false).map(|x| round_down(&x)), upper: end(true).map(|x| x.round_up(BITS)) }
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_definition_whatever_the_numbers() {
+        use rand::{RngExt, SeedableRng};
+        let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(3);
+        let third: Rational = "1/3".parse().unwrap();
+        let mut ends = 0;
+        for round in 0..400 {
+            let mut number = || -> Rational {
+                let wide =
+                    [1.0, 1e-30, 1e300, 5e-324][if round % 4 == 0 { rng.random_range(0..4) } else { 0 }];
+                let number = Rational::from_f64(rng.random_range(-1.0..1.0) * wide).unwrap();
+                match rng.random_range(0..12) {
+                    0 => Rational::ZERO,
+                    1 if round % 3 == 0 => &number * &third,
+                    _ => number,
+                }
+            };
+            let (inputs, width) = (round % 7, 3);
+            let sides: Vec<Interval> = (0..inputs.max(1))
+                .map(|_| {
+                    let (x, y) = (number(), number());
+                    let (lower, upper) = if x < y { (x, y) } else { (y, x) };
+                    Interval { lower: Some(lower), upper: Some(upper) }
+                })
+                .collect();
+            let weight = Matrix::from_fn(width, sides.len(), |_, _| number());
+            let bias = (0..width).map(|_| number()).collect();
+            let mut sides = sides;
+            let activation = if round % 2 == 0 { Activation::Relu } else { Activation::Identity };
+            let mut layer = Layer::new(weight, bias, activation);
+            for _ in 0..4 {
+                if round % 5 == 0 {
+                    sides[0].upper = None;
+                }
+                for unit in 0..width {
+                    let found = preactivation_range(&layer, unit, &sides);
+                    assert_eq!(found, slow(&layer, unit, &sides));
+                    ends += [&found.lower, &found.upper].into_iter().flatten().count();
+                }
+                // On, with longer and longer ends.
+                sides = activation_ranges_behind(&layer, &sides);
+                let weight = Matrix::from_fn(width, width, |_, _| number());
+                layer = Layer::new(weight, (0..width).map(|_| number()).collect(), activation);
+            }
+        }
+        assert!(ends > 5000, "{ends}");
     }
 }

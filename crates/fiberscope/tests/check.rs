@@ -4,14 +4,16 @@ use std::cell::Cell;
 use std::io::Read;
 
 use fiberscope::check::{
-    AskedClaim, Checker, Outcome, Question, Shortfall, check, compare_on_line, regions_fit,
+    AskedClaim, Checker, Outcome, Question, Shortfall, check, compare_on_line, regions_fit, rounding_bound,
 };
 use fiberscope::core::{BoxNode, CoverNode, NetworkName, Operand};
 use fiberscope::equivalence::regions::{SearchLimits, SearchOutcome, SearchState, resume, search};
 use fiberscope::{
-    Activation, Certificate, Domain, Evidence, Layer, Matrix, Move, MoveChain, Network, Neuron, Rational,
+    Activation, Certificate, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain, Network, Neuron,
+    Rational,
 };
 use fiberscope_io::zoo;
+use rand::{RngExt, SeedableRng};
 
 fn r(text: &str) -> Rational {
     text.parse().unwrap()
@@ -481,4 +483,56 @@ fn refusals_are_short_sentences() {
         .replace("\"moves\"", &format!("{kind:?}"));
     let error = Certificate::from_json(text.as_bytes()).unwrap_err().to_string();
     assert!(error.len() < 300, "{}", error.len());
+}
+
+/// The lemma, one rational number after the other.
+fn slow_bound(a: &ExactNetwork, b: &ExactNetwork, domain: &Domain) -> Rational {
+    let mut difference = vec![Rational::ZERO; a.input_width()];
+    let layers = a.layers().iter().zip(b.layers()).zip(a.activation_ranges(domain));
+    for ((of_a, of_b), inputs) in layers {
+        let row = |i: usize| -> Rational {
+            let (row_a, row_b) = (of_a.weight().row(i), of_b.weight().row(i));
+            let term = |j: usize| {
+                let size = inputs[j].magnitude().unwrap();
+                &(&(&row_a[j] - &row_b[j]).abs() * &size) + &(&row_b[j].abs() * &difference[j])
+            };
+            let terms: Rational = (0..row_a.len()).map(term).sum();
+            ((&of_a.bias()[i] - &of_b.bias()[i]).abs() + terms).round_up(64)
+        };
+        difference = (0..of_a.width()).map(row).collect();
+    }
+    difference.into_iter().max().unwrap()
+}
+
+#[test]
+fn the_bound_of_rounding_is_that_of_the_lemma() {
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(8);
+    let third: Rational = "1/3".parse().unwrap();
+    for round in 0..200 {
+        let widths = [3, 4, 1 + round % 3, 2];
+        let same = round % 4;
+        let mut networks = [Vec::new(), Vec::new()];
+        for l in 0..3 {
+            let mut number = || match rng.random_range(0..5) {
+                0 => Rational::ZERO,
+                1 => &Rational::from_f64(rng.random_range(-1.0..1.0)).unwrap() * &third,
+                _ => Rational::from_f64(rng.random_range(-1.0..1.0)).unwrap(),
+            };
+            let weight = Matrix::from_fn(widths[l + 1], widths[l], |_, _| number());
+            let bias: Vec<Rational> = (0..widths[l + 1]).map(|_| number()).collect();
+            let mut near = |x: &Rational| {
+                let changed = l != same && rng.random_bool(0.3);
+                x + &Rational::from_f64(if changed { rng.random_range(-1e-6..1e-6) } else { 0.0 }).unwrap()
+            };
+            let other = weight.map(&mut near);
+            let other_bias = bias.iter().map(&mut near).collect();
+            let activation = if l == 2 { Activation::Identity } else { Activation::Relu };
+            networks[0].push(Layer::new(weight, bias, activation));
+            networks[1].push(Layer::new(other, other_bias, activation));
+        }
+        let [a, b] = networks.map(|layers| ExactNetwork::new(layers).unwrap());
+        let domain = Domain::from_bounds(&[(-1.0, 1.0), (0.0, 0.25), (-3.0, -2.0)]).unwrap();
+        assert_eq!(rounding_bound(&a, &b, &domain).unwrap(), slow_bound(&a, &b, &domain));
+        assert!(rounding_bound(&a, &b, &Domain::orthant(3)).is_err());
+    }
 }

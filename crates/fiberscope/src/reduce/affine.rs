@@ -13,6 +13,8 @@
 //! otherwise those of a factorisation of `M` ([`super::factor`]). Sets `D` are tried in a fixed order,
 //! and the best is taken if it saves neurons.
 
+use std::cell::RefCell;
+
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_algebra::rational::{coordinates, product};
 use fiberscope_core::{
@@ -21,7 +23,7 @@ use fiberscope_core::{
 };
 
 use super::factor::{Allowed, allowed_factorization};
-use super::roles;
+use super::roles::Known;
 use crate::limit::Deadline;
 use crate::orbit::lines;
 
@@ -36,7 +38,7 @@ pub type Fits<'a> = &'a dyn Fn(&[Move]) -> bool;
 /// (any do if nothing is said); `None` if none were found.
 pub fn settle(
     network: &ExactNetwork,
-    domain: &Domain,
+    (domain, known): (&Domain, &RefCell<Known>),
     layer: usize,
     deadline: &Deadline,
     fits: Option<Fits>,
@@ -44,13 +46,14 @@ pub fn settle(
     if [layer, layer + 1].iter().any(|&l| is_too_large(&network.layers()[l])) {
         return None;
     }
-    let roles = roles::of_layer(network, domain, layer);
+    let roles = known.borrow_mut().roles(network, domain, layer);
     let linear: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Linear).collect();
     let pairs = opposite_pairs(network, layer, &roles);
     if pairs.is_empty() && (linear.is_empty() || all_needed(network, layer, &linear)) {
         return None;
     }
-    let context = Context::new(network, domain, layer, linear, deadline)?;
+    let sides = known.borrow_mut().inputs(network, domain, layer).to_vec();
+    let context = Context::new(network, layer, (linear, sides), deadline);
     let width = roles.len();
     let mut best = (width, Vec::new(), None);
     for chosen in candidates(&pairs, &context) {
@@ -188,17 +191,15 @@ struct Context<'a> {
 impl<'a> Context<'a> {
     fn new(
         network: &'a ExactNetwork,
-        domain: &Domain,
         layer: usize,
-        linear: Vec<usize>,
+        (linear, sides): (Vec<usize>, Vec<Interval>),
         deadline: &'a Deadline,
-    ) -> Option<Self> {
-        let sides = network.activation_ranges(domain).nth(layer)?;
+    ) -> Self {
         let allowed = match network.layers()[layer].activation() {
             Activation::Identity => vec![Allowed::Any; sides.len()],
             Activation::Relu => sides.iter().map(Allowed::on).collect(),
         };
-        Some(Context { network, layer, linear, sides, allowed, deadline })
+        Context { network, layer, linear, sides, allowed, deadline }
     }
 
     /// Linear neurons (places not yet given) that take up the affine term of the given pairs besides

@@ -24,6 +24,9 @@ mod relax;
 mod roles;
 mod scales;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use fiberscope_core::{
     Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, PlacedNeuron, Rational, Role, ShownRole,
 };
@@ -33,6 +36,7 @@ use crate::orbit::lines;
 pub(crate) use affine::vanishing_pairs;
 pub use doubles::{DoubleReduction, Left, LeftStep, ReduceError, reduce_in_doubles};
 pub(crate) use foresee::is_affordable;
+use roles::Known;
 pub use scales::{is_dyadic_up_to_scales, scales_to_doubles};
 
 /// When a layer that is linear as a whole is multiplied into the next one.
@@ -132,6 +136,8 @@ pub fn reduce(
 
 struct State<'a> {
     network: ExactNetwork,
+    /// What was found out about the network as it is.
+    known: RefCell<Known>,
     domain: &'a Domain,
     options: &'a ReduceOptions,
     deadline: &'a Deadline,
@@ -143,7 +149,27 @@ struct State<'a> {
 impl<'a> State<'a> {
     fn new(network: &ExactNetwork, domain: &'a Domain, options: &'a ReduceOptions, in_doubles: bool) -> Self {
         let deadline = &options.deadline;
-        State { network: network.clone(), domain, options, deadline, moves: MoveChain::default(), in_doubles }
+        State {
+            network: network.clone(),
+            known: RefCell::default(),
+            domain,
+            options,
+            deadline,
+            moves: MoveChain::default(),
+            in_doubles,
+        }
+    }
+
+    /// Goes on with another network.
+    fn replace(&mut self, network: ExactNetwork) {
+        let mut layers = self.network.layers().iter().zip(network.layers());
+        let changed = layers.position(|(before, after)| before != after).unwrap_or(network.depth());
+        self.known.get_mut().forget(changed);
+        self.network = network;
+    }
+
+    fn roles(&self, layer: usize) -> Rc<[Role]> {
+        self.known.borrow_mut().roles(&self.network, self.domain, layer)
     }
 
     /// Reduces layer after layer until no step applies or the time is up.
@@ -183,7 +209,7 @@ impl<'a> State<'a> {
     /// Makes the moves if their rules hold, all or none.
     fn make(&mut self, moves: Vec<Move>) -> bool {
         let Some((network, scales)) = self.made(&moves) else { return false };
-        self.network = network;
+        self.replace(network);
         let moves = std::mem::take(&mut self.moves).compose(MoveChain::from(moves));
         self.moves = moves.compose(scales);
         true
@@ -191,8 +217,10 @@ impl<'a> State<'a> {
 
     /// Makes a move that others must follow, whatever its numbers.
     fn begin(&mut self, each: Move) -> bool {
-        let done = each.apply(&mut self.network, self.domain).is_ok();
+        let mut network = self.network.clone();
+        let done = each.apply(&mut network, self.domain).is_ok();
         if done {
+            self.replace(network);
             self.moves.push(each);
         }
         done
@@ -200,7 +228,7 @@ impl<'a> State<'a> {
 
     fn drop_unused(&mut self, layer: usize) -> bool {
         let connected = self.network.layers()[layer + 1].weights().used_columns();
-        let roles = roles::of_layer(&self.network, self.domain, layer);
+        let roles = self.roles(layer);
         let unused = |&unit: &usize| !connected[unit] || roles[unit] == Role::Dead;
         let mut units: Vec<_> = (0..roles.len()).filter(unused).collect();
         if units.len() < roles.len() {
@@ -268,13 +296,13 @@ impl<'a> State<'a> {
     fn settling(&self, layer: usize, in_doubles: bool) -> Option<Vec<Move>> {
         let fits = |moves: &[Move]| self.made(moves).is_some();
         let fits: Option<affine::Fits> = if in_doubles { Some(&fits) } else { None };
-        affine::settle(&self.network, self.domain, layer, self.deadline, fits)
+        affine::settle(&self.network, (self.domain, &self.known), layer, self.deadline, fits)
     }
 
     /// Removes what only linear programmes show to be dead, and uses what they show to be linear if that
     /// removes a neuron.
     fn relax(&mut self, layer: usize) -> bool {
-        let roles = roles::of_layer(&self.network, self.domain, layer);
+        let roles = self.roles(layer);
         let units: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Nonlinear).collect();
         let shifts = relax::shifts(&self.network, self.domain, layer, &units, self.deadline);
         if shifts.is_empty() {
@@ -291,7 +319,8 @@ impl<'a> State<'a> {
         if removed && self.drop_unused(layer) {
             return true;
         }
-        (self.network, self.moves) = before.clone();
+        self.replace(before.0.clone());
+        self.moves = before.1.clone();
         let mut shown = false;
         for shift in linear {
             shown |= self.begin(Move::Shift { layer, shifts: vec![shift] });
@@ -299,7 +328,8 @@ impl<'a> State<'a> {
         if shown && (self.fold(layer) || self.settle(layer)) {
             return true;
         }
-        (self.network, self.moves) = before;
+        self.replace(before.0);
+        self.moves = before.1;
         false
     }
 
@@ -316,7 +346,7 @@ impl<'a> State<'a> {
         if self.options.folding == Folding::Never || !foresee::is_affordable(first, second) {
             return None;
         }
-        let roles = roles::of_layer(&self.network, self.domain, layer);
+        let roles = self.roles(layer);
         let pairs = affine::vanishing_pairs(&self.network, layer, &roles);
         let linear = roles.iter().filter(|&&role| role == Role::Linear).count();
         let affine = linear + 2 * pairs.len() == roles.len();

@@ -4,55 +4,97 @@
 //! together with a bound on their error. An end that is certainly on the wrong side of zero decides
 //! that a neuron is not dead, or not linear; every other question is asked again in exact arithmetic.
 
+use std::rc::Rc;
+
 use fiberscope_algebra::{Approximate, ApproximateSum};
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, Interval, Layer, Rational, Role, preactivation_range,
+    Activation, Domain, ExactNetwork, Interval, Layer, Rational, Role, activation_ranges_behind,
+    preactivation_range,
 };
 
 use crate::orbit::lines::nonzero;
 
-/// The roles of the neurons of hidden layer `layer`, as the rules of moves know them.
-pub fn of_layer(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Role> {
-    let rows = &network.layers()[layer];
-    if rows.activation() == Activation::Identity {
-        let role = |unit| if nonzero(rows, unit).next().is_none() { Role::Dead } else { Role::Linear };
-        return (0..rows.width()).map(role).collect();
+/// What is known of the layers of a network on a domain, each list computed when it is needed.
+#[derive(Default)]
+pub struct Known {
+    /// Intervals for the inputs of the first layers, in doubles.
+    floats: Vec<Vec<FloatInterval>>,
+    /// The same, exactly.
+    exact: Vec<Vec<Interval>>,
+    /// The roles of the neurons of each layer.
+    roles: Vec<Option<Rc<[Role]>>>,
+}
+
+impl Known {
+    /// Forgets what may not hold any more when this layer, or one behind it, has changed.
+    pub fn forget(&mut self, layer: usize) {
+        self.floats.truncate(layer + 1);
+        self.exact.truncate(layer + 1);
+        self.roles.truncate(layer);
     }
-    let nonnegative = layer > 0 && network.layers()[layer - 1].activation() == Activation::Relu;
-    let mut inputs = Inputs { network, domain, layer, floats: None, exact: None };
-    (0..rows.width())
-        .map(|unit| {
+
+    /// The roles of the neurons of hidden layer `layer`, as the rules of moves know them.
+    pub fn roles(&mut self, network: &ExactNetwork, domain: &Domain, layer: usize) -> Rc<[Role]> {
+        if let Some(Some(roles)) = self.roles.get(layer) {
+            return Rc::clone(roles);
+        }
+        let roles: Rc<[Role]> = self.compute(network, domain, layer).into();
+        self.roles.resize(self.roles.len().max(layer + 1), None);
+        self.roles[layer] = Some(Rc::clone(&roles));
+        roles
+    }
+
+    /// Intervals for the inputs of a layer.
+    pub fn inputs(&mut self, network: &ExactNetwork, domain: &Domain, layer: usize) -> &[Interval] {
+        if self.exact.is_empty() {
+            self.exact.push(domain.sides(network.input_width()));
+        }
+        for of in self.exact.len() - 1..layer {
+            self.exact.push(activation_ranges_behind(&network.layers()[of], &self.exact[of]));
+        }
+        &self.exact[layer]
+    }
+
+    fn float_inputs(&mut self, network: &ExactNetwork, domain: &Domain, layer: usize) -> &[FloatInterval] {
+        if self.floats.is_empty() {
+            self.floats.push(domain.sides(network.input_width()).iter().map(FloatInterval::from).collect());
+        }
+        for of in self.floats.len() - 1..layer {
+            self.floats.push(floats_behind(&network.layers()[of], &self.floats[of]));
+        }
+        &self.floats[layer]
+    }
+
+    fn compute(&mut self, network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<Role> {
+        let rows = &network.layers()[layer];
+        if rows.activation() == Activation::Identity {
+            let role = |unit| if nonzero(rows, unit).next().is_none() { Role::Dead } else { Role::Linear };
+            return (0..rows.width()).map(role).collect();
+        }
+        let nonnegative = layer > 0 && network.layers()[layer - 1].activation() == Activation::Relu;
+        let role = |unit| {
             let signs = |sign: i8| nonnegative && nonzero(rows, unit).all(|(_, x)| x.signum() != -sign);
-            if signs(-1) { Role::Dead } else { inputs.role(unit, signs(1)) }
-        })
-        .collect()
-}
+            if signs(-1) { Role::Dead } else { self.by_intervals((network, domain, layer), unit, signs(1)) }
+        };
+        (0..rows.width()).map(role).collect()
+    }
 
-/// The intervals of a layer's inputs, each computed when it is needed.
-struct Inputs<'a> {
-    network: &'a ExactNetwork,
-    domain: &'a Domain,
-    layer: usize,
-    floats: Option<Vec<FloatInterval>>,
-    exact: Option<Vec<Interval>>,
-}
-
-impl Inputs<'_> {
     /// The role of a neuron that is linear by signs, or is not known to be.
-    fn role(&mut self, unit: usize, linear: bool) -> Role {
+    fn by_intervals(
+        &mut self,
+        (network, domain, layer): (&ExactNetwork, &Domain, usize),
+        unit: usize,
+        linear: bool,
+    ) -> Role {
         let otherwise = if linear { Role::Linear } else { Role::Nonlinear };
-        let rows = &self.network.layers()[self.layer];
-        let floats = self.floats.get_or_insert_with(|| float_ranges(self.network, self.domain, self.layer));
-        let range = float_range(rows, unit, floats);
+        let rows = &network.layers()[layer];
+        let range = float_range(rows, unit, self.float_inputs(network, domain, layer));
         let maybe_dead = range.upper.is_some_and(|end| !end.is_surely_positive());
         let maybe_linear = !linear && range.lower.is_some_and(|end| !end.is_surely_negative());
         if !maybe_dead && !maybe_linear {
             return otherwise;
         }
-        let exact = self.exact.get_or_insert_with(|| {
-            self.network.activation_ranges(self.domain).nth(self.layer).expect("the layer exists")
-        });
-        let range = preactivation_range(rows, unit, exact);
+        let range = preactivation_range(rows, unit, self.inputs(network, domain, layer));
         if range.upper.is_some_and(|upper| !upper.is_positive()) {
             Role::Dead
         } else if range.lower.is_some_and(|lower| !lower.is_negative()) {
@@ -69,28 +111,26 @@ struct FloatInterval {
     upper: Option<Approximate>,
 }
 
-/// Intervals for the inputs of a layer.
-fn float_ranges(network: &ExactNetwork, domain: &Domain, layer: usize) -> Vec<FloatInterval> {
-    let side = |side: &Interval| FloatInterval {
-        lower: side.lower.as_ref().map(Approximate::from),
-        upper: side.upper.as_ref().map(Approximate::from),
-    };
-    let mut ranges: Vec<_> = domain.sides(network.input_width()).iter().map(side).collect();
-    for rows in &network.layers()[..layer] {
-        ranges = (0..rows.width())
-            .map(|unit| {
-                let z = float_range(rows, unit, &ranges);
-                if rows.activation() == Activation::Identity {
-                    return z;
-                }
-                FloatInterval {
-                    lower: Some(z.lower.map_or(Approximate::exact(0.0), Approximate::or_zero)),
-                    upper: z.upper.map(Approximate::or_zero),
-                }
-            })
-            .collect();
+impl From<&Interval> for FloatInterval {
+    fn from(side: &Interval) -> Self {
+        let end = |end: &Option<Rational>| end.as_ref().map(Approximate::from);
+        FloatInterval { lower: end(&side.lower), upper: end(&side.upper) }
     }
-    ranges
+}
+
+/// Intervals for the activations of a layer.
+fn floats_behind(rows: &Layer<Rational>, inputs: &[FloatInterval]) -> Vec<FloatInterval> {
+    let activation = |unit| {
+        let z = float_range(rows, unit, inputs);
+        if rows.activation() == Activation::Identity {
+            return z;
+        }
+        FloatInterval {
+            lower: Some(z.lower.map_or(Approximate::exact(0.0), Approximate::or_zero)),
+            upper: z.upper.map(Approximate::or_zero),
+        }
+    };
+    (0..rows.width()).map(activation).collect()
 }
 
 fn float_range(layer: &Layer<Rational>, unit: usize, ranges: &[FloatInterval]) -> FloatInterval {
@@ -145,8 +185,10 @@ mod tests {
                 _ => Domain::from_bounds(&[(-1.0, 1.0), (0.0, 0.5)]).unwrap(),
             };
             let expected = network.roles(&domain);
+            let mut known = Known::default();
             for (layer, expected) in expected.iter().enumerate() {
-                assert_eq!(&of_layer(&network, &domain, layer), expected, "case {case}, layer {layer}");
+                let roles = known.roles(&network, &domain, layer);
+                assert_eq!(*roles, **expected, "case {case}, layer {layer}");
                 expected.iter().for_each(|&role| seen[role as usize] += 1);
             }
         }
