@@ -87,8 +87,8 @@ pub use fiberscope_check as check;
 pub use fiberscope_core as core;
 
 pub use fiberscope_core::{
-    Activation, Certificate, Claim, Digest, Domain, Evidence, ExactNetwork, Interval, Layer, Matrix, Move,
-    MoveChain, Network, Neuron, Rational, Role, SparseMatrix, TooLargeDense, Weights,
+    Activation, Certificate, Claim, Digest, Domain, Evidence, ExactNetwork, Interval, LARGEST_DENSE, Layer,
+    Matrix, Move, MoveChain, Network, Neuron, Rational, Role, SparseMatrix, TooLargeDense, Weights,
 };
 pub use limit::Deadline;
 

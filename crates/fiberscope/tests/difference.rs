@@ -9,8 +9,9 @@ use fiberscope::check::{Outcome, check};
 use fiberscope::difference::{
     Alignment, Decision, Difference, DifferenceError, DifferenceOptions, Ended, measure, ranges, within,
 };
+use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::limit::{Deadline, Progress, Stop};
-use fiberscope::{Activation, Domain, Layer, Matrix, Move, Network, Rational};
+use fiberscope::{Activation, Domain, Layer, Matrix, Move, Network, Rational, SparseMatrix};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -412,4 +413,22 @@ fn bad_questions_are_refused() {
         DifferenceOptions::new().resume(state),
         "the box is not the same",
     );
+}
+
+#[test]
+fn networks_that_are_too_large_to_be_written_out_are_refused_at_once() {
+    let twin = |last: f64| {
+        let mut identity = SparseMatrix::with_capacity(20_000, 20_000, 20_000);
+        (0..20_000).for_each(|i| identity.push_row([(i, if i == 7 { last } else { 1.0 })]));
+        let mut sum = SparseMatrix::with_capacity(20_000, 1, 20_000);
+        sum.push_row((0..20_000).map(|i| (i, 1.0)));
+        let hidden = Layer::new(identity, vec![0.5; 20_000], Activation::Relu);
+        Network::new(vec![hidden, Layer::new(sum, vec![0.0], Activation::Identity)]).unwrap()
+    };
+    let domain = Domain::from_bounds(&vec![(-1.0, 1.0); 20_000]).unwrap();
+    let error = measure(&twin(1.0), &twin(2.0), &domain, &DifferenceOptions::new()).unwrap_err();
+    assert!(matches!(error, DifferenceError::TooLarge(_)), "{error}");
+    // The comparison goes without such a search.
+    let decision = decide(&twin(1.0), &twin(1.0 + 1e-9), &domain, &EquivalenceOptions::new()).unwrap();
+    assert!(matches!(decision.verdict, Verdict::EquivalentUpToRounding { .. }), "{decision:?}");
 }

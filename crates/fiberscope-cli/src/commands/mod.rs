@@ -28,7 +28,7 @@ pub mod zoo;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use fiberscope_core::Domain;
+use fiberscope_core::{Domain, LARGEST_DENSE};
 use fiberscope_io::{Model, ReadOptions, domain, load, load_data};
 
 use crate::args::AroundArgs;
@@ -49,9 +49,6 @@ fn read_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow:
     ));
     Ok(model)
 }
-
-/// The most numbers of a network's layers, zeros included, for questions that write them out.
-const LARGEST_DENSE: usize = 1 << 26;
 
 /// The same for a question that works on dense layers: a network that would be too large so is refused.
 fn read_dense_model(argument: &str, options: &ReadOptions, output: &Output) -> anyhow::Result<Model> {

@@ -56,6 +56,7 @@ pub use options::{DifferenceOptions, DifferenceProgress, GAP};
 pub use pieces::{Preparation, PreparedSearch, SearchPart, SearchPiece, prepare};
 pub use range::{OutputRange, Ranges, ranges};
 pub use relative::{Relative, Size, relative};
+pub(crate) use shape::is_within_reach;
 pub use state::State;
 pub use top1::{
     ClassChange, ClassState, Sureness, Top1, Top1Options, Top1Progress, Top1Verdict, Undecided, decide,
@@ -63,7 +64,10 @@ pub use top1::{
 };
 
 use fiberscope_check::difference::outward;
-use fiberscope_core::{BoxNode, Certificate, Domain, DomainError, Evidence, MoveChain, Network, Rational};
+use fiberscope_core::{
+    BoxNode, Certificate, Domain, DomainError, Evidence, LARGEST_DENSE, MoveChain, Network, Rational,
+    TooLargeDense,
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -204,6 +208,8 @@ pub enum DifferenceError {
     Confidence { found: Rational, classes: usize },
     #[error("input {input} of point {point} is no finite number")]
     Points { point: usize, input: usize },
+    #[error(transparent)]
+    TooLarge(#[from] TooLargeDense),
     #[error("the networks cannot be brought to one shape that the checker can bound: {0}")]
     Shape(String),
     #[error("the numbers of the networks are not within what the checker can bound: {0}")]
@@ -312,6 +318,8 @@ fn check(
         return Err(DifferenceError::Outputs { a: a.output_width(), b: b.output_width() });
     }
     domain.check(a.input_width())?;
+    a.require_dense(LARGEST_DENSE)?;
+    b.require_dense(LARGEST_DENSE)?;
     if let Some(epsilon) = options.epsilon.as_ref().filter(|epsilon| epsilon.is_negative()) {
         return Err(DifferenceError::Epsilon(epsilon.clone()));
     }

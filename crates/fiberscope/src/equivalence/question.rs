@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 
 use fiberscope_check::{Checker, Outcome, Refusal, check};
 use fiberscope_core::{
-    Activation, Certificate, Domain, Evidence, Interval, Move, Network, NetworkName, Rational,
+    Activation, Certificate, Domain, Evidence, Interval, LARGEST_DENSE, Move, Network, NetworkName, Rational,
 };
 
 use super::apart;
@@ -193,7 +193,7 @@ impl<'a> Question<'a> {
     /// Whether a network is stored by its entries and too large to be written out: methods that would do so are left
     /// out, and so is a bound that is sharper than the answer needs.
     pub fn is_large(&self) -> bool {
-        [self.a, self.b].iter().any(|network| network.require_dense(LARGEST_DENSE).is_err())
+        [self.a, self.b].iter().any(|network| network.require_dense(LARGE).is_err())
     }
 
     /// Whether the domain is a box without infinite sides.
@@ -241,9 +241,10 @@ impl<'a> Question<'a> {
         known.into_iter().chain(apart).max_by(|x, y| x.size().cmp(&y.size())).cloned()
     }
 
-    /// What a search over boxes finds, if that may be used; it needs a bounded box.
+    /// What a search over boxes finds, if that may be used; it needs a bounded box, and layers that may be written out.
     pub fn apart(&self) -> Option<&Apart> {
-        if !self.is_bounded() || !self.may_use(Method::Difference) {
+        let too_large = |network: &Network| network.require_dense(LARGEST_DENSE).is_err();
+        if !self.is_bounded() || !self.may_use(Method::Difference) || too_large(self.a) || too_large(self.b) {
             return None;
         }
         let search = || {
@@ -319,7 +320,7 @@ impl<'a> Question<'a> {
 
 /// The most numbers of a network's layers, zeros included, for methods that write them out. Networks with more of
 /// them that are stored by their entries are asked the other methods only.
-const LARGEST_DENSE: usize = 1 << 23;
+const LARGE: usize = 1 << 23;
 
 /// Wider layers get no layer behind them: its square of numbers would stand in the certificate.
 const WIDEST_DEEPENED: usize = 1 << 12;

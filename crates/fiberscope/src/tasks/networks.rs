@@ -1,12 +1,9 @@
 //! Networks as plans have them: once, with their digests.
 
-use fiberscope_core::{Activation, Digest, Layer, Matrix, Network};
+use fiberscope_core::{Activation, Digest, LARGEST_DENSE, Layer, Matrix, Network};
 use serde::{Deserialize, Serialize};
 
 use super::error::TaskError;
-
-/// The most numbers of a network's layers, zeros included.
-const LARGEST: usize = 1 << 26;
 
 /// A network in a plan.
 #[derive(Serialize, Deserialize)]
@@ -28,7 +25,7 @@ struct StoredLayer {
 
 impl StoredNetwork {
     pub fn new(network: &Network) -> Result<Self, TaskError> {
-        network.require_dense(LARGEST).map_err(|error| TaskError::Question(error.to_string()))?;
+        network.require_dense(LARGEST_DENSE).map_err(|error| TaskError::Question(error.to_string()))?;
         let layer = |layer: &Layer<f64>| StoredLayer {
             inputs: layer.input_width(),
             relu: layer.activation() == Activation::Relu,
