@@ -248,6 +248,12 @@ fn folded(a: &Network, b: &Network, domain: &Domain, deadline: &Deadline) -> Vec
     pair.filter(same).into_iter().collect()
 }
 
+/// Whether networks have equally many layers, or the same ones after reductions: where layers have to be put in, neurons
+/// that correspond are rarely found, and looking for them takes long.
+pub fn is_within_reach(a: &Network, b: &Network, domain: &Domain, deadline: &Deadline) -> bool {
+    a.hidden_depth() == b.hidden_depth() || !folded(a, b, domain, deadline).is_empty()
+}
+
 /// The pairs of one shape that padding gives, neurons not yet aligned.
 fn padded(mut a: Moved, mut b: Moved, domain: &Domain) -> Result<Vec<(Moved, Moved)>, DifferenceError> {
     if a.activations() != b.activations() {

@@ -13,6 +13,7 @@ use super::first;
 use super::options::Goal;
 use super::question::Question;
 use super::verdict::{Agreement, Decision, Difference, Method, Verdict};
+use crate::difference::is_within_reach;
 
 /// How many points are tried to show where networks that agree up to rounding differ.
 const DIFFERENCE_POINTS: usize = 1024;
@@ -64,8 +65,12 @@ fn least_bound(question: &Question, enough: &Rational) -> Option<(Rational, Cert
     let mut least = (aligned.bound.clone(), aligned.certificate.clone(), Method::Rounding);
     let seen = question.known.as_ref().map(|(known, _)| known.size()).unwrap_or_default();
     let sharp = least.0 <= *enough && least.0 <= &seen * &Rational::from(NEAR);
-    let wanted = !sharp && (least.0 > *enough || !question.is_large());
-    if wanted
+    let sharper = || {
+        let (a, b) = question.networks();
+        !question.is_large() && is_within_reach(a, b, question.domain, question.deadline())
+    };
+    if !sharp
+        && (least.0 > *enough || sharper())
         && let Some((bound, proof)) = question.apart().and_then(|apart| apart.bound.clone())
         && bound < least.0
     {
