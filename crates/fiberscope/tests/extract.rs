@@ -71,13 +71,11 @@ fn shallow_and_deep_networks_come_back() {
 /// Three hidden layers fail where rows are known to nine digits only.
 #[test]
 fn three_hidden_layers_come_back() {
-    for seed in [28, 35] {
-        let network = random(&[16, 12, 8, 4, 1], seed);
-        let found = run(&network, &seeded(0));
-        assert_eq!(found.outcome, ExtractOutcome::Verified, "seed {seed}");
-        let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
-        assert!(error < 1e-11, "seed {seed}: {error:e}");
-    }
+    let network = random(&[16, 12, 8, 4, 1], 28);
+    let found = run(&network, &seeded(0));
+    assert_eq!(found.outcome, ExtractOutcome::Verified);
+    let error = compare(&network, &found.network.expect("verified")).expect("the same widths").max_error;
+    assert!(error < 1e-11, "{error:e}");
 }
 
 #[test]
@@ -287,8 +285,8 @@ fn an_affine_function_has_no_hidden_layer() {
 
 #[test]
 fn rounded_answers_are_matched_or_refused() {
-    for seed in 0..2 {
-        for decimals in [3, 5, 7, 9] {
+    for (seed, precisions) in [(0, [3, 7]), (1, [5, 9])] {
+        for decimals in precisions {
             let network = random(&[6, 5, 1], seed);
             let precision = Precision { decimals: Some(decimals), ..Precision::default() };
             let mut oracle = NetworkOracle::new(network.clone()).with_precision(precision);

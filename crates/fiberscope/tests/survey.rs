@@ -60,7 +60,7 @@ fn rows_are_what_the_questions_answer() {
 #[test]
 fn neither_threads_nor_tasks_matter() {
     let mut plan =
-        Plan::new(vec![vec![2, 4, 3, 1]], 130, vec![Measure::LocallyIdentifiable, Measure::Regions]).unwrap();
+        Plan::new(vec![vec![2, 4, 3, 1]], 70, vec![Measure::LocallyIdentifiable, Measure::Regions]).unwrap();
     plan.seed = 5;
     let whole = all_rows(&plan);
     assert!(plan.tasks().len() > 1);

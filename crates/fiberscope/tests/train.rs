@@ -196,7 +196,7 @@ fn initial_dimensions_are_those_of_the_reference() {
     };
     check(Task::Univariate(1), 200, [16.99, 17.45, 9.26]);
     check(Task::Bivariate(1), 50, [59.98, 68.16, 43.0]);
-    check(Task::from_name("heating").unwrap(), 20, [302.6, 324.6, 510.0]);
+    check(Task::from_name("heating").unwrap(), 10, [302.6, 324.6, 510.0]);
 }
 
 /// From small weights and a target of singular values 3 and 1, gradient descent passes the strata of product

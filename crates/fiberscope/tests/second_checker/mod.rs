@@ -55,8 +55,8 @@ fn the_zoo_changed() {
         numbers(&original, String::new(), &mut places);
         for place in &places {
             for value in changes(original.pointer(place).unwrap()) {
-                // The long tree has hundreds of numbers of the same kind.
-                if place.contains("/tree/") && rng.random_range(0..8) > 0 {
+                // A part of them; the long tree has hundreds of numbers of the same kind.
+                if rng.random_range(0..8) > if place.contains("/tree/") { 0 } else { 3 } {
                     continue;
                 }
                 let mut mutated = original.clone();
@@ -138,7 +138,7 @@ fn certificates_of_generated_pairs() {
     let (mut cases, mut found) = (Cases::default(), Found::default());
     let options = EquivalenceOptions::new().exact(true);
     for (kind, make) in EQUAL.into_iter().chain(DIFFERENT) {
-        for seed in 500..512 {
+        for seed in 500..506 {
             let rng = &mut rng(seed);
             let (a, b) = make(rng);
             let (a, b) = (doubles(&a), doubles(&b));
@@ -150,7 +150,7 @@ fn certificates_of_generated_pairs() {
         }
     }
     let answers = cases.compare();
-    assert!(answers["proved"] > 150 && answers["refused"] > 100, "{answers:?}");
+    assert!(answers["proved"] > 75 && answers["refused"] > 50, "{answers:?}");
     assert!(
         ["moves", "hyperplanes", "witness"].iter().all(|kind| found.0.contains_key(*kind)),
         "{:?}",
@@ -162,7 +162,7 @@ fn certificates_of_generated_pairs() {
 #[test]
 fn certificates_of_lines_and_of_rounded_pairs() {
     let (mut cases, mut found) = (Cases::default(), Found::default());
-    for seed in 0..24 {
+    for seed in 0..12 {
         let rng = &mut rng(seed);
         let single = |network: &ExactNetwork| network.map(|x| f64::from(x.to_f64() as f32)).unwrap();
         let exact = EquivalenceOptions::new().exact(true);
@@ -186,7 +186,7 @@ fn certificates_of_lines_and_of_rounded_pairs() {
         }
     }
     let answers = cases.compare();
-    assert!(answers["proved"] > 60 && answers["refused"] > 100, "{answers:?}");
+    assert!(answers["proved"] > 30 && answers["refused"] > 50, "{answers:?}");
     let kinds = ["line", "rounding", "nudged", "close"];
     assert!(kinds.iter().all(|kind| found.0.contains_key(*kind)), "{:?}", found.0);
 }
@@ -370,8 +370,7 @@ fn questions() {
         assert_eq!(answer, expected, "{certificate} {flags:?}");
     };
     let (text, space) = (|text: &str| Value::from(text), ("space", Value::from(true)));
-    for name in ["deep-shuffled", "hiding-two-same", "linear-square-hyperplanes"] {
-        ask(name, &[], "proved");
+    for name in ["deep-shuffled", "linear-square-hyperplanes"] {
         ask(name, &[space.clone(), ("claim", text("equivalent"))], "proved");
         ask(name, &[("box", text("-1,1")), ("claim", text("within=0"))], "proved");
         ask(name, &[("claim", text("different"))], "refused");

@@ -136,7 +136,7 @@ fn answers_are_those_of_exact_polygons() {
 fn no_point_contradicts_a_proof() {
     let rng = &mut rng(32);
     let mut proved = 0;
-    for round in 0..12 {
+    for round in 0..6 {
         let [a, b] = pair(rng, &[4, 8, 8, 5], 1);
         let margin = r(["1/8", "1/2"][round % 2]);
         let found = ask(&a, &b, &square(4), Sureness::Margin(margin.clone()));
@@ -158,7 +158,7 @@ fn no_point_contradicts_a_proof() {
             }
         }
     }
-    assert!(proved >= 4, "{proved}");
+    assert!(proved >= 2, "{proved}");
 }
 
 fn outputs(rows: &[&[f64]], bias: &[f64]) -> Network {
