@@ -143,7 +143,7 @@ def check(
         answer = _native.check(source, first, second, as_box(box), space, claim, given)
     found = json.loads(answer.json)
     if found["valid"] is None:
-        raise UndecidedError("the certificate was not checked within the time limit")
+        raise UndecidedError("the certificate was not checked: a limit came first")
     return make(Checked, found, of=(first, second), text=answer.text)
 
 

@@ -393,7 +393,7 @@ pub enum AlignScaling {
 ///
 /// A certificate proves its own claim on its own domain. With --box, --space or --claim, the question is
 /// whether it proves that. Exit code 0: it does. 1: it is refused, with the step and the rule that fail, or
-/// it proves something else. 2: it cannot be read. 3: it was not checked within the time limit.
+/// it proves something else. 2: it cannot be read. 3: it was not checked, as a limit came first.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fiberscope check zoo/certificates/deep-shuffled.json zoo:deep zoo:deep-shuffled\n  fiberscope check proof.json a.onnx b.onnx --space --claim equivalent\n  fiberscope check proof.json a.onnx b.onnx --box -1,1 --claim within=1e-6 --time-limit 60\n  fiberscope check classes.json a.onnx pruned.onnx --box 0,1 --claim same_class=0.5"

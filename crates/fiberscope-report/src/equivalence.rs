@@ -319,10 +319,13 @@ fn at_most(bound: Option<&Rational>) -> String {
     })
 }
 
-/// The tolerance as it was typed: a double.
+/// The tolerance as it was typed: a double, or a decimal number beyond the doubles.
 pub(crate) fn tolerance_text(tolerance: &Rational) -> String {
-    let value = tolerance.to_f64();
-    if (1e-4..1e6).contains(&value) { value.to_string() } else { format!("{value:e}") }
+    match decimal::fits_f64(tolerance) {
+        Some(value) if value == 0.0 || (1e-4..1e6).contains(&value) => value.to_string(),
+        Some(value) => format!("{value:e}"),
+        None => decimal::nearest(tolerance, 17),
+    }
 }
 
 /// A vector, shortened where it is long.

@@ -5,7 +5,7 @@ use fiberscope_core::{
     Certificate, Claim, Domain, Evidence, MoveChain, RankEvidence, Rational, RoundingStep, decimal,
 };
 
-use crate::number::{grouped, precise, short};
+use crate::number::{exact, grouped, precise, short};
 use crate::words::{domain, plural};
 
 /// What a certificate says, with the domain.
@@ -154,7 +154,7 @@ pub fn outcome(outcome: &Outcome) -> String {
 }
 
 /// What is said of a certificate whose check was stopped.
-pub const STOPPED: &str = "not checked within the time limit";
+pub const STOPPED: &str = "not checked: a limit came first";
 
 /// Why a certificate that holds does not answer the question.
 pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shortfall) -> String {
@@ -182,9 +182,16 @@ pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shor
         }
         (None, _) => "the same".into(),
     };
+    let larger = match (&question.claim, certificate.claim().bound()) {
+        // Rounded, both look the same.
+        (Some(AskedClaim::Within(eps)), Some(bound)) if short(eps) == short(bound) => {
+            format!("the bound is larger, {}", exact(bound))
+        }
+        _ => "the bound is larger".into(),
+    };
     let why = match shortfall {
         Shortfall::Claim => "that is another claim",
-        Shortfall::Bound => "the bound is larger",
+        Shortfall::Bound => &larger,
         Shortfall::Margin => "it does not say so for a lead as small as that",
         Shortfall::Domain => "the domain asked for is not inside the certificate's",
         Shortfall::Point => "the point where they differ lies outside the domain asked for",
