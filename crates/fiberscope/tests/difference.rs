@@ -429,6 +429,7 @@ fn networks_that_are_too_large_to_be_written_out_are_refused_at_once() {
     let error = measure(&twin(1.0), &twin(2.0), &domain, &DifferenceOptions::new()).unwrap_err();
     assert!(matches!(error, DifferenceError::TooLarge(_)), "{error}");
     // The comparison goes without such a search.
-    let decision = decide(&twin(1.0), &twin(1.0 + 1e-9), &domain, &EquivalenceOptions::new()).unwrap();
+    let decision =
+        decide(&twin(1.0), &twin(1.0 + 4.0 * f64::EPSILON), &domain, &EquivalenceOptions::new()).unwrap();
     assert!(matches!(decision.verdict, Verdict::EquivalentUpToRounding { .. }), "{decision:?}");
 }

@@ -65,12 +65,11 @@ fn least_bound(question: &Question, enough: &Rational) -> Option<(Rational, Cert
     let mut least = (aligned.bound.clone(), aligned.certificate.clone(), Method::Rounding);
     let seen = question.known.as_ref().map(|(known, _)| known.size()).unwrap_or_default();
     let sharp = least.0 <= *enough && least.0 <= &seen * &Rational::from(NEAR);
-    let sharper = || {
-        let (a, b) = question.networks();
-        !question.is_large() && is_within_reach(a, b, question.domain, question.deadline())
-    };
+    let (a, b) = question.networks();
+    let wanted = || least.0 > *enough || !question.is_large();
     if !sharp
-        && (least.0 > *enough || sharper())
+        && wanted()
+        && is_within_reach(a, b, question.domain, question.deadline())
         && let Some((bound, proof)) = question.apart().and_then(|apart| apart.bound.clone())
         && bound < least.0
     {
