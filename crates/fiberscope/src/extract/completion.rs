@@ -11,6 +11,13 @@ use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
 use super::probe::{Boundary, Place, Sight};
 
+/// Earlier questions with the features there, after so many questions.
+#[derive(Default)]
+struct Recent {
+    count: u64,
+    points: Vec<(Vec<f64>, Vec<f64>)>,
+}
+
 impl Layer<'_> {
     /// Finds the weights of the features that were off at the kink.
     pub fn complete(
@@ -21,11 +28,12 @@ impl Layer<'_> {
     ) -> Result<bool, Halt> {
         let mut todo: Vec<usize> = boundary.unknown(None).collect();
         let mut failures = 0;
+        let mut recent = Recent::default();
         while !todo.is_empty() {
             let mut left = Vec::new();
             for &k in &todo {
                 let before = inquiry.count();
-                match self.weight(inquiry, boundary, kink, k)? {
+                match self.weight(inquiry, boundary, kink, k, &mut recent)? {
                     Some(weight) => {
                         boundary.w[k] = weight;
                         boundary.known[k] = true;
@@ -55,16 +63,18 @@ impl Layer<'_> {
         boundary: &Boundary,
         kink: &Kink,
         k: usize,
+        recent: &mut Recent,
     ) -> Result<Option<f64>, Halt> {
         const SIGMA: [f64; 9] = [0.05, 0.02, 0.02, 0.005, 0.01, 0.003, 0.02, 0.005, 0.001];
         const REACH: [f64; 9] = [2.5, 2.5, 8.0, 8.0, 30.0, 30.0, 8.0, 30.0, 30.0];
         let mut places = None;
         for attempt in 0..SIGMA.len() {
+            inquiry.go_on()?;
             let start = match attempt {
                 0 | 1 => kink.x.clone(),
                 2..6 => along(&kink.x, 1.0, &inquiry.point(0.5 * attempt as f64)),
                 _ => {
-                    let places = places.get_or_insert_with(|| self.where_on(inquiry, k));
+                    let places = places.get_or_insert_with(|| self.where_on(inquiry, k, recent));
                     if places.is_empty() {
                         break;
                     }
@@ -97,10 +107,15 @@ impl Layer<'_> {
 
     /// Earlier questions at which feature `k` is on: a feature that rarely is, is hard to reach from
     /// elsewhere.
-    fn where_on(&self, inquiry: &Inquiry<'_>, k: usize) -> Vec<Vec<f64>> {
-        let (points, _) = inquiry.recent(4.0, 3_000);
-        let on = |x: &&[f64]| self.prefix.hidden(x)[k] > 0.0;
-        points.iter_rows().filter(on).map(<[f64]>::to_vec).collect()
+    fn where_on(&self, inquiry: &Inquiry<'_>, k: usize, recent: &mut Recent) -> Vec<Vec<f64>> {
+        if recent.count != inquiry.count() {
+            let (points, _) = inquiry.recent(4.0, 3_000);
+            let with_features = |x: &[f64]| (x.to_vec(), self.prefix.hidden(x));
+            *recent =
+                Recent { count: inquiry.count(), points: points.iter_rows().map(with_features).collect() };
+        }
+        let on = recent.points.iter().filter(|(_, features)| features[k] > 0.0);
+        on.map(|(x, _)| x.clone()).collect()
     }
 
     /// A point of the boundary with feature `k` at `sigma`, and a direction that changes the known part

@@ -107,14 +107,17 @@ impl<'a> Inquiry<'a> {
         (self.answers.len() / self.outputs) as u64
     }
 
+    /// Halts where a limit has come: for long work between two questions.
+    pub fn go_on(&self) -> Result<(), Halt> {
+        self.options.deadline.limit().map_or(Ok(()), |limit| Err(Halt::Limit(limit.to_string())))
+    }
+
     /// The answers to these questions, one per row.
     pub fn ask(&mut self, rows: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, Halt> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        if let Some(limit) = self.options.deadline.limit() {
-            return Err(Halt::Limit(limit.to_string()));
-        }
+        self.go_on()?;
         if let Some(most) = self.options.max_queries.filter(|&most| self.count() + rows.len() as u64 > most) {
             return Err(Halt::Limit(format!("the limit of {most} queries was reached")));
         }
