@@ -86,12 +86,14 @@ fn test() -> Result<(), Failure> {
         packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
     // Many tests wait, for a limit or for another process: two suites at a time use both cores.
     beside(
-        || linting(&[&["test"], &TESTED[..]].concat()).run(),
+        || {
+            linting(&[&["test"], &TESTED[..]].concat()).run()?;
+            // The benchmarks too, and the documentation, while the other tests go on.
+            linting(&["check", "--workspace", "--bins"]).run()?;
+            linting(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()
+        },
         move || python::test(&python).and_then(|()| browser::test()),
-    )?;
-    // The benchmarks too.
-    linting(&["check", "--workspace", "--bins"]).run()?;
-    linting(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()
+    )
 }
 
 /// Builds the tests, the command and the native part of the Python package, all with the same features: built alone, the
