@@ -16,7 +16,7 @@
 
 use fiberscope_core::decimal::shortest;
 use fiberscope_core::{
-    Domain, ExactNetwork, Interval, Layer, Network, ProductSum, Rational, RoundingStep, side_by_side,
+    Domain, ExactNetwork, Interval, Network, ProductSum, Rational, RoundingStep, side_by_side,
 };
 
 use crate::{End, Stop, apply_moves, check_lengths, go_on, refuse, short_number, widths_differ};
@@ -111,7 +111,7 @@ pub fn difference_bound(
             return refuse(step, format!("layer {} has different activations", l + 1));
         }
         // The sizes of the inputs matter only where weights differ.
-        let sizes = (!has_same_weights(of_a, of_b)).then(|| {
+        let sizes = (of_a.weights() != of_b.weights()).then(|| {
             let inputs = ranges.nth(l - behind).expect("the layer exists");
             behind = l + 1;
             let size = |side: &Interval| side.magnitude().expect("the box is bounded");
@@ -137,13 +137,4 @@ pub fn difference_bound(
         difference = (0..of_a.width()).map(row_bound).collect();
     }
     Ok(difference.into_iter().max().expect("a network has outputs"))
-}
-
-fn has_same_weights(a: &Layer<Rational>, b: &Layer<Rational>) -> bool {
-    let (of_a, of_b) = (a.weights(), b.weights());
-    let zero = Rational::ZERO;
-    (0..a.width()).all(|i| {
-        let mut entries = side_by_side(of_a.row(i), of_b.row(i));
-        entries.all(|(_, w, w_b)| w.unwrap_or(&zero) == w_b.unwrap_or(&zero))
-    })
 }

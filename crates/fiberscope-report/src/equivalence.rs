@@ -354,4 +354,11 @@ mod tests {
         let section = told(Section::new("Verdict").badge(Badge::good("same")), "a\n\n b\n");
         assert!(Page::new("x").section(section).to_html().contains("Rests on:"));
     }
+
+    #[test]
+    fn tolerances_are_shown_as_they_were_typed() {
+        for text in ["0", "0.05", "1e-6", "5e-324", "1e-400", "25"] {
+            assert_eq!(tolerance_text(&decimal::parse(text).unwrap()), text);
+        }
+    }
 }

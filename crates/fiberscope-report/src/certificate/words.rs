@@ -214,6 +214,8 @@ fn by_margin(margin: &Rational) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fiberscope_core::Network;
+
     use super::*;
 
     #[test]
@@ -221,5 +223,22 @@ mod tests {
         assert_eq!(vector(&[Rational::ONE]), "1");
         assert_eq!(vector(&[]), "()");
         assert_eq!(vector(&vec![Rational::ONE; 9]), "(1, 1, 1, 1, 1, 1, 1, 1, ...) with 9 entries");
+    }
+
+    #[test]
+    fn a_bound_that_looks_like_the_number_asked_about_is_shown_in_full() {
+        let line = Network::from_rows(&[(&[&[1.0]], &[0.0])]).unwrap();
+        let bound: Rational = "373811987067/1237940039285380274899124224".parse().unwrap();
+        let (a, b) = Default::default();
+        let certificate =
+            Certificate::new(&line, &line, Domain::orthant(1), Evidence::Rounding { a, b, bound });
+        let said = |eps: &str| {
+            let claim = Some(AskedClaim::Within(decimal::parse(eps).unwrap()));
+            shortfall(&certificate, &Question { claim, ..Question::default() }, Shortfall::Bound)
+        };
+        let close = said("3.019629184001421e-16");
+        assert!(close.ends_with("the bound is larger, 373811987067/1237940039285380274899124224"), "{close}");
+        let far = said("1e-17");
+        assert!(far.ends_with("the bound is larger"), "{far}");
     }
 }
