@@ -6,7 +6,7 @@ use crate::dimension::device::DeviceError;
 use crate::dimension::device::engine::{
     DEPTH, Engine, Entry, OutputLayer, PANEL, Place, Product, Scaling, Scratch, Segment,
 };
-use crate::dimension::field::Field;
+use crate::dimension::field::{Field, INNER};
 
 type Numbers = RefCell<Vec<i32>>;
 
@@ -123,7 +123,11 @@ impl Engine for Host<'_> {
             let left = row(p.left, from);
             let to = p.place.map_or(r as i32, |place| place.borrow()[r]);
             for (c, right) in right.iter().enumerate() {
-                let x = left.iter().zip(right).fold(0.0, |sum, (a, b)| self.field.reduce(sum + a * b));
+                let parts = left.chunks(INNER).zip(right.chunks(INNER));
+                let x = parts.fold(0.0, |sum, (a, b)| {
+                    let exact: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+                    self.field.reduce(sum + exact)
+                });
                 let (i, j) = if let Entry::Transpose = p.entry { (c, to as usize) } else { (to as usize, c) };
                 let entry = &mut p.out.memory.borrow_mut()[p.out.at + i * p.out_ld + j];
                 *entry = match p.entry {
