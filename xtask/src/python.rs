@@ -7,9 +7,11 @@ use crate::shell::{Failure, program, root, target};
 
 const INTEROP: &str = "crates/fiberscope-io/tests/interop";
 const PACKAGE: &str = "python";
+/// Installs packages in half the time of pip's.
+const INSTALLER: &str = "uv==0.13.8";
 
-/// Installs what the Python tests need. Most of it is PyTorch, which takes minutes to fetch and none to compile:
-/// done beside the compiler it costs no time.
+/// Installs what the Python tests need. Most of it is PyTorch, which takes a minute to fetch and none to compile, and is
+/// fetched beside the compiler.
 pub fn prepare() -> Result<PathBuf, Failure> {
     environment(&format!("{INTEROP}/requirements.txt"))?;
     environment(&format!("{PACKAGE}/tests/requirements.txt"))
@@ -40,8 +42,7 @@ pub fn test_cluster() -> Result<(), Failure> {
         python = create(&folder)?;
     }
     let requirements = format!("{PACKAGE}/tests/cluster-requirements.txt");
-    program(&python, &["-m", "pip", "install", "--quiet", "--no-compile", "--requirement", &requirements])
-        .run()?;
+    install_packages(&python, &requirements)?;
     let command = built.join("fiberscope").display().to_string();
     program(&python, &[&format!("{PACKAGE}/tests/scale_files.py"), &command]).run()?;
     let script = format!("{PACKAGE}/tests/cluster.py");
@@ -83,9 +84,20 @@ pub fn environment(requirements: &str) -> Result<PathBuf, Failure> {
     if !python.exists() {
         python = create(&folder)?;
     }
-    program(&python, &["-m", "pip", "install", "--quiet", "--no-compile", "--requirement", requirements])
-        .run()?;
+    install_packages(&python, requirements)?;
     Ok(python)
+}
+
+/// Installs the packages of a requirements file: with [`INSTALLER`], or with pip where that does not run or does not
+/// know what pip was told about mirrors and certificates.
+fn install_packages(python: &Path, requirements: &str) -> Result<(), Failure> {
+    let pip = |words: &[&str]| {
+        program(python, &[&["-m", "pip", "install", "--quiet", "--no-compile"], words].concat())
+    };
+    let this = python.display().to_string();
+    let fast = ["-m", "uv", "pip", "install", "--quiet", "--python", &this, "--requirement", requirements];
+    let installs = pip(&[INSTALLER]).quiet().succeeds() && program(python, &fast).run().is_ok();
+    if installs { Ok(()) } else { pip(&["--requirement", requirements]).run() }
 }
 
 /// Where a virtual environment has its Python.
