@@ -4,6 +4,7 @@
 
 mod bench;
 mod browser;
+mod compiler;
 mod python;
 mod release;
 mod shell;
@@ -14,7 +15,8 @@ mod workflows;
 
 use std::process::ExitCode;
 
-use shell::{Failure, Task, beside, cargo, root};
+use compiler::linting;
+use shell::{Failure, beside, cargo, root};
 
 const USAGE: &str = "usage: cargo xtask TASK
 
@@ -40,12 +42,11 @@ const USAGE: &str = "usage: cargo xtask TASK
                   check that workspace and changelog have this version; print its changes
 ";
 
-/// What has tests, always built together: one package alone would be built with other features. The
-/// benchmarks have none.
-const TESTED: [&str; 3] = ["--workspace", "--exclude", "fiberscope-bench"];
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if compiler::is_called(&arguments) {
+        return compiler::run(&arguments);
+    }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test" | "ci"] => test(),
@@ -86,33 +87,22 @@ fn test() -> Result<(), Failure> {
         packages.join().map_err(|_| Failure("the installation of Python packages broke off".into()))??;
     // Many tests wait, for a limit or for another process: two suites at a time use both cores.
     beside(
-        || {
-            linting(&[&["test"], &TESTED[..]].concat()).run()?;
-            // The benchmarks too, and the documentation, while the other tests go on.
-            linting(&["check", "--workspace", "--bins"]).run()?;
-            linting(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings").run()
-        },
+        || linting(&["test", "--workspace"])?.run(),
         move || python::test(&python).and_then(|()| browser::test()),
     )
 }
 
-/// Builds the tests, the command and the native part of the Python package, all with the same features: built alone, the
-/// latter two would compile everything a second time.
+/// Builds the tests, the command, the native part of the Python package, the benchmarks and the documentation, all with
+/// the same features: built alone, one would compile everything a second time.
 fn build_tests() -> Result<(), Failure> {
-    linting(&[&["build", "--all-targets"], &TESTED[..]].concat()).run()
-}
-
-/// Cargo with Clippy as the compiler of our own crates, which it is, with more lints: `cargo clippy` would read everything
-/// another time. Arguments reach it as `cargo clippy` sends them.
-fn linting(arguments: &[&str]) -> Task {
-    let denied = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
-    cargo(arguments).env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", denied)
+    linting(&["build", "--workspace", "--all-targets"])?.run()
 }
 
 fn bless() -> Result<(), Failure> {
     for tests in ["zoo::", "golden::"] {
-        let one = ["--test", "suite", "--", tests, "--skip", "extract_zoo::", "--test-threads=1"];
-        cargo(&[&["test"], &TESTED[..], &one].concat()).env("FIBERSCOPE_BLESS", "1").run()?;
+        let one = ["test", "--workspace", "--test", "suite"];
+        let these = ["--", tests, "--skip", "extract_zoo::", "--test-threads=1"];
+        cargo(&[&one[..], &these].concat()).env("FIBERSCOPE_BLESS", "1").run()?;
     }
     Ok(())
 }
@@ -134,28 +124,4 @@ fn fuzz(name: &str, rest: &[&str]) -> Result<(), Failure> {
     let mut words = vec!["+nightly", "fuzz", "run", name, &scratch, &committed];
     words.extend(rest);
     cargo(&words).run()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    /// A crate of its own with this program.
-    fn compiles(program: &str) -> bool {
-        let folder = shell::target().join("tmp/linted");
-        fs::create_dir_all(&folder).expect("a folder beside what cargo builds");
-        let manifest = "[package]\nname = \"linted\"\nedition = \"2024\"\n[[bin]]\nname = \"linted\"\npath = \"main.rs\"\n[workspace]\n";
-        for (name, text) in [("Cargo.toml", manifest), ("main.rs", program)] {
-            fs::write(folder.join(name), text).expect("a file in that folder");
-        }
-        linting(&["check", "--offline", "--target-dir", "built"]).within(&folder).quiet().succeeds()
-    }
-
-    #[test]
-    fn lints_are_errors() {
-        assert!(compiles("fn main() {\n    assert!(!String::from(\"a\").is_empty());\n}\n"));
-        assert!(!compiles("fn main() {\n    assert!(String::from(\"a\").len() != 0);\n}\n"));
-    }
 }
