@@ -2,8 +2,9 @@
 //! not a test. A crate is read by both with the metadata that the build makes anyway; `cargo clippy` and `cargo doc` would
 //! read everything that it uses another time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
 use std::{env, fs};
 
 use crate::shell::{Failure, Task, cargo, target};
@@ -24,17 +25,24 @@ fn through(compiler: &Path, arguments: &[&str]) -> Task {
     cargo(arguments).env("RUSTC_WORKSPACE_WRAPPER", compiler).env("CLIPPY_ARGS", denied)
 }
 
-/// A copy of this program, since cargo builds it anew beside the other tests.
-fn itself() -> Result<std::path::PathBuf, Failure> {
-    let failed = |error: std::io::Error| Failure(format!("the program that compiles our crates: {error}"));
-    let this = env::current_exe().and_then(fs::read).map_err(failed)?;
+/// A copy of this program, made before cargo builds it anew beside the tests.
+fn itself() -> Result<PathBuf, Failure> {
+    static COPY: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(copy) = COPY.get() {
+        return Ok(copy.clone());
+    }
     let folder = target().join("tmp");
     let copy = folder.join("compiler").with_extension(env::consts::EXE_EXTENSION);
-    if !fs::read(&copy).is_ok_and(|old| old == this) {
-        fs::create_dir_all(&folder).map_err(failed)?;
-        fs::copy(env::current_exe().map_err(failed)?, &copy).map_err(failed)?;
-    }
-    Ok(copy)
+    let placed = || {
+        let this = env::current_exe()?;
+        if !fs::read(&copy).is_ok_and(|old| fs::read(&this).is_ok_and(|new| new == old)) {
+            fs::create_dir_all(&folder)?;
+            fs::copy(this, &copy)?;
+        }
+        Ok(())
+    };
+    placed().map_err(|error: std::io::Error| Failure(format!("{}: {error}", copy.display())))?;
+    Ok(COPY.get_or_init(|| copy).clone())
 }
 
 /// Whether cargo calls this program as a compiler: its name comes first.
