@@ -183,9 +183,11 @@ pub fn shortfall(certificate: &Certificate, question: &Question, shortfall: Shor
         (None, _) => "the same".into(),
     };
     let larger = match (&question.claim, certificate.claim().bound()) {
-        // Rounded, both look the same.
+        // Rounded, both look the same; the shortest decimal of a double may be the very number that was asked about.
         (Some(AskedClaim::Within(eps)), Some(bound)) if short(eps) == short(bound) => {
-            format!("the bound is larger, {}", exact(bound))
+            let fraction = bound.to_string();
+            let full = if fraction.len() <= LONGEST_FRACTION { fraction } else { exact(bound) };
+            format!("the bound is larger, {full}")
         }
         _ => "the bound is larger".into(),
     };
@@ -211,6 +213,9 @@ fn by_margin(margin: &Rational) -> String {
         format!(" wherever A leads by at least {}", short(margin))
     }
 }
+
+/// Longer fractions are given as decimals.
+const LONGEST_FRACTION: usize = 120;
 
 #[cfg(test)]
 mod tests {
