@@ -193,7 +193,7 @@ fn check_all<'a>(work: impl IntoIterator<Item = &'a (&'a str, &'a str, Ends)>, l
 
 #[test]
 fn the_time_limit_holds_in_every_command() {
-    check_all(WORK, &["--time-limit", "0.5"]);
+    check_all(WORK, &["--time-limit", "0.3"]);
 }
 
 /// In JSON the answer is one whole object, whether the command or the watch ends the work.

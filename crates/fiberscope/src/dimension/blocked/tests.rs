@@ -136,7 +136,8 @@ fn panels_that_the_device_does_not_hold_lie_in_the_memory_of_the_host() {
 
 #[test]
 fn a_device_that_fails_at_any_step_gives_an_error_and_no_rank() {
-    let case = Case::new(&[5, 20, 20, 3], 110, 30, 9);
+    // Two panels, the second one of few columns.
+    let case = Case::new(&[5, 20, 20, 1], 290, 24, 9);
     case.with_factors(|field, factors, rng| {
         let weights = factors.weights(None, rng);
         let symmetric = |steps: usize| {
