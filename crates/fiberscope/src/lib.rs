@@ -111,6 +111,7 @@ pub mod orbit;
 pub mod reduce;
 #[cfg(feature = "dense")]
 pub mod rigidity;
+mod rounding;
 #[cfg(feature = "dense")]
 pub mod survey;
 #[cfg(feature = "dense")]

@@ -11,7 +11,7 @@ use fiberscope::difference::{
 };
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::limit::{Deadline, Progress, Stop};
-use fiberscope::{Activation, Domain, Layer, Matrix, Move, Network, Rational, SparseMatrix};
+use fiberscope::{Activation, Domain, Evidence, Layer, Matrix, Move, Network, Rational, SparseMatrix};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -432,4 +432,47 @@ fn networks_that_are_too_large_to_be_written_out_are_refused_at_once() {
     let decision =
         decide(&twin(1.0), &twin(1.0 + 4.0 * f64::EPSILON), &domain, &EquivalenceOptions::new()).unwrap();
     assert!(matches!(decision.verdict, Verdict::EquivalentUpToRounding { .. }), "{decision:?}");
+}
+
+/// A search compares neuron by neuron, and needs very many boxes where one network has neurons that are nearly multiples of
+/// each other; a matching up to rounding needs none. A search that is asked for more goes on from there.
+#[test]
+fn networks_that_agree_up_to_rounding_need_no_search() {
+    let single = |network: &fiberscope::core::ExactNetwork| -> Network {
+        network.map(|x| f64::from(x.to_f64() as f32)).unwrap()
+    };
+    let domain = unit_box(3);
+    let mut without = 0;
+    for seed in 0..12 {
+        let rng = &mut rng(seed);
+        let network = edit(&random_network(rng, &[3, 5, 4, 2]), |_, row, j, x| {
+            &x * &common::r(&format!("{}/9", 7 + row + j))
+        });
+        let split = common::split(rng, &network, 0);
+        let scaled = scale(rng, &split, 1);
+        let other = permute(rng, &scaled, 0);
+        let (a, b) = (single(&network), single(&other));
+        let options = DifferenceOptions::new().epsilon(common::r("1/10000")).seed(seed);
+        let found = measure(&a, &b, &domain, &options).unwrap();
+        assert_eq!(found.decision, Some(Decision::Within), "{seed}");
+        holds(rng, &a, &b, &domain, &found);
+        let certificate = found.certificate.as_ref().unwrap();
+        // What rounding left equal is equal.
+        if found.cells > 0 || matches!(certificate.evidence, Evidence::Moves { .. }) {
+            continue;
+        }
+        without += 1;
+        assert!(
+            matches!(certificate.evidence, Evidence::Rounding { .. } | Evidence::Nudged { .. }),
+            "{seed}: {}",
+            certificate.evidence.kind()
+        );
+        let more = DifferenceOptions::new().resume(found.state.clone()).seed(seed).boxes(20);
+        let more = measure(&a, &b, &domain, &more).unwrap();
+        holds(rng, &a, &b, &domain, &more);
+        assert!(more.cells > 0);
+        let searched = measure(&a, &b, &domain, &options.rounding(false).boxes(20)).unwrap();
+        assert!(searched.cells > 0, "{seed}");
+    }
+    assert!(without >= 8, "{without} of 12");
 }

@@ -28,7 +28,7 @@ use fiberscope::difference::{
     Size, State, measure, relative,
 };
 use fiberscope::limit::{Deadline, Limit, Progress as ProgressTo};
-use fiberscope_core::{Certificate, Domain, Network, Rational, decimal};
+use fiberscope_core::{Certificate, Domain, Evidence, Network, Rational, decimal};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
 
@@ -303,7 +303,13 @@ fn boxes(count: usize) -> String {
 }
 
 fn ending(asked: &Asked, found: &Difference) -> String {
-    let boxes = boxes(found.cells);
+    let boxes = match &found.certificate {
+        Some(Certificate { evidence: Evidence::Rounding { .. } | Evidence::Nudged { .. }, .. }) => {
+            "no box was searched: the bound follows from the parameters, layer by layer".into()
+        }
+        Some(Certificate { evidence: Evidence::Moves { .. }, .. }) => "no box was searched".into(),
+        _ => boxes(found.cells),
+    };
     let close = match &found.upper {
         Some(upper) if found.lower.is_positive() => {
             let times = decimal::upper_f64(&(upper / &found.lower));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fiberscope::difference::{Difference, DifferenceOptions, DifferenceProgress, Ended, GAP, measure};
 use fiberscope::limit::{Deadline, Progress};
-use fiberscope_core::{Matrix, Rational, decimal};
+use fiberscope_core::{Evidence, Matrix, Rational, decimal};
 
 use super::{Asked, Compared, Rows, on_data, pictures, rows, sides};
 use crate::Say;
@@ -16,8 +16,21 @@ use crate::words::apart;
 /// A page does not wait longer for the bounds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What the upper bounds rest on, by the kind of their certificate.
+const BOXES: &str = "the upper bounds: the certificate of kind `difference` below, a tree of boxes whose bounds the checker computes again with proved errors (its lemmas stand with their proofs in the description of the certificate format). ";
+const MOVES: &str = "the upper bounds: the certificate of kind `moves` below, rewriting steps that make the same network of both. ";
+/// What everything else rests on.
+const EVALUATED: &str = "The lower bounds: exact evaluation of both networks at the points that are named. Pictures and numbers on data are computed in doubles.";
+
 /// What the section rests on.
-const STATEMENT: &str = "the upper bounds: the certificate of kind `difference` below, a tree of boxes whose bounds the checker computes again with proved errors (its lemmas stand with their proofs in the description of the certificate format). The lower bounds: exact evaluation of both networks at the points that are named. Pictures and numbers on data are computed in doubles.";
+fn statement(found: &Difference) -> String {
+    let upper = match found.certificate.as_ref().map(|certificate| &certificate.evidence) {
+        None => "",
+        Some(Evidence::Moves { .. }) => MOVES,
+        Some(_) => BOXES,
+    };
+    format!("{upper}{EVALUATED}")
+}
 
 /// What is known of the difference of two networks on a bounded box, and the page's section about it.
 pub struct Apart {
@@ -106,7 +119,7 @@ fn told(of: &Compared, found: &Difference, data: Option<(&str, &Rows)>) -> Secti
     if !figures.is_empty() {
         section = section.figures(figures);
     }
-    section.statement(STATEMENT)
+    section.statement(statement(found))
 }
 
 /// Of more outputs those with the largest bounds are listed.

@@ -32,6 +32,7 @@ mod branch;
 mod class;
 mod exact;
 mod multipliers;
+mod near;
 mod options;
 mod pieces;
 mod probe;
@@ -245,6 +246,12 @@ pub fn measure(
         None => shape::common(a, b, domain, (&root.0, &root.1), options.align, &options.deadline),
     };
     let exact = Exact::new(a, b, domain);
+    if !shaped.as_ref().is_ok_and(|shaped| shaped.equal)
+        && let Some(found) =
+            near::within((a, b), domain, shaped.as_ref().ok(), &exact, (&root.0, &root.1), options)
+    {
+        return Ok(found);
+    }
     let shaped = match shaped {
         Ok(shaped) if shaped.equal => return Ok(equal((a, b), domain, shaped, &exact, &root, options)),
         Err(DifferenceError::Beyond(_)) => return Ok(unbounded((a, b), domain, &exact, &root, options)),

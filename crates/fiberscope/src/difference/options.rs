@@ -25,6 +25,9 @@ pub struct DifferenceOptions<'a> {
     pub gap: f64,
     /// Whether the second network may be permuted and scaled towards the first.
     pub align: bool,
+    /// Whether, asked about an `epsilon`, networks that look alike are first matched up to rounding: the bound that
+    /// the matching proves may answer before any box is searched.
+    pub rounding: bool,
     /// Points that are looked at first.
     pub points: Vec<Vec<f64>>,
     /// A search that is to be continued.
@@ -46,6 +49,7 @@ impl Default for DifferenceOptions<'_> {
             epsilon: None,
             gap: GAP,
             align: true,
+            rounding: true,
             points: Vec::new(),
             resume: None,
             boxes: None,
@@ -75,6 +79,11 @@ impl<'a> DifferenceOptions<'a> {
     /// Sets [`DifferenceOptions::align`].
     pub fn align(self, align: bool) -> Self {
         DifferenceOptions { align, ..self }
+    }
+
+    /// Sets [`DifferenceOptions::rounding`].
+    pub fn rounding(self, rounding: bool) -> Self {
+        DifferenceOptions { rounding, ..self }
     }
 
     /// Sets [`DifferenceOptions::points`].

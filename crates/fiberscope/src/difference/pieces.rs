@@ -98,7 +98,7 @@ pub fn prepare(
 ) -> Result<Preparation, DifferenceError> {
     check(a, b, domain, options)?;
     let (lo, hi) = outward(domain).map_err(DifferenceError::Unbounded)?;
-    let Shaped { moves: [moves_a, moves_b], pair, equal, alignment } =
+    let Shaped { moves: [moves_a, moves_b], pair, equal, alignment, .. } =
         shape::common(a, b, domain, (&lo, &hi), options.align, &options.deadline)?;
     let mut prepared = Preparation { alignment, moves_a, moves_b, equal, points: Vec::new(), size: 0 };
     let exact = Exact::new(a, b, domain);

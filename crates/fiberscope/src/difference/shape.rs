@@ -43,6 +43,8 @@ pub struct Shaped {
     pub equal: bool,
     /// How they were aligned.
     pub alignment: Alignment,
+    /// The largest bound of an output on the whole box, if that is how they were chosen.
+    pub bound: Option<f64>,
 }
 
 /// The pair with the least bound on the root box.
@@ -112,7 +114,7 @@ impl Found<'_> {
         let bound = root_bound(&pair, self.root.0, self.root.1);
         if self.best.as_ref().is_none_or(|(least, shaped)| equal && !shaped.equal || bound < *least) {
             let moves = [a.moves.clone(), b.moves];
-            self.best = Some((bound, Shaped { moves, pair, equal, alignment }));
+            self.best = Some((bound, Shaped { moves, pair, equal, alignment, bound: Some(bound) }));
         }
         equal
     }
@@ -139,7 +141,7 @@ pub fn moved(
     moves[0].apply(&mut exact_a, domain).map_err(|error| wrong(error.to_string()))?;
     moves[1].apply(&mut exact_b, domain).map_err(|error| wrong(error.to_string()))?;
     let pair = Pair::new(&exact_a, &exact_b).map_err(DifferenceError::Beyond)?;
-    Ok(Shaped { moves, pair, equal: exact_a == exact_b, alignment })
+    Ok(Shaped { moves, pair, equal: exact_a == exact_b, alignment, bound: None })
 }
 
 /// The largest bound of an output on the root box; infinite if it is not finite.

@@ -23,7 +23,7 @@ pub fn same(
     root: (&[f64], &[f64]),
     deadline: &Deadline,
 ) -> Option<[MoveChain; 2]> {
-    if !look_alike(a, b, root) {
+    if !look_alike(a, b, root, ALIKE) {
         return None;
     }
     let options = ReduceOptions::new().deadline(deadline.clone());
@@ -36,8 +36,18 @@ pub fn same(
     (matching.network == network).then(|| [moves, other.moves.compose(matching.moves)])
 }
 
-/// Whether the outputs are nearly the same at points along the diagonal of the box and beside it.
-fn look_alike(a: &Network, b: &Network, (lo, hi): (&[f64], &[f64])) -> bool {
+/// Whether the outputs differ by at most this part of the largest one at points along the diagonal of the box and
+/// beside it.
+pub fn look_alike(a: &Network, b: &Network, root: (&[f64], &[f64]), part: f64) -> bool {
+    points(root).all(|x| {
+        let (Ok(a), Ok(b)) = (a.evaluate(&x), b.evaluate(&x)) else { return false };
+        let size = a.iter().chain(&b).fold(0.0f64, |most, y| most.max(y.abs()));
+        a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= part * size)
+    })
+}
+
+/// Points along the diagonal of the box and beside it.
+pub fn points<'r>((lo, hi): (&'r [f64], &'r [f64])) -> impl Iterator<Item = Vec<f64>> + 'r {
     // Multiples of the golden ratio modulo 1 lie everywhere and never in a line with the inputs.
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let place = |point: usize, input: usize| match point {
@@ -45,11 +55,7 @@ fn look_alike(a: &Network, b: &Network, (lo, hi): (&[f64], &[f64])) -> bool {
         1 => 1.0,
         _ => (GOLDEN * (point * (input + 1)) as f64).fract(),
     };
-    (0..POINTS).all(|point| {
-        let x: Vec<f64> =
-            lo.iter().zip(hi).enumerate().map(|(i, (lo, hi))| lo + (hi - lo) * place(point, i)).collect();
-        let (Ok(a), Ok(b)) = (a.evaluate(&x), b.evaluate(&x)) else { return false };
-        let size = a.iter().chain(&b).fold(0.0f64, |most, y| most.max(y.abs()));
-        a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= ALIKE * size)
+    (0..POINTS).map(move |point| {
+        lo.iter().zip(hi).enumerate().map(|(i, (lo, hi))| lo + (hi - lo) * place(point, i)).collect()
     })
 }

@@ -42,7 +42,9 @@ pub fn search(
     let deadline = deadline.left().map_or(deadline.clone(), |left| deadline.at_most(left / 2));
     let points = options.data.iter().chain(seen.map(|seen| &seen.x));
     let points = points.map(|x| x.iter().map(Rational::to_f64).collect::<Vec<_>>());
+    // That is a method of its own, which comes before this one.
     let asked = DifferenceOptions::new()
+        .rounding(false)
         .points(points.filter(|x| x.len() == a.input_width() && x.iter().all(|x| x.is_finite())).collect())
         .seed(options.seed)
         .deadline(deadline)

@@ -17,11 +17,9 @@ pub mod falsify;
 mod first;
 mod methods;
 mod options;
-mod precision;
 mod question;
 pub mod regions;
 mod residues;
-mod rounding;
 mod settle;
 pub(crate) mod solve;
 mod tail;
@@ -29,13 +27,14 @@ mod verdict;
 
 use fiberscope_core::{Domain, Network};
 
+pub use crate::rounding::coarser_precision;
+
 pub(crate) use question::reduced;
 use question::{Question, Step};
 use settle::settle;
 
 pub use methods::{METHODS, Procedure};
 pub use options::{EquivalenceError, EquivalenceOptions};
-pub use precision::coarser_precision;
 pub use verdict::{Agreement, Decision, Difference, Method, UnknownMethod, Verdict};
 
 /// Decides whether two networks compute the same function on a domain.

@@ -14,13 +14,12 @@ use fiberscope_core::{
 use super::apart;
 use super::first;
 use super::options::{EquivalenceError, EquivalenceOptions, Goal};
-use super::precision::coarser_precision;
 use super::regions::SearchState;
-use super::rounding::{self, Aligned};
 use super::verdict::{Decision, Difference, Method, Verdict};
 use crate::limit::Deadline;
 use crate::orbit::{Matching, match_layers};
 use crate::reduce::{ReduceOptions, Reduction, reduce};
+use crate::rounding::{self, Aligned, coarser_precision};
 
 /// What a method makes of a question.
 pub enum Step {

@@ -12,6 +12,7 @@
 //! themselves are compared, one by one, after moves that keep the functions on that domain (module `close`).
 
 mod close;
+mod precision;
 mod snap;
 
 use fiberscope_check::rounding_bound;
@@ -27,6 +28,7 @@ use crate::orbit::lines::nonzero;
 use snap::{Snapped, snap};
 
 pub use close::parameters_agree;
+pub use precision::coarser_precision;
 
 /// For the search of an alignment, rows count as near whose entries differ by this many units in the last
 /// place of the largest one. Nothing that is said rests on this number.
