@@ -476,3 +476,43 @@ fn networks_that_agree_up_to_rounding_need_no_search() {
     }
     assert!(without >= 8, "{without} of 12");
 }
+
+/// Nobody asks about an epsilon: boxes bring the lower bound, the matching up to rounding the upper one, and a search that
+/// goes on says no less.
+#[test]
+fn a_matching_up_to_rounding_bounds_a_search_without_a_question() {
+    let single = |network: &fiberscope::core::ExactNetwork| -> Network {
+        network.map(|x| f64::from(x.to_f64() as f32)).unwrap()
+    };
+    let domain = unit_box(3);
+    let (mut matched, mut closer) = (0, 0);
+    for seed in 0..12 {
+        let rng = &mut rng(seed);
+        let network = edit(&random_network(rng, &[3, 5, 4, 2]), |_, row, j, x| {
+            &x * &common::r(&format!("{}/9", 7 + row + j))
+        });
+        let split = common::split(rng, &network, 0);
+        let scaled = scale(rng, &split, 1);
+        let other = permute(rng, &scaled, 0);
+        let (a, b) = (single(&network), single(&other));
+        let options = DifferenceOptions::new().seed(seed).boxes(20);
+        let found = measure(&a, &b, &domain, &options).unwrap();
+        holds(rng, &a, &b, &domain, &found);
+        let certificate = found.certificate.as_ref().unwrap();
+        if !matches!(certificate.evidence, Evidence::Rounding { .. } | Evidence::Nudged { .. }) {
+            continue;
+        }
+        matched += 1;
+        let upper = found.upper.clone().unwrap();
+        assert!(
+            upper < common::r("1/10000") && found.outputs.iter().all(|o| o.upper.as_ref() == Some(&upper))
+        );
+        let searched = measure(&a, &b, &domain, &options.clone().rounding(false)).unwrap();
+        closer += usize::from(searched.upper.unwrap() > upper);
+        let more = options.resume(found.state.clone()).boxes(40);
+        let more = measure(&a, &b, &domain, &more).unwrap();
+        holds(rng, &a, &b, &domain, &more);
+        assert!(more.upper.unwrap() <= upper && more.lower >= found.lower, "{seed}");
+    }
+    assert!(matched >= 8 && closer == matched, "{matched} of 12, {closer} closer than boxes");
+}

@@ -305,7 +305,11 @@ fn boxes(count: usize) -> String {
 fn ending(asked: &Asked, found: &Difference) -> String {
     let boxes = match &found.certificate {
         Some(Certificate { evidence: Evidence::Rounding { .. } | Evidence::Nudged { .. }, .. }) => {
-            "no box was searched: the bound follows from the parameters, layer by layer".into()
+            let from = "the bound follows from the parameters, layer by layer";
+            match found.cells {
+                0 => format!("no box was searched: {from}"),
+                count => format!("{}, none of them needed: {from}", boxes(count)),
+            }
         }
         Some(Certificate { evidence: Evidence::Moves { .. }, .. }) => "no box was searched".into(),
         _ => boxes(found.cells),

@@ -67,7 +67,7 @@ pub use top1::{
 use fiberscope_check::difference::outward;
 use fiberscope_core::{
     BoxNode, Certificate, Domain, DomainError, Evidence, LARGEST_DENSE, MoveChain, Network, Rational,
-    TooLargeDense,
+    TooLargeDense, decimal,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -246,19 +246,29 @@ pub fn measure(
         None => shape::common(a, b, domain, (&root.0, &root.1), options.align, &options.deadline),
     };
     let exact = Exact::new(a, b, domain);
-    if !shaped.as_ref().is_ok_and(|shaped| shaped.equal)
+    let matched = match &shaped {
+        Ok(shaped) if shaped.equal => None,
+        other => near::matching((a, b), domain, other.as_ref().ok(), (&root.0, &root.1), options),
+    };
+    if let Some(matched) = &matched
         && let Some(found) =
-            near::within((a, b), domain, shaped.as_ref().ok(), &exact, (&root.0, &root.1), options)
+            near::within((a, b), domain, shaped.as_ref().ok(), &exact, (&root.0, &root.1), (options, matched))
     {
         return Ok(found);
     }
+    let bounded = |mut found: Difference| {
+        if let Some(matched) = &matched {
+            found.bounded_by(matched, (a, b), domain);
+        }
+        Ok(found)
+    };
     let shaped = match shaped {
         Ok(shaped) if shaped.equal => return Ok(equal((a, b), domain, shaped, &exact, &root, options)),
-        Err(DifferenceError::Beyond(_)) => return Ok(unbounded((a, b), domain, &exact, &root, options)),
+        Err(DifferenceError::Beyond(_)) => return bounded(unbounded((a, b), domain, &exact, &root, options)),
         other => other?,
     };
     if is_beyond(&shaped.pair, (&root.0, &root.1)) {
-        return Ok(unbounded((a, b), domain, &exact, &root, options));
+        return bounded(unbounded((a, b), domain, &exact, &root, options));
     }
     let mut points = options.points.clone();
     points.extend(options.resume.iter().flat_map(|state| state.points.clone()));
@@ -271,6 +281,7 @@ pub fn measure(
         points: &points,
         boxes: options.boxes,
         ceilings: options.resume.as_ref().map(State::ceilings).unwrap_or_default(),
+        known: matched.as_ref().map_or(f64::INFINITY, |matched| decimal::upper_f64(&matched.bound)),
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,
@@ -283,7 +294,7 @@ pub fn measure(
         if let Some(ended) = search.begin_and_run() {
             let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
             found.keep_better(state, (a, b), domain, &exact);
-            return Ok(found);
+            return bounded(found);
         }
     }
     // A first search, or one that had no time to bound again what it was given.
@@ -294,7 +305,7 @@ pub fn measure(
     if let Some(state) = &options.resume {
         found.take_over(state, (a, b), domain, (&exact, options.epsilon.as_ref()));
     }
-    Ok(found)
+    bounded(found)
 }
 
 /// The certificate that two networks differ by at most `epsilon` on a box, if it is found in time: what

@@ -1,12 +1,13 @@
-//! An answer without a search: networks whose neurons correspond up to rounding.
+//! A bound without a search: networks of different widths whose neurons correspond up to rounding.
 //!
 //! Bounds of boxes compare neuron by neuron, and come close to the difference of such networks only on small boxes. A
 //! matching up to rounding, after neurons that are nearly multiples of each other are merged, has a bound on the whole
-//! box (`crate::rounding`): asked about an epsilon, that may be enough.
+//! box (`crate::rounding`). Asked about an epsilon, that may be enough; otherwise the search looks for the lower bound,
+//! and seldom has a better upper one.
 
 use std::time::Duration;
 
-use fiberscope_core::{BoxNode, Certificate, Domain, MoveChain, Network};
+use fiberscope_core::{BoxNode, Certificate, Domain, Network, Rational};
 
 use super::exact::Exact;
 use super::shape::Shaped;
@@ -21,7 +22,34 @@ const ALIKE: f64 = 1.0 / 1024.0;
 const PATIENCE: Duration = Duration::from_secs(10);
 const SHARE: u32 = 8;
 
-/// The answer that the difference is at most the epsilon that was asked about, if a matching proves it. A search that
+/// The bound that a matching up to rounding proves, if it is better than that of one box. Networks of the same widths are
+/// left to the search: neuron by neuron it comes closer, and a matching takes longer than most decisions.
+pub fn matching(
+    (a, b): (&Network, &Network),
+    domain: &Domain,
+    shaped: Option<&Shaped>,
+    root: (&[f64], &[f64]),
+    options: &DifferenceOptions,
+) -> Option<Aligned> {
+    let whole = shaped.and_then(|shaped| declared(shaped.bound?));
+    let answered =
+        whole.as_ref().zip(options.epsilon.as_ref()).is_some_and(|(whole, epsilon)| whole <= epsilon);
+    if !options.align
+        || !options.rounding
+        || answered
+        || a.widths() == b.widths()
+        || !look_alike(a, b, root, ALIKE)
+    {
+        return None;
+    }
+    let precision = (coarser_precision(a, b), options.epsilon.as_ref().map(Rational::to_f64));
+    let enough = options.epsilon.clone().unwrap_or_default();
+    let patience = options.deadline.left().map_or(PATIENCE, |left| PATIENCE.min(left / SHARE));
+    let found = align((a, b), domain, precision, &enough, &options.deadline.at_most(patience))?;
+    whole.is_none_or(|whole| found.bound < whole).then_some(found)
+}
+
+/// The answer that the difference is at most the epsilon that was asked about, if the bound proves it. A search that
 /// goes on from it has the shape that one without this answer would have, where there is one.
 pub fn within(
     (a, b): (&Network, &Network),
@@ -29,46 +57,19 @@ pub fn within(
     shaped: Option<&Shaped>,
     exact: &Exact,
     root: (&[f64], &[f64]),
-    options: &DifferenceOptions,
+    (options, matched): (&DifferenceOptions, &Aligned),
 ) -> Option<Difference> {
-    let epsilon = options.epsilon.as_ref()?;
-    // One box may be enough, and tells more.
-    let whole = shaped.and_then(|shaped| declared(shaped.bound?));
-    if whole.is_some_and(|bound| bound <= *epsilon) {
-        return None;
-    }
-    if !options.align || !options.rounding || options.resume.is_some() || !look_alike(a, b, root, ALIKE) {
-        return None;
-    }
-    let precision = (coarser_precision(a, b), Some(epsilon.to_f64()));
-    let patience = options.deadline.left().map_or(PATIENCE, |left| PATIENCE.min(left / SHARE));
-    let deadline = options.deadline.at_most(patience);
-    let Aligned { evidence, bound } = align((a, b), domain, precision, epsilon, &deadline)?;
-    if bound > *epsilon {
-        return None;
-    }
+    options.epsilon.as_ref().filter(|epsilon| matched.bound <= **epsilon)?;
     let farthest = farthest((a, b), root, options);
     let worst = farthest.as_ref().and_then(|x| exact.at(x));
-    let lowers =
-        (0..a.output_width()).map(|k| worst.as_ref().map(|point| point.difference(k)).unwrap_or_default());
+    let apart = |k| worst.as_ref().map(|point| point.difference(k)).unwrap_or_default();
     let outputs: Vec<OutputBounds> =
-        lowers.map(|lower| OutputBounds { lower, upper: Some(bound.clone()) }).collect();
-    let lower = outputs.iter().map(|output| output.lower.clone()).max().unwrap_or_default();
-    let (alignment, moves) = shaped
-        .map_or((Alignment::AsGiven, [MoveChain::default(), MoveChain::default()]), |shaped| {
+        (0..a.output_width()).map(|k| OutputBounds { lower: apart(k), upper: None }).collect();
+    let state = options.resume.clone().unwrap_or_else(|| {
+        let (alignment, moves) = shaped.map_or((Alignment::AsGiven, Default::default()), |shaped| {
             (shaped.alignment, shaped.moves.clone())
         });
-    Some(Difference {
-        lower,
-        upper: Some(bound),
-        outputs,
-        worst,
-        decision: Some(Decision::Within),
-        cells: 0,
-        ended: Ended::Reached,
-        alignment: Alignment::Related,
-        certificate: Some(Certificate::new(a, b, domain.clone(), evidence)),
-        state: State::new(
+        State::new(
             (a, b),
             domain,
             alignment,
@@ -76,9 +77,37 @@ pub fn within(
             vec![BoxNode::Leaf],
             farthest.into_iter().collect(),
             None,
-        ),
+        )
+    });
+    let mut found = Difference {
+        lower: outputs.iter().map(|output| output.lower.clone()).max().unwrap_or_default(),
+        upper: None,
+        outputs,
+        worst,
+        decision: Some(Decision::Within),
+        cells: 0,
+        ended: Ended::Reached,
+        alignment: Alignment::Related,
+        certificate: None,
+        state,
         taken_over: false,
-    })
+    };
+    found.bounded_by(matched, (a, b), domain);
+    Some(found)
+}
+
+impl Difference {
+    /// Takes the bound of a matching if it is better.
+    pub(super) fn bounded_by(&mut self, matched: &Aligned, (a, b): (&Network, &Network), domain: &Domain) {
+        if self.upper.as_ref().is_some_and(|upper| *upper <= matched.bound) {
+            return;
+        }
+        self.upper = Some(matched.bound.clone());
+        self.outputs.iter_mut().for_each(|output| output.upper.clone_from(&self.upper));
+        self.certificate = Some(Certificate::new(a, b, domain.clone(), matched.evidence.clone()));
+        self.alignment = Alignment::Related;
+        self.taken_over = false;
+    }
 }
 
 /// The point with the largest difference in doubles, of those that were named and some of the box.

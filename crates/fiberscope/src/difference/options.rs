@@ -25,8 +25,8 @@ pub struct DifferenceOptions<'a> {
     pub gap: f64,
     /// Whether the second network may be permuted and scaled towards the first.
     pub align: bool,
-    /// Whether, asked about an `epsilon`, networks that look alike are first matched up to rounding: the bound that
-    /// the matching proves may answer before any box is searched.
+    /// Whether networks of different widths that look alike are first matched up to rounding: the bound that the
+    /// matching proves is seldom reached by a search, and may answer a question with an `epsilon` before one.
     pub rounding: bool,
     /// Points that are looked at first.
     pub points: Vec<Vec<f64>>,

@@ -111,6 +111,7 @@ pub fn prepare(
         points: &options.points,
         boxes: None,
         ceilings: Vec::new(),
+        known: f64::INFINITY,
         seed: options.seed,
         deadline: &options.deadline,
         progress: Progress::SILENT,

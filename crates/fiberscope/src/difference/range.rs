@@ -78,6 +78,7 @@ pub fn ranges(
         points: &options.points,
         boxes: options.boxes,
         ceilings: Vec::new(),
+        known: f64::INFINITY,
         seed: options.seed,
         deadline: &options.deadline,
         progress: options.progress,
@@ -160,8 +161,8 @@ fn prove(
     let Ok(pair) = Pair::new(&moved.network, &constant.to_exact()) else { return plain() };
     let exact = Exact::new(network, &constant, domain);
     let (purpose, progress) = (Purpose::Range(0.0), Progress::SILENT);
-    let (points, boxes, ceilings) = (&[][..], None, Vec::new());
-    let setting = Setting { purpose, points, boxes, ceilings, seed: 0, deadline, progress };
+    let (points, boxes, ceilings, known) = (&[][..], None, Vec::new(), f64::INFINITY);
+    let setting = Setting { purpose, points, boxes, ceilings, known, seed: 0, deadline, progress };
     let mut again = Search::new(&pair, &exact, search.tree.clone(), setting);
     let known = rows.iter().enumerate().map(|(row, bound)| bound + sign(row) * middles[output(row)]);
     let goal = Goal { offset: known.collect(), ..Goal::largest(rows.len(), 0.0) };

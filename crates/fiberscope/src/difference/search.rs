@@ -62,6 +62,8 @@ pub struct Setting<'s> {
     pub boxes: Option<usize>,
     /// Per row, a bound that an earlier search had; empty if there was none.
     pub ceilings: Vec<f64>,
+    /// A bound of the largest difference that is proved without boxes; infinite if there is none.
+    pub known: f64,
     pub seed: u64,
     pub deadline: &'s Deadline,
     pub progress: Progress<'s, DifferenceProgress>,
@@ -294,6 +296,9 @@ impl<'s> Search<'s> {
         if let Purpose::Epsilon(epsilon) = &self.setting.purpose
             && self.worst.as_ref().is_some_and(|point| point.largest().1 > *epsilon)
         {
+            return Some(Ended::Reached);
+        }
+        if matches!(self.setting.purpose, Purpose::Gap(_)) && self.setting.known <= goal.aim {
             return Some(Ended::Reached);
         }
         if self.setting.boxes.is_some_and(|most| self.cells >= most) && !self.open.is_empty() {

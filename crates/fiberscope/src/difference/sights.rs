@@ -191,7 +191,7 @@ impl Search<'_> {
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(*value));
         let open = self.open.iter().map(|open| largest(&open.bounds)).fold(0.0, f64::max);
         let lower = largest(&self.best).max(self.lower);
-        let upper = largest(&self.closed).max(open);
+        let upper = largest(&self.closed).max(open).min(self.setting.known);
         let (cells, open) = (self.cells, self.open.len());
         self.setting.progress.report(DifferenceProgress { lower, upper, cells, open });
     }
