@@ -46,6 +46,7 @@ mod shape;
 mod sights;
 mod state;
 mod still;
+mod through;
 mod top1;
 mod tree;
 mod twins;

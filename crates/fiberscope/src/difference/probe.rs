@@ -8,6 +8,7 @@ use fiberscope_check::difference::Pair;
 use fiberscope_core::Activation;
 
 use crate::difference::rows::{output, sign};
+use crate::difference::through::through;
 
 /// Steps of the ascent, as parts of the way to the vertex that the slopes point to.
 const STEPS: [f64; 6] = [1.0, 0.5, 0.1, 0.02, 0.004, 0.0008];
@@ -54,15 +55,9 @@ impl<'p> Probe<'p> {
         self.e.resize(x.len(), 0.0);
         for (l, (z, d)) in self.layers.iter_mut().enumerate() {
             let layer = &self.pair.layers()[l];
-            let n = layer.columns;
-            for i in 0..z.len() {
-                let row = i * n..(i + 1) * n;
-                z[i] = layer.bias_a[i] + dot(&layer.weight_a[row.clone()], &self.a);
-                d[i] = layer.bias_d[i] + dot(&layer.weight_d[row.clone()], &self.a);
-                if l > 0 {
-                    d[i] += dot(&layer.weight_b[row], &self.e);
-                }
-            }
+            through(layer, &self.a, (l > 0).then_some(&self.e[..]), z, d);
+            z.iter_mut().zip(&layer.bias_a).for_each(|(z, bias)| *z += bias);
+            d.iter_mut().zip(&layer.bias_d).for_each(|(d, bias)| *d += bias);
             self.a.clear();
             self.e.clear();
             if layer.activation == Activation::Relu {
@@ -177,18 +172,4 @@ fn add(sum: &mut [f64], factor: f64, row: &[f64]) {
     if factor != 0.0 {
         sum.iter_mut().zip(row).for_each(|(sum, w)| *sum += factor * w);
     }
-}
-
-/// The scalar product.
-pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (x_chunks, y_chunks) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let rest: f64 = x_chunks.remainder().iter().zip(y_chunks.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in x_chunks.zip(y_chunks) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }

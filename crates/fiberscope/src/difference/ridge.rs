@@ -8,8 +8,9 @@
 
 use fiberscope_core::Activation;
 
-use super::probe::{Probe, dot};
+use super::probe::Probe;
 use super::rows::{output, sign};
+use super::through::{product as dot, through};
 
 /// So far, in units of the box, a step goes into the next cell.
 const NUDGE: f64 = 1e-9;
@@ -95,13 +96,13 @@ impl Probe<'_> {
     fn way(&self, direction: &[f64]) -> f64 {
         let (mut a, mut e) = (direction.to_vec(), vec![0.0; direction.len()]);
         let mut way = f64::INFINITY;
-        for (layer, (z, d)) in self.pair().layers().iter().zip(self.values()) {
-            let n = layer.columns;
+        let (mut rates, mut changes) = (Vec::new(), Vec::new());
+        for (l, (layer, (z, d))) in self.pair().layers().iter().zip(self.values()).enumerate() {
+            rates.resize(layer.rows, 0.0);
+            changes.resize(layer.rows, 0.0);
+            through(layer, &a, (l > 0).then_some(&e[..]), &mut rates, &mut changes);
             let (mut next_a, mut next_e) = (Vec::with_capacity(layer.rows), Vec::with_capacity(layer.rows));
-            for i in 0..layer.rows {
-                let row = i * n..(i + 1) * n;
-                let rate = dot(&layer.weight_a[row.clone()], &a);
-                let change = dot(&layer.weight_d[row.clone()], &a) + dot(&layer.weight_b[row], &e);
+            for (i, (&rate, &change)) in rates.iter().zip(&changes).enumerate() {
                 if layer.activation == Activation::Identity {
                     next_a.push(rate);
                     next_e.push(change);
