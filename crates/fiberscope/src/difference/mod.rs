@@ -70,6 +70,7 @@ use fiberscope_core::{
     BoxNode, Certificate, Domain, DomainError, Evidence, LARGEST_DENSE, MoveChain, Network, Rational,
     TooLargeDense, decimal,
 };
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -422,7 +423,8 @@ fn conclude(
 ) -> Difference {
     let Found { rows, tree, points, most, known, cells, ended } = found;
     let uppers: Vec<Option<Rational>> = rows.chunks(2).map(|rows| declared(rows[0].max(rows[1]))).collect();
-    let seen = points.iter().take(most).filter_map(|x| exact.at(x)).chain(known);
+    let seen: Vec<_> = points.par_iter().take(most).map(|x| exact.at(x)).collect();
+    let seen = seen.into_iter().flatten().chain(known);
     let mut lowers = vec![Rational::ZERO; a.output_width()];
     let mut worst: Option<(Rational, Point)> = None;
     for point in seen {
