@@ -296,6 +296,9 @@ pub fn measure(
         if let Some(ended) = search.begin_and_run() {
             let mut found = finish((a, b), domain, &shaped, &exact, &search, ended, options);
             found.keep_better(state, (a, b), domain, &exact);
+            if let (Some(epsilon), Some(Decision::Undecided)) = (&options.epsilon, found.decision) {
+                found.decision = Some(decided(&found.lower, None, epsilon));
+            }
             return bounded(found);
         }
     }
@@ -436,6 +439,8 @@ fn conclude(
             worst = Some((difference, point));
         }
     }
+    let mut points = points;
+    worst.iter().for_each(|(_, point)| resume::put_first(&mut points, point));
     let lower = lowers.iter().max().cloned().unwrap_or(Rational::ZERO);
     let upper = uppers.iter().cloned().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max());
     let decision = epsilon.map(|epsilon| decided(&lower, upper.as_ref(), epsilon));

@@ -2,7 +2,7 @@
 
 use fiberscope_core::{Certificate, Domain, Network, Rational};
 
-use super::exact::Exact;
+use super::exact::{Exact, Point};
 use super::state::State;
 use super::{DECLARED, Decision, Difference, POINTS_LATE, decided, evidence};
 
@@ -17,7 +17,8 @@ impl State {
 
 impl Difference {
     /// Takes the state's own bounds if they are better and nothing was decided: a box that was cut once more may,
-    /// by rounding, have a bound that is a little worse.
+    /// by rounding, have a bound that is a little worse. Its best points are looked at in any case: in doubles others nearby
+    /// may seem as good.
     pub(super) fn keep_better(
         &mut self,
         state: &State,
@@ -25,6 +26,7 @@ impl Difference {
         domain: &Domain,
         exact: &Exact,
     ) {
+        self.look_again(&state.points, exact);
         let stated = state.bounds.as_ref().and_then(|bounds| bounds.iter().max());
         let worse = match (&self.upper, stated) {
             (Some(found), Some(stated)) => found > stated,
@@ -47,7 +49,7 @@ impl Difference {
         (exact, epsilon): (&Exact, Option<&Rational>),
     ) {
         self.state = state.clone();
-        self.look_again(exact);
+        self.look_again(&state.points, exact);
         let State { bounds: Some(bounds), tree, moves_a, moves_b, .. } = state else { return };
         self.taken_over = true;
         self.upper = bounds.iter().max().cloned();
@@ -58,17 +60,25 @@ impl Difference {
         self.decision = epsilon.map(|epsilon| decided(&self.lower, None, epsilon));
     }
 
-    /// Evaluates the best points of the state, for which the search may have had no time.
-    fn look_again(&mut self, exact: &Exact) {
-        for point in self.state.points.iter().take(POINTS_LATE).filter_map(|x| exact.at(x)) {
+    /// Evaluates the best points of a state, for which the search may have had no time.
+    fn look_again(&mut self, points: &[Vec<f64>], exact: &Exact) {
+        for point in points.iter().take(POINTS_LATE).filter_map(|x| exact.at(x)) {
             for (k, output) in self.outputs.iter_mut().enumerate() {
                 output.lower = point.difference(k).max(output.lower.clone());
             }
             let (_, difference) = point.largest();
             if self.worst.is_none() || difference > self.lower {
                 self.lower = difference.max(self.lower.clone());
+                put_first(&mut self.state.points, &point);
                 self.worst = Some(point);
             }
         }
     }
+}
+
+/// Puts the worst point before the others.
+pub(super) fn put_first(points: &mut Vec<Vec<f64>>, worst: &Point) {
+    let x: Vec<f64> = worst.x.iter().map(Rational::to_f64).collect();
+    points.retain(|point| *point != x);
+    points.insert(0, x);
 }
