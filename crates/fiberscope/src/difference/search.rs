@@ -85,7 +85,7 @@ const REMEMBER: usize = 64;
 
 /// A leaf that is beyond the goal.
 pub(super) struct Open {
-    far: f64,
+    pub(super) far: f64,
     node: u32,
     splits: Splits,
     pub(super) bounds: Box<[f64]>,

@@ -189,7 +189,11 @@ impl Search<'_> {
         }
         self.reported = now;
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(*value));
-        let open = self.open.iter().map(|open| largest(&open.bounds)).fold(0.0, f64::max);
+        let open = match self.setting.purpose {
+            Purpose::Range(_) => self.open.iter().map(|open| largest(&open.bounds)).fold(0.0, f64::max),
+            // They lie by their largest bounds, and there may be millions of them.
+            Purpose::Epsilon(_) | Purpose::Gap(_) => self.open.peek().map_or(0.0, |open| open.far),
+        };
         let lower = largest(&self.best).max(self.lower);
         let upper = largest(&self.closed).max(open).min(self.setting.known);
         let (cells, open) = (self.cells, self.open.len());
