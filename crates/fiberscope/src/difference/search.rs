@@ -132,9 +132,11 @@ pub struct Search<'s> {
     pub cells: usize,
     /// The tree with the least bound that is remembered.
     earlier: Option<Earlier>,
-    /// Points of the round from where ascents may begin, and how many ascents there were.
+    /// Points of the round from where ascents may begin, how many ascents there were, and how many from points near
+    /// the best one.
     pub(super) candidates: Vec<Sight>,
     pub(super) ascents: usize,
+    pub(super) hops: usize,
     pub(super) workers: Mutex<Vec<Worker<'s>>>,
     pub(super) reported: Instant,
 }
@@ -158,6 +160,7 @@ impl<'s> Search<'s> {
             earlier: None,
             candidates: Vec::new(),
             ascents: 0,
+            hops: 0,
             workers: Mutex::new(Vec::new()),
             reported: Instant::now(),
         }

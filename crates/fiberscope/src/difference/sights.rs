@@ -26,8 +26,15 @@ const SWEEPS: usize = 16;
 /// The points of a round that are climbed from.
 const CLIMBS: usize = 6;
 /// An ascent costs about as much as a few boxes: there is one for so many, and fewer where only a number counts.
-const BOXES: usize = 48;
+const BOXES: usize = 96;
 const BOXES_TO_DECIDE: usize = 256;
+/// For one ascent from a point of a part so many from points near the best one.
+const HOPS: usize = 2;
+/// How far these lie from it, in units of the box: any magnitude between both as often.
+const NEAR: f64 = 1e-3;
+const FAR: f64 = 0.5;
+/// How often an input at an end of its interval stays there.
+const STAY: f64 = 0.75;
 /// The changes of signs that are passed at most on the way through a part, and through the box.
 const SWEEP: usize = 40;
 const LONG_SWEEP: usize = 1000;
@@ -150,12 +157,40 @@ impl Search<'_> {
         };
         let climbed: Vec<_> = candidates.into_par_iter().enumerate().map(climbed).collect();
         climbed.iter().for_each(|(x, difference)| self.see(x, difference));
+        if matches!(self.setting.purpose, Purpose::Gap(_)) {
+            self.hop(HOPS * count);
+        }
+    }
+
+    /// Climbs from points near the best one, in parallel: an ascent ends at the next maximum, and the parts on the other side of a few
+    /// hyperplanes often have a larger one.
+    fn hop(&mut self, count: usize) {
+        let Some(row) = self.highest() else { return };
+        let (lo, hi) = self.tree.root();
+        let (place, seed, before) = (&self.places[row], self.setting.seed, self.hops);
+        let hopped = |number: usize| {
+            let number = (before + number) as u64;
+            let mut random = ChaCha8Rng::seed_from_u64(seed ^ number.rotate_left(u64::BITS / 2));
+            let mut probe = Probe::new(self.pair);
+            let mut x = near(place, (lo, hi), || random.random());
+            probe.ascend(&mut x, row, lo, hi, ASCENT);
+            let difference = probe.difference(&x).to_vec();
+            (x, difference)
+        };
+        let hopped: Vec<_> = (0..count).into_par_iter().map(hopped).collect();
+        self.hops += count;
+        hopped.iter().for_each(|(x, difference)| self.see(x, difference));
+    }
+
+    /// The row with the largest value that was seen.
+    fn highest(&self) -> Option<usize> {
+        let largest = (0..self.best.len()).reduce(|x, y| if self.best[y] > self.best[x] { y } else { x });
+        largest.filter(|&row| self.best[row].is_finite())
     }
 
     /// Evaluates the best point exactly if that may change what is known.
     pub(super) fn settle(&mut self) {
-        let largest = (0..self.best.len()).reduce(|x, y| if self.best[y] > self.best[x] { y } else { x });
-        let Some(row) = largest.filter(|&row| self.best[row].is_finite()) else { return };
+        let Some(row) = self.highest() else { return };
         let enough = match &self.setting.purpose {
             Purpose::Epsilon(epsilon) => epsilon.to_f64() * (1.0 - MARGIN),
             Purpose::Gap(_) => self.lower * (1.0 + GROWTH),
@@ -209,4 +244,77 @@ fn between(from: &[f64], to: &[f64], mut part: impl FnMut() -> f64) -> Vec<f64> 
         x.clamp(from.min(*to), from.max(*to))
     };
     from.iter().zip(to).map(point).collect()
+}
+
+/// A point of the box not far from another one, most often on the same sides of it.
+fn near(x: &[f64], (lo, hi): (&[f64], &[f64]), mut part: impl FnMut() -> f64) -> Vec<f64> {
+    let distance = NEAR * (FAR / NEAR).powf(part());
+    let moved = |j: usize| {
+        let (stays, way) = (part() < STAY, 2.0 * part() - 1.0);
+        let at_end = x[j] <= lo[j] || x[j] >= hi[j];
+        let next = x[j] + distance * way * (hi[j] - lo[j]);
+        if at_end && stays || !next.is_finite() { x[j] } else { next.clamp(lo[j], hi[j]) }
+    };
+    (0..x.len()).map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fiberscope_check::difference::Pair;
+    use fiberscope_core::{Domain, Network};
+
+    use super::super::exact::Exact;
+    use super::super::search::Setting;
+    use super::super::tree::Tree;
+    use super::*;
+    use crate::limit::{Deadline, Progress};
+
+    /// A function of one input with a peak of 1/2 at 1/2 and one of 1 at 0.52, and zero.
+    fn peaks() -> [Network; 2] {
+        let network = |out: &[f64]| {
+            let hidden: &[&[f64]] = &[&[1.0], &[1.0], &[1.0], &[1.0], &[1.0]];
+            Network::from_rows(&[(hidden, &[0.0, -0.5, -0.51, -0.52, -0.53]), (&[out], &[0.0])]).unwrap()
+        };
+        [network(&[0.0; 5]), network(&[1.0, -51.0, 150.0, -200.0, 100.0])]
+    }
+
+    #[test]
+    fn a_larger_maximum_near_the_best_one_is_found() {
+        let [a, b] = peaks();
+        let (pair, domain) =
+            (Pair::new(&a.to_exact(), &b.to_exact()).unwrap(), Domain::from_bounds(&[(0.0, 1.0)]));
+        let exact = Exact::new(&a, &b, &domain.unwrap());
+        let setting = Setting {
+            purpose: Purpose::Gap(0.1),
+            points: &[],
+            boxes: None,
+            ceilings: Vec::new(),
+            known: f64::INFINITY,
+            seed: 0,
+            deadline: &Deadline::NEVER,
+            progress: Progress::SILENT,
+        };
+        let mut search = Search::new(&pair, &exact, Tree::new(&pair, vec![0.0], vec![1.0]), setting);
+        search.see(&[0.5], &[0.5]);
+        // An ascent from there stays there.
+        let mut x = vec![0.5];
+        assert!(Probe::new(&pair).ascend(&mut x, 0, &[0.0], &[1.0], ASCENT) < 0.6);
+        search.hop(40);
+        assert!((search.best[0] - 1.0).abs() < 1e-6, "{} at {:?}", search.best[0], search.places[0]);
+        assert_eq!(search.hops, 40);
+    }
+
+    #[test]
+    fn points_near_another_one_lie_in_the_box() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let (x, lo, hi) = ([0.0, 0.25, 3.0], [0.0, 0.0, 3.0], [1.0, 1.0, 3.0]);
+        let (mut stayed, mut close) = (0, 0);
+        for _ in 0..400 {
+            let next = near(&x, (&lo, &hi), || random.random());
+            assert!(next.iter().zip(lo.iter().zip(&hi)).all(|(x, (lo, hi))| lo <= x && x <= hi));
+            stayed += usize::from(next[0] == 0.0);
+            close += usize::from((next[1] - 0.25).abs() < 0.01);
+        }
+        assert!(stayed > 250 && close > 80 && close < 300, "{stayed} {close}");
+    }
 }
