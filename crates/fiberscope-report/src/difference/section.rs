@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the upper bounds rest on, by the kind of their certificate.
 const BOXES: &str = "the upper bounds: the certificate of kind `difference` below, a tree of boxes whose bounds the checker computes again with proved errors (its lemmas stand with their proofs in the description of the certificate format). ";
+const PARAMETERS: &str = "the upper bounds: the certificate of kind `KIND` below, a matching of the neurons and a bound that the checker computes again layer by layer (its lemmas stand with their proofs in the description of the certificate format). ";
 const MOVES: &str = "the upper bounds: the certificate of kind `moves` below, rewriting steps that make the same network of both. ";
 /// What everything else rests on.
 const EVALUATED: &str = "The lower bounds: exact evaluation of both networks at the points that are named. Pictures and numbers on data are computed in doubles.";
@@ -25,9 +26,11 @@ const EVALUATED: &str = "The lower bounds: exact evaluation of both networks at 
 /// What the section rests on.
 fn statement(found: &Difference) -> String {
     let upper = match found.certificate.as_ref().map(|certificate| &certificate.evidence) {
-        None => "",
-        Some(Evidence::Moves { .. }) => MOVES,
-        Some(_) => BOXES,
+        None => String::new(),
+        Some(Evidence::Moves { .. }) => MOVES.into(),
+        Some(Evidence::Rounding { .. }) => PARAMETERS.replace("KIND", "rounding"),
+        Some(Evidence::Nudged { .. }) => PARAMETERS.replace("KIND", "nudged"),
+        Some(_) => BOXES.into(),
     };
     format!("{upper}{EVALUATED}")
 }

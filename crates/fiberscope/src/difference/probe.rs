@@ -28,13 +28,27 @@ pub struct Probe<'p> {
     a: Vec<f64>,
     e: Vec<f64>,
     slopes: (Vec<f64>, Vec<f64>),
+    /// The multiplications of one evaluation, and of all so far.
+    cost: usize,
+    spent: usize,
 }
 
 impl<'p> Probe<'p> {
     /// A workspace for this pair.
     pub fn new(pair: &'p Pair) -> Self {
         let layers = pair.widths()[1..].iter().map(|&n| (vec![0.0; n], vec![0.0; n])).collect();
-        Probe { pair, layers, a: Vec::new(), e: Vec::new(), slopes: Default::default() }
+        let cost = pair.layers().iter().map(|layer| 3 * layer.rows * layer.columns).sum();
+        Probe { pair, layers, a: Vec::new(), e: Vec::new(), slopes: Default::default(), cost, spent: 0 }
+    }
+
+    /// The multiplications of an evaluation.
+    pub fn cost(&self) -> usize {
+        self.cost
+    }
+
+    /// The multiplications of all evaluations so far.
+    pub fn spent(&self) -> usize {
+        self.spent
     }
 
     /// The pair.
@@ -49,6 +63,7 @@ impl<'p> Probe<'p> {
 
     /// `B - A` at a point, per output.
     pub fn difference(&mut self, x: &[f64]) -> &[f64] {
+        self.spent = self.spent.saturating_add(self.cost);
         self.a.clear();
         self.a.extend_from_slice(x);
         self.e.clear();

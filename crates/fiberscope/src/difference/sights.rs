@@ -23,6 +23,8 @@ const ASCENT: usize = 60;
 const STARTS: (usize, usize) = (4, 64);
 /// Random ways through the whole box.
 const SWEEPS: usize = 16;
+/// Multiplications before the first box, about as many as are done in a second: of large networks fewer points are looked at.
+const LOOKS: usize = 1 << 30;
 /// The points of a round that are climbed from.
 const CLIMBS: usize = 6;
 /// An ascent costs about as much as a few boxes: there is one for so many, and fewer where only a number counts.
@@ -75,20 +77,25 @@ impl Search<'_> {
                 if corner { part.round() } else { part }
             })
         };
+        // Half for the ways, half for the ascents.
+        let cells = (LOOKS / 4 / sweeps.max(1) / probe.cost().max(1)).clamp(1, LONG_SWEEP);
         for sweep in 0..sweeps {
             let (from, to) = (anywhere(sweep % 2 == 1), anywhere(sweep % 4 > 1));
             if self.setting.deadline.is_past() {
                 break;
             }
-            probe.sweep(&from, &to, LONG_SWEEP, |x, difference| self.see(x, difference));
+            probe.sweep(&from, &to, cells, |x, difference| self.see(x, difference));
         }
+        let swept = probe.spent();
+        let mut rows: Vec<usize> = (0..self.best.len()).collect();
+        rows.sort_by(|&x, &y| self.best[y].total_cmp(&self.best[x]));
         for start in 0..starts {
-            let row = start % self.best.len();
-            let mut x = match start / self.best.len() {
+            let row = rows[start % rows.len()];
+            let mut x = match start / rows.len() {
                 0 if !self.places[row].is_empty() => self.places[row].clone(),
                 round => anywhere(round % 2 == 1),
             };
-            if self.setting.deadline.is_past() {
+            if self.setting.deadline.is_past() || probe.spent() - swept > LOOKS / 2 {
                 break;
             }
             probe.climb(&mut x, row, &lo, &hi, CLIMB);
