@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::lattice::Lattice;
 use super::options::ComplexOptions;
 use super::skeleton::{Skeleton, Stop};
-use super::subdivide::{Room, subdivide};
+use super::subdivide::{Room, Wanted, subdivide};
 use super::tile::{PLACE, Tile};
 
 /// How the cells were found.
@@ -249,7 +249,8 @@ impl<'a> Run<'a> {
         };
         let arbiter = frame.arbiter.with_sides(&tile.sides);
         let room = if first { Room { most, expected: 1.25 * most as f64 } } else { Room::up_to(most) };
-        match subdivide(&frame.flat, &arbiter, &tile.sides, room, &go_on) {
+        let wanted = if frame.whole { Wanted::Skeleton } else { Wanted::Vertices };
+        match subdivide(&frame.flat, &arbiter, &tile.sides, wanted, room, &go_on) {
             Err(Stop::Irregular | Stop::TooFar(_)) => TileEnd::Irregular,
             Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
             Err(Stop::TooMany(guess, points)) => {
