@@ -30,7 +30,6 @@ impl Work<'_> {
         word: usize,
         bits: u64,
     ) -> Result<u64, Stop> {
-        let flat = self.network;
         let (mut positive, mut open) = (0, bits);
         for precision in [Precision::Double, Precision::Twofold] {
             self.refine(v, l, precision);
