@@ -374,7 +374,7 @@ mod tests {
         };
         for limit in 0..counts.regions() {
             let options = ComplexOptions::new().regions(limit);
-            let run = Run::new(&options, [1, 20]);
+            let run = Run::new(&options, [60, 20]);
             let mut state = CountState {
                 network: String::new(),
                 domain: domain.clone(),
