@@ -231,28 +231,34 @@ fn the_limit_is_named() {
     }
 }
 
-/// Ctrl-C ends the work with what is known, and no half-written file stays.
+/// Ctrl-C ends the work with what is known, how many regions there are so far, and no half-written file stays.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_work() {
     let folder = files::write();
-    let words = ["regions", "wide.json", "--method", "edges", "--count-only", "--json"];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fiberscope"))
-        .args(words)
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    thread::sleep(Duration::from_secs(1));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let begin = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        assert!(begin.elapsed() < HANGS, "the interrupt is not heeded");
-        thread::sleep(Duration::from_millis(20));
-    }
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(3));
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(value.is_object(), "{value}");
+    let interrupted = |words: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fiberscope"))
+            .args(["regions", "wide.json", "--method", "edges"])
+            .args(words)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_secs(1));
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let begin = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < HANGS, "the interrupt is not heeded");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{words:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = interrupted(&[]);
+    assert!(text.contains("regions so far") || text.contains("region so far"), "{text}");
+    let value: Value = serde_json::from_str(&interrupted(&["--count-only", "--json"])).unwrap();
+    let is_told = value["partial_regions"].is_u64() || value["known"].to_string().contains("regions so far");
+    assert!(is_told && value["regions"].is_null(), "{value}");
     nothing_half_written(folder.path(), "regions");
 }

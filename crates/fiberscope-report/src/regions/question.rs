@@ -79,6 +79,7 @@ impl RegionsQuestion {
 
 /// Finds the regions. Sentences that are true whatever happens next go to `know`.
 pub fn regions(question: RegionsQuestion, say: Say, know: Say) -> anyhow::Result<RegionsAnswer> {
+    say("no regions so far");
     let found = match question.search() {
         Search::Walk => walk(&question, say)?,
         Search::Edges => edges(&question, say, know)?,
@@ -87,7 +88,7 @@ pub fn regions(question: RegionsQuestion, say: Say, know: Say) -> anyhow::Result
 }
 
 fn walk(RegionsQuestion { view, limits, .. }: &RegionsQuestion, say: Say) -> anyhow::Result<Found> {
-    let show = |progress: CountProgress| say(&format!("{} regions", progress.regions));
+    let show = |progress: CountProgress| say(&plural(progress.regions));
     let options = limits.clone().progress(Progress::to(&show));
     let walked = walk_regions(&view.network, &view.domain, &options)?;
     Ok(match walked.complete {
@@ -193,10 +194,14 @@ fn explore(question: &RegionsQuestion, listed: u64, say: Say) -> anyhow::Result<
 /// How far a count is. Before the first part of the domain is finished there is no part to tell.
 fn count_text(CountProgress { explored, regions }: CountProgress) -> String {
     match explored {
-        0.0 => format!("about {regions} {} so far", if regions == 1 { "region" } else { "regions" }),
-        part if part < 0.01 => format!("less than 1 % of the domain, {regions} regions"),
-        part => format!("{:.0} % of the domain, {regions} regions", (100.0 * part).floor()),
+        0.0 => format!("about {} so far", plural(regions)),
+        part if part < 0.01 => format!("less than 1 % of the domain, {}", plural(regions)),
+        part => format!("{:.0} % of the domain, {}", (100.0 * part.min(1.0)).floor(), plural(regions)),
     }
+}
+
+fn plural(regions: u64) -> String {
+    format!("{regions} {}", if regions == 1 { "region" } else { "regions" })
 }
 
 /// All cells and the weights of the facets; `None` if a limit came before the last cell.
@@ -224,4 +229,19 @@ fn write_state(path: &Path, state: &CountState) -> anyhow::Result<()> {
 fn read_state(path: &Path) -> anyhow::Result<CountState> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     serde_json::from_slice(&bytes).with_context(|| format!("{}: not the state of a count", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_in_words() {
+        let text = |explored: f64, regions: u64| count_text(CountProgress { explored, regions });
+        assert_eq!(text(0.0, 0), "about 0 regions so far");
+        assert_eq!(text(0.0, 1), "about 1 region so far");
+        assert_eq!(text(1e-9, 7), "less than 1 % of the domain, 7 regions");
+        assert_eq!(text(0.999, 70), "99 % of the domain, 70 regions");
+        assert_eq!(text(1.0 + 1e-15, 71), "100 % of the domain, 71 regions");
+    }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Precision {
     Twofold,
 }
 
-/// Slopes that are computed together.
+/// Slopes that are computed together. Columns beyond the last input are zero.
 const GROUP: usize = 4;
 
 /// The functions of the units of a layer: their values at the point, gradients, and bounds on the errors of
@@ -46,15 +46,13 @@ pub(crate) struct Columns {
     pub slope: Vec<f64>,
 }
 
-/// The units that are on, with the numbers that their weights multiply.
+/// The units that are on, and what the sizes of their weights multiply.
 #[derive(Default)]
 pub(crate) struct Inputs {
     units: Vec<usize>,
-    /// The value, and what `|W|` multiplies in the bounds on the errors of values and of slopes.
-    value: Vec<[f64; 3]>,
-    low: Vec<f64>,
-    /// Group after group.
-    slope: Vec<[f64; GROUP]>,
+    /// In the bounds on the errors of values and of slopes, for all units.
+    error: Vec<f64>,
+    slope_error: Vec<f64>,
 }
 
 /// A layer from the one below; values in twofold arithmetic or not.
@@ -73,9 +71,8 @@ impl<const TWOFOLD: bool> pulp::WithSimd for Pass<'_, TWOFOLD> {
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let c = (self.layer.inputs as f64 + 3.0) * f64::EPSILON;
         let rounding = if TWOFOLD { c * c } else { c };
-        self.inputs.gather(self.below, self.d, [rounding, c]);
-        self.own.values::<TWOFOLD>(self.layer, self.inputs, rounding);
-        self.own.slopes(self.layer, self.inputs, self.d);
+        self.inputs.weigh(self.below, self.d, [rounding, c]);
+        self.own.fill::<TWOFOLD>(self.layer, self.below, self.inputs, self.d, rounding);
     }
 }
 
@@ -123,29 +120,38 @@ impl Columns {
         self.value[layer.width..].fill(0.0);
     }
 
-    /// The values of a layer, and the bounds on errors.
+    /// The values of a layer, its gradients, and the bounds on errors.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-    fn values<const TWOFOLD: bool>(&mut self, layer: &FlatLayer, inputs: &Inputs, rounding: f64) {
+    fn fill<const TWOFOLD: bool>(
+        &mut self,
+        layer: &FlatLayer,
+        below: &Columns,
+        inputs: &Inputs,
+        d: usize,
+        rounding: f64,
+    ) {
         let stride = self.stride;
         for at in (0..stride).step_by(LANES) {
             let mut value = lanes(&self.value[at..]);
             let mut low = [0.0; LANES];
             let mut error = value.map(|b| rounding * b.abs() + TINY);
             let mut slope_error = [TINY; LANES];
-            for ((&unit, c), c_low) in inputs.units.iter().zip(&inputs.value).zip(&inputs.low) {
+            for &unit in &inputs.units {
                 let w = lanes(&layer.columns[unit * stride + at..]);
+                let (c, c_error, c_slope) = (below.value[unit], inputs.error[unit], inputs.slope_error[unit]);
+                let c_low = below.low[unit];
                 for i in 0..LANES {
                     if TWOFOLD {
-                        let (product, lost) = two_product(c[0], w[i]);
+                        let (product, lost) = two_product(c, w[i]);
                         let (sum, lost_too) = two_sum(value[i], product);
                         value[i] = sum;
-                        low[i] += w[i].mul_add(*c_low, lost + lost_too);
+                        low[i] += w[i].mul_add(c_low, lost + lost_too);
                     } else {
-                        value[i] = w[i].mul_add(c[0], value[i]);
+                        value[i] = w[i].mul_add(c, value[i]);
                     }
-                    error[i] = w[i].abs().mul_add(c[1], error[i]);
-                    slope_error[i] = w[i].abs().mul_add(c[2], slope_error[i]);
+                    error[i] = w[i].abs().mul_add(c_error, error[i]);
+                    slope_error[i] = w[i].abs().mul_add(c_slope, slope_error[i]);
                 }
             }
             if TWOFOLD {
@@ -157,27 +163,19 @@ impl Columns {
             self.low[at..at + LANES].copy_from_slice(&low);
             self.error[at..at + LANES].copy_from_slice(&error);
             self.slope_error[at..at + LANES].copy_from_slice(&slope_error);
-        }
-    }
-
-    /// The gradients of a layer.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
-    fn slopes(&mut self, layer: &FlatLayer, inputs: &Inputs, d: usize) {
-        let (stride, count) = (self.stride, inputs.units.len());
-        for at in (0..stride).step_by(LANES) {
-            for group in 0..d.div_ceil(GROUP) {
+            for first in (0..d).step_by(GROUP) {
                 let mut slopes = [[0.0; LANES]; GROUP];
-                for (&unit, c) in inputs.units.iter().zip(&inputs.slope[group * count..]) {
+                for &unit in &inputs.units {
                     let w = lanes(&layer.columns[unit * stride + at..]);
-                    for i in 0..LANES {
-                        for k in 0..GROUP {
-                            slopes[k][i] = w[i].mul_add(c[k], slopes[k][i]);
+                    for k in 0..GROUP {
+                        let c = below.slope[(first + k) * below.stride + unit];
+                        for i in 0..LANES {
+                            slopes[k][i] = w[i].mul_add(c, slopes[k][i]);
                         }
                     }
                 }
                 for (k, slope) in slopes.iter().enumerate() {
-                    self.slope[(group * GROUP + k) * stride + at..][..LANES].copy_from_slice(slope);
+                    self.slope[(first + k) * stride + at..][..LANES].copy_from_slice(slope);
                 }
             }
         }
@@ -203,24 +201,27 @@ impl Inputs {
         }
     }
 
+    /// What the sizes of weights multiply.
     #[inline(always)]
-    fn gather(&mut self, below: &Columns, d: usize, [rounding, slope_rounding]: [f64; 2]) {
-        let count = self.units.len();
-        self.value.clear();
-        self.low.clear();
-        self.slope.clear();
-        self.slope.resize(count * d.div_ceil(GROUP), [0.0; GROUP]);
-        for (k, &unit) in self.units.iter().enumerate() {
-            let mut size = 0.0;
-            for i in 0..d {
-                let slope = below.slope[i * below.stride + unit];
-                size += slope.abs();
-                self.slope[i / GROUP * count + k][i % GROUP] = slope;
+    #[allow(clippy::needless_range_loop, reason = "the number runs through several lists")]
+    fn weigh(&mut self, below: &Columns, d: usize, [rounding, slope_rounding]: [f64; 2]) {
+        let stride = below.stride;
+        self.error.resize(stride, 0.0);
+        self.slope_error.resize(stride, 0.0);
+        for at in (0..stride).step_by(LANES) {
+            let [value, error, slope_error] =
+                [&below.value, &below.error, &below.slope_error].map(|list| lanes(&list[at..]));
+            let (mut own, mut own_slope, mut size) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+            for first in 0..d {
+                let slope = lanes(&below.slope[first * stride + at..]);
+                (0..LANES).for_each(|i| size[i] += slope[i].abs());
             }
-            let value = below.value[unit];
-            let error = (below.error[unit] + rounding * value.abs()) * SAFE;
-            self.value.push([value, error, (below.slope_error[unit] + slope_rounding * size) * SAFE]);
-            self.low.push(below.low[unit]);
+            for i in 0..LANES {
+                own[i] = (error[i] + rounding * value[i].abs()) * SAFE;
+                own_slope[i] = (slope_error[i] + slope_rounding * size[i]) * SAFE;
+            }
+            self.error[at..at + LANES].copy_from_slice(&own);
+            self.slope_error[at..at + LANES].copy_from_slice(&own_slope);
         }
     }
 }

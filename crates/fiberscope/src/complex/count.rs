@@ -91,8 +91,11 @@ pub(crate) fn tally(skeleton: &Skeleton, neurons: usize, sides: &[[SideKind; 2]]
     // Vertices inside, by the numbers of ones and of twos among their `u_i`.
     let mut inside = vec![0i64; (d + 1) * (d + 1)];
     let mut factors = vec![(0, 0); d];
+    // Hyperplanes whose factors do not depend on what is counted.
+    let sides_alike = sides.iter().flatten().map(|&kind| kind == SideKind::Boundary);
+    let alike: Vec<bool> = std::iter::repeat_n(true, neurons).chain(sides_alike).collect();
     for (zeros, up) in skeleton.zeros.chunks_exact(d).zip(skeleton.up.chunks_exact(d)) {
-        if zeros.iter().all(|&h| (h as usize) < neurons) {
+        if zeros.iter().all(|&h| alike[h as usize]) {
             let count = |wanted: u8| up.iter().filter(|&&u| u == wanted).count();
             inside[count(1) * (d + 1) + count(2)] += 1;
             continue;

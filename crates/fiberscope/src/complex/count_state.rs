@@ -42,7 +42,8 @@ impl CountState {
     /// The part of the domain's volume that is finished.
     pub(super) fn explored(&self, frame: &Frame) -> f64 {
         let open: f64 = self.pending.iter().map(|tile| tile.share(frame)).sum();
-        // Shares may add up to a little more than one; a zero has no sign.
-        (1.0 - open).max(0.0) + 0.0
+        // Shares may add up to a little more or less than one, and what is left of that is no part of the domain.
+        let rounding = 4.0 * (self.pending.len() + frame.dimension()) as f64 * f64::EPSILON;
+        if 1.0 - open > rounding || self.is_complete() { 1.0 - open } else { 0.0 }
     }
 }

@@ -9,8 +9,6 @@
 use super::flat::FlatNetwork;
 use super::skeleton::Stop;
 
-/// Marks a place of the table whose face has both its vertices.
-const PAIRED: u32 = 1 << 31;
 /// An odd number that spreads keys over the table.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -26,8 +24,9 @@ pub(crate) struct Faces {
     pub codes: Vec<u32>,
     /// The words of signs of the new vertices, of the neurons so far.
     pub words: Vec<u64>,
-    /// Per place a part of the key, and the number of the entry plus one.
-    table: Vec<(u32, u32)>,
+    /// Per place the number of an entry plus one, a mark for faces that have both their vertices, and above them
+    /// a part of the key.
+    table: Vec<u64>,
     /// Entries that share a key.
     pub pairs: Vec<[u32; 2]>,
 }
@@ -68,35 +67,38 @@ impl Faces {
     }
 
     /// Lists the pairs of entries with the same key; fails if an entry has no partner, or more than one.
+    ///
+    /// Half of all entries are the second of their face, at random, so that no branch asks which: only two faces
+    /// that want the same place make one.
     pub fn pair(&mut self) -> Result<(), Stop> {
         let entries = self.keys.len();
         let bits = entries.next_power_of_two().trailing_zeros().max(1);
-        let mask = (1usize << bits) - 1;
+        let (mask, paired) = ((1usize << bits) - 1, 1u64 << (bits + 1));
         self.table.clear();
-        self.table.resize(mask + 1, (0, 0));
+        self.table.resize(mask + 1, 0);
         self.pairs.clear();
         self.pairs.resize(entries / 2 + 1, [0; 2]);
-        let (mut found, mut is_crowded) = (0, false);
+        let (mut found, mut crowded) = (0, 0);
         for (i, &key) in self.keys.iter().enumerate() {
             let spread = key.wrapping_mul(SPREAD);
-            let (mut at, tag) = ((spread >> (64 - bits)) as usize, spread as u32);
-            loop {
-                let (other, entry) = self.table[at & mask];
-                let partner = (entry & !PAIRED).wrapping_sub(1);
-                let is_same = entry != 0 && other == tag && self.keys[partner as usize] == key;
-                if entry != 0 && !is_same {
-                    at += 1;
-                    continue;
+            let mut at = (spread >> (64 - bits)) as usize;
+            let tag = spread << (bits + 2);
+            let (held, is_same) = loop {
+                let held = self.table[at & mask];
+                let is_same = (held ^ tag) >> (bits + 2) == 0;
+                if is_same || held == 0 {
+                    break (held, is_same && held != 0);
                 }
-                self.table[at & mask] = (tag, if is_same { entry | PAIRED } else { i as u32 + 1 });
-                is_crowded |= is_same && entry & PAIRED != 0;
-                self.pairs[found.min(entries / 2)] = [partner, i as u32];
-                found += usize::from(is_same);
-                break;
-            }
+                at += 1;
+            };
+            self.table[at & mask] = if is_same { held | paired } else { tag | (i as u64 + 1) };
+            crowded |= if is_same { held & paired } else { 0 };
+            let partner = (held & (paired - 1)).wrapping_sub(1);
+            self.pairs[found.min(entries / 2)] = [partner as u32, i as u32];
+            found += usize::from(is_same);
         }
         self.pairs.truncate(found);
-        match is_crowded || 2 * found != entries {
+        match crowded != 0 || 2 * found != entries {
             true => Err(Stop::Irregular),
             false => Ok(()),
         }
@@ -138,5 +140,33 @@ impl Corner {
     pub fn of(code: u32) -> Self {
         let code = code as usize;
         Corner { vertex: code >> 6, slot: code >> 1 & 31, side: code & 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiberscope_core::{Activation, Layer, Matrix, Network};
+
+    use super::*;
+
+    fn paired(keys: Vec<u64>) -> Result<Vec<[u32; 2]>, Stop> {
+        let layer = |activation| Layer::new(Matrix::from_rows(&[[1.0]]).unwrap(), vec![0.0], activation);
+        let network = Network::new(vec![layer(Activation::Relu), layer(Activation::Identity)]).unwrap();
+        let mut faces = Faces::new(&FlatNetwork::new(&network), 1, 0);
+        faces.keys = keys;
+        faces.pair().map(|()| faces.pairs)
+    }
+
+    /// Entries with one key are a pair, in the order of the second; all others are no simple complex.
+    #[test]
+    fn pairs_of_keys() {
+        assert_eq!(paired(vec![]), Ok(vec![]));
+        assert_eq!(paired(vec![0, 0]), Ok(vec![[0, 1]]));
+        assert_eq!(paired(vec![7, 0, 9, 0, 7, 9]), Ok(vec![[1, 3], [0, 4], [2, 5]]));
+        let many: Vec<u64> = (0..5000u64).map(|i| scramble(i % 2500)).collect();
+        assert_eq!(paired(many), Ok((0..2500).map(|i| [i, i + 2500]).collect()));
+        for keys in [vec![1], vec![1, 2], vec![3, 3, 3], vec![4, 4, 4, 4], vec![5, 5, 6]] {
+            assert_eq!(paired(keys.clone()), Err(Stop::Irregular), "{keys:?}");
+        }
     }
 }

@@ -32,6 +32,24 @@ pub(crate) fn bits_of(word: u64) -> impl Iterator<Item = u32> {
     })
 }
 
+/// The larger of two numbers.
+#[inline(always)]
+pub(crate) fn larger(m: f64, x: f64) -> f64 {
+    if x > m { x } else { m }
+}
+
+/// The largest absolute value.
+#[inline(always)]
+pub(crate) fn largest(row: &[f64]) -> f64 {
+    let mut size = [0.0f64; LANES];
+    let chunks = row.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        (0..LANES).for_each(|i| size[i] = larger(size[i], chunk[i].abs()));
+    }
+    rest.iter().map(|x| x.abs()).chain(size).fold(0.0, larger)
+}
+
 /// A hidden layer.
 pub(crate) struct FlatLayer {
     pub width: usize,
@@ -66,18 +84,13 @@ impl FlatLayer {
         self.width.next_multiple_of(LANES)
     }
 
-    /// The pre-activations of `count` points whose activations of the layer before are `a`.
-    pub fn forward(&self, count: usize, a: &[f64], z: &mut [f64]) {
-        for row in z.chunks_exact_mut(self.width) {
-            row.copy_from_slice(&self.bias);
-        }
-        self.add_products(count, a, &self.weight, z);
-    }
-
-    /// Adds `a W^T` to `z`, for a matrix of the layer's shape.
-    pub fn add_products(&self, count: usize, a: &[f64], weight: &[f64], z: &mut [f64]) {
-        let weight =
-            ArrayView2::from_shape((self.width, self.inputs), weight).expect("the weights fill the shape");
+    /// The pre-activations of points whose activations of the layer before are `a`.
+    pub fn forward(&self, a: &[f64], z: &mut Vec<f64>) {
+        let count = a.len() / self.inputs;
+        z.resize(count * self.width, 0.0);
+        z.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.bias));
+        let weight = ArrayView2::from_shape((self.width, self.inputs), &self.weight)
+            .expect("the weights fill the shape");
         let a = ArrayView2::from_shape((count, self.inputs), a).expect("the activations fill the shape");
         let mut z = ArrayViewMut2::from_shape((count, self.width), z).expect("the results fill the shape");
         general_mat_mul(1.0, &a, &weight.t(), 1.0, &mut z);

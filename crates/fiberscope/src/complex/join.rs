@@ -4,40 +4,49 @@
 use super::faces::{Corner, Faces, count};
 use super::flat::FlatLayer;
 use super::skeleton::{Edge, Stop};
-use super::work::Work;
+use super::work::{NONE, Work};
 
 impl Work<'_> {
     /// Joins the vertices from `first` on, which lie on neuron `k` of the layer, in every two-dimensional
     /// face that has two of them.
-    pub(super) fn join_faces(&mut self, layer: &FlatLayer, k: usize, first: usize) -> Result<(), Stop> {
+    pub(super) fn join_faces<const D: usize>(
+        &mut self,
+        layer: &FlatLayer,
+        k: usize,
+        first: usize,
+    ) -> Result<(), Stop> {
         let count = self.skeleton.len() - first;
         if count >= Corner::MOST {
             return Err(Stop::Irregular);
         }
-        self.face_keys(layer, k, first);
+        self.face_keys::<D>(layer, k, first);
         self.faces.pair()?;
-        let d = self.skeleton.dimension;
+        let d = self.dimension::<D>();
         let words = layer.word + k / 64 + 1;
-        for i in 0..self.faces.pairs.len() {
-            let [a, b] = self.faces.pairs[i].map(|entry| Corner::of(self.faces.codes[entry as usize]));
+        let pairs = std::mem::take(&mut self.faces.pairs);
+        self.skeleton.edges.reserve(pairs.len());
+        for pair in &pairs {
+            let [a, b] = pair.map(|entry| Corner::of(self.faces.codes[entry as usize]));
             let [h, g] = [a, b].map(|c| self.skeleton.zeros[(first + c.vertex) * d + c.slot]);
-            if !self.is_same_face(words, first, [(a, h), (b, g)]) {
+            if !self.is_same_face::<D>(words, first, [(a, h), (b, g)]) {
                 return Err(Stop::Irregular);
             }
             let left = [2 * h + a.side as u32, 2 * g + b.side as u32];
             let ends = [a, b].map(|c| first + c.vertex);
             let low = usize::from(!self.rises(ends[0], ends[1]));
-            let order = [low, 1 - low];
-            self.new_edge(Edge { ends: order.map(|i| ends[i] as u32), left: order.map(|i| left[i]) });
+            let edge =
+                Edge { ends: [ends[low] as u32, ends[1 - low] as u32], left: [left[low], left[1 - low]] };
+            self.new_edge(layer.words(), edge, NONE);
             self.skeleton.up[ends[low] * d + [a, b][low].slot] += 1;
         }
+        self.faces.pairs = pairs;
         Ok(())
     }
 
     /// The keys of the faces around the vertices from `first` on: all choices of a hyperplane but the last,
     /// and of a side.
-    fn face_keys(&mut self, layer: &FlatLayer, k: usize, first: usize) {
-        let (d, neurons) = (self.skeleton.dimension, self.network.neurons);
+    fn face_keys<const D: usize>(&mut self, layer: &FlatLayer, k: usize, first: usize) {
+        let (d, neurons) = (self.dimension::<D>(), self.network.neurons);
         let (own, part) = (layer.words(), k / 64);
         let Faces { leave, weights, hash, keys, codes, words, .. } = &mut self.faces;
         keys.clear();
@@ -67,20 +76,26 @@ impl Work<'_> {
 
     /// Compares the signs of two faces, given by corners and the hyperplanes they leave.
     #[inline]
-    fn is_same_face(&self, words: usize, first: usize, corners: [(Corner, u32); 2]) -> bool {
-        let d = self.skeleton.dimension;
+    fn is_same_face<const D: usize>(
+        &mut self,
+        words: usize,
+        first: usize,
+        corners: [(Corner, u32); 2],
+    ) -> bool {
         // A corner lacks the bit of the hyperplane that it lies on and the face leaves on its positive side.
         let missing = corners.map(|(c, h)| match c.side {
-            1 => self.network.place(h as usize),
-            _ => (0, 0),
+            1 => {
+                let (word, bit) = self.network.place(h as usize);
+                (c.vertex * words + word, bit)
+            }
+            _ => (c.vertex * words, 0),
         });
+        missing.iter().for_each(|&(at, bit)| self.faces.words[at] |= bit);
         let [v, w] = corners.map(|(c, _)| &self.faces.words[c.vertex * words..(c.vertex + 1) * words]);
-        let mut differing = 0;
-        for (word, (v, w)) in v.iter().zip(w).enumerate() {
-            let bits = missing.map(|(at, bit)| if at == word { bit } else { 0 });
-            differing |= (v | bits[0]) ^ (w | bits[1]);
-        }
+        let differing = v.iter().zip(w).fold(0, |differing, (v, w)| differing | (v ^ w));
+        missing.iter().for_each(|&(at, bit)| self.faces.words[at] &= !bit);
         // The hyperplanes are in the same order everywhere.
+        let d = self.dimension::<D>();
         let [(a, _), (b, _)] = corners;
         let [v, w] = [a, b].map(|c| &self.skeleton.zeros[(first + c.vertex) * d..][..d]);
         let mut others = 0;

@@ -395,8 +395,8 @@ fn floats(flat: &FlatNetwork, layer: usize, x: &[Rational]) -> (Vec<f64>, f64) {
     let mut a: Vec<f64> = x.iter().map(Rational::to_f64).collect();
     let size = a.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     for (l, flat_layer) in flat.layers[..=layer].iter().enumerate() {
-        let mut z = vec![0.0; flat_layer.width];
-        flat_layer.forward(1, &a, &mut z);
+        let mut z = Vec::new();
+        flat_layer.forward(&a, &mut z);
         if l < layer && flat_layer.relu {
             z.iter_mut().for_each(|z| *z = z.max(0.0));
         }

@@ -19,8 +19,7 @@
 //! errors.
 
 use super::affine::{Columns, Inputs, Precision};
-use super::flat::{FlatNetwork, SAFE, TINY};
-use super::rows::largest;
+use super::flat::{FlatNetwork, SAFE, TINY, largest};
 
 /// What is known of a vertex without coordinates.
 pub(crate) struct Incidence<'a> {
@@ -232,7 +231,7 @@ mod tests {
     use super::super::arbiter::apply;
     use super::super::frame::Frame;
     use super::super::skeleton::Skeleton;
-    use super::super::subdivide::{Room, subdivide};
+    use super::super::subdivide::{Room, Wanted, subdivide};
     use super::*;
 
     /// As deep as bounds by norms would be useless: `scale` is the standard deviation of a weight times the
@@ -277,7 +276,7 @@ mod tests {
         let frame = Frame::new(network, &Domain::from_bounds(&vec![(-1.0, 1.0); d]).unwrap()).unwrap();
         let room = Room::up_to(usize::MAX);
         let skeleton: Skeleton =
-            subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &|_| true).unwrap();
+            subdivide(&frame.flat, &frame.arbiter, &frame.sides, Wanted::Skeleton, room, &|_| true).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut newton = Newton::default();
         let l = frame.flat.layers.len() - 1;

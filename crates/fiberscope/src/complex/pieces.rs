@@ -28,7 +28,7 @@ use super::lattice::Lattice;
 use super::options::ComplexOptions;
 use super::skeleton::Stop;
 use super::stream::{CellMethod, Run, TileEnd};
-use super::subdivide::{Room, subdivide};
+use super::subdivide::{Room, Wanted, subdivide};
 use super::tile::{PLACE, Tile};
 use crate::limit::Deadline;
 
@@ -216,7 +216,7 @@ fn list(run: &Run, frame: &Frame, tile: &Tile, place: f64) -> Option<End> {
 fn divided(run: &Run, frame: &Frame, piece: &CountPiece) -> Option<Vec<Tile>> {
     let room = Room { most: SAMPLE, expected: 1.25 * SAMPLE as f64 };
     let go_on = |_: usize| run.go_on(0);
-    let points = match subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &go_on) {
+    let points = match subdivide(&frame.flat, &frame.arbiter, &frame.sides, Wanted::Vertices, room, &go_on) {
         Ok(skeleton) => skeleton.points,
         Err(Stop::TooMany(_, points)) => points,
         Err(Stop::Irregular | Stop::TooFar(_)) => Vec::new(),

@@ -12,7 +12,7 @@ use super::levels::Levels;
 use super::options::ComplexOptions;
 use super::skeleton::{Skeleton, Stop};
 use super::stream::CellMethod;
-use super::subdivide::{Room, subdivide};
+use super::subdivide::{Room, Wanted, subdivide};
 use super::{ComplexError, CountProgress};
 
 /// The most dimensions of a complex whose cells are listed.
@@ -269,7 +269,8 @@ pub(super) fn skeleton_of(
     let d = frame.dimension();
     let vertices = |vertices: usize| go_on(vertices.saturating_sub(1 << d) / (d + 1));
     loop {
-        let skeleton = subdivide(&frame.flat, &frame.arbiter, &frame.sides, room, &vertices)?;
+        let skeleton =
+            subdivide(&frame.flat, &frame.arbiter, &frame.sides, Wanted::Skeleton, room, &vertices)?;
         let outside = frame.outside(&skeleton, &frame.arbiter, &frame.kinds);
         match outside.filter(|_| frame.whole) {
             Some(reach) => frame.widen_beyond(reach).map_err(Stop::TooFar)?,

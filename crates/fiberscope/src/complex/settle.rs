@@ -9,9 +9,9 @@ use fiberscope_core::Rational;
 use super::affine::Precision;
 use super::arbiter::apply;
 use super::errors::sure_sign;
-use super::flat::{FlatNetwork, bits_of};
+use super::flat::{FlatNetwork, bits_of, largest};
 use super::newton::Incidence;
-use super::rows::{Rows, largest};
+use super::rows::Rows;
 use super::skeleton::Stop;
 use super::work::{Work, coefficient};
 
@@ -30,19 +30,17 @@ impl Work<'_> {
         word: usize,
         bits: u64,
     ) -> Result<u64, Stop> {
-        let flat = self.network;
-        let layer = &flat.layers[l];
         let (mut positive, mut open) = (0, bits);
         for precision in [Precision::Double, Precision::Twofold] {
             self.refine(v, l, precision);
-            self.take_values(v, layer.width, rows);
+            rows.improve(v, |unit| self.newton.value(unit));
             for bit in bits_of(std::mem::take(&mut open)) {
                 let unit = 64 * word + bit as usize;
                 let (value, error) = self.newton.value(unit);
                 match sure_sign(value, error) {
                     None => open |= 1 << bit,
                     Some(is_positive) => {
-                        rows.set(v, unit, value);
+                        rows.set(v, unit, (value, error));
                         positive |= u64::from(is_positive) << bit;
                     }
                 }
@@ -52,16 +50,6 @@ impl Work<'_> {
             }
         }
         Ok(positive | self.settle_exactly(l, v, rows, word, open)?)
-    }
-
-    /// Replaces the row of values of a vertex by those just found, if they are better.
-    fn take_values(&mut self, v: usize, width: usize, rows: &mut Rows) {
-        let error =
-            (0..width).map(|unit| self.newton.value(unit).1).fold(0.0, |m, e| if e <= m { m } else { e });
-        if error < self.error[v] {
-            self.error[v] = error;
-            rows.replace(v, |unit| self.newton.value(unit).0);
-        }
     }
 
     /// Where doubles, and pairs of them, are not sure.
@@ -87,7 +75,7 @@ impl Work<'_> {
             }
             let float = value.to_f64();
             let float = if float == 0.0 { f64::from(value.signum()) * f64::MIN_POSITIVE } else { float };
-            rows.set(v, unit, float);
+            rows.set(v, unit, (float, f64::EPSILON * float.abs() + f64::MIN_POSITIVE));
             positive |= u64::from(float > 0.0) << bit;
         }
         Ok(positive)

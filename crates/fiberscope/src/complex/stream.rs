@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::lattice::Lattice;
 use super::options::ComplexOptions;
 use super::skeleton::{Skeleton, Stop};
-use super::subdivide::{Room, subdivide};
+use super::subdivide::{Room, Wanted, subdivide};
 use super::tile::{PLACE, Tile};
 
 /// How the cells were found.
@@ -122,8 +122,7 @@ pub fn count_cells(
             Tiled::Irregular => return run.lattice(&mut frame),
             Tiled::Wider(reach) => frame.widen_beyond(reach)?,
             Tiled::Stopped => {
-                let counted = state.tally.all[frame.dimension()].max(0) as u64;
-                let regions = counted + run.started.load(Ordering::Relaxed);
+                let regions = run.seen(&state);
                 let explored = state.explored(&frame);
                 return Ok(CountOutcome::Stopped { regions, explored, state: Some(state) });
             }
@@ -161,9 +160,11 @@ pub(super) struct Run<'a> {
     /// Where cuts lie between two points.
     place: f64,
     stopped: AtomicBool,
-    /// Regions of finished tiles, and of tiles that were stopped.
+    /// Regions of finished tiles.
     regions: AtomicU64,
-    started: AtomicU64,
+    /// Regions that the attempt without tiles found, and those of tiles that were stopped.
+    first: AtomicU64,
+    open: AtomicU64,
     /// The most vertices of the undivided domain and of a tile.
     most: [usize; 2],
 }
@@ -176,7 +177,8 @@ impl<'a> Run<'a> {
             place: PLACE,
             stopped: AtomicBool::new(false),
             regions: AtomicU64::new(0),
-            started: AtomicU64::new(0),
+            first: AtomicU64::new(0),
+            open: AtomicU64::new(0),
         }
     }
 
@@ -221,11 +223,18 @@ impl<'a> Run<'a> {
                 }
             }
             first = false;
-            let regions = state.tally.all[d].max(0) as u64;
-            self.options.progress.report(CountProgress { explored: state.explored(frame), regions });
+            let (explored, regions) = (state.explored(frame), self.seen(state));
+            self.options.progress.report(CountProgress { explored, regions });
             self.options.keeper.keep(state);
         }
         Tiled::Complete
+    }
+
+    /// About how many regions were seen: those of tiles that are finished or were stopped, or what the attempt
+    /// without tiles found, which they are a part of.
+    fn seen(&self, state: &CountState) -> u64 {
+        let counted = state.tally.all.last().map_or(0, |&regions| regions.max(0) as u64);
+        (counted + self.open.load(Ordering::Relaxed)).max(self.first.load(Ordering::Relaxed))
     }
 
     /// Counts the cells of a tile that is not the whole domain.
@@ -239,19 +248,25 @@ impl<'a> Run<'a> {
         }
         let d = frame.dimension() as u64;
         // A simple complex has about as many regions as vertices; corners of the box aside.
+        let found = AtomicU64::new(0);
         let go_on = |vertices: usize| {
             let regions = (vertices as u64).saturating_sub(1 << d) / (d + 1);
-            self.started.fetch_max(regions, Ordering::Relaxed);
+            found.store(regions, Ordering::Relaxed);
             if first {
+                self.first.store(regions, Ordering::Relaxed);
                 self.options.progress.report(CountProgress { explored: 0.0, regions });
             }
             self.go_on(regions)
         };
         let arbiter = frame.arbiter.with_sides(&tile.sides);
         let room = if first { Room { most, expected: 1.25 * most as f64 } } else { Room::up_to(most) };
-        match subdivide(&frame.flat, &arbiter, &tile.sides, room, &go_on) {
+        let wanted = if frame.whole { Wanted::Skeleton } else { Wanted::Vertices };
+        match subdivide(&frame.flat, &arbiter, &tile.sides, wanted, room, &go_on) {
             Err(Stop::Irregular | Stop::TooFar(_)) => TileEnd::Irregular,
-            Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => TileEnd::Open(tile.clone()),
+            Err(Stop::TooMany(..)) if self.stopped.load(Ordering::Relaxed) => {
+                self.open.fetch_add(found.load(Ordering::Relaxed), Ordering::Relaxed);
+                TileEnd::Open(tile.clone())
+            }
             Err(Stop::TooMany(guess, points)) => {
                 let parts = (1.6 * guess / self.most[1] as f64).clamp(2.0, 1024.0) as usize;
                 let parts = if first { parts.max(TILES) } else { parts.min(16) };
@@ -277,7 +292,7 @@ impl<'a> Run<'a> {
     fn lattice(&self, frame: &mut Frame) -> Result<CountOutcome, ComplexError> {
         self.regions.store(0, Ordering::Relaxed);
         let go_on = |regions: usize| {
-            self.started.store(regions as u64, Ordering::Relaxed);
+            self.first.store(regions as u64, Ordering::Relaxed);
             self.options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
             self.go_on(regions as u64)
         };
@@ -286,7 +301,7 @@ impl<'a> Run<'a> {
                 CountOutcome::Complete { counts: lattice.counts(frame), method: CellMethod::Cells }
             }
             None => {
-                let regions = self.started.load(Ordering::Relaxed);
+                let regions = self.first.load(Ordering::Relaxed);
                 CountOutcome::Stopped { regions, explored: 0.0, state: None }
             }
         })
@@ -343,6 +358,34 @@ mod tests {
                 assert_eq!(count([1, usize::MAX]), whole, "{widths:?} {domain:?}");
                 assert_eq!(count([1, 60]), whole, "{widths:?} {domain:?}");
             }
+        }
+    }
+
+    /// A count that is stopped tells no more regions than there are, and no part of the domain that is not finished.
+    #[test]
+    fn stopped_counts_are_parts() {
+        let network = network(&[2, 9, 6, 1], 3);
+        let domain = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
+        let frame = Frame::new(&network, &domain).unwrap();
+        let CountOutcome::Complete { counts, .. } =
+            count_cells(&network, &domain, &ComplexOptions::new()).unwrap()
+        else {
+            panic!("there is no limit")
+        };
+        for limit in 0..counts.regions() {
+            let options = ComplexOptions::new().regions(limit);
+            let run = Run::new(&options, [60, 20]);
+            let mut state = CountState {
+                network: String::new(),
+                domain: domain.clone(),
+                sides: frame.sides.clone(),
+                pending: vec![Tile::whole(&frame)],
+                tally: Tally::new(2),
+            };
+            assert!(matches!(run.tiles(&frame, &mut state), Tiled::Stopped));
+            let (seen, explored) = (run.seen(&state), state.explored(&frame));
+            assert!(seen <= counts.regions() && seen as i64 >= state.tally.all[2], "{limit}: {seen}");
+            assert!((0.0..1.0).contains(&explored) && (explored > 0.0) == (state.tally.all[0] > 0));
         }
     }
 }

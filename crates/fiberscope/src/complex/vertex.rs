@@ -14,14 +14,14 @@
 //! [`super::settle`] looks at the others.
 
 use super::errors::sure_sign;
-use super::flat::{FlatLayer, SAFE, TINY, bits_of};
-use super::rows::{Rows, larger};
-use super::skeleton::{Signs, Stop};
-use super::work::{Place, Work};
+use super::flat::{FlatLayer, SAFE, bits_of, larger};
+use super::rows::{Place, Rows};
+use super::skeleton::{Signs, Skeleton, Stop};
+use super::work::{NONE, Work};
 
 impl Work<'_> {
     /// The vertices where neuron `k` of layer `l` is zero on edges.
-    pub(super) fn new_vertices(
+    pub(super) fn new_vertices<const D: usize>(
         &mut self,
         l: usize,
         k: usize,
@@ -30,20 +30,28 @@ impl Work<'_> {
     ) -> Result<(), Stop> {
         let layer = &self.network.layers[l];
         let first = self.skeleton.len();
-        self.reserve(cut.len(), layer.words());
+        self.grow(cut.len());
         let mut places = std::mem::take(&mut self.places);
         places.clear();
-        for &e in cut {
+        for (v, &e) in (first..).zip(cut) {
             let edge = self.skeleton.edges[e as usize];
-            let ends = self.whole[self.whole_of[e as usize] as usize].map(|v| v as usize);
-            let place = self.place_of_cut(k, ends, rows);
-            self.new_point(place);
-            self.new_zeros(edge.ends[0] as usize, edge.left[0], (layer.first + k) as u32);
-            self.inherit_finished(layer, edge.ends[0] as usize, edge.left[0]);
+            let ends = match self.whole_of[e as usize] {
+                NONE => edge.ends,
+                whole => self.whole[whole as usize],
+            };
+            let place = place_of_cut(k, ends, rows);
+            self.new_point::<D>(v, place);
+            self.new_zeros::<D>(v, edge.ends[0] as usize, edge.left[0], (layer.first + k) as u32);
+            self.inherit_finished(layer, v, edge.ends[0] as usize, edge.left[0]);
             places.push(place);
         }
-        self.new_rows(l, k, &places, rows);
+        match self.is_last(l) {
+            true if is_wide(layer, self.skeleton.dimension) => rows.remember(&places),
+            true => rows.interpolate(&places, k, k),
+            false => rows.interpolate(&places, k, 0),
+        }
         self.places = places;
+        self.signs.reserve(layer.words() * cut.len());
         for (v, &e) in (first..).zip(cut) {
             self.new_signs(l, k, self.skeleton.edges[e as usize].ends, v, rows)?;
             self.height.push(self.height_of(v));
@@ -51,14 +59,20 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn reserve(&mut self, count: usize, words: usize) {
-        let d = self.skeleton.dimension;
-        self.skeleton.points.reserve(d * count);
-        self.skeleton.zeros.reserve(d * count);
-        self.skeleton.up.reserve(d * count);
-        self.skeleton.distance.reserve(count);
-        self.skeleton.signs.reserve(self.skeleton.words * count);
-        self.signs.reserve(words * count);
+    fn is_last(&self, l: usize) -> bool {
+        l + 1 == self.network.layers.len()
+    }
+
+    /// Makes room for so many vertices.
+    fn grow(&mut self, count: usize) {
+        let Skeleton { dimension, points, distance, zeros, up, signs, words, .. } = &mut self.skeleton;
+        points.resize(points.len() + *dimension * count, 0.0);
+        zeros.resize(zeros.len() + *dimension * count, 0);
+        up.resize(zeros.len(), 0);
+        distance.resize(distance.len() + count, 0.0);
+        signs.resize(signs.len() + *words * count, 0);
+        self.height.reserve(count);
+        self.faces.hash.reserve(count);
     }
 
     /// The signs of the layer at a new vertex on an edge.
@@ -84,7 +98,8 @@ impl Work<'_> {
             }
             let mut open = 0;
             for bit in bits_of(apart) {
-                match sure_sign(rows.value(v, 64 * word + bit as usize), self.error[v]) {
+                let (value, error) = rows.value(v, 64 * word + bit as usize);
+                match sure_sign(value, error) {
                     Some(true) => own.positive |= 1 << bit,
                     Some(false) => {}
                     None => open |= 1 << bit,
@@ -92,107 +107,76 @@ impl Work<'_> {
             }
             if open != 0 {
                 own.positive |= self.settle(l, v, rows, word, open)?;
-                rows.set(v, k, 0.0);
+                rows.set(v, k, (0.0, 0.0));
             }
             self.signs.push(own);
         }
         Ok(())
     }
 
-    /// Where a neuron is zero between two vertices, and how wrong that may be.
-    fn place_of_cut(&self, k: usize, ends: [usize; 2], rows: &Rows) -> Place {
-        let [za, zb] = ends.map(|v| rows.value(v, k));
-        let [ea, eb] = ends.map(|v| self.error[v]);
-        let t = za / (za - zb);
-        let room = (za - zb).abs() - ea - eb;
-        let dt = ((1.0 - t).abs() * ea + t.abs() * eb) / room * SAFE + 2.0 * f64::EPSILON;
-        match room > 0.0 && t.is_finite() {
-            true => Place { ends, t: t.clamp(0.0, 1.0), dt: dt.min(1.0) },
-            false => Place { ends, t: 0.5, dt: 1.0 },
-        }
-    }
-
-    fn new_point(&mut self, place: Place) {
-        let d = self.skeleton.dimension;
+    fn new_point<const D: usize>(&mut self, v: usize, place: Place) {
+        let d = self.dimension::<D>();
         let (mut size, mut length) = (0.0f64, 0.0f64);
-        let [a, b] = place.ends.map(|v| v * d);
-        for i in 0..d {
-            let (from, to) = (self.skeleton.points[a + i], self.skeleton.points[b + i]);
-            self.skeleton.points.push(from + place.t * (to - from));
+        let (old, new) = self.skeleton.points.split_at_mut(v * d);
+        let [a, b] = [place.ends[0] as usize, place.ends[1] as usize];
+        let (from, to) = (&old[a * d..][..d], &old[b * d..][..d]);
+        for ((x, from), to) in new[..d].iter_mut().zip(from).zip(to) {
+            *x = from + place.t * (to - from);
             size = larger(size, from.abs());
             length = larger(length, (to - from).abs());
         }
-        let distance = bound(place.ends.map(|v| self.skeleton.distance[v]), place, size, length);
-        self.skeleton.distance.push(distance);
+        let distance = &mut self.skeleton.distance;
+        distance[v] = place.bound([distance[a], distance[b]], size, length);
     }
 
-    /// The rows of values at the new vertices, and their errors.
-    fn new_rows(&mut self, l: usize, k: usize, places: &[Place], rows: &mut Rows) {
-        let first = if l + 1 == self.network.layers.len() { k } else { 0 };
-        rows.reserve(places.len(), first);
-        let from = self.skeleton.len() - places.len();
-        pulp::Arch::new().dispatch(Between { rows, error: &mut self.error, places, from, k, first });
-    }
-
-    /// The hyperplanes of the edge, then the one that cuts it: sides first, then neurons, in their order.
-    fn new_zeros(&mut self, a: usize, left: u32, id: u32) {
-        let d = self.skeleton.dimension;
-        for i in 0..d {
-            let h = self.skeleton.zeros[a * d + i];
-            if h != left >> 1 {
-                self.skeleton.zeros.push(h);
-            }
+    /// The hyperplanes of the edge from `a`, then the one that cuts it: sides first, then neurons, in their order.
+    fn new_zeros<const D: usize>(&mut self, v: usize, a: usize, left: u32, id: u32) {
+        let d = self.dimension::<D>();
+        let (old, new) = self.skeleton.zeros.split_at_mut(v * d);
+        // One hyperplane is left out, and the last place is overwritten if it is the last.
+        let mut at = 0;
+        for &h in &old[a * d..(a + 1) * d] {
+            new[at] = h;
+            at += usize::from(h != left >> 1);
         }
-        self.skeleton.zeros.push(id);
-        self.skeleton.up.resize(self.skeleton.zeros.len(), 0);
+        new[d - 1] = id;
         // One half of the cut edge goes up.
-        if let Some(last) = self.skeleton.up.last_mut() {
-            *last = 1;
-        }
+        self.skeleton.up[(v + 1) * d - 1] = 1;
     }
 
     /// The signs of finished layers inside an edge with one end at `a`, where it leaves a hyperplane.
-    fn inherit_finished(&mut self, layer: &FlatLayer, a: usize, left: u32) {
+    fn inherit_finished(&mut self, layer: &FlatLayer, v: usize, a: usize, left: u32) {
         let words = self.skeleton.words;
-        let start = self.skeleton.signs.len();
-        self.skeleton.signs.extend_from_within(a * words..(a + 1) * words);
+        let (old, new) = self.skeleton.signs.split_at_mut(v * words);
+        let finished = &old[a * words..][..layer.word];
+        new.iter_mut().zip(finished).for_each(|(own, signs)| *own = *signs);
         let gone = (left >> 1) as usize;
         let positive = Some(gone).filter(|&gone| left & 1 == 1 && gone < layer.first);
         if let Some(gone) = positive {
             let (word, bit) = self.network.place(gone);
-            self.skeleton.signs[start + word] |= bit;
+            new[word] |= bit;
         }
         self.faces.inherit(a, positive);
     }
 }
 
-/// The rows of values of new vertices on neuron `k`, from neuron `first` on.
-struct Between<'a> {
-    rows: &'a mut Rows,
-    error: &'a mut Vec<f64>,
-    places: &'a [Place],
-    from: usize,
-    k: usize,
-    first: usize,
-}
-
-impl pulp::WithSimd for Between<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        for (v, &place) in (self.from..).zip(self.places) {
-            let (size, length) = self.rows.push_between(place.ends, place.t, self.first);
-            self.rows.set(v, self.k, 0.0);
-            let own = bound(place.ends.map(|v| self.error[v]), place, size, length);
-            self.error.push(own);
-        }
+/// Where a neuron is zero between two vertices, and how wrong that may be.
+fn place_of_cut(k: usize, ends: [u32; 2], rows: &Rows) -> Place {
+    let ((za, ea), (zb, eb)) = (rows.value(ends[0] as usize, k), rows.value(ends[1] as usize, k));
+    let t = za / (za - zb);
+    let room = (za - zb).abs() - ea - eb;
+    let dt = ((1.0 - t).abs() * ea + t.abs() * eb) / room * SAFE + 2.0 * f64::EPSILON;
+    match room > 0.0 && t.is_finite() {
+        true => Place { ends, t: t.clamp(0.0, 1.0), dt: dt.min(1.0) },
+        false => Place { ends, t: 0.5, dt: 1.0 },
     }
 }
 
-/// The error at a point between two others: values up to `size` that differ by up to `length`.
-#[inline(always)]
-fn bound([ea, eb]: [f64; 2], Place { t, dt, .. }: Place, size: f64, length: f64) -> f64 {
-    let mean = (1.0 - t) * ea + t * eb;
-    (mean + dt * (ea + eb + length) + 4.0 * f64::EPSILON * (size + length)) * SAFE + TINY
+/// Whether a last layer has so many neurons that values are best found when they are asked for: a row costs as
+/// much as it is long, a value as many others as a cell of this dimension has corners.
+fn is_wide(layer: &FlatLayer, dimension: usize) -> bool {
+    layer.width >= WIDE << dimension
 }
+
+/// How many neurons for each corner make a layer wide.
+const WIDE: usize = 4;

@@ -82,6 +82,10 @@ pub fn walk_regions(
     let mut seen: BTreeSet<Vec<Sign>> = BTreeSet::from([start.0.clone()]);
     let mut queue = VecDeque::from([start]);
     let mut pairs = 0usize;
+    let tell = |regions: usize| {
+        options.progress.report(CountProgress { explored: 0.0, regions: regions as u64 });
+    };
+    tell(seen.len());
     while let Some((signs, inside)) = queue.pop_front() {
         if seen.len() > most || options.deadline.is_past() {
             walked.regions = seen.len().min(most);
@@ -102,7 +106,7 @@ pub fn walk_regions(
             }
         }
         walked.signs.push(signs);
-        options.progress.report(CountProgress { explored: 0.0, regions: seen.len() as u64 });
+        tell(seen.len());
     }
     walked.complete = true;
     walked.regions = seen.len();

@@ -6,18 +6,22 @@
 
 use super::arbiter::Arbiter;
 use super::faces::Faces;
-use super::flat::{FlatNetwork, SAFE};
+use super::flat::{FlatLayer, FlatNetwork, SAFE, larger};
 use super::newton::Newton;
-use super::rows::larger;
+use super::rows::Place;
 use super::skeleton::{Edge, Signs, Skeleton};
+
+/// The number of no edge.
+pub(crate) const NONE: u32 = u32::MAX;
 
 pub(crate) struct Work<'a> {
     pub network: &'a FlatNetwork,
     pub arbiter: &'a Arbiter,
+    /// Whether all edges are wanted, and whether this layer drops those that it does not cut.
+    pub keeps_edges: bool,
+    pub drops_edges: bool,
     pub skeleton: Skeleton,
     pub faces: Faces,
-    /// Bounds on the errors of the values at the vertices, for the current layer.
-    pub error: Vec<f64>,
     /// The linear function along which edges are directed, with bounds on its errors.
     pub height: Vec<(f64, f64)>,
     pub coefficients: Vec<f64>,
@@ -25,7 +29,8 @@ pub(crate) struct Work<'a> {
     pub signs: Vec<Signs>,
     /// The next edge of the same bucket.
     pub next: Vec<u32>,
-    /// The ends of whole edges of the current layer, before they were cut, and the whole edge of every edge.
+    /// The ends of edges that the current layer has cut, as they were before, and which of these an edge is a
+    /// part of; [`NONE`] for an edge that is whole.
     pub whole: Vec<[u32; 2]>,
     pub whole_of: Vec<u32>,
     /// Where the edges of the current neuron are cut.
@@ -35,20 +40,42 @@ pub(crate) struct Work<'a> {
     pub found: Vec<u32>,
 }
 
-/// Where an edge is cut: the ends of the whole edge, the place between them, and how wrong it may be.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub ends: [usize; 2],
-    pub t: f64,
-    pub dt: f64,
-}
-
 impl Work<'_> {
-    /// Adds an edge that no neuron has cut yet.
-    pub(super) fn new_edge(&mut self, edge: Edge) {
-        self.whole_of.push(self.whole.len() as u32);
-        self.whole.push(edge.ends);
+    /// Takes memory for so many vertices, and as many edges for each dimension.
+    pub(super) fn reserve(&mut self, vertices: usize, most: usize) {
+        let Skeleton { dimension: d, points, distance, zeros, up, signs, words, edges } = &mut self.skeleton;
+        let count = |each: usize| (vertices * each).min(most);
+        points.reserve(count(*d));
+        distance.reserve(count(1));
+        zeros.reserve(count(*d));
+        up.reserve(count(*d));
+        signs.reserve(count(*words));
+        edges.reserve(count(*d));
+        self.next.reserve(count(*d));
+        self.whole_of.reserve(count(*d));
+        self.height.reserve(count(1));
+        self.faces.hash.reserve(count(1));
+        self.signs.reserve(count(self.network.layers.iter().map(FlatLayer::words).max().unwrap_or(0)));
+    }
+
+    /// Adds an edge that is a part of a whole one, if it may be of use.
+    #[inline]
+    pub(super) fn new_edge(&mut self, words: usize, edge: Edge, whole: u32) {
+        if self.drops_edges {
+            let [a, b] = [edge.ends[0] as usize * words, edge.ends[1] as usize * words];
+            let (from, to) = (&self.signs[a..a + words], &self.signs[b..b + words]);
+            if from.iter().zip(to).all(|(from, to)| from.apart(*to) == 0) {
+                return;
+            }
+        }
+        self.whole_of.push(whole);
         self.skeleton.edges.push(edge);
+    }
+
+    /// The number of dimensions, which is `D` unless that is zero.
+    #[inline(always)]
+    pub(super) fn dimension<const D: usize>(&self) -> usize {
+        if D == 0 { self.skeleton.dimension } else { D }
     }
 
     /// The function along which edges are directed, and a bound on its error.
