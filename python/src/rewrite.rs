@@ -147,7 +147,7 @@ pub fn reduce(py: Python, net: &Net, place: Option<Place>, round: bool, terms: T
 pub fn canon(py: Python, net: &Net, terms: Terms) -> PyResult<Option<Rewriting>> {
     let network = Arc::clone(&net.network);
     let done = work(py, &terms, move |watch| {
-        let canonical = match canonicalize(&network.to_exact(), &Domain::Space, &watch.deadline) {
+        let canonical = match canonicalize(&network, &Domain::Space, &watch.deadline) {
             Err(CanonicalError::Limit(_)) => return Ok(None),
             found => found?,
         };

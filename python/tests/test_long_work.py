@@ -46,7 +46,7 @@ def test_an_interrupt_ends_a_search_and_python_goes_on():
 WORK = {
     "regions": "net([7, 40, 40, 40, 1]).regions(box=(-1, 1), count_only=True)",
     "strata": "fs.linear.strata([14] * 6, rank=2, max_strata=10**9)",
-    "align": "fs.align(net([700] * 5), net([700] * 5))",
+    "align": "fs.align(net([700] * 5), net([700] * 5), starts=1000)",
     "reduce": "paired(160).reduce()",
     "canon": "paired(160).canon()",
     "volume": "fs.volume([20, 20, 20, 1], samples=10**12)",

@@ -322,8 +322,20 @@ pub struct CanonArgs {
     /// Write it even if its parameters are no doubles, rounded
     #[arg(long)]
     pub round: bool,
+    /// The version of the fingerprint: v2 hashes bytes of doubles, v1 hashes numbers as text, as older releases did
+    #[arg(long, value_enum, value_name = "VERSION", default_value = "v2")]
+    pub fingerprint: CanonFingerprint,
     #[command(flatten)]
     pub read: ReadArgs,
+}
+
+/// A version of the fingerprint.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum CanonFingerprint {
+    /// Numbers as text
+    V1,
+    /// Bytes of doubles
+    V2,
 }
 
 /// Rewrite B by permuting and scaling neurons to be as close to A as possible

@@ -1,6 +1,7 @@
 //! Doubles as integers times powers of two.
 
 /// `(m, e)` with `x = m 2^e`, `|m| < 2^53` and `-1074 <= e <= 971`, for a finite double.
+#[inline]
 pub fn mantissa_and_exponent(x: f64) -> (i64, i32) {
     let bits = x.to_bits();
     let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, (bits & ((1 << 52) - 1)) as i64);

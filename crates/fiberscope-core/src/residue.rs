@@ -7,6 +7,7 @@
 pub const PRIME: u64 = (1 << 61) - 1;
 
 /// The residue of any number.
+#[inline]
 pub fn reduce(x: u128) -> u64 {
     let folded = (x & u128::from(PRIME)) + (x >> 61);
     let folded = (folded & u128::from(PRIME)) as u64 + (folded >> 61) as u64;
@@ -14,6 +15,7 @@ pub fn reduce(x: u128) -> u64 {
 }
 
 /// The residue of a number of this size, negative or not.
+#[inline]
 pub fn signed(size: u64, is_negative: bool) -> u64 {
     if is_negative && size != 0 { PRIME - size } else { size }
 }

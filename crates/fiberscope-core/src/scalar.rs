@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::double::mantissa_and_exponent;
-use crate::{Matrix, Rational, product};
+use crate::{Matrix, Rational, product, residue};
 
 /// The numbers a network can be made of: what a network and its affine maps need of them.
 pub trait Scalar: Clone + PartialEq + fmt::Display + Send + Sync + 'static {
@@ -94,6 +94,15 @@ impl Scalar for f64 {
         i8::from(*self > 0.0) - i8::from(*self < 0.0)
     }
 
+    #[inline]
+    fn residue(&self) -> Option<u64> {
+        // 2^61 is 1, and 19 times 61 is more than the exponents of doubles.
+        let (mantissa, exponent) = mantissa_and_exponent(*self);
+        let rotation = (exponent + 19 * 61) as u32 % 61;
+        let size = residue::reduce(u128::from(mantissa.unsigned_abs()) << rotation);
+        Some(residue::signed(size, mantissa < 0))
+    }
+
     fn plus(&self, other: &Self) -> Self {
         self + other
     }
@@ -150,5 +159,19 @@ impl Scalar for Rational {
 
     fn product(left: &Matrix<Self>, right: &Matrix<Self>) -> Option<Matrix<Self>> {
         product::of_rationals(left, right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_of_doubles_are_those_of_their_values() {
+        let edges =
+            [0.0, -0.0, 1.0, -0.75, 0.1, -7.3e-200, 1e300, 5e-324, -3e-310, f64::MAX, f64::MIN_POSITIVE];
+        for x in edges {
+            assert_eq!(Scalar::residue(&x), x.to_rational().residue(), "{x}");
+        }
     }
 }

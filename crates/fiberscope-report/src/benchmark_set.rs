@@ -74,7 +74,7 @@ fn networks() -> anyhow::Result<Vec<(String, Option<String>, Network)>> {
 }
 
 fn facts(name: &str, shows: Option<String>, network: &Network, deadline: &Deadline) -> anyhow::Result<Value> {
-    let (domain, exact) = (Domain::Space, network.to_exact());
+    let domain = Domain::Space;
     let found = examine(network, &domain, deadline);
     let mut value = anatomy::value(&found);
     let local = Local::examine(network, &domain, &found, false, (0, deadline));
@@ -83,7 +83,7 @@ fn facts(name: &str, shows: Option<String>, network: &Network, deadline: &Deadli
     let regions = list_regions(network, &domain, &options).ok().flatten();
     let options = DimensionOptions::new().deadline(deadline.clone());
     let dimension = regions.as_ref().map(|regions| full_functional_dimension(network, regions, &options));
-    let canonical = canonicalize(&exact, &domain, deadline).ok();
+    let canonical = canonicalize(network, &domain, deadline).ok();
     let mut text = Vec::new();
     network_json::write(network, &mut text)?;
     let certificate =

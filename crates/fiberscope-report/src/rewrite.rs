@@ -173,9 +173,9 @@ impl WrittenForm {
         let rounding = if exact {
             Rational::ZERO
         } else {
-            fiberscope::orbit::relative_difference(&canonical.network, &network.to_exact())
+            fiberscope::orbit::relative_difference(&canonical.network.to_exact(), &network.to_exact())
         };
-        Ok(WrittenForm { network, rounding })
+        Ok(WrittenForm { network: network.into_owned(), rounding })
     }
 
     /// That it was written to a file, and whether it is exact.

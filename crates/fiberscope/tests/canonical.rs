@@ -6,16 +6,18 @@ use common::{
     add_linear, apply, check_same, edit, hiding, insert, permute, r, random, random_network, rng, scale,
     split,
 };
-use fiberscope::canonical::{Canonical, CoveredClass, canonicalize};
+use fiberscope::canonical::{
+    Canonical, CoveredClass, FingerprintVersion, Representative, canonicalize, canonicalize_exact,
+};
 use fiberscope::core::{LinearChange, PlacedNeuron};
 use fiberscope::{Activation, Deadline, Domain, ExactNetwork, Layer, Matrix, Move, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 fn canonical(seed: u64, network: &ExactNetwork, domain: &Domain) -> Canonical {
-    let canonical = canonicalize(network, domain, &Deadline::NEVER).unwrap();
-    check_same(&mut rng(seed), network, &canonical.moves, &canonical.network, domain);
-    let again = canonicalize(&canonical.network, domain, &Deadline::NEVER).unwrap();
+    let canonical = canonicalize_exact(network, domain, &Deadline::NEVER).unwrap();
+    check_same(&mut rng(seed), network, &canonical.moves, &canonical.network.to_exact(), domain);
+    let again = canonicalize_exact(&canonical.network.to_exact(), domain, &Deadline::NEVER).unwrap();
     assert_eq!(again.fingerprint, canonical.fingerprint);
     assert_eq!(again.network, canonical.network);
     canonical
@@ -116,7 +118,7 @@ fn hidden_hyperplanes_translate() {
             _ => x,
         });
         let [a, b] = [&network, &too_far]
-            .map(|net| canonicalize(net, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint);
+            .map(|net| canonicalize_exact(net, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint);
         assert_ne!(a, b, "seed {seed}");
     }
 }
@@ -222,7 +224,7 @@ fn every_number_counts() {
                 if (m, i, j) == (l, row, column) { &x + &Rational::dyadic(1, -50) } else { x }
             });
             assert_ne!(
-                canonicalize(&changed, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
+                canonicalize_exact(&changed, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
                 fingerprint,
                 "layer {l}"
             );
@@ -236,5 +238,36 @@ fn the_domain_counts() {
     let on_box = Domain::from_bounds(&[(-1.0, 1.0); 2]).unwrap();
     let [a, b] = [&Domain::Space, &on_box].map(|domain| canonical(0, &network, domain).fingerprint);
     assert_ne!(a, b);
-    assert!(canonicalize(&network, &Domain::orthant(5), &Deadline::NEVER).is_err());
+    assert!(canonicalize_exact(&network, &Domain::orthant(5), &Deadline::NEVER).is_err());
+}
+
+/// Networks of doubles get in doubles what they get in rational numbers, or no answer there.
+#[test]
+fn doubles_give_what_rational_numbers_give() {
+    let mut in_doubles = 0;
+    for seed in 0..400 {
+        let rng = &mut rng(seed);
+        let widths: &[usize] =
+            [&[4, 6, 3][..], &[3, 5, 4, 2], &[5, 4, 4, 3, 1], &[2, 1, 3, 1], &[1, 4, 2], &[3, 2]]
+                [seed as usize % 6];
+        // Few different numbers make zeros, multiples, common divisors and neurons that can go.
+        let kind = seed / 6 % 4;
+        let network = Network::from_widths(widths, || match kind {
+            0 => rng.random_range(-1.0..1.0),
+            1 => f64::from(rng.random_range(-1.0..1.0f32)),
+            2 => f64::from(rng.random_range(-40..=40i32)) * 0.3,
+            _ => rng.random_range(-1.0..1.0) * 2f64.powi(rng.random_range(-540..540)),
+        });
+        let network = network.unwrap();
+        let found = canonicalize(&network, &Domain::Space, &Deadline::NEVER).unwrap();
+        let exact = canonicalize_exact(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
+        assert_eq!(found, exact, "seed {seed}");
+        let version =
+            |of: &Canonical, version| of.fingerprint_of(version, &Domain::Space, &Deadline::NEVER).unwrap();
+        assert_eq!(version(&found, FingerprintVersion::V1), version(&exact, FingerprintVersion::V1));
+        assert_eq!(version(&found, FingerprintVersion::V1).len(), 64);
+        assert_eq!(version(&found, FingerprintVersion::V2), found.fingerprint);
+        in_doubles += usize::from(matches!(found.network, Representative::Doubles(_)));
+    }
+    assert!(in_doubles > 80, "{in_doubles}");
 }

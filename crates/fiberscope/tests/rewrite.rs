@@ -6,7 +6,7 @@ use crate::common;
 
 use common::{check_same, rng, shuffled};
 use fiberscope::align::{AlignOptions, align};
-use fiberscope::canonical::{CoveredClass, canonicalize};
+use fiberscope::canonical::{CoveredClass, canonicalize, canonicalize_exact};
 use fiberscope::check::{Outcome, check};
 use fiberscope::equivalence::{EquivalenceOptions, Verdict, decide};
 use fiberscope::reduce::{ReduceOptions, reduce, reduce_in_doubles};
@@ -150,7 +150,7 @@ fn equal_fingerprints_are_equal_functions() {
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
-        let found = canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
+        let found = canonicalize(&network, &Domain::Space, &Deadline::NEVER).unwrap();
         let options = EquivalenceOptions::new().exact(true);
         if let Some(other) = seen.get(&found.fingerprint) {
             let decision = decide(&network, other, &Domain::Space, &options).unwrap();
@@ -177,7 +177,7 @@ fn functions_of_one_variable_are_complete() {
             Layer::new(weight, bias, if l == last { Activation::Identity } else { Activation::Relu })
         });
         let network = Network::new(layers.collect()).unwrap();
-        let found = canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
+        let found = canonicalize(&network, &Domain::Space, &Deadline::NEVER).unwrap();
         assert!(found.class.is_complete(), "{:?}", found.class);
         made.push((network, found.fingerprint));
     }
@@ -208,7 +208,7 @@ fn rank_one_inputs_and_narrow_layers_are_functions_of_one_variable() {
             layers.extend(first.iter().cloned());
             Network::new(layers).unwrap()
         };
-        let found = canonicalize(&spread(1.0).to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
+        let found = canonicalize(&spread(1.0), &Domain::Space, &Deadline::NEVER).unwrap();
         assert!(found.class.is_complete(), "seed {seed}: {:?}", found.class);
         let mut other = spread(1.0).to_exact();
         for layer in 0..2 {
@@ -219,10 +219,10 @@ fn rank_one_inputs_and_narrow_layers_are_functions_of_one_variable() {
             }
         }
         assert_eq!(
-            canonicalize(&other, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
+            canonicalize_exact(&other, &Domain::Space, &Deadline::NEVER).unwrap().fingerprint,
             found.fingerprint
         );
-        let stretched = canonicalize(&spread(2.0).to_exact(), &Domain::Space, &Deadline::NEVER).unwrap();
+        let stretched = canonicalize(&spread(2.0), &Domain::Space, &Deadline::NEVER).unwrap();
         if found.class == CoveredClass::OneHiddenLayer {
             assert!(stretched.class.is_complete());
         }

@@ -3,10 +3,12 @@
 //! Rows that are independent modulo a prime are independent, so a basis is looked for modulo the prime, and
 //! what is solved for in it is checked: an unlucky prime can only lead to no answer.
 
+mod doubles;
 mod integer;
 
 use fiberscope_core::{Matrix, Rational, Scalar};
 
+pub use doubles::product_of_doubles;
 pub use integer::solve_integers;
 
 use crate::modular::independent_rows;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use fiberscope::align::{AlignOptions, Scaling, align as align_networks};
-use fiberscope::canonical::{CanonicalError, canonicalize};
+use fiberscope::canonical::{CanonicalError, FingerprintVersion, canonicalize};
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
 use fiberscope_core::{Certificate, Domain, Network};
 use fiberscope_io::{Model, Names, Precision, load_data, save, save_named, write_atomically};
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{read_dense_model, read_domain, read_model};
 use crate::Answer;
-use crate::args::{AlignArgs, AlignMetric, AlignScaling, CanonArgs, Global, ReduceArgs};
+use crate::args::{AlignArgs, AlignMetric, AlignScaling, CanonArgs, CanonFingerprint, Global, ReduceArgs};
 use crate::output::{Output, check_picture, write_picture};
 
 pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
@@ -45,12 +45,16 @@ pub fn reduce(args: &ReduceArgs, global: &Global, output: &mut Output) -> anyhow
 
 pub fn canon(args: &CanonArgs, global: &Global, output: &mut Output) -> anyhow::Result<Answer> {
     let model = read_dense_model(&args.model, &args.read.options(), output)?;
-    let exact = model.network.to_exact();
     let deadline = global.deadline();
-    let canonical = match canonicalize(&exact, &Domain::Space, &deadline) {
+    let mut canonical = match canonicalize(&model.network, &Domain::Space, &deadline) {
         Err(CanonicalError::Limit(reached)) => return Err(reached.into()),
         found => found?,
     };
+    let version = match args.fingerprint {
+        CanonFingerprint::V1 => FingerprintVersion::V1,
+        CanonFingerprint::V2 => FingerprintVersion::V2,
+    };
+    canonical.fingerprint = canonical.fingerprint_of(version, &Domain::Space, &deadline)?;
     let mut text = canonical_text(&canonical);
     let mut written = None;
     if let Some(path) = &args.output {

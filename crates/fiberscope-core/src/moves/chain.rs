@@ -95,16 +95,7 @@ impl MoveChain {
             return None;
         }
         let mut made = network.clone();
-        for each in &self.moves {
-            if each.layer() >= made.hidden_depth() {
-                return None;
-            }
-            match each {
-                Move::Permute { layer, order } => relabel::permute(&mut made, *layer, order).ok()?,
-                Move::Scale { layer, factors } => relabel::scale_in_doubles(&mut made, *layer, factors)?,
-                _ => return None,
-            }
-        }
+        self.moves.iter().try_for_each(|each| each.apply_in_doubles(&mut made))?;
         Some(made)
     }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::serde_forms::{from_one, list_from_one, pairs_from_one};
 use crate::strict::read_strictly;
-use crate::{Activation, Domain, ExactNetwork, Rational};
+use crate::{Activation, Domain, ExactNetwork, Network, Rational};
 
 /// A neuron to be put into a layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -254,6 +254,19 @@ impl Move {
                 let layers = ((&weight[..], &bias[..], *activation), (&next_weight[..], &next_bias[..]));
                 fold::unfold(network, domain, *layer, layers, pairs)
             }
+        }
+    }
+
+    /// Rewrites a network of doubles, where that is exact: see [`MoveChain::apply_in_doubles`]. `None` otherwise; then
+    /// the network is of no use any more.
+    pub fn apply_in_doubles(&self, network: &mut Network) -> Option<()> {
+        if !relabel::subnormal_numbers_count() || self.layer() >= network.hidden_depth() {
+            return None;
+        }
+        match self {
+            Move::Permute { layer, order } => relabel::permute(network, *layer, order).ok(),
+            Move::Scale { layer, factors } => relabel::scale_in_doubles(network, *layer, factors),
+            _ => None,
         }
     }
 

@@ -14,6 +14,9 @@ const NONE: usize = usize::MAX;
 /// How often rows that have no column compete for one, in turns over all rows.
 const TURNS: usize = 4;
 
+/// How many numbers are worked on side by side.
+const LANES: usize = 16;
+
 /// The column of every row in an assignment of least cost. The matrix is square and its entries are finite.
 ///
 /// ```
@@ -24,13 +27,24 @@ pub fn assign(cost: &Matrix) -> Vec<usize> {
     assign_from(cost, &mut column_minima(cost))
 }
 
-/// The same, beginning with prices of the columns, which are finite; they become those that prove the assignment optimal.
+/// The same, beginning with prices of the columns, which are finite; they become those that prove the assignment
+/// optimal.
 pub(super) fn assign_from(cost: &Matrix, prices: &mut [f64]) -> Vec<usize> {
-    let mut state =
-        Assignment { cost, prices, row_of: vec![NONE; cost.rows()], column_of: vec![NONE; cost.rows()] };
-    state.compete();
-    state.complete();
+    let n = cost.rows();
+    assert!(cost.cols() == n && prices.len() == n, "the matrix is square, and every column has a price");
+    let mut state = Assignment { cost, prices, row_of: vec![NONE; n], column_of: vec![NONE; n] };
+    pulp::Arch::new().dispatch(&mut state);
     state.column_of
+}
+
+impl pulp::WithSimd for &mut Assignment<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.compete();
+        self.complete();
+    }
 }
 
 /// Prices to begin with where nothing is known.
@@ -50,34 +64,21 @@ struct Assignment<'a> {
 }
 
 impl Assignment<'_> {
-    /// The cheapest column of a row at current prices, and another that is the cheapest of the others.
-    fn cheapest(&self, row: usize) -> [(f64, usize); 2] {
-        let mut found = [(f64::INFINITY, 0); 2];
-        for (j, (c, price)) in self.cost.row(row).iter().zip(self.prices.iter()).enumerate() {
-            let reduced = c - price;
-            if reduced < found[1].0 {
-                found[1] = (reduced, j);
-                if reduced < found[0].0 {
-                    found.swap(0, 1);
-                }
-            }
-        }
-        found
-    }
-
     /// Rows win their cheapest columns from each other, as long as prices fall and the turns last.
+    #[inline(always)]
     fn compete(&mut self) {
         let n = self.cost.rows();
+        let mut reduced = vec![0.0; n];
         let mut waiting: Vec<usize> = (0..n).rev().collect();
         for _ in 0..TURNS * n {
             let Some(row) = waiting.pop() else { break };
-            let [first, second] = self.cheapest(row);
-            let falls = second.0 - first.0;
-            let mut column = first.1;
+            let [first, second] = two_least(self.cost.row(row), self.prices, &mut reduced);
+            let mut column = place_of(&reduced, first, NONE);
+            let falls = second - first;
             if falls > 0.0 && falls.is_finite() {
                 self.prices[column] -= falls;
             } else if self.row_of[column] != NONE && n > 1 {
-                column = second.1;
+                column = place_of(&reduced, second, column);
             }
             let loser = self.row_of[column];
             if loser != NONE && falls <= 0.0 {
@@ -93,57 +94,58 @@ impl Assignment<'_> {
     }
 
     /// Assigns the rows that have no column.
+    #[inline(always)]
     fn complete(&mut self) {
+        let n = self.cost.rows();
         let assigned = |(i, &j): (usize, &usize)| match j {
             NONE => 0.0,
             j => self.cost[(i, j)] - self.prices[j],
         };
         let mut rows: Vec<f64> = self.column_of.iter().enumerate().map(assigned).collect();
-        for row in 0..self.cost.rows() {
+        let mut paths = Paths {
+            distance: vec![0.0; n],
+            before: vec![0; n],
+            open: vec![0.0; n],
+            closed: Vec::with_capacity(n),
+        };
+        for row in 0..n {
             if self.column_of[row] == NONE {
-                rows[row] = self.cheapest(row)[0].0;
-                self.augment(row, &mut rows);
+                rows[row] = two_least(self.cost.row(row), self.prices, &mut paths.distance)[0];
+                self.augment(row, &mut rows, &mut paths);
             }
         }
     }
 
     /// Assigns `start` along a shortest path to a free column.
-    fn augment(&mut self, start: usize, rows: &mut [f64]) {
-        let n = self.cost.rows();
-        let mut distance = vec![f64::INFINITY; n];
-        let mut before = vec![NONE; n];
-        let mut open: Vec<usize> = (0..n).collect();
-        let mut closed: Vec<usize> = Vec::new();
+    #[inline(always)]
+    fn augment(&mut self, start: usize, rows: &mut [f64], paths: &mut Paths) {
+        paths.distance.fill(f64::INFINITY);
+        paths.open.copy_from_slice(self.prices);
+        paths.closed.clear();
         let (mut row, mut reached) = (start, 0.0);
         let end = loop {
-            let (costs, price) = (self.cost.row(row), rows[row]);
-            let mut nearest = (f64::INFINITY, 0);
-            for (place, &j) in open.iter().enumerate() {
-                let through = reached + costs[j] - price - self.prices[j];
-                if through < distance[j] {
-                    (distance[j], before[j]) = (through, row);
-                }
-                if distance[j] < nearest.0 {
-                    nearest = (distance[j], place);
-                }
-            }
-            reached = nearest.0;
-            let column = open.swap_remove(nearest.1);
+            reached = paths.go_on(self.cost.row(row), reached - rows[row], row as u64);
+            let column = match reached < f64::INFINITY {
+                true => place_of(&paths.distance, reached, NONE),
+                false => paths.any_open(row as u64),
+            };
             if self.row_of[column] == NONE {
                 break column;
             }
-            closed.push(column);
+            paths.closed.push((column, reached));
+            // No way leads through it any more.
+            (paths.distance[column], paths.open[column]) = (f64::INFINITY, f64::NEG_INFINITY);
             row = self.row_of[column];
         };
         rows[start] += reached;
-        for &j in &closed {
-            let shift = reached - distance[j];
-            self.prices[j] -= shift;
-            rows[self.row_of[j]] += shift;
+        for &(column, distance) in &paths.closed {
+            let shift = reached - distance;
+            self.prices[column] -= shift;
+            rows[self.row_of[column]] += shift;
         }
         let mut column = end;
         loop {
-            let row = before[column];
+            let row = paths.before[column] as usize;
             self.row_of[column] = row;
             column = std::mem::replace(&mut self.column_of[row], column);
             if row == start {
@@ -151,6 +153,112 @@ impl Assignment<'_> {
             }
         }
     }
+}
+
+/// Shortest paths from a row to the columns.
+struct Paths {
+    /// The lengths of the shortest known ones to columns that may still come nearer; infinite for the others.
+    distance: Vec<f64>,
+    /// The row from which such a path reaches the column, in as many bits as the lengths have.
+    before: Vec<u64>,
+    /// The prices of columns that may still come nearer; those of the others are infinite below.
+    open: Vec<f64>,
+    /// The others, with their distances.
+    closed: Vec<(usize, f64)>,
+}
+
+impl Paths {
+    /// On from a row, whose column is reached at this length less its own price; the least of the distances.
+    #[inline(always)]
+    fn go_on(&mut self, costs: &[f64], base: f64, row: u64) -> f64 {
+        let ((costs, last_costs), (open, last_open)) = (costs.as_chunks(), self.open.as_chunks());
+        let (distance, last_distance) = self.distance.as_chunks_mut();
+        let (before, last_before) = self.before.as_chunks_mut();
+        let mut least = [f64::INFINITY; LANES];
+        for ((c, price), (distance, before)) in costs.iter().zip(open).zip(distance.iter_mut().zip(before)) {
+            nearer([c, price], distance, before, &mut least, (base, row));
+        }
+        for lane in 0..last_costs.len() {
+            let (numbers, known) = ([&[last_costs[lane]], &[last_open[lane]]], &mut [least[lane]]);
+            let (distance, before) = (&mut last_distance[lane..], &mut last_before[lane..]);
+            if let (Some(distance), Some(before)) = (distance.first_chunk_mut(), before.first_chunk_mut()) {
+                nearer::<1>(numbers, distance, before, known, (base, row));
+            }
+            least[lane] = known[0];
+        }
+        least.iter().fold(f64::INFINITY, |least, &x| if x < least { x } else { least })
+    }
+}
+
+/// Distances by way of a row, where they are less than those known, and the least ones lane by lane.
+#[inline(always)]
+fn nearer<const N: usize>(
+    [costs, prices]: [&[f64; N]; 2],
+    distance: &mut [f64; N],
+    before: &mut [u64; N],
+    least: &mut [f64; N],
+    (base, row): (f64, u64),
+) {
+    for lane in 0..N {
+        let through = base + (costs[lane] - prices[lane]);
+        let nearer = through < distance[lane];
+        distance[lane] = if nearer { through } else { distance[lane] };
+        before[lane] = if nearer { row } else { before[lane] };
+        least[lane] = if distance[lane] < least[lane] { distance[lane] } else { least[lane] };
+    }
+}
+
+impl Paths {
+    /// Where costs are so large that their differences are not finite: a column that was not reached, as if it were
+    /// from this row.
+    #[cold]
+    fn any_open(&mut self, row: u64) -> usize {
+        let column = self.open.iter().position(|price| *price > f64::NEG_INFINITY).unwrap_or(0);
+        self.before[column] = row;
+        column
+    }
+}
+
+/// The least two of the costs less the prices, all of which are written down.
+#[inline(always)]
+fn two_least(costs: &[f64], prices: &[f64], reduced: &mut [f64]) -> [f64; 2] {
+    reduced.iter_mut().zip(costs.iter().zip(prices)).for_each(|(x, (c, price))| *x = c - price);
+    let (mut first, mut second) = ([f64::INFINITY; LANES], [f64::INFINITY; LANES]);
+    let chunks = reduced.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            let (x, least) = (chunk[lane], first[lane]);
+            let larger = if x < least { least } else { x };
+            first[lane] = if x < least { x } else { least };
+            second[lane] = if larger < second[lane] { larger } else { second[lane] };
+        }
+    }
+    let mut found = [f64::INFINITY; 2];
+    for &x in first.iter().chain(&second).chain(rest) {
+        if x < found[0] {
+            found = [x, found[0]];
+        } else if x < found[1] {
+            found[1] = x;
+        }
+    }
+    found
+}
+
+/// The first place of a number among others, but for one; the first of all if it is not there.
+#[inline(always)]
+fn place_of(numbers: &[f64], number: f64, without: usize) -> usize {
+    let (chunks, rest) = numbers.as_chunks::<LANES>();
+    let is_there = |chunk: &[f64; LANES]| chunk.iter().fold(false, |found, x| found | (*x == number));
+    for (k, chunk) in chunks.iter().enumerate().filter(|(_, chunk)| is_there(chunk)) {
+        let mut places = (0..LANES).filter(|lane| chunk[*lane] == number).map(|lane| k * LANES + lane);
+        if let Some(place) = places.find(|&place| place != without) {
+            return place;
+        }
+    }
+    let first = chunks.len() * LANES;
+    let mut places = (0..rest.len()).filter(|at| rest[*at] == number).map(|at| first + at);
+    places.find(|&place| place != without).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -214,6 +322,17 @@ mod tests {
             }
             let again = assign_from(&cost, &mut prices);
             assert!((total(&cost, &again) - total(&cost, &others)).abs() < 1e-9, "case {case}");
+        }
+    }
+
+    #[test]
+    fn costs_beyond_all_measure_are_assigned_somehow() {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        for n in [2, 5, 40] {
+            let cost = Matrix::from_fn(n, n, |_, _| f64::MAX * rng.random_range(-1.0..1.0));
+            let mut columns = assign(&cost);
+            columns.sort_unstable();
+            assert_eq!(columns, (0..n).collect::<Vec<_>>());
         }
     }
 

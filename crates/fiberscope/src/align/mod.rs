@@ -24,6 +24,9 @@
 mod activations;
 pub(crate) mod assignment;
 mod barrier;
+mod distance;
+mod links;
+mod moved;
 mod pair;
 mod products;
 mod rewriting;
@@ -32,7 +35,8 @@ mod units;
 use activations::match_activations;
 pub use assignment::assign;
 pub use barrier::{Barrier, interpolate, interpolation_barrier};
-use rewriting::{MOST_UNITS, Rewriting, distance, moved};
+use distance::distance;
+use rewriting::{MOST_UNITS, Rewriting, moved};
 use units::Class;
 pub use units::Image;
 
@@ -240,7 +244,7 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         return Ok(Alignment { unmatched, ..rewriting.finish(a, b, options, distance_before) });
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut best = Rewriting::new(b, &classes);
+    let mut best = None;
     let mut least = distance_before;
     for start in (0..options.starts).take_while(|_| !options.deadline.is_past()) {
         let mut rewriting = Rewriting::new(b, &classes);
@@ -252,9 +256,10 @@ pub fn align(a: &Network, b: &Network, options: &AlignOptions) -> Result<Alignme
         rewriting.descend(a.layers(), options);
         let found = distance(a.layers(), &rewriting.layers);
         if found < least {
-            (best, least) = (rewriting, found);
+            (best, least) = (Some(rewriting), found);
         }
     }
+    let best = best.unwrap_or_else(|| Rewriting::new(b, &classes));
     Ok(Alignment { unmatched, ..best.finish(a, b, options, distance_before) })
 }
 

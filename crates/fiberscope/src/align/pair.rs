@@ -114,14 +114,22 @@ impl Costs<'_> {
         }
     }
 
-    /// The least cost of every pair.
-    pub(super) fn table(&self) -> Matrix {
+    /// The least cost of every pair, written over what is there.
+    pub(super) fn fill(&self, table: &mut Matrix) {
         let n = self.incoming.a.len();
-        let mut table = Matrix::from_fn(n, n, |_, _| 0.0);
+        if (table.rows(), table.cols()) != (n, n) {
+            *table = Matrix::from_fn(n, n, |_, _| 0.0);
+        }
+        let nothing = vec![0.0; n];
+        let [out_a, out_b] = match self.outgoing {
+            Some(products) => [&products.a, &products.b],
+            None => [&nothing; 2],
+        };
+        let rows = Rows::new([&self.incoming.a, out_a], [&self.incoming.b, out_b], self.scaling);
         table.entries_mut().par_chunks_mut(n.max(1)).enumerate().for_each(|(i, row)| {
-            row.iter_mut().enumerate().for_each(|(j, cost)| *cost = self.pair(i, j).best(self.scaling).0);
+            let out_both = self.outgoing.map_or(&nothing[..], |products| products.both.row(i));
+            rows.fill(i, self.incoming.both.row(i), out_both, row);
         });
-        table
     }
 }
 
@@ -130,20 +138,165 @@ impl Costs<'_> {
 /// sizes. The sizes are the squares for `A` and for `B`, and the products of those at the same place.
 pub(super) fn is_best_as_it_is(incoming: &Products, sizes: &[Vec<f64>; 3], scaling: Scaling) -> bool {
     let [of_a, of_b, of_both] = sizes;
-    let pair = |i: usize, j: usize, out_both: f64| Pair {
-        in_a: incoming.a[i],
-        in_b: incoming.b[j],
-        in_both: incoming.both[(i, j)],
-        out_a: of_a[i],
-        out_b: of_b[j],
-        out_both,
-    };
-    (0..of_a.len()).into_par_iter().all(|i| {
-        let own = pair(i, i, of_both[i]);
+    let rows = Rows::new([&incoming.a, of_a], [&incoming.b, of_b], scaling);
+    let roots: Vec<f64> = of_b.iter().map(|square| square.sqrt()).collect();
+    let room = || [(); 2].map(|()| vec![0.0; of_b.len()]);
+    let is_best = |[out_both, costs]: &mut [Vec<f64>; 2], i: usize| {
+        let own = Pair {
+            in_a: incoming.a[i],
+            in_b: incoming.b[i],
+            in_both: incoming.both[(i, i)],
+            out_a: of_a[i],
+            out_b: of_b[i],
+            out_both: of_both[i],
+        };
         let (cost, factor) = own.best(scaling);
-        factor == 1.0
-            && (0..of_b.len())
-                .filter(|&j| j != i)
-                .all(|j| pair(i, j, (of_a[i] * of_b[j]).sqrt()).best(scaling).0 >= cost)
-    })
+        let root = of_a[i].sqrt();
+        out_both.iter_mut().zip(&roots).for_each(|(bound, other)| *bound = root * other);
+        rows.fill(i, incoming.both.row(i), out_both, costs);
+        costs[i] = f64::INFINITY;
+        factor == 1.0 && costs.iter().all(|other| *other >= cost)
+    };
+    (0..of_a.len()).into_par_iter().map_init(room, is_best).all(|best| best)
+}
+
+/// The least costs of one channel of `A` with all those of `B`, many side by side.
+struct Rows<'a> {
+    scaling: Scaling,
+    a: [&'a [f64]; 2],
+    b: [&'a [f64]; 2],
+    /// For powers of two: the balanced factor of a pair is two to the difference of these logarithms.
+    logarithms: Option<[Vec<f64>; 2]>,
+}
+
+impl<'a> Rows<'a> {
+    /// The squares of what comes in and of what goes out, for `A` and for `B`.
+    fn new(a: [&'a [f64]; 2], b: [&'a [f64]; 2], scaling: Scaling) -> Self {
+        let ends = || a[1].iter().chain(b[1]);
+        let balance = match () {
+            () if ends().all(|out| *out > 0.0) => Some(4.0),
+            () if ends().all(|out| *out == 0.0) => Some(2.0),
+            () => None,
+        };
+        let logarithm = |sizes: [&[f64]; 2], balance: f64| {
+            let of =
+                |(row, out): (&f64, &f64)| (row / if balance == 4.0 { *out } else { 1.0 }).log2() / balance;
+            sizes[0].iter().zip(sizes[1]).map(of).collect()
+        };
+        let powers = matches!(scaling, Scaling::Auto | Scaling::PowersOfTwo);
+        let logarithms =
+            balance.filter(|_| powers).map(|balance| [a, b].map(|sizes| logarithm(sizes, balance)));
+        Rows { scaling, a, b, logarithms }
+    }
+
+    /// The costs of channel `i`, given the products of what comes in and of what goes out.
+    fn fill(&self, i: usize, in_both: &[f64], out_both: &[f64], costs: &mut [f64]) {
+        if self.scaling == Scaling::None || self.logarithms.is_some() {
+            let [in_b, out_b] = self.b;
+            let logarithms = self.logarithms.as_ref().map(|[of_a, of_b]| (of_a[i], &of_b[..]));
+            let constant = self.a[0][i] + self.a[1][i];
+            pulp::Arch::new().dispatch(Row { constant, in_both, out_both, in_b, out_b, logarithms, costs });
+            return;
+        }
+        for (j, cost) in costs.iter_mut().enumerate() {
+            let ([in_a, out_a], [in_b, out_b]) = (self.a.map(|of| of[i]), self.b.map(|of| of[j]));
+            let pair = Pair { in_a, in_b, in_both: in_both[j], out_a, out_b, out_both: out_both[j] };
+            *cost = pair.best(self.scaling).0;
+        }
+    }
+}
+
+/// The costs of one channel of `A`, without factors or with powers of two.
+struct Row<'a> {
+    constant: f64,
+    in_both: &'a [f64],
+    out_both: &'a [f64],
+    in_b: &'a [f64],
+    out_b: &'a [f64],
+    logarithms: Option<(f64, &'a [f64])>,
+    costs: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Row<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Row { constant, in_both, out_both, in_b, out_b, logarithms, costs } = self;
+        let products = in_both.iter().zip(out_both).zip(in_b.iter().zip(out_b));
+        match logarithms {
+            None => {
+                for (cost, ((x, y), (u, v))) in costs.iter_mut().zip(products) {
+                    *cost = constant + (u - 2.0 * x) + (v - 2.0 * y);
+                }
+            }
+            Some((of_a, of_b)) => {
+                for ((cost, ((x, y), (u, v))), of_b) in costs.iter_mut().zip(products).zip(of_b) {
+                    *cost = constant + least_with_powers([*x, *y], [*u, *v], of_a - of_b);
+                }
+            }
+        }
+    }
+}
+
+/// What [`Pair::best`] finds among powers of two, less what belongs to `A` alone.
+#[inline(always)]
+fn least_with_powers(both: [f64; 2], of_b: [f64; 2], logarithm: f64) -> f64 {
+    /// Added to a small integer, it puts its bits last.
+    const LAST: f64 = (1u64 << 52) as f64 + 1023.0;
+    let cost = |c: f64, inverse: f64| {
+        c * (c * of_b[0] - 2.0 * both[0]) + inverse * (inverse * of_b[1] - 2.0 * both[1])
+    };
+    let usable = logarithm.abs() < 332.0;
+    let below = if usable { logarithm.floor() } else { 0.0 };
+    let power = |exponent: f64| f64::from_bits((exponent + LAST).to_bits() << 52);
+    let (c, inverse) = (power(below), power(-below));
+    let mut least = cost(1.0, 1.0);
+    for step in [0.5, 1.0, 2.0, 4.0] {
+        let found = cost(c * step, inverse * (1.0 / step));
+        least = if usable & (found < least) { found } else { least };
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_costs_are_those_of_the_pairs() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for case in 0..60 {
+            let n = case % 21 + 1;
+            let mut products = || {
+                let mut sizes =
+                    || (0..n).map(|_| 2f64.powf(rng.random_range(-9.0..9.0))).collect::<Vec<f64>>();
+                let (mut a, b) = (sizes(), sizes());
+                if case % 5 == 4 {
+                    // Nothing goes out, or comes in.
+                    a[0] = 0.0;
+                }
+                let both = Matrix::from_fn(n, n, |i, j| (a[i] * b[j]).sqrt() * rng.random_range(-1.0..1.0));
+                Products { a, b, both }
+            };
+            let (incoming, outgoing) = (products(), products());
+            for scaling in [Scaling::None, Scaling::PowersOfTwo, Scaling::Auto, Scaling::Doubles] {
+                for outgoing in [None, Some(&outgoing)] {
+                    let costs = Costs { incoming: &incoming, outgoing, scaling };
+                    let mut table = Matrix::from_fn(1, 1, |_, _| 0.0);
+                    costs.fill(&mut table);
+                    for i in 0..n {
+                        for j in 0..n {
+                            let pair = costs.pair(i, j);
+                            let gap = (table[(i, j)] - pair.best(scaling).0).abs();
+                            assert!(gap <= 1e-12 * pair.size(), "{scaling:?} {i} {j}: {gap}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

@@ -5,11 +5,13 @@
 
 use std::ops::Range;
 
+use fiberscope_algebra::dense::fast_dot;
 use fiberscope_core::{Layer, Matrix, SparseMatrix, Weights};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 
+use super::moved::Moved;
 use super::units::{Class, Member};
 
 /// The inner products of the channels of two networks, each the sum over the rows of its neurons.
@@ -70,28 +72,26 @@ impl Products {
         Some(found)
     }
 
-    /// The products with the channels of `b` permuted and scaled.
-    pub(super) fn relabelled(&self, order: &[usize], factor: impl Fn(usize) -> f64) -> Self {
-        let mut both = Matrix::from_fn(self.a.len(), self.b.len(), |_, _| 0.0);
-        let factors: Vec<f64> = (0..order.len()).map(factor).collect();
-        both.entries_mut().par_chunks_mut(order.len().max(1)).enumerate().for_each(|(i, row)| {
-            let old = self.both.row(i);
-            row.iter_mut().zip(order.iter().zip(&factors)).for_each(|(new, (&j, c))| *new = c * old[j]);
-        });
-        let b = order.iter().zip(&factors).map(|(&j, c)| c * c * self.b[j]).collect();
-        Products { a: self.a.clone(), b, both }
+    /// Permutes and scales the channels of `b`.
+    pub(super) fn relabel(&mut self, moved: &Moved) {
+        moved.columns_of(&mut self.both);
+        moved.list(&mut self.b, 2);
     }
 
-    /// What becomes of the products where some inputs or outputs of the channels of `b` change. A row of the matrices
-    /// belongs to one of those, a column to a channel.
-    pub(super) fn shift(&mut self, a: &Matrix, old: &Matrix, new: &Matrix) {
+    /// What becomes of the products where some inputs or outputs of the channels of `b` change. The matrices have a
+    /// row per channel if these are inputs (`incoming`), and a column otherwise.
+    pub(super) fn shift(&mut self, a: &Matrix, old: &Matrix, new: &Matrix, incoming: bool) {
         let mut gaps = new.clone();
+        let cols = gaps.cols().max(1);
         for (s, gap) in gaps.entries_mut().iter_mut().enumerate() {
-            let (x, channel) = (old.entries()[s], s % old.cols());
-            self.b[channel] += *gap * *gap - x * x;
+            let x = old.entries()[s];
+            self.b[if incoming { s / cols } else { s % cols }] += *gap * *gap - x * x;
             *gap -= x;
         }
-        add_product(view(a).reversed_axes(), view(&gaps), &mut self.both);
+        match incoming {
+            true => add_product(view(a), view(&gaps).reversed_axes(), &mut self.both),
+            false => add_product(view(a).reversed_axes(), view(&gaps), &mut self.both),
+        }
     }
 
     fn new(count: usize) -> Self {
@@ -131,8 +131,7 @@ impl Products {
         let count = self.a.len();
         let squares = |sums: &mut Vec<f64>, rows: &Weights| {
             for (channel, sum) in sums.iter_mut().enumerate() {
-                let entries = member.channel(channel).flat_map(|neuron| rows.row(neuron));
-                *sum += entries.map(|(_, entry)| entry * entry).sum::<f64>();
+                *sum += member.channel(channel).map(|neuron| square(rows, neuron)).sum::<f64>();
             }
         };
         squares(&mut self.a, a);
@@ -164,6 +163,14 @@ impl Products {
 fn copied(class: &Class, member: &Member) -> Vec<Range<usize>> {
     let copies = class.members.iter().filter(|copy| copy.layer == member.layer + 1);
     copies.map(Member::neurons).collect()
+}
+
+/// The square of a row.
+fn square(rows: &Weights, row: usize) -> f64 {
+    match rows {
+        Weights::Dense(matrix) => fast_dot(matrix.row(row), matrix.row(row)),
+        sparse => sparse.row(row).map(|(_, entry)| entry * entry).sum(),
+    }
 }
 
 fn view(matrix: &Matrix) -> ArrayView2<'_, f64> {

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fiberscope_core::{Domain, Layer, Matrix, MoveChain, Network, Rational, Weights, side_by_side};
+use fiberscope_core::{Domain, Layer, Matrix, MoveChain, Network, Rational, Scalar};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::assignment::{assign_from, column_minima};
+use super::distance::distance;
+use super::links::{Link, Place, change};
+use super::moved::Moved;
 use super::pair::{Costs, is_best_as_it_is};
 use super::products::Products;
 use super::units::{Class, Member};
@@ -23,6 +26,8 @@ pub(super) struct Rewriting<'c> {
     classes: &'c [Class],
     relabellings: Vec<LayerRelabelling<f64>>,
     known: Vec<Known>,
+    /// Room for the costs of one class.
+    table: Matrix,
 }
 
 /// What is known of a class from round to round. It is kept up to date when others are rewritten.
@@ -36,6 +41,10 @@ struct Known {
     settled: bool,
 }
 
+/// Products are brought up to date if at most this part (3 of 4) of the channels that they depend on has changed,
+/// and are computed again otherwise.
+const MOST_SHIFTED: (usize, usize) = (4, 3);
+
 /// An assignment that is better by less than this, relative to all that it is about, is no better.
 const GAIN: f64 = 1e-12;
 
@@ -47,6 +56,7 @@ impl<'c> Rewriting<'c> {
             classes,
             relabellings: b.hidden_layers().iter().map(identity).collect(),
             known: vec![Known::default(); classes.len()],
+            table: Matrix::from_fn(0, 0, |_, _| 0.0),
         }
     }
 
@@ -97,15 +107,16 @@ impl<'c> Rewriting<'c> {
         }
         let outgoing = known.outgoing.as_ref().filter(|_| both);
         let costs = Costs { incoming, outgoing, scaling };
-        let cost = costs.table();
-        if cost.entries().iter().any(|c| !c.is_finite()) {
+        let cost = &mut self.table;
+        costs.fill(cost);
+        if !Scalar::all_finite(cost.entries()) {
             return false;
         }
         let order = match &mut known.prices {
-            Some(prices) => assign_from(&cost, prices),
+            Some(prices) => assign_from(cost, prices),
             none => {
-                let mut prices = column_minima(&cost);
-                let order = assign_from(&cost, &mut prices);
+                let mut prices = column_minima(cost);
+                let order = assign_from(cost, &mut prices);
                 *none = Some(prices);
                 order
             }
@@ -123,104 +134,117 @@ impl<'c> Rewriting<'c> {
     /// Applies a permutation and a scaling to the channels of a class. Scaling may leave the doubles; then the class
     /// stays as it is, and the answer is no.
     pub(super) fn rewrite(&mut self, a: &[Layer], at: usize, channels: &LayerRelabelling<f64>) -> bool {
-        let LayerRelabelling { order, factors } = channels;
-        let moved: Vec<usize> = (0..order.len()).filter(|&i| order[i] != i || factors[i] != 1.0).collect();
-        if moved.is_empty() {
+        let moved = Moved::of(channels);
+        if moved.to.is_empty() {
             return false;
         }
         let class = &self.classes[at];
-        let mut made: BTreeMap<usize, Layer> = BTreeMap::new();
-        let mut relabelled = Vec::with_capacity(class.members.len());
+        let others = (0..self.classes.len()).filter(|other| *other != at);
+        let links: Vec<_> = others.map(|other| (other, self.links(other, a, at, &moved))).collect();
+        let mut kept: BTreeMap<usize, Layer> = BTreeMap::new();
+        // Copies only where numbers may leave the doubles: nearly never.
+        if !self.stays_finite(class, &moved) {
+            let concerned = class.members.iter().flat_map(|member| [member.layer, member.layer + 1]);
+            kept.extend(concerned.map(|layer| (layer, self.layers[layer].clone())));
+        }
         for member in &class.members {
-            let all = member.spread(self.layers[member.layer].width(), channels);
-            for (layer, with) in
-                [(member.layer, with_rows as fn(&Layer, &_) -> Layer), (member.layer + 1, with_columns)]
-            {
-                let before = made.get(&layer).unwrap_or(&self.layers[layer]);
-                let after = with(before, &all);
-                made.insert(layer, after);
-            }
-            relabelled.push((member.layer, all));
+            let spread = Moved::of(&member.spread(self.layers[member.layer].width(), channels));
+            change(&mut self.layers[member.layer], |layer| spread.rows(layer));
+            change(&mut self.layers[member.layer + 1], |layer| spread.inverse().columns(layer));
         }
         let is_finite =
             |layer: &Layer| layer.weights().stored().iter().chain(layer.bias()).all(|x| x.is_finite());
-        if !made.values().all(is_finite) {
+        if !kept.keys().all(|&layer| is_finite(&self.layers[layer])) {
+            kept.into_iter().for_each(|(layer, before)| self.layers[layer] = before);
             return false;
         }
-        for (layer, made) in made.iter_mut() {
-            std::mem::swap(&mut self.layers[*layer], made);
-        }
-        for other in (0..self.classes.len()).filter(|&other| other != at) {
-            self.update(other, a, &made, (at, &moved));
+        for (other, links) in links {
+            self.update(other, links);
         }
         let known = &mut self.known[at];
-        known.incoming = known.incoming.take().map(|found| found.relabelled(order, |i| factors[i]));
-        known.outgoing = known.outgoing.take().map(|found| found.relabelled(order, |i| factors[i].recip()));
-        known.prices = known.prices.take().map(|prices| order.iter().map(|&j| prices[j]).collect());
-        for (layer, LayerRelabelling { order, factors }) in relabelled {
-            let before = &self.relabellings[layer];
-            self.relabellings[layer] = LayerRelabelling {
-                order: order.iter().map(|&unit| before.order[unit]).collect(),
-                factors: order.iter().zip(factors).map(|(&unit, c)| before.factors[unit] * c).collect(),
+        let inverse = moved.inverse();
+        for (products, moved) in [(&mut known.incoming, &moved), (&mut known.outgoing, &inverse)] {
+            if let Some(products) = products {
+                products.relabel(moved);
+            }
+        }
+        if let Some(prices) = &mut known.prices {
+            moved.list(prices, 0);
+        }
+        for member in &class.members {
+            let relabelling = &mut self.relabellings[member.layer];
+            let LayerRelabelling { order, factors } = member.spread(relabelling.order.len(), channels);
+            *relabelling = LayerRelabelling {
+                order: order.iter().map(|&unit| relabelling.order[unit]).collect(),
+                factors: order.iter().zip(factors).map(|(&unit, c)| relabelling.factors[unit] * c).collect(),
             };
         }
         true
     }
 
-    /// Brings what is known of a class up to date after some channels of another one have changed; `old` has the layers
-    /// before that.
-    fn update(
-        &mut self,
-        other: usize,
-        a: &[Layer],
-        old: &BTreeMap<usize, Layer>,
-        (at, moved): (usize, &[usize]),
-    ) {
+    /// Whether no weight or bias of a class becomes infinite, as is seen at the largest ones and the largest factors.
+    fn stays_finite(&self, class: &Class, moved: &Moved) -> bool {
+        let [up, down] = moved.largest_factors();
+        let largest = |numbers: &[f64]| numbers.iter().fold(0.0, |most, x| f64::max(most, x.abs()));
+        let fits = |layer: usize, factor: f64| {
+            let layer = &self.layers[layer];
+            factor == 1.0
+                || [layer.weights().stored(), layer.bias()].iter().all(|x| (largest(x) * factor).is_finite())
+        };
+        match class.members.as_slice() {
+            [member] => fits(member.layer, up) && fits(member.layer + 1, down),
+            // Layers in the middle are scaled twice.
+            _ => up == 1.0 && down == 1.0,
+        }
+    }
+
+    /// How the products of a class depend on some channels of another one: what comes in, and what goes out.
+    fn links(&self, other: usize, a: &[Layer], at: usize, moved: &Moved) -> [Link; 2] {
         let (class, changed) = (&self.classes[other], &self.classes[at]);
-        let known = &mut self.known[other];
         let first = &class.members[0];
         // Columns of the rows of the class, and rows of its columns.
-        let before: Vec<&Member> = changed.members.iter().filter(|m| m.layer + 1 == first.layer).collect();
+        let before: Vec<(&Member, &Member)> =
+            changed.members.iter().filter(|m| m.layer + 1 == first.layer).map(|m| (first, m)).collect();
         let behind: Vec<(&Member, &Member)> = class
             .members
             .iter()
             .flat_map(|own| changed.members.iter().map(move |m| (own, m)))
             .filter(|(own, m)| own.layer + 1 == m.layer)
             .collect();
-        known.settled &= before.is_empty() && behind.is_empty();
-        let few = 4 * moved.len() <= changed.channels();
-        let dense = |layer: usize| {
-            let [a, new, old] = [Some(&a[layer]), Some(&self.layers[layer]), old.get(&layer)];
-            Some([a?.weights().as_dense()?, old?.weights().as_dense()?, new?.weights().as_dense()?])
-        };
-        let simple = |m: &Member, own: &Member| few && m.places() == 1 && own.places() == 1;
-        if let Some(m) = before.first() {
-            let layers = dense(first.layer).filter(|_| before.len() == 1 && simple(m, first));
-            let shifted = known.incoming.take().zip(layers).map(|(mut products, layers)| {
-                let (rows, columns) = (first.neurons(), m.neurons());
-                let part = |matrix: &Matrix| {
-                    let entry = |s: usize, i: usize| matrix[(rows.start + i, columns.start + moved[s])];
-                    Matrix::from_fn(moved.len(), rows.len(), entry)
-                };
-                let [a, old, new] = layers.map(part);
-                products.shift(&a, &old, &new);
-                products
-            });
-            known.incoming = shifted;
-        }
-        if let Some((own, m)) = behind.first() {
-            let layers = dense(m.layer).filter(|_| behind.len() == 1 && simple(m, own));
-            let shifted = known.outgoing.take().zip(layers).map(|(mut products, layers)| {
-                let (rows, columns) = (m.neurons(), own.neurons());
-                let part = |matrix: &Matrix| {
-                    let entry = |s: usize, j: usize| matrix[(rows.start + moved[s], columns.start + j)];
-                    Matrix::from_fn(moved.len(), columns.len(), entry)
-                };
-                let [a, old, new] = layers.map(part);
-                products.shift(&a, &old, &new);
-                products
-            });
-            known.outgoing = shifted;
+        let few = MOST_SHIFTED.0 * moved.to.len() <= MOST_SHIFTED.1 * changed.channels();
+        [(before, true), (behind, false)].map(|(pairs, incoming)| {
+            let Some((own, m)) = pairs.first() else { return Link::None };
+            let layer = if incoming { first.layer } else { m.layer };
+            let [of_a, of_b] = [a, &self.layers].map(|layers| layers[layer].weights().as_dense());
+            let simple = few && pairs.len() == 1 && m.places() == 1 && own.places() == 1;
+            let known = &self.known[other];
+            let needed = if incoming { known.incoming.is_some() } else { known.outgoing.is_some() };
+            match of_a.zip(of_b).filter(|_| simple && needed) {
+                Some((of_a, of_b)) => {
+                    let moved = moved.to.iter().map(|&channel| m.neurons().start + channel).collect();
+                    let place = Place { layer, moved, own: own.neurons(), incoming };
+                    Link::Part { a: place.part(of_a), old: place.part(of_b), place }
+                }
+                None => Link::All,
+            }
+        })
+    }
+
+    /// Brings what is known of a class up to date after some channels of another one have changed.
+    fn update(&mut self, other: usize, links: [Link; 2]) {
+        let known = &mut self.known[other];
+        for (products, link) in [&mut known.incoming, &mut known.outgoing].into_iter().zip(links) {
+            match link {
+                Link::None => continue,
+                Link::All => *products = None,
+                Link::Part { place, a, old } => {
+                    let new = self.layers[place.layer].weights().as_dense().map(|matrix| place.part(matrix));
+                    if let (Some(products), Some(new)) = (products, new) {
+                        products.shift(&a, &old, &new, place.incoming);
+                    }
+                }
+            }
+            known.settled = false;
         }
     }
 
@@ -267,24 +291,6 @@ impl<'c> Rewriting<'c> {
     }
 }
 
-/// A layer with its neurons permuted and scaled.
-fn with_rows(layer: &Layer, relabelling: &LayerRelabelling<f64>) -> Layer {
-    let LayerRelabelling { order, factors } = relabelling;
-    let mut weights = layer.weights().select_rows(order);
-    weights.change(|i, _, entry| *entry *= factors[i]);
-    let bias = order.iter().zip(factors).map(|(&unit, c)| layer.bias()[unit] * c).collect();
-    // What became zero is no entry any more.
-    Layer::new(weights.map(|&entry| entry), bias, layer.activation())
-}
-
-/// The layer behind it.
-fn with_columns(layer: &Layer, relabelling: &LayerRelabelling<f64>) -> Layer {
-    let LayerRelabelling { order, factors } = relabelling;
-    let mut weights = layer.weights().select_columns(order);
-    weights.change(|_, j, entry| *entry /= factors[j]);
-    Layer::new(weights.map(|&entry| entry), layer.bias().to_vec(), layer.activation())
-}
-
 /// `B` after the moves, in doubles.
 pub(super) fn moved(a: &Network, b: &Network, moves: MoveChain, distance_before: f64) -> Option<Alignment> {
     let (network, rounded) = match moves.apply_in_doubles(b) {
@@ -311,34 +317,49 @@ pub(super) fn moved(a: &Network, b: &Network, moves: MoveChain, distance_before:
     })
 }
 
-/// The Euclidean distance of the parameters of two networks of the same shape.
-pub(super) fn distance(a: &[Layer], b: &[Layer]) -> f64 {
-    let sum = sum_of_gaps(a, b, |gap| gap * gap);
-    if sum.is_finite() {
-        return sum.sqrt();
-    }
-    // The squares of large numbers are beyond the doubles.
-    let mut largest = 0.0f64;
-    sum_of_gaps(a, b, |gap| {
-        largest = largest.max(gap.abs());
-        0.0
-    });
-    largest * sum_of_gaps(a, b, |gap| (gap / largest) * (gap / largest)).sqrt()
-}
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
 
-/// The sum of what `f` makes of the differences of the parameters.
-fn sum_of_gaps(a: &[Layer], b: &[Layer], mut f: impl FnMut(f64) -> f64) -> f64 {
-    let mut sum = 0.0;
-    for (x, y) in a.iter().zip(b) {
-        if let (Weights::Dense(x), Weights::Dense(y)) = (x.weights(), y.weights()) {
-            sum += x.entries().iter().zip(y.entries()).map(|(x, y)| f(x - y)).sum::<f64>();
-        } else {
-            for (x, y) in x.weights().iter_rows().zip(y.weights().iter_rows()) {
-                let gaps = side_by_side(x, y).map(|(_, x, y)| x.unwrap_or(&0.0) - y.unwrap_or(&0.0));
-                sum += gaps.map(&mut f).sum::<f64>();
+    use super::*;
+
+    /// What is kept from step to step is what would be computed anew, whether few channels have moved or many.
+    #[test]
+    fn what_is_known_is_kept_up_to_date() {
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let widths = [5, 12, 9, 11, 3];
+        let [a, b] = [(); 2].map(|()| Network::from_widths(&widths, || rng.random_range(-1.0..1.0)).unwrap());
+        let classes = Class::all(&a, &b, &[]);
+        let mut rewriting = Rewriting::new(&b, &classes);
+        let options = AlignOptions::new();
+        rewriting.improve_all(a.layers(), &options, true);
+        let mut kept = 0;
+        for step in 0..40 {
+            let at = step % 3;
+            let mut channels = LayerRelabelling::identity(classes[at].channels(), 1.0);
+            for _ in 0..step % 7 + 1 {
+                let place = |rng: &mut ChaCha8Rng| rng.random_range(0..widths[at + 1]);
+                let (i, j) = (place(&mut rng), place(&mut rng));
+                channels.order.swap(i, j);
+                channels.factors[i] *= [0.5, 2.0][step % 2];
             }
+            rewriting.rewrite(a.layers(), at, &channels);
+            for (class, known) in classes.iter().zip(&rewriting.known) {
+                let incoming = Products::incoming(class, a.layers(), &rewriting.layers);
+                let outgoing = Products::outgoing(class, a.layers(), &rewriting.layers);
+                let pairs = [(&known.incoming, incoming), (&known.outgoing, outgoing)];
+                for (known, found) in pairs.iter().filter_map(|(known, found)| Some((known.as_ref()?, found)))
+                {
+                    kept += 1;
+                    let numbers = |of: &Products| [&of.a, &of.b, of.both.entries()].concat();
+                    let near = |(x, y): (f64, f64)| (x - y).abs() < 1e-9 * (1.0 + y.abs());
+                    assert!(numbers(known).into_iter().zip(numbers(found)).all(near), "step {step}");
+                }
+            }
+            let moves = rewriting.moves(true);
+            let made = moves.apply_in_doubles(&b).unwrap();
+            assert_eq!(made.layers(), rewriting.layers);
         }
-        sum += x.bias().iter().zip(y.bias()).map(|(x, y)| f(x - y)).sum::<f64>();
+        assert!(kept > 60, "{kept}");
     }
-    sum
 }

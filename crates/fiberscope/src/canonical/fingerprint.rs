@@ -15,36 +15,39 @@
 //! - neurons of the prefix on which nothing depends are left out.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use fiberscope_algebra::modular::independent_rows;
 use fiberscope_core::{
-    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Interval, Layer, Matrix, Rational, Scalar,
+    Activation, Domain, ExactNetwork, HyperplaneRepresentation, Interval, Layer, Matrix, Rational,
 };
-use sha2::{Digest, Sha256};
 
 use super::CoveredClass;
+use super::hashed::{FingerprintVersion, Lines};
 use super::line::{representation, single_point};
 use crate::limit::Deadline;
 
 /// The fingerprint of a network in normal form, and its class. What is found after the time is up may be less
 /// than there is.
-pub fn fingerprint(network: &ExactNetwork, domain: &Domain, deadline: &Deadline) -> (String, CoveredClass) {
+pub fn fingerprint(
+    network: &ExactNetwork,
+    domain: &Domain,
+    version: FingerprintVersion,
+    deadline: &Deadline,
+) -> (String, CoveredClass) {
     let invariants = Invariants::new(network, domain, deadline);
     let class = invariants.class(domain);
-    (invariants.hash(network, domain), class)
+    (invariants.hash(network, domain, version), class)
 }
 
 /// Whether rows of doubles are found independent by matrix products; if not, nothing is known.
 #[cfg(feature = "dense")]
-fn are_quickly_independent(rows: &Matrix<Rational>) -> bool {
-    rows.entries().iter().all(Rational::is_f64)
-        && crate::dimension::are_surely_independent(&rows.map(Rational::to_f64))
+pub fn are_quickly_independent(rows: &Matrix) -> bool {
+    crate::dimension::are_surely_independent(rows)
 }
 
 /// There are no matrix products here.
 #[cfg(not(feature = "dense"))]
-fn are_quickly_independent(_: &Matrix<Rational>) -> bool {
+pub fn are_quickly_independent(_: &Matrix) -> bool {
     false
 }
 
@@ -95,43 +98,41 @@ impl<'a> Invariants<'a> {
             [] => CoveredClass::OneHiddenLayer,
             [(layer, used)] if *domain == Domain::Space && layer.activation() == Activation::Relu => {
                 let rows = layer.weight().select_rows(used);
-                let full = are_quickly_independent(&rows) || independent_rows(&rows).len() == used.len();
+                let quickly = rows.entries().iter().all(Rational::is_f64)
+                    && are_quickly_independent(&rows.map(Rational::to_f64));
+                let full = quickly || independent_rows(&rows).len() == used.len();
                 if full { CoveredClass::Bottleneck } else { CoveredClass::General }
             }
             _ => CoveredClass::General,
         }
     }
 
-    fn hash(&self, network: &ExactNetwork, domain: &Domain) -> String {
-        let mut text = Text::new();
-        text.line("fiberscope-fingerprint-v1", []);
+    fn hash(&self, network: &ExactNetwork, domain: &Domain, version: FingerprintVersion) -> String {
+        let mut lines = Lines::new(version);
         if let Domain::Box(sides) = domain {
             for side in sides {
                 let end = |end: &Option<Rational>| end.as_ref().map_or("none".into(), Rational::to_string);
-                text.line(&format!("side {} {}", end(&side.lower), end(&side.upper)), []);
+                lines.text(&format!("side {} {}", end(&side.lower), end(&side.upper)));
             }
         }
-        text.line(&format!("inputs {} outputs {}", network.input_width(), network.output_width()), []);
+        lines.text(&format!("inputs {} outputs {}", network.input_width(), network.output_width()));
         let mut inputs: Vec<usize> = (0..network.input_width()).collect();
         for (layer, used) in &self.prefix {
-            text.line(&format!("layer {} {}", layer.activation(), used.len()), []);
+            lines.text(&format!("layer {} {}", layer.activation(), used.len()));
             for &unit in used {
                 let row = inputs.iter().map(|&j| &layer.weight()[(unit, j)]);
-                text.line("neuron", row.chain([&layer.bias()[unit]]));
+                lines.numbers("neuron", row.chain([&layer.bias()[unit]]));
             }
             inputs.clone_from(used);
         }
         for each in &self.tail.hyperplanes {
             let normal = inputs.iter().map(|&j| &each.normal[j]);
-            text.line("hyperplane", normal.chain([&each.offset]).chain(&each.weight));
+            lines.numbers("hyperplane", normal.chain([&each.offset]).chain(&each.weight));
         }
         for (row, constant) in self.tail.linear.iter().zip(&self.tail.constant) {
-            text.line("affine", inputs.iter().map(|&j| &row[j]).chain([constant]));
+            lines.numbers("affine", inputs.iter().map(|&j| &row[j]).chain([constant]));
         }
-        text.hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-            write!(hex, "{byte:02x}").expect("writing to a string does not fail");
-            hex
-        })
+        lines.finish()
     }
 }
 
@@ -195,82 +196,4 @@ fn inputs_of(tail: &HyperplaneRepresentation) -> Vec<usize> {
     let rows = || tail.hyperplanes.iter().map(|each| &each.normal).chain(&tail.linear);
     let inputs = tail.linear.first().map_or(0, Vec::len);
     (0..inputs).filter(|&j| rows().any(|row| !row[j].is_zero())).collect()
-}
-
-/// Lines of numbers on their way into the hash.
-struct Text {
-    hash: Sha256,
-    line: Vec<u8>,
-    /// The powers of two that denominators are.
-    powers: Vec<String>,
-}
-
-impl Text {
-    fn new() -> Self {
-        let powers = (0..128).map(|power| (1u128 << power).to_string()).collect();
-        Text { hash: Sha256::new(), line: Vec::new(), powers }
-    }
-
-    fn line<'a>(&mut self, word: &str, numbers: impl IntoIterator<Item = &'a Rational>) {
-        self.line.clear();
-        self.line.extend_from_slice(word.as_bytes());
-        for x in numbers {
-            self.line.push(b' ');
-            self.number(x);
-        }
-        self.line.push(b'\n');
-        self.hash.update(&self.line);
-    }
-
-    /// The number as it is displayed. A network has millions of them, nearly all with short mantissas.
-    fn number(&mut self, x: &Rational) {
-        let power = |exponent: i64| usize::try_from(-exponent).ok().filter(|&power| power < 128);
-        match Scalar::short_parts(x).map(|(mantissa, exponent)| (mantissa, power(exponent))) {
-            Some((mantissa, Some(0))) => push_integer(&mut self.line, mantissa),
-            Some((mantissa, Some(power))) => {
-                push_integer(&mut self.line, mantissa);
-                self.line.push(b'/');
-                self.line.extend_from_slice(self.powers[power].as_bytes());
-            }
-            _ => self.line.extend_from_slice(x.to_string().as_bytes()),
-        }
-    }
-}
-
-/// Adds an integer in decimal digits.
-fn push_integer(text: &mut Vec<u8>, integer: i64) {
-    let (mut digits, mut first) = ([b'0'; 20], 20);
-    let mut rest = integer.unsigned_abs();
-    while rest >= 10 {
-        let pair = (rest % 100) as u8;
-        rest /= 100;
-        first -= 2;
-        digits[first..first + 2].copy_from_slice(&[b'0' + pair / 10, b'0' + pair % 10]);
-    }
-    if rest > 0 || first == 20 {
-        first -= 1;
-        digits[first] = b'0' + rest as u8;
-    }
-    if integer < 0 {
-        text.push(b'-');
-    }
-    text.extend_from_slice(&digits[first..]);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_enter_as_they_are_displayed() {
-        let edges = [0, 1, -1, 9, 10, -99, 100, 105, 999, 1 << 53, i64::MAX, i64::MIN, i64::MIN + 1];
-        let exponents = [-1074, -200, -128, -127, -64, -63, -1, 0, 1, 20, 63, 64, 300];
-        let dyadic = edges.iter().flat_map(|&m| exponents.map(|e| Rational::dyadic(m.into(), e)));
-        let others = ["1/3", "-22/7", "123456789012345678901234567890"].map(|text| text.parse().unwrap());
-        for x in dyadic.chain(others) {
-            let mut text = Text::new();
-            text.number(&x);
-            assert_eq!(String::from_utf8(text.line).unwrap(), x.to_string());
-        }
-    }
 }

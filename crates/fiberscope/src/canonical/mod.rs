@@ -9,11 +9,19 @@
 //! Networks with the same fingerprint have the same function on the domain. The converse holds for the
 //! classes of [`CoveredClass`]; `docs/theory/canonical-form.md` says precisely when.
 
+mod doubles;
 mod fingerprint;
+mod hashed;
 pub(crate) mod hidden;
 mod line;
 
-use fiberscope_core::{Domain, DomainError, ExactNetwork, Move, MoveChain, Rational, content};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use fiberscope_core::{
+    Domain, DomainError, ExactNetwork, Move, MoveChain, Network, NetworkError, Rational, Scalar, content,
+};
+pub use hashed::FingerprintVersion;
 use thiserror::Error;
 
 use crate::limit::{Deadline, LimitReached};
@@ -68,10 +76,10 @@ impl CoveredClass {
     pub fn meaning(self) -> &'static str {
         match self {
             CoveredClass::Affine | CoveredClass::OneHiddenLayer => {
-                "the same fingerprint proves the same function, another one of class affine or one_hidden_layer another function"
+                "the same fingerprint proves the same function, another one of the same version and of class affine or one_hidden_layer another function"
             }
             CoveredClass::Bottleneck => {
-                "the same fingerprint proves the same function; another one proves another function only of generic networks of this class"
+                "the same fingerprint proves the same function; another one of the same version proves another function only of generic networks of this class"
             }
             CoveredClass::General => {
                 "the same fingerprint proves the same function; another one proves nothing"
@@ -80,14 +88,62 @@ impl CoveredClass {
     }
 }
 
+/// The network of a canonical form: in doubles where it was found in doubles.
+#[derive(Clone, Debug)]
+pub enum Representative {
+    /// In doubles.
+    Doubles(Network),
+    /// In rational numbers, which may be doubles.
+    Rationals(ExactNetwork),
+}
+
+impl Representative {
+    /// The widths.
+    pub fn widths(&self) -> Vec<usize> {
+        match self {
+            Representative::Doubles(network) => network.widths(),
+            Representative::Rationals(network) => network.widths(),
+        }
+    }
+
+    /// Its parameters as rational numbers.
+    pub fn to_exact(&self) -> Cow<'_, ExactNetwork> {
+        match self {
+            Representative::Doubles(network) => Cow::Owned(network.to_exact()),
+            Representative::Rationals(network) => Cow::Borrowed(network),
+        }
+    }
+
+    /// With every parameter rounded to the nearest double, and whether nothing was lost. Fails if a parameter is
+    /// beyond the doubles.
+    pub fn to_f64(&self) -> Result<(Cow<'_, Network>, bool), NetworkError> {
+        match self {
+            Representative::Doubles(network) => Ok((Cow::Borrowed(network), true)),
+            Representative::Rationals(network) => {
+                network.to_f64().map(|(network, exact)| (Cow::Owned(network), exact))
+            }
+        }
+    }
+}
+
+/// The same numbers, however they are held.
+impl PartialEq for Representative {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Representative::Doubles(x), Representative::Doubles(y)) => x == y,
+            _ => self.to_exact() == other.to_exact(),
+        }
+    }
+}
+
 /// A network in canonical form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Canonical {
     /// The network.
-    pub network: ExactNetwork,
+    pub network: Representative,
     /// The moves that lead to it from the given one.
     pub moves: MoveChain,
-    /// The fingerprint: 64 hexadecimal digits.
+    /// The fingerprint, of version 2: `v2:` and 64 hexadecimal digits.
     pub fingerprint: String,
     /// What the fingerprint says about networks with another one.
     pub class: CoveredClass,
@@ -105,7 +161,27 @@ pub enum CanonicalError {
     Limit(#[from] LimitReached),
 }
 
-/// The canonical form of a network on a domain.
+impl Canonical {
+    /// The fingerprint of a given version, on the domain of the canonical form.
+    pub fn fingerprint_of(
+        &self,
+        version: FingerprintVersion,
+        domain: &Domain,
+        deadline: &Deadline,
+    ) -> Result<String, LimitReached> {
+        if version == FingerprintVersion::default() {
+            return Ok(self.fingerprint.clone());
+        }
+        let (found, _) = fingerprint::fingerprint(&self.network.to_exact(), domain, version, deadline);
+        deadline.check(LATE)?;
+        Ok(found)
+    }
+}
+
+/// When there was no answer yet.
+const LATE: &str = "before the canonical form was known";
+
+/// The canonical form of a network of doubles on a domain, without rational numbers where none are needed.
 ///
 /// ```
 /// use fiberscope::canonical::canonicalize;
@@ -114,16 +190,30 @@ pub enum CanonicalError {
 ///
 /// let network = Network::from_rows(&[(&[&[1.0], &[-1.0]], &[0.0, 0.0]), (&[&[1.0, 1.0]], &[0.0])]).unwrap();
 /// let twin = relabel(&network, 1).network;
-/// let [ours, theirs] = [network, twin]
-///     .map(|network| canonicalize(&network.to_exact(), &Domain::Space, &Deadline::NEVER).unwrap());
+/// let [ours, theirs] =
+///     [network, twin].map(|network| canonicalize(&network, &Domain::Space, &Deadline::NEVER).unwrap());
 /// assert_eq!(ours.fingerprint, theirs.fingerprint);
 /// ```
 pub fn canonicalize(
+    network: &Network,
+    domain: &Domain,
+    deadline: &Deadline,
+) -> Result<Canonical, CanonicalError> {
+    if *domain == Domain::Space
+        && let Some(found) = doubles::canonicalize(network, deadline)
+    {
+        return Ok(found);
+    }
+    deadline.check(LATE)?;
+    canonicalize_exact(&network.to_exact(), domain, deadline)
+}
+
+/// The canonical form of a network of rational numbers on a domain.
+pub fn canonicalize_exact(
     network: &ExactNetwork,
     domain: &Domain,
     deadline: &Deadline,
 ) -> Result<Canonical, CanonicalError> {
-    const LATE: &str = "before the canonical form was known";
     let options = ReduceOptions::new().folding(Folding::Always).deadline(deadline.clone());
     let mut form = reduce(network, domain, &options)?;
     // Every round but the last one removes neurons.
@@ -139,16 +229,17 @@ pub fn canonicalize(
     deadline.check(LATE)?;
     let (mut network, mut moves) = (form.network, form.moves);
     for layer in 0..network.hidden_depth() {
-        for make in [unit_scale, sorted] {
+        for make in [unit_scale, sorted as fn(&ExactNetwork, usize) -> Option<Move>] {
             if let Some(next) = make(&network, layer) {
                 next.apply(&mut network, domain).expect("positive factors and permutations always apply");
                 moves.push(next);
             }
         }
     }
-    let (fingerprint, class) = fingerprint::fingerprint(&network, domain, deadline);
+    let version = FingerprintVersion::default();
+    let (fingerprint, class) = fingerprint::fingerprint(&network, domain, version, deadline);
     deadline.check(LATE)?;
-    Ok(Canonical { network, moves, fingerprint, class })
+    Ok(Canonical { network: Representative::Rationals(network), moves, fingerprint, class })
 }
 
 /// Brings hidden hyperplanes into normal form, from the last layer to the first; whether there were any
@@ -175,10 +266,11 @@ fn unit_scale(network: &ExactNetwork, layer: usize) -> Option<Move> {
 }
 
 /// The permutation that sorts the rows, if it changes anything.
-fn sorted(network: &ExactNetwork, layer: usize) -> Option<Move> {
+fn sorted<S: Scalar + PartialOrd>(network: &Network<S>, layer: usize) -> Option<Move> {
     let rows = &network.layers()[layer];
     let mut order: Vec<_> = (0..rows.width()).collect();
-    order.sort_by(|&i, &j| entries(rows, i).cmp(entries(rows, j)));
+    // Finite numbers can be compared.
+    order.sort_by(|&i, &j| entries(rows, i).partial_cmp(entries(rows, j)).unwrap_or(Ordering::Equal));
     let changes = order.iter().enumerate().any(|(place, &unit)| place != unit);
     changes.then_some(Move::Permute { layer, order })
 }
