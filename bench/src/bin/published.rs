@@ -1,6 +1,7 @@
 //! Frequencies that papers publish, or state in words, and the same ones measured here.
 //!
-//! `published NAME`, with `grigsby`, `brownlowe` or `volume`, prints one table.
+//! `published NAME`, with `grigsby`, `brownlowe` or `volume`, prints one table; `published grigsby SECONDS` ends every row
+//! of the first after so many CPU seconds, with the networks looked at by then.
 
 #![allow(clippy::print_stdout, reason = "the tables are the output of a benchmark")]
 
@@ -17,19 +18,27 @@ use fiberscope_bench::thread_seconds;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
-use rayon::prelude::*;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    let chosen: Vec<String> = std::env::args().skip(1).filter(|name| name != "--").collect();
-    let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|each| each == name);
-    for (name, print) in
-        [("grigsby", grigsby as fn() -> Result<()>), ("brownlowe", brownlowe), ("volume", volumes)]
-    {
-        if wanted(name) {
-            print()?;
+    let words: Vec<String> = std::env::args().skip(1).filter(|name| name != "--").collect();
+    let (limits, chosen): (Vec<f64>, Vec<&str>) = words.iter().fold((vec![], vec![]), |mut all, word| {
+        match word.parse() {
+            Ok(seconds) => all.0.push(seconds),
+            Err(_) => all.1.push(word),
         }
+        all
+    });
+    let wanted = |name: &str| chosen.is_empty() || chosen.contains(&name);
+    if wanted("grigsby") {
+        grigsby(limits.first().copied())?;
+    }
+    if wanted("brownlowe") {
+        brownlowe()?;
+    }
+    if wanted("volume") {
+        volumes()?;
     }
     Ok(())
 }
@@ -47,7 +56,7 @@ fn joined(widths: &[usize]) -> String {
 
 /// Depths, widths and networks of the first table.
 const DEPTHS: [usize; 3] = [4, 5, 6];
-const WIDTHS: [(usize, usize); 3] = [(5, 400), (10, 100), (15, 40)];
+const WIDTHS: [(usize, u64); 3] = [(5, 400), (10, 100), (15, 40)];
 /// Inputs of a batch for each parameter.
 const BATCHES: [usize; 2] = [1, 10];
 
@@ -61,30 +70,37 @@ struct Found {
     seconds: f64,
 }
 
-fn grigsby() -> Result<()> {
+fn grigsby(limit: Option<f64>) -> Result<()> {
     println!("## Hidden symmetries at initialisation\n");
     println!(
         "| n_0 = .. = n_(d-1) | d | initialisation | networks | no hidden symmetries, proved, % | hidden symmetries, proved, % | not decided, % | rank of as many normal inputs as parameters is the greatest, % | of ten times as many, % | CPU s per network |"
     );
     println!("|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|");
+    // Seconds are those of one thread, which must not take up another network while it waits.
+    let one = ThreadPoolBuilder::new().num_threads(1).build()?;
     for (init, kind) in [(Initialization::He, "he"), (Initialization::Torch, "torch")] {
         for (width, count) in WIDTHS {
             for depth in DEPTHS {
                 let widths: Vec<usize> = std::iter::repeat_n(width, depth).chain([1]).collect();
                 let look = |seed: u64| look(&initial_network(&widths, init, false, seed), seed);
-                let found: Vec<Found> = (0..count as u64).into_par_iter().map(look).collect();
+                let found: Vec<Found> = one.install(|| {
+                    let start = thread_seconds();
+                    let in_time = |_: &u64| limit.is_none_or(|limit| thread_seconds() - start < limit);
+                    (0..count).take_while(in_time).map(look).collect()
+                });
                 let share = |holds: &dyn Fn(&Found) -> bool| {
                     percent(found.iter().filter(|each| holds(each)).count(), found.len())
                 };
                 let seconds: f64 = found.iter().map(|each| each.seconds).sum();
                 println!(
-                    "| {width} | {depth} | {kind} | {count} | {} | {} | {} | {} | {} | {:.2} |",
+                    "| {width} | {depth} | {kind} | {} | {} | {} | {} | {} | {} | {:.2} |",
+                    found.len(),
                     share(&|each| each.none),
                     share(&|each| each.some),
                     share(&|each| !each.none && !each.some),
                     share(&|each| each.full[0]),
                     share(&|each| each.full[1]),
-                    seconds / count as f64
+                    seconds / found.len().max(1) as f64
                 );
             }
         }

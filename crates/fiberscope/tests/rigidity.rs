@@ -5,7 +5,7 @@ use fiberscope::dimension::{DimensionOptions, full_functional_dimension, list_re
 use fiberscope::fiber::symmetries;
 use fiberscope::limit::Limit;
 use fiberscope::rigidity::{RigidityError, RigidityOptions, rigidity};
-use fiberscope::train::{Initialization, initial_network};
+use fiberscope::train::{Initialization, Samples, Task, TrainOptions, Trainer, initial_network};
 use fiberscope::{Claim, Deadline, Domain, Network};
 use fiberscope_io::zoo;
 
@@ -49,6 +49,19 @@ fn ordinary_widths_are_proved() {
     let network = random(&[8, 32, 32, 1], 1);
     let found = rigidity(&network, &Domain::Space, &RigidityOptions::new()).unwrap();
     assert_eq!((found.parameters, found.scalings), (1377, 64));
+    assert!(found.is_proved(), "rank {} open {:?}", found.rank, found.open);
+}
+
+/// Two neurons of this one are on together only at the end of a narrow ridge, where climbs along gradients do not come.
+#[test]
+fn a_trained_network_is_proved() {
+    let options = TrainOptions::paper(&[8, 32, 32, 1], 100).batch(64);
+    let (inputs, targets) = Task::from_name("heating").unwrap().samples();
+    let samples = Samples::<f64>::new(&inputs, &targets);
+    let mut trainer = Trainer::new(&options, &samples, 1);
+    (0..100).for_each(|_| _ = trainer.run_epoch(&Deadline::NEVER));
+    let network = trainer.network().unwrap();
+    let found = rigidity(&network, &Domain::Space, &RigidityOptions::new()).unwrap();
     assert!(found.is_proved(), "rank {} open {:?}", found.rank, found.open);
 }
 

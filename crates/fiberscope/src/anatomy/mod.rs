@@ -251,7 +251,13 @@ fn identifiability(roles: &[Vec<Role>], hidden: &[Neuron], conditions: &[Conditi
     if let Some(neurons) = failure(NO_POSITIVE_MULTIPLES) {
         return no(format!("{neurons} are multiples and can share their outgoing weights in any way"));
     }
-    let reason = "no dead or linear neuron, no shared hyperplane and no hidden hyperplane was found; whether \
-                  other parameters have the same function is not decided";
-    Identifiability::Unknown { reason: reason.into() }
+    let found = match failure(NO_NEGATIVE_MULTIPLES) {
+        Some(neurons) => format!(
+            "{neurons} share a hyperplane, which alone decides nothing; no dead or linear neuron and no hidden \
+             hyperplane was found"
+        ),
+        None => "no dead or linear neuron, no shared hyperplane and no hidden hyperplane was found".into(),
+    };
+    let reason = format!("{found}; whether other parameters have the same function is not decided");
+    Identifiability::Unknown { reason }
 }

@@ -11,14 +11,18 @@
 //! 1. Lines through the domain, many of them through places where hyperplanes of the first layer meet: every
 //!    crossing of a line with a fold is proposed.
 //! 2. For neurons of which something is missing: climbs to their fold, climbs along it to where neurons of the layer
-//!    before are on that have been off on it so far, and walks along it.
+//!    before are on that have been off on it so far, and walks along it. Where climbs end at a ridge, ascents go on
+//!    along it.
 //! 3. What is still missing may be known from products of weights in front of and behind a neuron. The directions
 //!    that all folds leave open are listed, and regions are added that change outputs along them.
 //!
 //! The answer is a lower bound of the rank, always with a certificate that was checked.
 
+mod aims;
+mod ascent;
 mod climb;
 mod evidence;
+mod places;
 mod search;
 mod walker;
 

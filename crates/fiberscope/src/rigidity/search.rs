@@ -5,28 +5,24 @@ use std::collections::{HashMap, HashSet};
 use fiberscope_check::rank::{Open, Pattern};
 use fiberscope_core::residue::PRIME;
 use fiberscope_core::{Domain, Matrix, Network, Neuron};
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::RigidityOptions;
 use super::evidence::Gathered;
-use super::walker::{Crossing, Mask, Walker, unit};
+use super::places::{random_line, random_point};
+use super::walker::{Crossing, Walker};
 use crate::dimension::{DimensionOptions, Patterns};
 
 /// Lines that are walked at a time, and after how many rounds without anything new no more are.
 const LINES: usize = 16;
 const STALE: usize = 6;
 const ROUNDS: usize = 400;
-/// Crossings of one line, and steps of one walk.
+/// Crossings of one line.
 const CROSSINGS: usize = 4000;
-const STEPS: usize = 64;
-/// Rounds of walks for a neuron in vain after which there are no more, and what one has of climbs to its fold and
-/// along it.
+/// Rounds of walks for a neuron in vain after which there are no more.
 const VAIN: usize = 8;
-const REACHES: usize = 3;
-const CLIMBS: usize = 4;
-const WANDERS: usize = 2;
 
 /// What a search found.
 pub struct Found {
@@ -69,9 +65,10 @@ pub fn search(network: &Network, domain: &Domain, options: &RigidityOptions) -> 
     Found { extra: whole.extra, rank: whole.rank, open, gathered: search.gathered }
 }
 
-struct Search<'a> {
-    walker: Walker<'a>,
-    gathered: Gathered,
+/// A search as it goes on.
+pub struct Search<'a> {
+    pub(super) walker: Walker<'a>,
+    pub(super) gathered: Gathered,
     options: &'a RigidityOptions,
     /// Points of regions that were met and not used.
     pool: Vec<(Vec<f64>, Pattern)>,
@@ -81,7 +78,7 @@ struct Search<'a> {
 const POOL: usize = 4000;
 
 impl Search<'_> {
-    fn is_late(&self) -> bool {
+    pub(super) fn is_late(&self) -> bool {
         self.options.deadline.is_past()
     }
 
@@ -89,7 +86,7 @@ impl Search<'_> {
         self.gathered.incomplete().is_empty() && self.gathered.last_missing() == 0
     }
 
-    fn rng(&self, stage: u64, number: u64) -> ChaCha8Rng {
+    pub(super) fn rng(&self, stage: u64, number: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.options.seed);
         rng.set_stream(stage << 40 | number);
         rng
@@ -153,45 +150,6 @@ impl Search<'_> {
                 *vain = if self.gathered.missing(neuron) < before { 0 } else { *vain + 1 };
             }
         }
-    }
-
-    /// What is tried for a neuron at a time: from known points of its fold, or from one that is looked for.
-    fn walk(&self, neuron: Neuron, round: u64, rng: &mut ChaCha8Rng) -> Vec<Crossing> {
-        let mut starts = self.gathered.starts(neuron).to_vec();
-        if starts.is_empty() || round % 4 == 3 {
-            for _ in 0..REACHES {
-                let scale = 2f64.powf(rng.random_range(-3.0..6.0));
-                starts.extend(self.walker.reach(neuron, None, &random_point(&self.walker, scale, rng)));
-            }
-        }
-        let wanted = self.gathered.never_on(neuron);
-        let mut found = Vec::new();
-        let is_news = |mask: &Mask| self.gathered.gains(neuron, mask);
-        for _ in 0..WANDERS.min(starts.len()) {
-            let (start, _) = &starts[rng.random_range(0..starts.len())];
-            found.extend(self.walker.wander(neuron, start, rng, &is_news));
-        }
-        for number in 0..wanted.len().min(CLIMBS) {
-            let target = Neuron { layer: neuron.layer - 1, unit: wanted[rng.random_range(0..wanted.len())] };
-            if number % 2 == 0 && !starts.is_empty() {
-                let (start, _) = &starts[rng.random_range(0..starts.len())];
-                found.extend(self.walker.climb(neuron, target, start));
-                continue;
-            }
-            let scale = 2f64.powf(rng.random_range(-3.0..6.0));
-            let start = self.walker.switched_on(target, &random_point(&self.walker, scale, rng));
-            let reached = start.and_then(|start| self.walker.reach(neuron, Some(target), &start));
-            found.extend(reached.and_then(|(x, mask)| {
-                let (_, gradient) = self.walker.gradient(neuron, &x, &mask);
-                self.walker.across(neuron, &x, &gradient, &mask)
-            }));
-        }
-        if !starts.is_empty() && !self.is_late() {
-            let start = starts[rng.random_range(0..starts.len())].clone();
-            let fixed: Vec<f64> = (0..start.0.len()).map(|_| normal(rng)).collect();
-            found.extend(self.walker.along(neuron, start, STEPS, &|_, _| fixed.clone()));
-        }
-        found
     }
 
     /// Takes crossings that may add something, in their order; whether one did.
@@ -290,46 +248,6 @@ impl Search<'_> {
         }
         Whole { extra, rank: open.rank(), open: Some(open.starts()) }
     }
-
-    /// Regions in which neurons are on of which something is open.
-    fn regions_for(&self, open: &[Neuron], round: u64) -> Vec<(Vec<f64>, Mask)> {
-        let mut neurons = open.to_vec();
-        neurons.dedup();
-        let of_neuron = |&neuron: &Neuron| {
-            let mut rng = self.rng((1 << 21) + round, (neuron.layer as u64) << 24 | neuron.unit as u64);
-            let mut found = Vec::new();
-            let scale = 2f64.powf(rng.random_range(-3.0..6.0));
-            let fresh = random_point(&self.walker, scale, &mut rng);
-            let starts = self.gathered.starts(neuron);
-            let start = match starts.len() {
-                0 => self.walker.reach(neuron, None, &fresh).map_or(fresh, |(x, _)| x),
-                n => starts[rng.random_range(0..n)].0.clone(),
-            };
-            let wanted = self.gathered.never_on(neuron);
-            for _ in 0..wanted.len().min(CLIMBS) {
-                let target =
-                    Neuron { layer: neuron.layer - 1, unit: wanted[rng.random_range(0..wanted.len())] };
-                let scale = 2f64.powf(rng.random_range(-3.0..6.0));
-                let fresh = self.walker.switched_on(target, &random_point(&self.walker, scale, &mut rng));
-                let inside = self.walker.climb_inside(neuron, target, &start);
-                for x in fresh.into_iter().chain(inside) {
-                    let mask = self.walker.mask_at(&x);
-                    found.push((x, mask));
-                }
-            }
-            let d = unit((0..start.len()).map(|_| normal(&mut rng)).collect());
-            if let Some(d) = d.filter(|_| !self.is_late()) {
-                let crossings = self.walker.line(&start, &d, f64::INFINITY, STEPS);
-                let on = crossings.into_iter().filter(|each| each.mask[neuron.layer][neuron.unit]);
-                found.extend(on.map(|crossing| {
-                    let [before, _] = crossing.points;
-                    (before, crossing.mask)
-                }));
-            }
-            found
-        };
-        neurons.par_iter().flat_map_iter(of_neuron).collect()
-    }
 }
 
 /// Tells whether a region says something new of what is open: along one random direction, which it does not change
@@ -373,61 +291,4 @@ fn exact_patterns(walker: &Walker, points: &[Vec<f64>]) -> Option<Vec<Pattern>> 
     let widths = network.widths();
     let pattern = |i: usize| (0..network.hidden_depth()).map(|l| layer(i, l, widths[l + 1])).collect();
     Some((0..points.len()).map(pattern).collect())
-}
-
-/// A line: where it begins, its direction, and how far it goes.
-fn random_line(walker: &Walker, rng: &mut impl Rng) -> (Vec<f64>, Vec<f64>, f64) {
-    let scale = 2f64.powf(rng.random_range(-3.0..8.0));
-    let (start, n) = (random_point(walker, scale, rng), walker.sides().len());
-    let target = match rng.random_range(0..3) {
-        0 => random_point(walker, scale, rng),
-        _ => meeting_point(walker, rng),
-    };
-    let straight: Vec<f64> = target.iter().zip(&start).map(|(t, s)| t - s).collect();
-    let random = (0..n).map(|_| normal(rng)).collect();
-    let d = unit(straight).or_else(|| unit(random)).unwrap_or_else(|| vec![1.0; n]);
-    let distance = target.iter().zip(&start).map(|(t, s)| (t - s) * (t - s)).sum::<f64>().sqrt();
-    (start, d, 4.0 * distance + 4.0 * scale)
-}
-
-/// A point near which several hyperplanes of the first layer meet, by projections from one to the next.
-fn meeting_point(walker: &Walker, rng: &mut impl Rng) -> Vec<f64> {
-    const SWEEPS: usize = 12;
-    let first = &walker.network().layers()[0];
-    let mut x = random_point(walker, 1.0, rng);
-    let count = first.width().min(x.len()).min(24);
-    let units: Vec<usize> = (0..count).map(|_| rng.random_range(0..first.width())).collect();
-    for _ in 0..SWEEPS {
-        for &unit in &units {
-            let row = first.weight().row(unit);
-            let square: f64 = row.iter().map(|w| w * w).sum();
-            if square.is_normal() {
-                let z = row.iter().zip(&x).map(|(w, x)| w * x).sum::<f64>() + first.bias()[unit];
-                x.iter_mut().zip(row).for_each(|(x, w)| *x -= z / square * w);
-            }
-        }
-    }
-    for (x, &(low, high)) in x.iter_mut().zip(walker.sides()) {
-        *x = x.clamp(low, high);
-    }
-    x
-}
-
-/// A point of the domain, of about this size where the domain has no ends.
-fn random_point(walker: &Walker, scale: f64, rng: &mut impl Rng) -> Vec<f64> {
-    let coordinate = |&(low, high): &(f64, f64)| {
-        let share: f64 = rng.random();
-        match (low.is_finite(), high.is_finite()) {
-            (true, true) => low + share * (high - low),
-            (true, false) => low + share * scale,
-            (false, true) => high - share * scale,
-            (false, false) => normal(rng) * scale,
-        }
-    };
-    walker.sides().iter().map(coordinate).collect()
-}
-
-/// A number that is normally distributed, about.
-fn normal(rng: &mut impl Rng) -> f64 {
-    (0..4).map(|_| rng.random_range(-1.0..1.0)).sum::<f64>()
 }

@@ -21,9 +21,11 @@ pub struct Walker<'a> {
 }
 
 /// Pre-activations and their slopes in a direction, layer by layer.
-struct Flow {
-    z: Vec<Vec<f64>>,
-    slope: Vec<Vec<f64>>,
+pub struct Flow {
+    /// The pre-activations.
+    pub z: Vec<Vec<f64>>,
+    /// Their slopes.
+    pub slope: Vec<Vec<f64>>,
 }
 
 /// Two points that a walk proposes on two sides of a fold.
@@ -99,7 +101,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Pre-activations at `x` and their slopes in direction `d`, with the pattern given.
-    fn flow(&self, x: &[f64], d: &[f64], mask: &Mask) -> Flow {
+    pub fn flow(&self, x: &[f64], d: &[f64], mask: &Mask) -> Flow {
         let (mut input, mut moved) = (x.to_vec(), d.to_vec());
         let mut flow = Flow { z: Vec::new(), slope: Vec::new() };
         for (layer, on) in self.network.hidden_layers().iter().zip(mask) {
