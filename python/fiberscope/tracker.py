@@ -200,7 +200,8 @@ class Tracker:
         changes = [a - b for a, b in zip(now, self._start)]
         drift = max((float(np.abs(each).max()) for each in changes if each.size), default=0.0)
         rank = None if found["rank"] is None else (found["rank"], found["rank_upper"])
-        self._moments.append({"rank": rank, "states": found["states"], "changes": [each.tolist() for each in changes]})
+        kept = {name: found[name] for name in ("doubt", "states")}
+        self._moments.append({"rank": rank, "changes": [each.tolist() for each in changes]} | kept)
         return {
             "functional_dimension": found["rank"],
             "functional_dimension_upper": found["rank_upper"],

@@ -165,16 +165,17 @@ pub fn observe(
         let tell = |_: DimensionProgress| watch.say("rank");
         let options =
             options(watch, &device, None, false, memory).layer_bound(false).progress(Progress::to(&tell));
-        let (rank, regions, states) = if dimension {
+        let (rank, doubt, regions, states) = if dimension {
             let found = functional_dimension(&network, &points, &options)?;
-            (Some((found.rank.lower, found.rank.upper)), found.regions_sampled, found.states)
+            let bounds = (found.rank.lower, found.rank.upper);
+            (Some(bounds), Some(found.rank.failure_probability), found.regions_sampled, found.states)
         } else {
             if points.cols() != network.input_width() {
                 let (expected, found) = (network.input_width(), points.cols());
                 return Err(DimensionError::Columns { expected, found }.into());
             }
             let patterns = Patterns::of(&network, &points, &options)?;
-            (None, patterns.regions().len(), patterns.states())
+            (None, None, patterns.regions().len(), patterns.states())
         };
         let layers = states.iter().map(|layer| {
             let count = |state| layer.count(state);
@@ -184,7 +185,8 @@ pub fn observe(
             })
         });
         Ok(json!({
-            "rank": rank.map(|rank| rank.0), "rank_upper": rank.map(|rank| rank.1), "regions": regions,
+            "rank": rank.map(|rank| rank.0), "rank_upper": rank.map(|rank| rank.1), "doubt": doubt,
+            "regions": regions,
             "layers": layers.collect::<Vec<_>>(), "states": state_signs(&states),
         })
         .to_string())

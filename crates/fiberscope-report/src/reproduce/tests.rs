@@ -27,6 +27,7 @@ fn runs(epochs: u64, rank: impl Fn(usize, u64, u64) -> usize) -> Vec<Vec<Vec<Tra
         score: 1.0,
         rank: rank(group, seed, epoch),
         rank_upper: 0,
+        rank_doubt: 1.0,
         rank_float32: 0,
         regions: 0,
         switching: 0,

@@ -35,8 +35,11 @@ pub struct Moment {
     pub at: u64,
     /// The loss, if it is known.
     pub loss: Option<f64>,
-    /// The functional dimension and an upper bound, if they are known.
+    /// Certified bounds of the functional dimension, if they are known.
     pub rank: Option<(usize, usize)>,
+    /// About the probability that the functional dimension is above its lower bound.
+    #[serde(default)]
+    pub doubt: Option<f64>,
     /// The states of hidden neurons, a text per layer: `~` active at some inputs, `+` at all, `0` at none.
     pub states: Vec<String>,
     /// The change of conserved quantities since the start, layer by layer.
@@ -72,6 +75,17 @@ fn state(sign: char) -> &'static str {
     }
 }
 
+/// The largest doubt with which the lower bound of a functional dimension counts as its value.
+const DOUBT: f64 = 1e-6;
+
+impl Moment {
+    /// The functional dimension: proved, or but for a small doubt.
+    fn dimension(&self) -> Option<usize> {
+        let (rank, upper) = self.rank?;
+        (rank == upper || self.doubt.is_some_and(|doubt| doubt <= DOUBT)).then_some(rank)
+    }
+}
+
 impl Dynamics {
     /// The run of a training.
     pub fn of_records(title: String, parameters: usize, records: &[TrainRecord]) -> Self {
@@ -79,6 +93,7 @@ impl Dynamics {
             at: record.epoch,
             loss: Some(record.loss),
             rank: (record.rank_upper > 0).then_some((record.rank, record.rank_upper)),
+            doubt: Some(record.rank_doubt),
             states: record.states.clone(),
             changes: record.changes.clone(),
         };
@@ -86,7 +101,8 @@ impl Dynamics {
         Dynamics { title, unit: "epoch".into(), parameters, moments, drifts: Vec::new() }
     }
 
-    /// What changed from record to record, in order. A dimension counts where both are known exactly.
+    /// What changed from record to record, in order. A dimension counts where both are proved, or known but for a
+    /// small doubt.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
         let mut seen: Option<&Moment> = None;
@@ -106,8 +122,8 @@ impl Dynamics {
             if !moment.states.is_empty() {
                 seen = Some(moment);
             }
-            if let Some((rank, upper)) = moment.rank.filter(|(rank, upper)| rank == upper) {
-                if let Some((after, old)) = ranked.filter(|(_, old)| *old != upper) {
+            if let Some(rank) = moment.dimension() {
+                if let Some((after, old)) = ranked.filter(|(_, old)| *old != rank) {
                     events.push(Event { after, until: moment.at, change: Change::Dimension(old, rank) });
                 }
                 ranked = Some((moment.at, rank));
@@ -116,9 +132,19 @@ impl Dynamics {
         events
     }
 
-    /// The records that know bounds of the functional dimension only.
+    /// The records that know bounds of the functional dimension only, with more than a small doubt.
     pub fn undecided(&self) -> usize {
-        self.moments.iter().filter(|moment| moment.rank.is_some_and(|(rank, upper)| rank < upper)).count()
+        self.moments.iter().filter(|moment| moment.rank.is_some() && moment.dimension().is_none()).count()
+    }
+
+    /// The records whose functional dimension is not proved but known except for a small doubt, and the largest
+    /// doubt.
+    pub fn doubted(&self) -> (usize, f64) {
+        let is = |moment: &&Moment| {
+            moment.rank.is_some_and(|(rank, upper)| rank < upper) && moment.dimension().is_some()
+        };
+        let doubts = self.moments.iter().filter(is).filter_map(|moment| moment.doubt);
+        doubts.fold((0, 0.0), |(count, most), doubt| (count + 1, doubt.max(most)))
     }
 
     /// The neuron of every hidden layer whose conserved quantity changed most until the end: its number from
@@ -169,6 +195,13 @@ impl Dynamics {
                 last.until
             );
         }
+        if let (doubted @ 1.., doubt) = self.doubted() {
+            text += &format!(
+                "  at {doubted} of {} records the functional dimension is proved from below; with a probability of about {} it is larger\n",
+                self.moments.len(),
+                significant(doubt, 1)
+            );
+        }
         if self.undecided() > 0 {
             text += &format!(
                 "  the functional dimension is not decided at {} of {} records, which have bounds; changes there are not told\n",
@@ -217,6 +250,8 @@ impl Dynamics {
             "drift_by_step": self.drifts.iter().map(|(step, drift)| json!({"step": step, "drift": drift})).collect::<Vec<_>>(),
             "orders": self.orders(),
             "undecided_dimensions": self.undecided(),
+            "doubted_dimensions": self.doubted().0,
+            "doubt": self.doubted().1,
         })
     }
 }
@@ -227,7 +262,7 @@ mod tests {
 
     fn moment(at: u64, states: &str, rank: Option<(usize, usize)>, change: f64) -> Moment {
         let states = if states.is_empty() { Vec::new() } else { vec![states.to_owned()] };
-        Moment { at, loss: Some(1.0), rank, states, changes: vec![vec![0.0, change]] }
+        Moment { at, loss: Some(1.0), rank, doubt: None, states, changes: vec![vec![0.0, change]] }
     }
 
     #[test]
@@ -260,5 +295,20 @@ mod tests {
         assert!(text.contains("is not decided at 1 of 4 records"), "{text}");
         assert_eq!(run.to_json()["undecided_dimensions"], 1);
         assert_eq!(Dynamics::default().to_text(), "");
+    }
+
+    #[test]
+    fn values_with_a_small_doubt_are_told_with_it() {
+        let at = |at, rank, doubt| Moment { doubt: Some(doubt), ..moment(at, "~~", Some(rank), 0.0) };
+        let moments =
+            vec![at(0, (7, 8), 2e-16), at(1, (6, 6), 0.0), at(2, (4, 8), 0.1), at(3, (5, 8), 4e-16)];
+        let run = Dynamics { unit: "epoch".into(), parameters: 10, moments, ..Dynamics::default() };
+        let changes: Vec<Change> = run.events().into_iter().map(|event| event.change).collect();
+        assert_eq!(changes, [Change::Dimension(7, 6), Change::Dimension(6, 5)]);
+        let text = run.to_text();
+        assert!(text.contains("3 to 5 in 2 change(s), the last one between epochs 1 and 3"), "{text}");
+        assert!(text.contains("at 2 of 4 records the functional dimension is proved from below"), "{text}");
+        assert!(text.contains("with a probability of about 4e-16 it is larger"), "{text}");
+        assert!(text.contains("is not decided at 1 of 4 records"), "{text}");
     }
 }

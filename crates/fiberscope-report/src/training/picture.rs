@@ -57,7 +57,11 @@ impl Dynamics {
             Change::Neuron(..) => None,
         };
         let breakpoints: Vec<(f64, f64)> = self.events().iter().filter_map(changed).collect();
-        let name = "functional dimension; circles: changes".to_owned();
+        let below = self.moments.iter().filter(|m| m.rank.is_some_and(|(rank, upper)| rank < upper)).count();
+        let name = match below {
+            0 => "functional dimension; circles: changes".to_owned(),
+            _ => format!("from below at {below} of {}; circles: changes", self.moments.len()),
+        };
         let title = format!("Functional dimension on the data, of {} parameters", self.parameters);
         self.graph(&title, "functional dimension", vec![Curve { name, points, breakpoints }])
     }
@@ -152,6 +156,7 @@ mod tests {
             at,
             loss: Some(0.5),
             rank: Some((3, 3)),
+            doubt: None,
             states: states.split(' ').map(str::to_owned).collect(),
             changes: vec![vec![0.1; 2]; 2],
         };

@@ -144,10 +144,13 @@ pub struct TrainRecord {
     pub loss: f64,
     /// `r^2`, or the accuracy.
     pub score: f64,
-    /// The functional dimension on all inputs, exact.
+    /// The functional dimension on all inputs, certified from below.
     pub rank: usize,
-    /// A certified upper bound of it (`rank` is one from below).
+    /// A certified upper bound of it.
     pub rank_upper: usize,
+    /// About the probability that the functional dimension is above `rank`; 1 where records do not say it.
+    #[serde(default = "unknown")]
+    pub rank_doubt: f64,
     /// The rank with the float32 threshold.
     pub rank_float32: usize,
     /// Distinct activation patterns.
@@ -171,6 +174,11 @@ pub struct TrainRecord {
     /// The stratum of a linear network, if it is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stratum: Option<StratumRecord>,
+}
+
+/// The doubt of a record that does not tell any.
+fn unknown() -> f64 {
+    1.0
 }
 
 /// The training from one seed.
@@ -339,6 +347,7 @@ fn observe<T: Real>(
         score,
         rank: 0,
         rank_upper: 0,
+        rank_doubt: unknown(),
         rank_float32: 0,
         regions: 0,
         switching: 0,
@@ -371,6 +380,7 @@ fn observe<T: Real>(
         let states = |state| found.states.iter().map(|layer| layer.count(state)).sum();
         record.rank = found.rank.lower;
         record.rank_upper = found.rank.upper;
+        record.rank_doubt = found.rank.failure_probability;
         record.rank_float32 = kernel.rank_float32(usize::MAX).map_err(wrong)?;
         record.regions = found.regions_sampled;
         record.switching = states(NeuronState::Switching);
