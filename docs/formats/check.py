@@ -248,6 +248,8 @@ NEURON = record({"unit": index, "weight": NUMBERS, "bias": number, "out": NUMBER
 LINEAR = record({"remove": INDICES, "insert": listing(NEURON)})
 COPY = record({"of": index, "unit": index, "factor": number, "out": NUMBERS})
 SHIFT = record({"unit": index, "role": one_of("dead", "linear"), "amount": number, "slopes": listing(NUMBERS)})
+SHARE = record({"of": index, "factor": number, "constant": number, "by": listing(record({"unit": index, "weight": number}))})
+MUTE = record({"unit": index, "out": NUMBERS, "shares": listing(SHARE)})
 PAIRS = listing(row(index, index))
 NO_PAIRS: dict[str, tuple[Form, Any]] = {"pairs": (PAIRS, [])}
 
@@ -264,6 +266,7 @@ MOVES: dict[str, tuple[dict[str, Form], dict[str, tuple[Form, Any]]]] = {
     "translate": ({"unit": index, "amount": number}, {}),
     "flip": ({"unit": index, "flips": INDICES}, {}),
     "shift": ({"shifts": listing(SHIFT)}, {}),
+    "mute": ({"neurons": listing(MUTE)}, {}),
     "fold": ({}, NO_PAIRS),
     "unfold": ({"weight": listing(NUMBERS), "bias": NUMBERS, "activation": one_of("relu", "identity"),
                 "next_weight": listing(NUMBERS), "next_bias": NUMBERS}, NO_PAIRS),
@@ -917,6 +920,46 @@ def shift(work: Work, layer: int, shifts: list[dict[str, Any]]) -> None:
     set_neurons(work, layer, neurons, next_bias)
 
 
+def demand_outweighed(work: Work, layer: int, n: Neuron, shares: list[dict[str, Any]]) -> None:
+    """z <= 0 (page: Mute): w_k relu(h_k) <= sum_i t_ki relu(h_i) + g_k for every k with w_k > 0, and the sum over k of the
+    right sides is at most sum_i -w_i relu(h_i) - b over the i with w_i < 0."""
+    demand(layer > 0 and work.layers[layer - 1].relu, "there is a ReLU layer before")
+    before, box = work.layers[layer - 1], work.inputs(layer - 1)
+    spent = [ZERO] * len(before.bias)
+    constants, named = n.bias, set()
+    for share in shares:
+        k, c, g = share["of"] - 1, share["factor"], share["constant"]
+        demand(k < len(spent) and n.weight[k] > 0 and k not in named, f"neuron {k + 1} could turn the neuron on and has one share")
+        demand(c >= n.weight[k] and g >= 0, "a factor is at least the weight, a constant not negative")
+        named.add(k)
+        constants += g
+        slope, most = [c * w for w in before.weight[k]], c * before.bias[k] - g
+        for each in share["by"]:
+            i, t = each["unit"] - 1, each["weight"]
+            demand(i < len(spent) and t >= 0, "counterweights are not negative and of neurons that there are")
+            spent[i] += t
+            slope = [s - t * w for s, w in zip(slope, before.weight[i])]
+            most -= t * before.bias[i]
+        upper = interval(slope, most, box)[1]
+        demand(upper is not None and upper <= 0, f"the share of neuron {k + 1} outweighs it")
+    demand(all(t <= max(-w, ZERO) for t, w in zip(spent, n.weight)), "no counterweight is used twice")
+    demand(constants <= 0, "the bias outweighs the constants")
+    for k, w in enumerate(n.weight):
+        harmless = w <= 0 or k in named or work.dead(layer - 1, before.weight[k], before.bias[k])
+        demand(harmless, f"neuron {k + 1} has a share or is dead")
+
+
+def mute(work: Work, layer: int, neurons: list[dict[str, Any]]) -> None:
+    """The outgoing weights of a dead neuron are free."""
+    demand(work.layers[layer].relu, "the layer is ReLU")
+    after = neurons_of(work, layer)
+    for value, j in zip(neurons, chosen((value["unit"] for value in neurons), len(after))):
+        demand(len(value["out"]) == len(after[j].out), "the neuron has an outgoing weight for every neuron of the next layer")
+        demand_outweighed(work, layer, after[j], value["shares"])
+        after[j] = Neuron(after[j].weight, after[j].bias, value["out"])
+    set_neurons(work, layer, after)
+
+
 def folded(work: Work, layer: int, first: Layer, second: Layer, pairs: list[tuple[int, int]]) -> Layer:
     """The one layer that `first` at place `layer`, followed by `second`, amounts to."""
     n = len(first.bias)
@@ -959,8 +1002,8 @@ def unfold(work: Work, layer: int, weight: list[list[Fraction]], bias: list[Frac
 
 APPLY: dict[str, Callable[..., None]] = {
     "permute": permute, "scale": scale, "drop": drop, "insert": insert, "merge": merge, "split": split, "cancel": cancel,
-    "refactor": refactor, "reorient": reorient, "translate": translate, "flip": flip, "shift": shift, "fold": fold,
-    "unfold": unfold,
+    "refactor": refactor, "reorient": reorient, "translate": translate, "flip": flip, "shift": shift, "mute": mute,
+    "fold": fold, "unfold": unfold,
 }
 
 
@@ -979,6 +1022,10 @@ def demand_short(work: Work, each: dict[str, Any]) -> None:
         longest = [length(x) for n in new for x in [*n["weight"], n["bias"], *n["out"]]]
         longest += [layer.lengths[0] for layer in work.layers[each["layer"] - 1:each["layer"] + 1]]
         size = inputs * outputs * max(2 * max(longest), 64)
+    elif name == "mute":
+        shares = [share for neuron in each["neurons"] for share in neuron["shares"]]
+        numbers = [[share["factor"], share["constant"], *(t["weight"] for t in share["by"])] for share in shares]
+        demand(all(sum(map(length, entries)) <= 1 << 16 for entries in numbers), "numbers of a share stay short")
     elif name == "scale":
         size = sum(map(length, each["factors"])) * (inputs + 1 + outputs)
     elif name == "split":

@@ -5,7 +5,7 @@
 //! network.
 
 use fiberscope_core::{
-    Domain, ExactNetwork, Interval, Layer, LinearChange, Move, NeuronCopy, Rational, Weights,
+    Domain, ExactNetwork, Interval, Layer, LinearChange, Move, NeuronCopy, Rational, Share, Weights,
 };
 
 /// The longest parameter after a move, in bits.
@@ -71,6 +71,13 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
         let entries = inputs.saturating_mul(outputs).min(terms);
         entries.saturating_mul((2 * longest).max(LEAST_LENGTH))
     };
+    if let Move::Mute { neurons, .. } = each
+        && neurons.iter().flat_map(|neuron| &neuron.shares).any(|share| share_length(share) > MAX_LENGTH)
+    {
+        return Err(format!(
+            "the numbers of a share have more than {MAX_LENGTH} bits together; rule: numbers stay short"
+        ));
+    }
     let bits = match each {
         Move::Fold { .. } => product(0, product_terms(first, second)),
         Move::Cancel { linear, .. } | Move::Refactor { linear, .. } | Move::Reorient { linear, .. } => {
@@ -104,6 +111,12 @@ pub fn check_move(each: &Move, network: &ExactNetwork, parameters: usize) -> Res
         _ => 0,
     };
     if bits > most_bits(parameters) { Err(too_many(parameters)) } else { Ok(()) }
+}
+
+/// The lengths of all numbers of a share: a sum of that many fractions is not much longer.
+pub fn share_length(share: &Share) -> u64 {
+    let by = share.by.iter().map(|each| &each.weight);
+    by.chain([&share.factor, &share.constant]).map(Rational::length).fold(0, u64::saturating_add)
 }
 
 /// The number of entries that are not zero.
@@ -158,7 +171,7 @@ pub fn difference_fits(widths: &[usize]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fiberscope_core::{NeuronCopy, Nudge};
+    use fiberscope_core::{Counterweight, Mute, NeuronCopy, Nudge};
 
     use super::*;
     use crate::testing::network;
@@ -194,6 +207,19 @@ mod tests {
         let copy = NeuronCopy { of: 0, unit: 1, factor: Rational::ONE, out: vec![] };
         let split = Move::Split { layer: 0, copies: vec![copy; 10_000] };
         assert!(check_move(&split, &wide, parameters).is_err());
+    }
+
+    #[test]
+    fn long_shares_are_not_tried() {
+        let network = hourglass(2);
+        let with = |weight: Rational| {
+            let by =
+                vec![Counterweight { unit: 0, weight: weight.clone() }, Counterweight { unit: 1, weight }];
+            let share = Share { of: 0, factor: Rational::ONE, constant: Rational::ZERO, by };
+            Move::Mute { layer: 0, neurons: vec![Mute { unit: 0, out: vec![], shares: vec![share] }] }
+        };
+        assert_eq!(check_move(&with(Rational::ONE), &network, 5), Ok(()));
+        assert!(check_move(&with(long()), &network, 5).unwrap_err().contains("numbers of a share"));
     }
 
     #[test]

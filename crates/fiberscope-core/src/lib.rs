@@ -54,8 +54,8 @@ pub use hiding::{Sight, Strictness, hidden_unit, least_translation};
 pub use hyperplane::{HyperplaneRepresentation, WeightedHyperplane};
 pub use matrix::Matrix;
 pub use moves::{
-    BiasShift, ChainError, LinearChange, Move, MoveChain, MoveError, NeuronCopy, PlacedNeuron, Rule,
-    ShownRole,
+    Balance, BiasShift, ChainError, Counterweight, LinearChange, Move, MoveChain, MoveError, Mute,
+    NeuronCopy, PlacedNeuron, Rule, Share, ShownRole,
 };
 pub use network::{
     Activation, ExactNetwork, LARGEST_DENSE, Layer, Network, NetworkError, Neuron, Rows, TooLargeDense,

@@ -1,8 +1,8 @@
 //! Laws of moves: `f(g theta) = f(theta)` exactly, inverses lead back, broken rules are refused.
 
 use fiberscope_core::{
-    Activation, BiasShift, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain, Network,
-    NeuronCopy, PlacedNeuron, Rational, Rule, ShownRole,
+    Activation, BiasShift, Counterweight, Domain, ExactNetwork, Layer, LinearChange, Matrix, Move, MoveChain,
+    Mute, Network, NeuronCopy, PlacedNeuron, Rational, Rule, Share, ShownRole,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -400,6 +400,74 @@ fn biases_of_neurons_shown_dead_shift() {
         assert_eq!(refused.apply(&mut net.clone(), &domain).unwrap_err().rule, rule);
         assert!(refused.apply(&mut net.clone(), &Domain::Space).is_err());
     }
+}
+
+/// relu(x + 1) is outweighed by 2 relu(x + 2) and, together with relu(-x - 3), by what is left and the bias.
+#[test]
+fn neurons_that_are_outweighed_have_free_outgoing_weights() {
+    let layer = |rows: &[Vec<Rational>], bias: &[&str], activation| {
+        Layer::new(Matrix::from_rows(rows).unwrap(), bias.iter().map(|b| r(b)).collect(), activation)
+    };
+    let row = |entries: &[&str]| entries.iter().map(|x| r(x)).collect::<Vec<_>>();
+    let net = Network::new(vec![
+        layer(
+            &[row(&["1"]), row(&["1"]), row(&["-1"]), row(&["-1"])],
+            &["1", "2", "-3", "-4"],
+            Activation::Relu,
+        ),
+        layer(&[row(&["1", "-2", "1", "-1"]), row(&["1", "0", "0", "0"])], &["-1", "0"], Activation::Relu),
+        layer(&[row(&["5", "1"])], &["0"], Activation::Identity),
+    ])
+    .unwrap();
+    let share = |of, factor: &str, constant: &str, by: &[(usize, &str)]| Share {
+        of,
+        factor: r(factor),
+        constant: r(constant),
+        by: by.iter().map(|&(unit, weight)| Counterweight { unit, weight: r(weight) }).collect(),
+    };
+    let first = || share(0, "1", "0", &[(1, "1")]);
+    let second = || share(2, "1", "1", &[(3, "1")]);
+    let mute =
+        |unit, shares| Move::Mute { layer: 1, neurons: vec![Mute { unit, out: row(&["-7"]), shares }] };
+    let right = mute(0, vec![first(), second()]);
+    let mut after = net.clone();
+    right.apply(&mut after, &Domain::Space).unwrap();
+    assert_eq!(after.layers()[2].weight()[(0, 0)], r("-7"));
+    for x in -20..=20 {
+        let x = [Rational::dyadic(x, -1)];
+        assert_eq!(after.evaluate_exact(&x).unwrap(), net.evaluate_exact(&x).unwrap());
+    }
+    right.inverse(&net).unwrap().apply(&mut after, &Domain::Space).unwrap();
+    assert_eq!(after, net);
+    // A factor may be larger where that helps, a share may be spread, and the order does not matter.
+    let spread = share(0, "3/2", "0", &[(1, "1"), (1, "1/2")]);
+    mute(0, vec![second(), spread]).apply(&mut net.clone(), &Domain::Space).unwrap();
+    for wrong in [
+        vec![first()],
+        vec![first(), first(), second()],
+        vec![first(), share(2, "1", "1/2", &[(3, "1")])],
+        vec![first(), share(2, "1", "3/2", &[(3, "1")])],
+        vec![share(0, "1/2", "0", &[(1, "1/2")]), second()],
+        vec![share(0, "3", "0", &[(1, "3")]), second()],
+        vec![share(0, "1", "-1/4", &[(1, "1")]), second()],
+        vec![share(0, "1", "0", &[(1, "2"), (1, "-1")]), second()],
+        vec![share(0, "1", "0", &[(1, "1"), (0, "1/8")]), second()],
+        vec![first(), second(), share(1, "1", "0", &[])],
+        vec![first(), second(), share(9, "1", "0", &[])],
+        vec![first(), share(2, "1", "1", &[(9, "1")])],
+    ] {
+        let refused = mute(0, wrong).apply(&mut net.clone(), &Domain::Space).unwrap_err();
+        assert_eq!(refused.rule, Rule::Outweighed);
+    }
+    assert_eq!(
+        mute(1, vec![first()]).apply(&mut net.clone(), &Domain::Space).unwrap_err().rule,
+        Rule::Outweighed
+    );
+    // On a box a neuron that is off there needs no share, and constants replace equal slopes.
+    let domain = Domain::from_bounds(&[(-2.0, 2.0)]).unwrap();
+    mute(0, vec![first()]).apply(&mut net.clone(), &domain).unwrap();
+    mute(0, vec![share(0, "1", "1", &[(1, "1/2")])]).apply(&mut net.clone(), &domain).unwrap();
+    assert!(mute(0, vec![share(0, "1", "1/4", &[(1, "1/2")])]).apply(&mut net.clone(), &domain).is_err());
 }
 
 #[test]

@@ -65,7 +65,7 @@ const NETWORKS: &[(&str, &str)] = embedded!("networks":
     "nonlocal" "nonlocal-turned" "tent" "unconnected");
 
 const CERTIFICATES: &[(&str, &str)] = embedded!("certificates":
-    "abs-line" "abs-line-more" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-close" "deep-difference" "deep-rounded"
+    "abs-line" "abs-line-more" "cancelling-folded" "cancelling-reduced" "constant-on-a-box" "dead-inserted" "deep-close" "deep-difference" "deep-muted" "deep-rounded"
     "deep-shifted" "deep-shuffled" "deep-tails" "duplicate-merged" "duplicate-nudged" "duplicate-split" "hiding-one-classes" "hiding-one-flipped" "hiding-two-difference" "hiding-two-rank" "hiding-two-regions"
     "hiding-two-same" "hiding-two-signs" "hiding-two-too-far" "hiding-two-translated" "identifiable-nudged" "identifiable-rank" "identifiable-rank-box" "linear-network-folded"
     "linear-network-unfolded" "linear-square-hyperplanes" "linear-square-turned" "nonlocal-turned");

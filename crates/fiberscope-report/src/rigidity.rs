@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use fiberscope::anatomy::Anatomy;
-use fiberscope::fiber::{Identifiability, symmetries};
+use fiberscope::fiber::{Identifiability, symmetries_beside};
 use fiberscope::limit::Deadline;
 use fiberscope::rigidity::{Rigidity, RigidityOptions, rigidity};
 use fiberscope_core::{Certificate, Domain, Network};
@@ -54,8 +54,9 @@ impl Local {
         let hidden: usize = network.hidden_layers().iter().map(fiberscope_core::Layer::width).sum();
         let (seed, deadline) = limits;
         let parameters = network.parameter_count();
-        let known =
-            (parameters <= COUNTED && !deadline.is_past()).then(|| symmetries(&network.to_exact(), domain));
+        let dead = anatomy.dead_behind_relu();
+        let known = (parameters <= COUNTED && !deadline.is_past())
+            .then(|| symmetries_beside(&network.to_exact(), domain, &dead));
         let lower = known.as_ref().map_or(hidden, |known| known.dimension);
         let more = known.as_ref().is_some_and(|known| known.dimension > known.scalings);
         let refuted = match &anatomy.identifiability {

@@ -3,11 +3,13 @@
 use crate::common;
 
 use common::{add_linear, check_same, edit, insert, permute, r, random_network, rng, scale, split};
+use fiberscope::anatomy::examine;
 use fiberscope::check::{Outcome, check};
+use fiberscope::fiber::Identifiability;
 use fiberscope::reduce::{Folding, ReduceOptions, reduce};
 use fiberscope::{
     Activation, Certificate, Claim, Deadline, Domain, Evidence, ExactNetwork, Layer, Matrix, Move, MoveChain,
-    Network, Rational,
+    Network, Rational, Role,
 };
 use rand::RngExt;
 
@@ -78,7 +80,8 @@ fn nothing_is_taken_from_a_network_without_redundancy() {
             // Mixed signs in every row, so that no neuron is dead or linear.
             if l == 1 && j < 2 { if (i + j) % 2 == 0 { x.abs() } else { -x.abs() } } else { x }
         });
-        let reduction = reduce(&network, &Domain::Space, &ReduceOptions::default()).unwrap();
+        // Some neurons are dead all the same: what could turn them on is outweighed.
+        let reduction = reduce(&network, &Domain::Space, &ReduceOptions::new().outweigh(false)).unwrap();
         assert!(reduction.moves.is_empty(), "{:?}", reduction.moves);
     }
 }
@@ -236,6 +239,62 @@ fn reductions_on_boxes_keep_the_function() {
         check_same(rng, &network, &reduction.moves, &reduction.network, &domain);
     }
     assert!(shifted > 10, "{shifted}");
+}
+
+/// On all of R^n: neurons whose few small positive weights are outweighed, in the second and the third layer.
+#[test]
+fn outweighed_neurons_are_removed() {
+    let mut muted = [0; 2];
+    for seed in 0..30 {
+        let rng = &mut rng(seed);
+        let layer = 1 + seed as usize % 2;
+        let network = random_network(rng, &[3, 10, 8, 4, 1]);
+        // Row 0 of the layer: minus its size, but for two entries; the last entry is the bias.
+        // What is against it has all slopes: rows of the first layer that are opposite, or one with positive weights.
+        let axis = |i: usize| [(0, "1"), (0, "-1"), (1, "1"), (1, "-1"), (2, "1"), (2, "-1")][i];
+        let network = edit(&network, |l, i, j, x| match (l, i, j) {
+            (0, 1..=3, 0..=2) if axis(i - 1).0 == j => r(axis(i - 1).1),
+            (0, 5..=7, 0..=2) if axis(i - 2).0 == j => r(axis(i - 2).1),
+            (0, 1..=3 | 5..=7, 0..=2) => Rational::ZERO,
+            (1, 1, _) if layer == 2 => &x.abs() + &r("1/16"),
+            (l, 0, 0 | 4) if l == layer => &x.abs() * &r("1/256"),
+            (l, 0, _) if l == layer => &-x.abs() - &r("1/16"),
+            _ => x,
+        });
+        assert_ne!(network.roles(&Domain::Space)[layer][0], Role::Dead);
+        let reduction = reduce(&network, &Domain::Space, &ReduceOptions::default()).unwrap();
+        let mutes = |moves: &MoveChain| moves.moves().iter().any(|each| each.name() == "mute");
+        check_same(rng, &network, &reduction.moves, &reduction.network, &Domain::Space);
+        let plain = reduce(&network, &Domain::Space, &ReduceOptions::new().outweigh(false)).unwrap();
+        assert!(!mutes(&plain.moves));
+        let seen = examine(&network.to_f64().unwrap().0, &Domain::Space, &Deadline::NEVER);
+        if seen.roles[layer][0] == Role::Dead {
+            muted[layer - 1] += 1;
+            assert!(matches!(seen.identifiability, Identifiability::No { .. }));
+            assert!(
+                mutes(&reduction.moves)
+                    && seen.undecided.iter().all(|each| (each.layer, each.unit) != (layer, 0))
+            );
+        }
+    }
+    assert!(muted.iter().all(|&n| n >= 13), "{muted:?}");
+}
+
+/// A neuron that is on at one far point is not outweighed, however much speaks against it elsewhere.
+#[test]
+fn nearly_outweighed_neurons_stay() {
+    let network = Network::from_rows(&[
+        (&[&[1.0, 0.0], &[-1.0, 0.0], &[0.0, 1.0], &[0.0, -1.0]], &[0.0, -1.0, 0.0, 0.0]),
+        (&[&[2f64.powi(-20), -1.0, -1.0, -1.0], &[1.0, 1.0, 1.0, 1.0]], &[-1.0, 0.0]),
+        (&[&[1.0, 1.0]], &[0.0]),
+    ])
+    .unwrap();
+    let reduction = reduce(&network.to_exact(), &Domain::Space, &ReduceOptions::default()).unwrap();
+    assert_eq!(reduction.network.widths(), network.widths());
+    let near = Domain::from_bounds(&[(-1000.0, 1000.0); 2]).unwrap();
+    let seen = examine(&network, &Domain::Space, &Deadline::NEVER);
+    assert_ne!(seen.roles[1][0], Role::Dead);
+    assert_eq!(examine(&network, &near, &Deadline::NEVER).roles[1][0], Role::Dead);
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub const PROOF: &[&[u8]] = &[
     b"translate",
     b"flip",
     b"shift",
+    b"mute",
+    b"shares",
     b"fold",
     b"unfold",
     b"layer",

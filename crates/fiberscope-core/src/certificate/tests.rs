@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    BiasShift, FoldPair, Interval, LinearChange, Move, Neuron, NeuronCopy, Nudge, Operand, PlacedNeuron,
-    ShownRole,
+    BiasShift, Counterweight, FoldPair, Interval, LinearChange, Move, Mute, Neuron, NeuronCopy, Nudge,
+    Operand, PlacedNeuron, Share, ShownRole,
 };
 
 fn r(text: &str) -> Rational {
@@ -43,6 +43,19 @@ fn every_move() -> MoveChain {
                 role: ShownRole::Dead,
                 amount: r("-1/2"),
                 slopes: vec![vec![r("1"), r("1/2")]],
+            }],
+        },
+        Move::Mute {
+            layer: 1,
+            neurons: vec![Mute {
+                unit: 1,
+                out: vec![r("-1/3")],
+                shares: vec![Share {
+                    of: 1,
+                    factor: r("2"),
+                    constant: r("1/7"),
+                    by: vec![Counterweight { unit: 0, weight: r("1/5") }],
+                }],
             }],
         },
         Move::Fold { layer: 0, pairs: vec![(0, 1)] },

@@ -13,6 +13,7 @@ mod chain;
 mod fold;
 mod hidden;
 mod linear;
+mod mute;
 mod proportional;
 mod relabel;
 mod rule;
@@ -21,6 +22,7 @@ mod surgery;
 mod unused;
 
 pub use chain::{ChainError, MoveChain};
+pub use mute::{Balance, Counterweight, Mute, Share};
 pub use rule::{MoveError, Rule};
 pub use shift::{BiasShift, ShownRole};
 
@@ -193,6 +195,14 @@ pub enum Move {
         /// The changes, each with its proof.
         shifts: Vec<BiasShift>,
     },
+    /// Changes the outgoing weights of neurons that are dead because what could turn them on is outweighed.
+    Mute {
+        /// The hidden layer.
+        #[serde(with = "from_one")]
+        layer: usize,
+        /// The neurons, each with its proof.
+        neurons: Vec<Mute>,
+    },
     /// Multiplies a layer of linear neurons and vanishing pairs into the next layer.
     Fold {
         /// The hidden layer.
@@ -249,6 +259,7 @@ impl Move {
             Move::Translate { layer, unit, amount } => hidden::translate(network, *layer, *unit, amount),
             Move::Flip { layer, unit, flips } => hidden::flip(network, *layer, *unit, flips),
             Move::Shift { layer, shifts } => shift::shift(network, domain, *layer, shifts),
+            Move::Mute { layer, neurons } => mute::mute(network, domain, *layer, neurons),
             Move::Fold { layer, pairs } => fold::fold(network, domain, *layer, pairs),
             Move::Unfold { layer, weight, bias, activation, next_weight, next_bias, pairs } => {
                 let layers = ((&weight[..], &bias[..], *activation), (&next_weight[..], &next_bias[..]));
@@ -301,6 +312,7 @@ impl Move {
             }
             Move::Flip { .. } => single(self.clone()),
             Move::Shift { layer, shifts } => single(shift::inverse_shift(*layer, shifts)),
+            Move::Mute { layer, neurons } => single(mute::inverse_mute(before, *layer, neurons)?),
             Move::Fold { layer, pairs } => single(fold::inverse_fold(before, *layer, pairs)),
             Move::Unfold { layer, pairs, .. } => single(Move::Fold { layer: *layer, pairs: pairs.clone() }),
         })
@@ -321,6 +333,7 @@ impl Move {
             | Move::Translate { layer, .. }
             | Move::Flip { layer, .. }
             | Move::Shift { layer, .. }
+            | Move::Mute { layer, .. }
             | Move::Fold { layer, .. }
             | Move::Unfold { layer, .. } => *layer,
         }
@@ -341,6 +354,7 @@ impl Move {
             Move::Translate { .. } => "translate",
             Move::Flip { .. } => "flip",
             Move::Shift { .. } => "shift",
+            Move::Mute { .. } => "mute",
             Move::Fold { .. } => "fold",
             Move::Unfold { .. } => "unfold",
         }

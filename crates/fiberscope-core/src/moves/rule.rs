@@ -29,6 +29,7 @@ pub enum Rule {
     Vanishing,
     ShownDead,
     ShownLinear,
+    Outweighed,
 }
 
 impl fmt::Display for Rule {
@@ -56,6 +57,9 @@ impl fmt::Display for Rule {
             }
             Rule::ShownLinear => {
                 "the slopes, all between 0 and 1, show that the neuron is linear before and after"
+            }
+            Rule::Outweighed => {
+                "the shares show that what could turn the neuron on is outweighed, so that it is dead"
             }
             Rule::Vanishing => "the outgoing weights of a pair with opposite rows cancel",
         })

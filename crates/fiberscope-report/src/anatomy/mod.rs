@@ -16,7 +16,7 @@ use crate::words::{answer as word, domain, widths};
 use words::Undecided;
 
 /// What the roles of neurons and identifiability rest on.
-pub const STATEMENT: &str = "a neuron is dead on the domain if its pre-activation is never positive there and linear if it is never negative; both are proved by interval arithmetic in exact rational numbers. It is called nonlinear if it is proved to be on at one point and off at another; where none of this is proved, it is not decided. A dead or linear neuron, a hidden hyperplane, a neuron without outgoing weights and two neurons on one ray each give parameters with the same function that are no permutation and scaling of the given ones; the converse is known for generic parameters of one hidden layer and of three layers with a bottleneck [threelayer2026, Section 6].";
+pub const STATEMENT: &str = "a neuron is dead on the domain if its pre-activation is never positive there and linear if it is never negative; both are proved by interval arithmetic in exact rational numbers, or, for dead neurons behind a ReLU layer, by shares of its negative weights that outweigh each of its positive ones (the move `mute` of certificates). It is called nonlinear if it is proved to be on at one point and off at another; where none of this is proved, it is not decided. A dead or linear neuron, a hidden hyperplane, a neuron without outgoing weights and two neurons on one ray each give parameters with the same function that are no permutation and scaling of the given ones; the converse is known for generic parameters of one hidden layer and of three layers with a bottleneck [threelayer2026, Section 6].";
 
 /// The anatomy of a network.
 pub fn text(name: &str, anatomy: &Anatomy) -> String {

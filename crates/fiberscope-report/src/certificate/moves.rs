@@ -69,6 +69,14 @@ pub fn describe(each: &Move) -> String {
                 "shift the bias of {shown} of layer {layer}, shown to be dead or linear by linear programmes"
             )
         }
+        Move::Mute { neurons: muted, .. } => {
+            let units: Vec<_> = muted.iter().map(|each| each.unit).collect();
+            let (shown, they) = (neurons(&units), if units.len() == 1 { "is" } else { "are" });
+            format!(
+                "change the outgoing weights of {shown} of layer {layer}, which {they} dead: what could turn one on \
+                 is outweighed"
+            )
+        }
         Move::Fold { pairs, .. } => {
             let linear = match pairs.len() {
                 0 => "which is linear".into(),

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::{ClassRow, ComponentRow, Equations, FiberSummary, HiddenRow};
+use fiberscope::anatomy::outweighed_neurons;
 use fiberscope::dimension::DimensionOptions;
 use fiberscope::fiber::Condition;
 use fiberscope::fiber::{
     Class, DeeperFacts, Existence, Fiber, FiberComponent, FiberCount, GeneralFiber, Ground, LayerFiber,
-    Membership, Orientation, Rest, Symmetry, describe, local_dimension, symmetries,
+    Membership, Orientation, Rest, Symmetry, describe, local_dimension, symmetries_beside,
 };
 use fiberscope::limit::Deadline;
 use fiberscope::rigidity::{RigidityOptions, rigidity};
@@ -91,7 +92,8 @@ pub struct Listing {
 /// Describes a fiber.
 pub fn summary(subject: &Subject, listing: Listing, say: Say) -> anyhow::Result<FiberSummary> {
     let network = &subject.network;
-    let known = symmetries(&network.to_exact(), &subject.domain());
+    let dead = outweighed_neurons(network, &subject.domain(), &subject.deadline);
+    let known = symmetries_beside(&network.to_exact(), &subject.domain(), &dead);
     let mut summary = FiberSummary {
         name: subject.name.clone(),
         widths: network.widths(),

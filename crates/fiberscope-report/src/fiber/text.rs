@@ -8,7 +8,7 @@ use crate::text::Lines;
 use crate::words::{self, answer};
 
 /// What the software does not look for.
-const NOT_COVERED: &str = "not covered: symmetries of several layers at once other than hidden hyperplanes, groups of neurons that cancel only together, and neurons that are dead or linear but not by signs or interval bounds";
+const NOT_COVERED: &str = "not covered: symmetries of several layers at once other than hidden hyperplanes, groups of neurons that cancel only together, and neurons that are dead or linear but not by signs, interval bounds or, for dead ones, because those that could turn them on are outweighed";
 
 /// What tells more where the theory does not cover a network.
 const ASK_NEXT: &str = "fiberscope folds MODEL --box LO,HI: whether the function determines the parameters among general networks; fiberscope reduce MODEL -o OUT: fewer neurons may fit the theory; fiberscope funcdim MODEL: the local dimension with more regions (--samples)";

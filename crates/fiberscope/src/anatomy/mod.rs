@@ -17,6 +17,7 @@ use fiberscope_core::{Activation, Digest, Domain, Layer, Network, Neuron, RankBo
 use crate::fiber::{Condition, Fiber, FiberFacts, Ground, Identifiability, describe};
 use crate::limit::Deadline;
 use crate::orbit::lines;
+use crate::reduce::outweighed;
 
 /// The anatomy of a network on a domain: facts, each of them proved, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +67,7 @@ pub struct Anatomy {
 /// assert!(matches!(anatomy.identifiability, Identifiability::No { .. }));
 /// ```
 pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anatomy {
-    let roles = network.roles(domain);
+    let mut roles = network.roles(domain);
     let first = &network.layers()[0];
     let size = first.width().saturating_mul(first.input_width());
     let first_rank = match first.weights().is_sparse() && size > LARGEST_RANK {
@@ -80,7 +81,11 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
         (first_rank.lower == rows).then_some(true)
     };
     let onto = bottleneck == Some(true) && *domain == Domain::Space;
-    let undecided = undecided(network, domain, &roles, 1 + usize::from(onto), deadline);
+    let mut undecided = undecided(network, domain, &roles, 1 + usize::from(onto), deadline);
+    for Neuron { layer, unit } in outweighed(network, domain, &undecided, deadline) {
+        roles[layer][unit] = Role::Dead;
+    }
+    undecided.retain(|neuron| roles[neuron.layer][neuron.unit] != Role::Dead);
     let hidden = hidden_neurons(network);
     let mut conditions = conditions(network);
     let mut identifiability = identifiability(&roles, &hidden, &conditions);
@@ -108,6 +113,23 @@ pub fn examine(network: &Network, domain: &Domain, deadline: &Deadline) -> Anato
         identifiability,
         fiber,
     }
+}
+
+impl Anatomy {
+    /// The neurons that were proved to be dead and stand behind a ReLU layer, where smaller rows are dead, too.
+    pub fn dead_behind_relu(&self) -> Vec<Neuron> {
+        let dead = |layer: usize| {
+            let roles = self.roles[layer].iter().enumerate();
+            roles.filter(|(_, role)| **role == Role::Dead).map(move |(unit, _)| Neuron { layer, unit })
+        };
+        (1..self.roles.len()).filter(|&l| self.relu[l - 1] && self.relu[l]).flat_map(dead).collect()
+    }
+}
+
+/// The neurons that are dead because what could turn them on is outweighed, though neither signs nor intervals tell.
+pub fn outweighed_neurons(network: &Network, domain: &Domain, deadline: &Deadline) -> Vec<Neuron> {
+    let open = undecided(network, domain, &network.roles(domain), 1, deadline);
+    outweighed(network, domain, &open, deadline)
 }
 
 /// The neurons whose roles are not certain; those of the first layers are.

@@ -214,7 +214,7 @@ pub fn canonicalize_exact(
     domain: &Domain,
     deadline: &Deadline,
 ) -> Result<Canonical, CanonicalError> {
-    let options = ReduceOptions::new().folding(Folding::Always).deadline(deadline.clone());
+    let options = ReduceOptions::new().folding(Folding::Always).outweigh(false).deadline(deadline.clone());
     let mut form = reduce(network, domain, &options)?;
     // Every round but the last one removes neurons.
     while settle_hidden(&mut form, domain) {

@@ -68,7 +68,7 @@ pub use path::{FiberPath, PathError};
 pub use pieces::Components;
 pub use point::{FiberPoint, FiberSampler, SamplerError};
 pub use sample::{LayerPoint, Sampler};
-pub use symmetry::{KnownSymmetries, Symmetry, symmetries};
+pub use symmetry::{KnownSymmetries, Symmetry, symmetries, symmetries_beside};
 pub use volume::{MonteCarlo, Volume, VolumeError, check_widths, monte_carlo, volume};
 pub(crate) use volume::{SIGN_BLOCK, draw_signs};
 

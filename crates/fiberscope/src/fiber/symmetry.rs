@@ -10,7 +10,9 @@
 //! random projection, both of which can only lower it.
 //!
 //! "Stays" needs strict inequalities: a neuron counts as linear (dead) here if interval arithmetic bounds its
-//! pre-activation away from zero and its weights on unbounded inputs are not zero.
+//! pre-activation away from zero and its weights on unbounded inputs are not zero. A neuron behind a ReLU layer that
+//! something else shows to be dead need not stay so in all directions, but it does where its weights and bias fall: in
+//! every neighbourhood there are parameters at which its directions count, and the bound is one for the fiber near by.
 
 use fiberscope_algebra::modular::rank_of_sparse;
 use fiberscope_algebra::rational::kernel;
@@ -110,6 +112,12 @@ const DIRECTIONS: usize = 1024;
 /// assert_eq!((known.symmetries.len(), known.scalings, known.dimension), (2, 2, 2));
 /// ```
 pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
+    symmetries_beside(network, domain, &[])
+}
+
+/// The same beside neurons that something else shows to be dead, behind ReLU layers: as all smaller rows are dead, too,
+/// their rows can be changed in as many directions as they have parameters.
+pub fn symmetries_beside(network: &ExactNetwork, domain: &Domain, dead: &[Neuron]) -> KnownSymmetries {
     let places = Places::of(network);
     let ranges: Vec<Vec<Interval>> = network.activation_ranges(domain).collect();
     let (mut symmetries, mut directions) = (Vec::new(), Vec::new());
@@ -124,7 +132,8 @@ pub fn symmetries(network: &ExactNetwork, domain: &Domain) -> KnownSymmetries {
     let scalings = independent_scalings(network);
     let plain = directions.len();
     for (layer, inputs) in ranges.iter().enumerate().take(network.hidden_depth()) {
-        let found = LayerSymmetries::of(network, layer, inputs);
+        let mut found = LayerSymmetries::of(network, layer, inputs);
+        found.add_dead(dead.iter().filter(|neuron| neuron.layer == layer).map(|neuron| neuron.unit));
         found.list(network, layer, &mut symmetries);
         directions.extend(found.directions(network, layer, &places));
     }
@@ -239,6 +248,16 @@ impl LayerSymmetries {
             unconnected,
             rays,
             hidden: hidden(network, layer),
+        }
+    }
+
+    fn add_dead(&mut self, units: impl Iterator<Item = usize>) {
+        for unit in units {
+            for list in [&mut self.dead, &mut self.weakly_dead] {
+                if let Err(at) = list.binary_search(&unit) {
+                    list.insert(at, unit);
+                }
+            }
         }
     }
 

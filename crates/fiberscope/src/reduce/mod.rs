@@ -10,8 +10,9 @@
 //!
 //! and a layer that is linear as a whole, or up to pairs of neurons that cancel to something linear, is
 //! multiplied into the next one. The steps are repeated, layer by layer, until none applies. Whether a neuron
-//! is dead or linear is decided by signs, by interval arithmetic and, on a bounded box, by linear programmes
-//! (module `relax`); a neuron that is dead on the domain but not by these bounds stays.
+//! is dead or linear is decided by signs, by interval arithmetic and by linear programmes: on a bounded box those of
+//! the module `relax`, on any domain those of the module `outweigh`. A neuron that is dead on the domain but not by
+//! these bounds stays.
 //!
 //! Every step is a move whose rule was checked exactly when it was made, so the chain proves that the
 //! function is the same. The numbers are rational; [`reduce_in_doubles`] gives a network that can be written.
@@ -20,6 +21,7 @@ mod affine;
 mod doubles;
 mod factor;
 mod foresee;
+mod outweigh;
 mod relax;
 mod roles;
 mod scales;
@@ -36,6 +38,7 @@ use crate::orbit::lines;
 pub(crate) use affine::vanishing_pairs;
 pub use doubles::{DoubleReduction, Left, LeftStep, ReduceError, reduce_in_doubles};
 pub(crate) use foresee::is_affordable;
+pub(crate) use outweigh::outweighed;
 use roles::Known;
 pub use scales::{is_dyadic_up_to_scales, scales_to_doubles};
 
@@ -62,7 +65,7 @@ pub enum Folding {
 /// let options = ReduceOptions::new().folding(Folding::Never).deadline(Deadline::after(Some(Duration::from_secs(9))));
 /// assert!(!options.round);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReduceOptions {
     /// Which layers are folded. By default those that become no larger.
@@ -70,8 +73,17 @@ pub struct ReduceOptions {
     /// Whether [`reduce_in_doubles`] rounds the exact reduction where its parameters are no doubles. By
     /// default it makes those steps only after which they are.
     pub round: bool,
+    /// Whether neurons are looked for that are dead because what could turn them on is outweighed; otherwise the
+    /// reduction is the one that versions before gave, which fingerprints depend on.
+    pub outweigh: bool,
     /// When to stop, with the steps that were made by then. By default there is no limit.
     pub deadline: Deadline,
+}
+
+impl Default for ReduceOptions {
+    fn default() -> Self {
+        ReduceOptions { folding: Folding::default(), round: false, outweigh: true, deadline: Deadline::NEVER }
+    }
 }
 
 impl ReduceOptions {
@@ -88,6 +100,11 @@ impl ReduceOptions {
     /// Whether parameters that are no doubles are rounded.
     pub fn round(self, round: bool) -> Self {
         ReduceOptions { round, ..self }
+    }
+
+    /// Whether neurons are looked for that are outweighed.
+    pub fn outweigh(self, outweigh: bool) -> Self {
+        ReduceOptions { outweigh, ..self }
     }
 
     /// When to stop.
@@ -187,7 +204,7 @@ impl<'a> State<'a> {
 
     /// Makes all the moves that are found on one layer; whether there were any.
     fn reduce_layer(&mut self, layer: usize) -> bool {
-        let steps = [Self::drop_unused, Self::merge, Self::fold, Self::settle, Self::relax];
+        let steps = [Self::drop_unused, Self::merge, Self::fold, Self::settle, Self::relax, Self::silence];
         steps.into_iter().any(|step| !self.deadline.is_past() && step(self, layer))
     }
 
@@ -326,6 +343,26 @@ impl<'a> State<'a> {
             shown |= self.begin(Move::Shift { layer, shifts: vec![shift] });
         }
         if shown && (self.fold(layer) || self.settle(layer)) {
+            return true;
+        }
+        self.replace(before.0);
+        self.moves = before.1;
+        false
+    }
+
+    /// Removes what only shares show to be dead.
+    fn silence(&mut self, layer: usize) -> bool {
+        if !self.options.outweigh {
+            return false;
+        }
+        let roles = self.roles(layer);
+        let units: Vec<_> = (0..roles.len()).filter(|&unit| roles[unit] == Role::Nonlinear).collect();
+        let neurons = outweigh::mutes(&self.network, self.domain, layer, &units, self.deadline);
+        if neurons.is_empty() {
+            return false;
+        }
+        let before = (self.network.clone(), self.moves.clone());
+        if self.begin(Move::Mute { layer, neurons }) && self.drop_unused(layer) {
             return true;
         }
         self.replace(before.0);

@@ -36,9 +36,10 @@ pub use ends::{End, Proof};
 pub use layout::{Direction, Parameter};
 pub use mechanism::Mechanism;
 
+use crate::anatomy::outweighed_neurons;
 use crate::complex::{Built, ComplexOptions, PolyhedralComplex, Region};
 use crate::dimension::{RegionSample, list_regions};
-use crate::fiber::symmetries;
+use crate::fiber::symmetries_beside;
 use crate::limit::{Deadline, Limit, Progress};
 use crate::rigidity::{Rigidity, RigidityError, RigidityOptions, rigidity};
 use ends::{Outcome, Paths};
@@ -214,9 +215,10 @@ pub fn hidden_symmetries(
     }
     let share = options.deadline.left().map(|left| options.deadline.at_most(left.mul_f64(RANKED)));
     let ranked =
-        RigidityOptions::new().seed(options.seed).deadline(share.unwrap_or(options.deadline.clone()));
+        RigidityOptions::new().seed(options.seed).deadline(share.clone().unwrap_or(options.deadline.clone()));
     let rigidity = rigidity(network, domain, &ranked)?;
-    let known = symmetries(&network.to_exact(), domain);
+    let dead = outweighed_neurons(network, domain, &share.clone().unwrap_or(options.deadline.clone()));
+    let known = symmetries_beside(&network.to_exact(), domain, &dead);
     let mut all = HiddenSymmetries {
         certain: known.dimension - known.scalings,
         scalings: known.scalings,

@@ -1,7 +1,10 @@
 //! Random moves, mostly wrong ones, and bounds that hold or fail by a hair.
 
 use fiberscope::check::rounding_bound;
-use fiberscope::core::{BiasShift, LinearChange, NetworkName, NeuronCopy, PlacedNeuron, ShownRole};
+use fiberscope::core::{
+    BiasShift, Counterweight, LinearChange, Mute, NetworkName, NeuronCopy, Nudge, PlacedNeuron, Share,
+    ShownRole,
+};
 use fiberscope::{Activation, Domain, ExactNetwork, Layer, Matrix, Move, MoveChain, Network, Rational};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -10,7 +13,7 @@ use serde_json::{Value, json};
 use super::common::{apply, hiding, r, random_network, shuffled};
 
 /// The moves.
-pub const KINDS: [&str; 14] = [
+pub const KINDS: [&str; 15] = [
     "permute",
     "scale",
     "drop",
@@ -23,6 +26,7 @@ pub const KINDS: [&str; 14] = [
     "translate",
     "flip",
     "shift",
+    "mute",
     "fold",
     "unfold",
 ];
@@ -136,6 +140,41 @@ fn absorbing(
     LinearChange { remove: vec![], insert: vec![PlacedNeuron { unit: place, weight, bias, out }] }
 }
 
+/// Shares that often show that a neuron is dead if it has this bias.
+fn random_shares(
+    rng: &mut ChaCha8Rng,
+    of: &ExactNetwork,
+    layer: usize,
+    unit: usize,
+) -> (Vec<Share>, Rational) {
+    let row = of.layers()[layer].weight().row(unit);
+    let (mut shares, mut bias) = (Vec::new(), Rational::ZERO);
+    for k in (0..row.len()).filter(|&k| row[k].is_positive()) {
+        let constant = Rational::from(rng.random_range(0..12));
+        bias -= &constant;
+        let against: Vec<usize> = (0..row.len()).filter(|&i| row[i].is_negative()).collect();
+        let mut by = Vec::new();
+        for &unit in &against {
+            let weight = ["1/8", "1/4", "1/3", "0"].map(r)[rng.random_range(0..4)].clone();
+            by.extend(rng.random::<bool>().then_some(Counterweight { unit, weight }));
+        }
+        let factor = &row[k] + &["0", "0", "0", "1/2", "-1/2"].map(r)[rng.random_range(0..5)];
+        shares.push(Share { of: k, factor, constant, by });
+    }
+    if rng.random_range(0..8) == 0 {
+        shares.pop();
+    }
+    bias += &["0", "0", "0", "1/3", "-1"].map(r)[rng.random_range(0..5)];
+    (shares, bias)
+}
+
+/// The network with another bias of one neuron.
+fn with_bias(of: &ExactNetwork, layer: usize, unit: usize, bias: Rational) -> ExactNetwork {
+    let mut after = of.clone();
+    Nudge { layer, weight: vec![], bias: vec![(unit, bias)] }.apply(&mut after).unwrap();
+    after
+}
+
 /// Often a move that applies. It may change the network to one for which there is such a move.
 fn random_move(
     rng: &mut ChaCha8Rng,
@@ -215,6 +254,13 @@ fn random_move(
             let role = if rng.random() { ShownRole::Dead } else { ShownRole::Linear };
             let amount = number(rng);
             Move::Shift { layer, shifts: vec![BiasShift { unit, role, amount, slopes }] }
+        }
+        "mute" => {
+            let (shares, bias) = random_shares(rng, a, layer, unit);
+            *a = with_bias(a, layer, unit, bias);
+            let out = neuron(rng, a, layer).out;
+            let neuron = || Mute { unit, out: out.clone(), shares: shares.clone() };
+            Move::Mute { layer, neurons: (0..1 + usize::from(wrong)).map(|_| neuron()).collect() }
         }
         "fold" => {
             let mut pairs = vec![];
