@@ -161,7 +161,7 @@ pub fn leak_report(
             .noise(noise)
             .seed(seed)
             .deadline(deadline);
-        let report = leak(&name, &network, &options, None, &|text| watch.say(text));
+        let report = leak(&name, &network, &options, None, &|text| watch.say(text), &|_| {});
         Ok(Answer { json: report.to_json().to_string(), text: report.to_text() })
     })
 }

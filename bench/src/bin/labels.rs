@@ -1,6 +1,7 @@
 //! Extraction from classes alone: success rates on random networks.
 //!
-//! An argument is an architecture, such as 10-8-3, or all of them without one; a number after it is that of random networks, instead of 20.
+//! An argument is an architecture, such as 10-8-3, or all of them without one; a number after it is that of random networks, instead of 20,
+//! and another one the first seed, instead of 0.
 //! A network that is called verified is compared with the truth in two ways: its parameters, up to what classes
 //! leave open, and its classes at many random inputs. The verdict claims a share of the domain; a result for
 //! which that claim is wrong is the worst outcome.
@@ -27,7 +28,7 @@ const WIDTHS: [&[usize]; 6] =
 /// Random networks of each.
 const NETWORKS: u64 = 20;
 /// Random inputs at which classes are compared.
-const POINTS: usize = 100_000;
+const POINTS: usize = 200_000;
 /// Parameters with a smaller error are those of the truth.
 const SAME: f64 = 1e-6;
 /// The longest time for one network.
@@ -47,13 +48,14 @@ struct Trial {
 fn main() -> Result<(), Box<dyn Error>> {
     let part = std::env::args().nth(1);
     let networks = std::env::args().nth(2).map_or(Ok(NETWORKS), |count| count.parse::<u64>())?.max(1);
+    let first_seed = std::env::args().nth(3).map_or(Ok(0), |seed| seed.parse::<u64>())?;
     let wanted = |widths: &&&[usize]| part.as_ref().is_none_or(|part| *part == name(widths));
     let chosen: Vec<_> = WIDTHS.iter().filter(wanted).collect();
     if chosen.is_empty() {
         return Err("expected an architecture such as 10-8-3".into());
     }
     println!(
-        "{networks} random networks each, seeds from 0: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4), inputs from -3 to 3; \
+        "{networks} random networks each, seeds from {first_seed}: weights from N(0, 2 / inputs of the layer), biases from N(0, 1/4), inputs from -3 to 3; \
          the oracle answers which output is the largest. The architecture is not given, no network may take more than {} s. \
          *Exact* are verified networks with the parameters of the truth (an error below {SAME:e}, after permutation, scaling, a common factor and a common function of the outputs), \
          *open* those that say that the answers leave parameters open, *other* those that do not say so and have other parameters; *wrong* are those whose class differs at more of \
@@ -67,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut failures = Vec::new();
     for widths in chosen {
         let trials: Vec<Trial> =
-            (0..networks).map(|seed| attempt(&random(widths, seed))).collect::<Result<_, _>>()?;
+            (0..networks).map(|k| attempt(&random(widths, first_seed + k))).collect::<Result<_, _>>()?;
         let verified = |trial: &Trial| trial.found.outcome == ExtractOutcome::Verified;
         let exact = |trial: &Trial| verified(trial) && trial.error.is_some_and(|error| error < SAME);
         let open = |trial: &Trial| verified(trial) && !exact(trial) && !trial.found.open.is_empty();
@@ -102,7 +104,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 format!("{:.2}", median(of_exact(&|trial| trial.seconds)))
             },
         );
-        for (seed, trial) in trials.iter().enumerate().filter(|(_, trial)| !exact(trial)) {
+        for (seed, trial) in (first_seed..).zip(&trials).filter(|(_, trial)| !exact(trial)) {
             let said = match &trial.found.outcome {
                 ExtractOutcome::Verified => format!("verified; {}", trial.found.open.join("; ")),
                 ExtractOutcome::Partial { reason, .. } => format!("partial: {reason}"),

@@ -31,6 +31,8 @@ struct Board {
     answered: bool,
     /// True sentences, as they were found.
     known: Vec<String>,
+    /// The part of the result that is known, as text and as an object of JSON.
+    so_far: Option<(String, Value)>,
     /// The last line of progress.
     progress: String,
     /// When a line of progress was last shown.
@@ -102,6 +104,12 @@ impl Output {
     /// Remembers a true sentence about what was asked, in case that a limit ends the work before the result.
     pub fn know(&self, sentence: String) {
         self.board().known.push(sentence);
+    }
+
+    /// Remembers the part of the result that is known, in case that a limit ends the work before the rest: it is printed
+    /// then, with `--json` its keys beside those that say so.
+    pub fn know_so_far(&self, text: String, value: Value) {
+        self.board().so_far = Some((text, value));
     }
 
     /// Prints that a limit was reached before there was a result, and what is known.
@@ -206,11 +214,15 @@ impl Board {
             let mut value = json!({
                 "verdict": "undecided", "undecided": sentence, "limit": limit.name(), "known": known,
             });
+            if let (Some(object), Some((_, Value::Object(so_far)))) = (value.as_object_mut(), &self.so_far) {
+                object.extend(so_far.clone());
+            }
             self.read.add_to(&mut value);
             return format!("{value:#}\n").into_bytes();
         }
+        let so_far = self.so_far.as_ref().map_or("", |(text, _)| text.as_str());
         let lines: String = known.iter().map(|line| format!("  known: {line}\n")).collect();
-        format!("undecided: {sentence}\n{lines}{}", self.read.text()).into_bytes()
+        format!("undecided: {sentence}\n{lines}{so_far}{}", self.read.text()).into_bytes()
     }
 }
 
@@ -224,4 +236,25 @@ fn print(bytes: &[u8]) -> io::Result<()> {
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &io::Error| cause.kind() == ErrorKind::BrokenPipe;
     error.downcast_ref::<io::Error>().is_some_and(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_the_result_stands_beside_the_limit() {
+        let output = Output::new(false, true);
+        output.know_so_far("double  verified\n".into(), json!({"leak": [{"verdict": "verified"}]}));
+        let said = |json: bool| {
+            let bytes = output.board().undecided("the time limit was reached", Limit::Time, json);
+            String::from_utf8(bytes).expect("text")
+        };
+        assert_eq!(said(false), "undecided: the time limit was reached\ndouble  verified\n");
+        let value: Value = serde_json::from_str(&said(true)).expect("JSON");
+        assert_eq!(
+            (&value["verdict"], &value["leak"][0]["verdict"]),
+            (&json!("undecided"), &json!("verified"))
+        );
+    }
 }

@@ -513,6 +513,14 @@ fn classes_that_tell_nothing_are_said_to() {
 }
 
 #[test]
+fn bends_in_a_plane_are_said_to_tell_no_neurons() {
+    let found = from_classes(&random(&[2, 8, 3], 0), &seeded(0));
+    let ExtractOutcome::Failed { reason } = &found.outcome else { panic!("{:?}", found.outcome) };
+    assert!(reason.contains("with 2 inputs") && reason.contains("takes three at least"), "{reason}");
+    assert!(found.queries < 200_000, "{}", found.queries);
+}
+
+#[test]
 fn parameters_from_classes_are_compared_up_to_what_classes_leave_open() {
     let truth = random(&[3, 4, 3], 0);
     let mut layers = truth.layers().to_vec();

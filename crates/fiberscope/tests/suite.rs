@@ -13,6 +13,7 @@ mod difference_aims;
 mod dimension;
 mod equivalence;
 mod extract;
+mod extract_many_inputs;
 mod extract_steps;
 mod extract_zoo;
 mod fiber;

@@ -1,6 +1,6 @@
 //! What a model leaks: the same extraction against answers of lower and lower precision.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use fiberscope::extract::{
     Comparison, ExtractOptions, ExtractOutcome, LabelOracle, NetworkOracle, Oracle, Precision, class_of,
@@ -124,6 +124,8 @@ pub struct LeakReport {
     pub from_data: bool,
     /// One row per precision.
     pub rows: Vec<LeakRow>,
+    /// The precisions whose rows are not finished.
+    pub unfinished: Vec<String>,
 }
 
 impl LeakReport {
@@ -158,7 +160,11 @@ impl LeakReport {
         text += "outputs: largest difference between the recovered network and the answers on fresh queries\n\
                  digits: of the parameter that came out worst, after alignment\n\
                  layers: neurons that were found of the hidden layers, which are not all right where the verdict is not verified; ? where their orientation is not known\n";
-        text + &format!("change, classes: what the answers cost, {}\n", self.measured())
+        text += &format!("change, classes: what the answers cost, {}\n", self.measured());
+        if !self.unfinished.is_empty() {
+            text += &format!("not finished: {}\n", self.unfinished.join(", "));
+        }
+        text
     }
 
     /// On what the cost was measured.
@@ -204,6 +210,7 @@ impl LeakReport {
             "inputs": self.inputs,
             "from_data": self.from_data,
             "leak": rows.collect::<Vec<_>>(),
+            "unfinished": self.unfinished,
         })
     }
 }
@@ -243,39 +250,46 @@ fn all_answers() -> Vec<(String, Answers)> {
 const POINTS: usize = 4_000;
 
 /// Extracts a network from answers of every precision, on several threads. `name` is that of the network; what
-/// the answers cost is measured on `data`, or else on random inputs of the domain.
+/// the answers cost is measured on `data`, or else on random inputs of the domain. `so_far` is given the table after
+/// every row: a limit may end the work within one.
 pub fn leak(
     name: &str,
     network: &Network,
     options: &ExtractOptions,
     data: Option<&Matrix>,
     say: Say,
+    so_far: &(dyn Fn(&LeakReport) + Sync),
 ) -> LeakReport {
-    let done = AtomicUsize::new(0);
     let all = all_answers();
     let inputs = data.cloned().unwrap_or_else(|| random_inputs(network.input_width(), options));
-    let rows = all
-        .par_iter()
-        .map(|(precision, answers)| {
-            let mut row = match answers {
-                Answers::Outputs(given) => row(precision, *given, network, options),
-                Answers::Classes => class_row(precision, network, options),
-            };
-            row.cost = cost(network, *answers, &inputs);
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            say(&format!("{done} of {} precisions", all.len()));
-            row
-        })
-        .collect();
-    LeakReport {
+    let report = |rows: &[Option<LeakRow>]| LeakReport {
         name: name.into(),
         parameters: network.parameter_count(),
         hidden: network.hidden_layers().iter().map(fiberscope_core::Layer::width).collect(),
         domain: options.domain,
         inputs: inputs.rows(),
         from_data: data.is_some(),
-        rows,
-    }
+        rows: rows.iter().flatten().cloned().collect(),
+        unfinished: rows
+            .iter()
+            .zip(&all)
+            .filter(|(row, _)| row.is_none())
+            .map(|(_, (precision, _))| precision.clone())
+            .collect(),
+    };
+    let rows: Mutex<Vec<Option<LeakRow>>> = Mutex::new(vec![None; all.len()]);
+    all.par_iter().enumerate().for_each(|(place, (precision, answers))| {
+        let mut row = match answers {
+            Answers::Outputs(given) => row(precision, *given, network, options),
+            Answers::Classes => class_row(precision, network, options),
+        };
+        row.cost = cost(network, *answers, &inputs);
+        let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows[place] = Some(row);
+        so_far(&report(&rows));
+        say(&format!("{} of {} precisions", rows.iter().flatten().count(), all.len()));
+    });
+    report(&rows.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn random_inputs(width: usize, options: &ExtractOptions) -> Matrix {
@@ -386,6 +400,7 @@ mod tests {
             inputs: 40,
             from_data: true,
             rows,
+            unfinished: vec!["class only".into()],
         };
         let text = report.to_text();
         assert!(
@@ -402,6 +417,8 @@ mod tests {
             ),
             "{text}"
         );
+        assert!(text.ends_with("\nnot finished: class only\n"), "{text}");
+        assert_eq!(report.to_json()["unfinished"], json!(["class only"]));
         let html = report.to_html(&crate::reading::HowRead::default());
         for expected in [
             "3 neurons found, 4 in truth, orientation unknown",
@@ -413,5 +430,27 @@ mod tests {
         }
         let value = report.to_json();
         assert_eq!((&value["leak"][2]["digits"], &value["leak"][1]["digits"]), (&Value::Null, &json!(4.0)));
+    }
+
+    #[test]
+    fn every_finished_row_is_handed_over_at_once() {
+        let network =
+            Network::from_rows(&[(&[&[1.0, 0.5], &[-1.0, 2.0]], &[0.1, 0.2]), (&[&[1.0, -1.0]], &[0.0])])
+                .expect("the widths chain");
+        let seen = Mutex::new(Vec::new());
+        let so_far = |report: &LeakReport| {
+            let finished: Vec<String> = report.rows.iter().map(|row| row.precision.clone()).collect();
+            seen.lock().expect("no thread fails").push((finished, report.unfinished.clone()));
+        };
+        let options = ExtractOptions::new().max_queries(1_000);
+        let report = leak("net", &network, &options, None, &|_| {}, &so_far);
+        let all: Vec<String> = all_answers().into_iter().map(|(precision, _)| precision).collect();
+        let seen = seen.into_inner().expect("no thread fails");
+        for (count, (finished, unfinished)) in seen.iter().enumerate() {
+            assert_eq!((finished.len(), unfinished.len()), (count + 1, all.len() - count - 1));
+            assert!(all.iter().all(|name| finished.contains(name) != unfinished.contains(name)));
+        }
+        assert_eq!(seen.len(), all.len());
+        assert!(report.unfinished.is_empty() && report.rows.len() == all.len());
     }
 }

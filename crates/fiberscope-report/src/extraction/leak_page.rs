@@ -21,7 +21,13 @@ impl LeakReport {
             grouped(self.parameters),
             widths.join(", ")
         );
-        let introduction = [introduction.as_str(), &read.text()].join(" ");
+        let unfinished = match self.unfinished.as_slice() {
+            [] => String::new(),
+            some => format!("A limit came before these answers were finished: {}.", some.join(", ")),
+        };
+        let introduction = [introduction.as_str(), &unfinished, &read.text()];
+        let introduction =
+            introduction.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
         Page::new(format!("What {} leaks", self.name))
             .introduce(introduction.trim_end().replace('\n', ". "))
             .section(self.section())

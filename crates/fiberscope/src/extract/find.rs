@@ -1,20 +1,31 @@
 //! The rows of a layer: lines are drawn until they show nothing new.
 
+use fiberscope_algebra::dense::norm;
+
 use super::ExtractStep;
 use super::carry::Carry;
 use super::close::close;
 use super::deeper::{ALWAYS_TRACED_INPUTS, Layer, TRACED_INPUTS};
-use super::first::{Line, Row, explains, first_layer, first_layer_again};
+use super::first::{LINE_REACH, Line, Row, explains, first_layer, first_layer_again};
 use super::fit::{LastLayer, last_layer, saturate};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
 use super::prefix::{Prefix, Rows};
 use super::rare::counterexamples;
-use super::recover::{Recovery, limit};
+use super::recover::{MEASURED_INPUTS, Recovery, limit};
 
 /// Lines without anything new after which a layer is left, with few inputs: there a line misses boundaries of which
 /// only a short piece is to be seen, and costs little.
 const FEW_INPUTS_QUIET: usize = 10;
+
+/// The same for the first layer with very many inputs, where a line costs little beside a row.
+const VERY_MANY_QUIET: usize = 4;
+
+/// Lines in a row that show nothing new, where hyperplanes lie far out, before a fit that is exact is believed.
+const FAR_QUIET: usize = 2;
+
+/// How many times farther than half of the hyperplanes that were found a line should reach.
+const FAR: f64 = 8.0;
 
 impl Recovery {
     /// Rows of the first layer.
@@ -28,11 +39,13 @@ impl Recovery {
             self.rows.push(Vec::new());
         }
         let prefix = Prefix::empty(inquiry.inputs);
+        let very_many = inquiry.inputs > MEASURED_INPUTS;
         let mut quiet = 0;
         for lines in 0..40 {
             let before = self.rows[0].len();
-            let scale = [1.0, 1.0, 0.3, 3.0, 10.0][lines % 5];
-            let line = Line::random(inquiry, scale);
+            let far = very_many && lie_far(inquiry, &self.rows[0]);
+            let scales: &[f64] = if far { &[3.0, 10.0, 1.0, 30.0] } else { &[1.0, 1.0, 0.3, 3.0, 10.0] };
+            let line = Line::random(inquiry, scales[lines % scales.len()]);
             first_layer(inquiry, &line, &mut self.rows[0], &mut self.pool)?;
             self.forget_explained(inquiry, &prefix, 0);
             if attempt > 0 && lines == 0 {
@@ -43,14 +56,22 @@ impl Recovery {
                 break;
             }
             if self.pool.is_empty() && !self.rows[0].is_empty() {
+                let far = very_many && lie_far(inquiry, &self.rows[0]);
                 let fit = Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
-                if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
+                if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry))
+                    && (!far || quiet >= FAR_QUIET)
+                {
                     return Ok(fit);
                 }
             }
-            if quiet >= 2 + attempt {
+            if quiet >= if very_many { VERY_MANY_QUIET } else { 2 } + attempt {
                 break;
             }
+        }
+        if attempt == 0 && very_many {
+            // Now that most hyperplanes are known, what was not told from a bend before may be.
+            first_layer_again(inquiry, &mut self.rows[0], &mut self.pool)?;
+            self.forget_explained(inquiry, &prefix, 0);
         }
         Ok(Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows)))
     }
@@ -184,4 +205,13 @@ impl Recovery {
         let rows = &self.rows[index];
         self.pool.retain(|kink| !explains(inquiry, prefix, rows, &kink.x));
     }
+}
+
+/// Whether most hyperplanes of the rows are so far from the centre that a usual line may miss others: of a step along
+/// it only a part, by the root of the number of inputs, leads towards a hyperplane.
+fn lie_far(inquiry: &Inquiry<'_>, rows: &[Row]) -> bool {
+    let mut distances: Vec<f64> = rows.iter().map(|(w, b)| b.abs() / norm(w)).collect();
+    distances.sort_by(f64::total_cmp);
+    let median = distances.get(distances.len() / 2).copied().unwrap_or(0.0);
+    FAR * median * (inquiry.inputs as f64).sqrt() > LINE_REACH * inquiry.radius
 }

@@ -1,13 +1,18 @@
 //! From all layers to the network that is handed over.
 
+use fiberscope_algebra::dense::{norm, scaled};
 use fiberscope_core::{Activation, Layer as NetworkLayer, Network, NetworkError};
 
 use super::ExtractStep;
-use super::first::sharpen;
+use super::first::{Row, sharpen};
 use super::fit::{FIT_REACH, output_layer};
 use super::inquiry::{Halt, Inquiry};
 use super::polish::{DENSE_PARAMETERS, polish};
 use super::prefix::{Prefix, Rows};
+use super::refine::refine_rows;
+
+/// Residuals of the output layer, in units of the noise, up to which nothing is measured again behind several layers.
+const EXACT: f64 = 200.0;
 
 /// Makes the parameters as exact as the answers allow: all of them together with random points added, or,
 /// in large networks, the rows of the first layer one by one.
@@ -30,20 +35,40 @@ pub(super) fn finish(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Resul
     Ok(())
 }
 
-/// Measures the rows of the first layer again and fits the output layer anew, if there is one hidden layer.
+/// Measures the rows of the first layer again, those behind it where their boundaries are then seen, and fits the output
+/// layer anew. With one hidden layer this is always worth it, with more where the fit is not as exact as the answers.
 fn refine(inquiry: &mut Inquiry<'_>, layers: &mut Vec<Rows>) -> Result<(), Halt> {
-    if layers.len() != 2 {
+    let mut hidden = Prefix::of(inquiry.inputs, &layers[..layers.len() - 1]);
+    let is_deep = hidden.layers.len() > 1;
+    let before = if is_deep { output_layer(inquiry, &hidden).map(|(_, residual)| residual) } else { None };
+    if is_deep && before.is_none_or(|residual| residual < EXACT) || hidden.layers.is_empty() {
         return Ok(());
     }
-    let mut hidden = Prefix::of(inquiry.inputs, &layers[..1]);
+    let output = layers[layers.len() - 1].clone();
     for j in 0..layers[0].len() {
-        if let Some((w, b)) = sharpen(inquiry, &hidden, j)? {
+        if let Some((w, b)) = sharpen(inquiry, &hidden, &output, j)? {
             let rows = &mut hidden.layers[0];
-            rows.weight.row_mut(j).copy_from_slice(&w);
-            rows.bias[j] = b;
+            // The layers behind rely on the length.
+            let length = if is_deep { norm(rows.weight.row(j)) } else { 1.0 };
+            rows.weight.row_mut(j).copy_from_slice(&scaled(&w, length));
+            rows.bias[j] = length * b;
         }
     }
-    if let Some((output, _)) = output_layer(inquiry, &hidden) {
+    for l in 1..hidden.layers.len() {
+        let before = Prefix::of(inquiry.inputs, &hidden.layers[..l]);
+        let lengths: Vec<f64> = hidden.layers[l].iter().map(|(w, _)| norm(w)).collect();
+        let mut rows: Vec<Row> = hidden.layers[l].iter().map(|(w, b)| (w.to_vec(), b)).collect();
+        refine_rows(inquiry, &before, &mut rows)?;
+        for ((w, b), length) in rows.iter_mut().zip(lengths) {
+            let factor = length / norm(w);
+            (*w, *b) = (scaled(w, factor), factor * *b);
+        }
+        if let Some(rows) = Rows::new(&rows) {
+            hidden.layers[l] = rows;
+        }
+    }
+    let Some((output, residual)) = output_layer(inquiry, &hidden) else { return Ok(()) };
+    if before.is_none_or(|before| residual < before) {
         *layers = hidden.layers;
         layers.push(output);
     }

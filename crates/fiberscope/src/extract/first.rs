@@ -4,23 +4,24 @@
 //! the identity. One gradient per linear piece of a line serves the kinks at both its ends. With many inputs
 //! a cheap test in a random plane first drops boundaries that bend [rolnick2020reverse, Section 4].
 
-use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, scaled};
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, peak, product, scaled};
 use fiberscope_core::Matrix;
 
 use super::ExtractStep;
 use super::algebra::Svd;
 use super::inquiry::{Halt, Inquiry};
 use super::line::{Kink, Sweep};
-use super::prefix::Prefix;
+use super::prefix::{Prefix, Rows};
 use super::probe::{Boundary, meeting};
-
-/// From how many inputs on a gradient costs more than the test for bends.
-const MANY_INPUTS: usize = 24;
+use super::straight::{MANY_INPUTS, is_straight, is_stray};
 
 /// With so few inputs boundaries of deeper layers are straight for so long that they are looked at in many
 /// places before they are taken for those of the first layer.
 const FEW_INPUTS: usize = 5;
 const MANY_PLACES: usize = 12;
+
+/// How many times as far as its scale a line reaches.
+pub(super) const LINE_REACH: f64 = 40.0;
 
 /// Rows of the layer at hand.
 pub(super) type Row = (Vec<f64>, f64);
@@ -36,7 +37,7 @@ impl Line {
     /// A line at about `scale` times the radius from the centre.
     pub fn random(inquiry: &mut Inquiry<'_>, scale: f64) -> Line {
         let (x, u) = (inquiry.point(scale), inquiry.direction());
-        Line { x, u, reach: 40.0 * inquiry.radius * scale }
+        Line { x, u, reach: LINE_REACH * inquiry.radius * scale }
     }
 
     /// A line between two corners of the domain at which a random combination of the features is large and
@@ -66,7 +67,7 @@ impl Line {
         cells: usize,
     ) -> Result<(Vec<Kink>, Vec<f64>), Halt> {
         let whole = prefix.extended_by(rows);
-        let scale = self.reach / 40.0;
+        let scale = self.reach / LINE_REACH;
         let stretch = (self.reach / scale).asinh();
         let grid = (0..cells)
             .map(|k| scale * (stretch * (2.0 * k as f64 / (cells as f64 - 1.0) - 1.0)).sinh())
@@ -95,7 +96,7 @@ pub(super) fn first_layer(
     let many = inquiry.inputs > MANY_INPUTS;
     let mut straight = Vec::with_capacity(kinks.len());
     for kink in &kinks {
-        straight.push(!many || is_straight(inquiry, kink)?);
+        straight.push(!many || is_straight(inquiry, kink, rows)?);
     }
     inquiry.begin(0, ExtractStep::Rows);
     measure_jumps(inquiry, line, &walls, &mut kinks, &straight)?;
@@ -107,7 +108,9 @@ pub(super) fn first_layer(
         };
         let b = -dot(&w, &kink.x);
         let places = if inquiry.inputs > FEW_INPUTS { 7 } else { MANY_PLACES };
-        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, places)? {
+        if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, None, places)?
+            && !is_stray(inquiry, rows, &(w.clone(), b))?
+        {
             rows.push((w, b));
             inquiry.note(rows.len(), pool.len());
         } else {
@@ -129,7 +132,7 @@ pub(super) fn first_layer_again(
             continue;
         }
         inquiry.begin(0, ExtractStep::Bends);
-        if is_straight(inquiry, &kink)? {
+        if is_straight(inquiry, &kink, rows)? {
             inquiry.begin(0, ExtractStep::Rows);
             let line = Line { x: along(&kink.x, -kink.t, &kink.u), u: kink.u.clone(), reach: f64::INFINITY };
             let walls = [kink.t - kink.reach_left, kink.t + kink.reach_right];
@@ -140,7 +143,9 @@ pub(super) fn first_layer_again(
             if let Some(w) = kink.jump.as_deref().and_then(direction) {
                 let b = -dot(&w, &kink.x);
                 let places = if inquiry.inputs > FEW_INPUTS { 12 } else { MANY_PLACES };
-                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), places)? {
+                if Boundary::whole(w.clone(), b).confirm(inquiry, &prefix, Some(&kink.x), places)?
+                    && !is_stray(inquiry, rows, &(w.clone(), b))?
+                {
                     rows.push((w, b));
                     continue;
                 }
@@ -152,15 +157,22 @@ pub(super) fn first_layer_again(
 }
 
 /// Measures the rows of the first layer again, where all known boundaries are far: the longer the steps, the
-/// more exact the gradients on either side.
-pub(super) fn sharpen(inquiry: &mut Inquiry<'_>, hidden: &Prefix, row: usize) -> Result<Option<Row>, Halt> {
+/// more exact the gradients on either side. Behind several layers also where their jump is large: there it depends on the
+/// place.
+pub(super) fn sharpen(
+    inquiry: &mut Inquiry<'_>,
+    hidden: &Prefix,
+    output: &Rows,
+    row: usize,
+) -> Result<Option<Row>, Halt> {
     let (w, b) = {
         let rows = &hidden.layers[0];
         (rows.weight.row(row).to_vec(), rows.bias[row])
     };
     let length = norm(&w);
     let m = scaled(&w, 1.0 / length);
-    let mut best: Option<(f64, f64, Vec<f64>)> = None;
+    let slopes = |x: &[f64]| product(&output.weight, &hidden.local(x).gradient);
+    let mut best: Option<(f64, f64, f64, Vec<f64>)> = None;
     for _ in 0..40 {
         let reach = inquiry.uniform(0.5, 3.0);
         let start = inquiry.point(reach);
@@ -172,11 +184,17 @@ pub(super) fn sharpen(inquiry: &mut Inquiry<'_>, hidden: &Prefix, row: usize) ->
         }
         let a = 0.4 * across;
         let step = (0.3 * beside).min(0.5 * a / peak(&m)).min(4.0 * inquiry.radius);
-        if best.as_ref().is_none_or(|(most, ..)| step > *most) {
-            best = Some((step, a, x));
+        let jump = if hidden.layers.len() > 1 {
+            let sides = [-a, a].map(|t| slopes(&along(&x, t, &m)));
+            norm(&minus(sides[0].entries(), sides[1].entries()))
+        } else {
+            1.0
+        };
+        if best.as_ref().is_none_or(|(most, ..)| step * jump > *most) {
+            best = Some((step * jump, step, a, x));
         }
     }
-    let Some((step, a, x)) = best else { return Ok(None) };
+    let Some((_, step, a, x)) = best else { return Ok(None) };
     let mut sides = Vec::new();
     for sign in [-1.0, 1.0] {
         let middle = along(&x, sign * a, &m);
@@ -327,57 +345,4 @@ pub(super) fn rank_one(inquiry: &Inquiry<'_>, x: &[f64], step: f64, rows: &[Vec<
         return None;
     }
     Some(scaled(&svd.u[0], svd.s[0]))
-}
-
-/// Whether the boundary of a kink is a straight line in a random plane, across the centre of the domain.
-fn is_straight(inquiry: &mut Inquiry<'_>, kink: &Kink) -> Result<bool, Halt> {
-    let Some(v) = direction(&{
-        let v = inquiry.direction();
-        along(&v, -dot(&v, &kink.u) / dot(&kink.u, &kink.u), &kink.u)
-    }) else {
-        return Ok(false);
-    };
-    let a = 0.3 * kink.reach();
-    let mut tangent = None;
-    for step in [0.3 * a, 0.03 * a] {
-        let left = along(&kink.x, -a, &kink.u);
-        let right = along(&kink.x, a, &kink.u);
-        let questions = [
-            along(&left, step, &v),
-            along(&left, -step, &v),
-            along(&right, step, &v),
-            along(&right, -step, &v),
-        ];
-        let y = inquiry.ask(&questions)?;
-        let expected_left = along(&kink.value, -a, &kink.left);
-        let expected_right = along(&kink.value, a, &kink.right);
-        let noise = 60.0 * inquiry.noise_at(&kink.x);
-        let even = |p: &[f64], q: &[f64], middle: &[f64]| {
-            (0..p.len()).all(|o| (p[o] + q[o] - 2.0 * middle[o]).abs() < noise * 4.0)
-        };
-        if even(&y[0], &y[1], &expected_left) && even(&y[2], &y[3], &expected_right) {
-            let across = scaled(&minus(&minus(&y[2], &y[3]), &minus(&y[0], &y[1])), 0.5 / step);
-            let jump = minus(&kink.right, &kink.left);
-            let ratio = dot(&across, &jump) / dot(&jump, &jump);
-            tangent = direction(&along(&v, -ratio, &kink.u));
-            break;
-        }
-    }
-    let Some(tangent) = tangent else { return Ok(false) };
-    let start = -dot(&kink.x, &tangent);
-    let (mut hits, mut misses) = (0, 0);
-    for s in [1.2, -1.2, 3.5, -3.5, 0.3, -0.3] {
-        let x = along(&kink.x, start + s * inquiry.radius, &tangent);
-        let a = 2e-3 * inquiry.radius;
-        let seen = meeting(inquiry, &x, &scaled(&kink.u, 1.0 / norm(&kink.u)), a)?;
-        if seen.t.is_some_and(|t| t.abs() < 0.02 * a + seen.error) {
-            hits += 1
-        } else {
-            misses += 1
-        }
-        if hits >= 4 || misses >= 3 {
-            break;
-        }
-    }
-    Ok(hits >= 4)
 }

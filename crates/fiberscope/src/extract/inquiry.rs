@@ -8,8 +8,12 @@ use fiberscope_core::Matrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::algebra::Svd;
 use super::census::Census;
 use super::{ExtractError, ExtractOptions, ExtractProgress, ExtractStep, Oracle, OracleError};
+
+/// How many times as many inputs as rows there are, for points to be drawn within the span of the rows.
+const NARROWER: usize = 4;
 
 /// Why the extraction ends early.
 #[derive(Debug)]
@@ -43,6 +47,8 @@ pub(super) struct Inquiry<'a> {
     /// Half the width of the domain.
     pub radius: f64,
     center: f64,
+    /// Orthonormal directions within which random points and directions lie; all if there are none.
+    span: Vec<Vec<f64>>,
     /// Random choices.
     pub rng: ChaCha8Rng,
     points: Vec<f64>,
@@ -79,6 +85,7 @@ impl<'a> Inquiry<'a> {
             outputs,
             radius: (hi - lo) / 2.0,
             center: lo + (hi - lo) / 2.0,
+            span: Vec::new(),
             rng: ChaCha8Rng::seed_from_u64(options.seed),
             points: Vec::new(),
             answers: Vec::new(),
@@ -176,10 +183,23 @@ impl<'a> Inquiry<'a> {
         (points, answers)
     }
 
+    /// Draws random points and directions from now on within the span of the rows, of which there are far fewer than
+    /// inputs: nothing else matters to what lies behind them, and of a random step among many inputs only a small part
+    /// would. Without rows from among all inputs.
+    pub fn look_along(&mut self, rows: &[(Vec<f64>, f64)]) {
+        let weights: Vec<&[f64]> = rows.iter().map(|(w, _)| w.as_slice()).collect();
+        let few = !rows.is_empty() && NARROWER * rows.len() <= self.inputs;
+        let svd = Matrix::from_rows(&weights).filter(|_| few).and_then(|matrix| Svd::of(&matrix));
+        self.span = svd.map_or_else(Vec::new, |svd| {
+            let rank = svd.rank(1e-9);
+            svd.v.into_iter().take(rank).collect()
+        });
+    }
+
     /// A random direction.
     pub fn direction(&mut self) -> Vec<f64> {
         loop {
-            let v = self.normals(self.inputs);
+            let v = self.spread();
             if let Some(unit) = direction(&v) {
                 return unit;
             }
@@ -188,8 +208,18 @@ impl<'a> Inquiry<'a> {
 
     /// A random point at about `reach` times the radius from the centre.
     pub fn point(&mut self, reach: f64) -> Vec<f64> {
-        let scale = self.radius * reach / (self.inputs as f64).sqrt();
-        (0..self.inputs).map(|_| scale * normal(&mut self.rng)).collect()
+        let dimension = if self.span.is_empty() { self.inputs } else { self.span.len() };
+        let scale = self.radius * reach / (dimension as f64).sqrt();
+        self.spread().iter().map(|v| scale * v).collect()
+    }
+
+    /// Normally distributed numbers along the directions within which points lie.
+    fn spread(&mut self) -> Vec<f64> {
+        if self.span.is_empty() {
+            return self.normals(self.inputs);
+        }
+        let along = self.normals(self.span.len());
+        (0..self.inputs).map(|k| self.span.iter().zip(&along).map(|(v, c)| c * v[k]).sum()).collect()
     }
 
     /// A random point of the domain.

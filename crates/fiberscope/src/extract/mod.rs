@@ -60,6 +60,8 @@ mod recover;
 mod refine;
 mod signs;
 mod stage;
+mod straight;
+mod strays;
 mod trace;
 mod trial;
 mod twins;

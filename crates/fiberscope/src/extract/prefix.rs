@@ -32,6 +32,11 @@ impl Rows {
         self.weight.iter_rows().zip(&self.bias).map(|(w, b)| dot(w, h) + b).collect()
     }
 
+    /// The gradients of the rows in the input, at a point behind the layers before.
+    pub fn gradients(&self, prefix: &Prefix, local: &Local) -> Matrix {
+        if prefix.layers.is_empty() { self.weight.clone() } else { product(&self.weight, &local.gradient) }
+    }
+
     /// The rows, one by one.
     pub fn iter(&self) -> impl Iterator<Item = (&[f64], f64)> {
         self.weight.iter_rows().zip(self.bias.iter().copied())
@@ -104,9 +109,10 @@ impl Prefix {
 
     /// The affine piece at `x`.
     pub fn local(&self, x: &[f64]) -> Local {
+        let axes = if self.layers.is_empty() { self.inputs } else { 0 };
         let mut local = Local {
             hidden: x.to_vec(),
-            gradient: Matrix::from_fn(self.inputs, self.inputs, |i, j| f64::from(u8::from(i == j))),
+            gradient: Matrix::from_fn(axes, self.inputs, |i, j| f64::from(u8::from(i == j))),
             active: vec![true; self.inputs],
             pre: x.to_vec(),
             pre_gradient: Matrix::from_fn(0, self.inputs, |_, _| 0.0),

@@ -34,6 +34,9 @@ pub(super) const FRESH_START: usize = 3;
 /// The most rows of a layer that are taken for those of neurons further on.
 const MOST_STRANGERS: usize = 2;
 
+/// Inputs beyond which rows of the first layer are not refined place by place: it takes four queries for each input.
+pub(super) const MEASURED_INPUTS: usize = 128;
+
 /// Noise, relative to the answers, up to which features are carried.
 const MOST_NOISE: f64 = 1e-6;
 
@@ -147,6 +150,9 @@ impl Recovery {
             prefix = prefix.extended(rows);
             carries.push(None);
         }
+        if !carries.is_empty() {
+            inquiry.look_along(&self.rows[0]);
+        }
         loop {
             let index = carries.len();
             if index > 0 && index == self.given.oriented && is_whole(inquiry, &prefix) {
@@ -158,6 +164,7 @@ impl Recovery {
             let mut fit = if attempt == 0 && index < self.given.layers.len() {
                 Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows))
             } else if index == 0 {
+                inquiry.look_along(&[]);
                 self.find_first(inquiry, wanted, attempt)?
             } else {
                 self.find_deeper(inquiry, &prefix, carries[index - 1], wanted, attempt)?
@@ -165,12 +172,20 @@ impl Recovery {
             if self.rows[index].len() > before {
                 self.forget_deeper(index);
             }
+            if index == 0 {
+                if self.drop_strays(inquiry, attempt)? {
+                    fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
+                }
+                inquiry.look_along(&self.rows[0]);
+            }
             let closed = self.closed == Some(index);
             if !closed && self.drop_twins(inquiry, index) {
                 fit = Rows::new(&self.rows[index]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
             }
             let mut seen = Vec::new();
-            if attempt > 0 && !closed && !self.rows[index].is_empty() {
+            // With very many inputs a row of the first layer is measured at once, and less well place by place.
+            let is_measured = index == 0 && inquiry.inputs > MEASURED_INPUTS;
+            if attempt > 0 && !closed && !is_measured && !self.rows[index].is_empty() {
                 inquiry.begin(index, ExtractStep::Refinement);
                 seen = refine_rows(inquiry, &prefix, &mut self.rows[index])?;
                 self.drop_twins(inquiry, index);

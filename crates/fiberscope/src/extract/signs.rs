@@ -6,7 +6,7 @@
 //! `grad f = sum_j c_j (sigma_j - 1[z^_j < 0]) grad z^_j` over the neurons reached, plus the span of the
 //! others, is linear in the bits `sigma_j` that all cells share.
 
-use fiberscope_algebra::dense::{along, direction, dot, minus, norm, product, row_times, scaled, times};
+use fiberscope_algebra::dense::{along, direction, dot, minus, norm, row_times, scaled, times};
 use fiberscope_core::Matrix;
 
 use super::algebra::Svd;
@@ -48,7 +48,7 @@ pub(super) fn contractive(
         let reach = inquiry.uniform(0.3, 3.0);
         let x = inquiry.point(reach);
         let local = prefix.local(&x);
-        let gradients = product(&rows.weight, &local.gradient);
+        let gradients = rows.gradients(prefix, &local);
         let Some(svd) = Svd::of(&gradients) else { continue };
         if svd.s.len() < count || svd.rank(1e-6) < count {
             continue;
@@ -126,7 +126,7 @@ fn vote(
 ) -> Result<bool, Halt> {
     let count = rows.len();
     let local = prefix.local(&site.x);
-    let gradients = product(&rows.weight, &local.gradient);
+    let gradients = rows.gradients(prefix, &local);
     let Some(svd) = Svd::of(&gradients) else { return Ok(false) };
     for step in [0.1 * site.room, 0.005 * site.room] {
         let Some(slopes) = slopes(inquiry, &site.x, &svd.v, step)? else { continue };
@@ -226,7 +226,7 @@ fn cell(
     let reach = inquiry.uniform(0.2, 2.0);
     let x = inquiry.point(reach);
     let local = prefix.local(&x);
-    let gradients = product(&rows.weight, &local.gradient);
+    let gradients = rows.gradients(prefix, &local);
     let z = rows.at(&local.hidden);
     let rank = Svd::of(&gradients).map_or(0, |svd| svd.rank(1e-7));
 

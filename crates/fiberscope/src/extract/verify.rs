@@ -4,7 +4,7 @@
 //! share `3 / N` of the domain, with 95 % confidence. On a random line the recovered function is linear
 //! between kinks that are computed from it; the oracle must agree at the kinks and at three points of every
 //! piece, so that its slopes and kinks are the same. Corners of the domain and points where neurons may be
-//! extreme are looked at too, and all earlier answers in it.
+//! extreme are looked at too, and the earlier answers in it.
 
 use fiberscope_algebra::dense::{along, minus, peak, scaled};
 use fiberscope_core::Network;
@@ -28,6 +28,9 @@ const LINES: usize = 2;
 const SHARE: f64 = 0.1;
 const FAR_POINTS: (usize, usize) = (120, 3_000);
 
+/// Numbers in the earlier questions that are looked at again.
+const EARLIER_NUMBERS: usize = 20_000_000;
+
 /// The most disagreements that are kept.
 const MOST_DISAGREEMENTS: usize = 20;
 
@@ -46,6 +49,8 @@ pub(super) struct Gate {
 /// Compares the network with the oracle on fresh queries.
 pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Network) -> Result<Gate, Halt> {
     inquiry.begin(layers.len() - 1, ExtractStep::Verification);
+    // What the span of the rows does not show is looked for, too.
+    inquiry.look_along(&[]);
     let mut questions: Vec<Vec<f64>> = (0..POINTS).map(|_| inquiry.point_of_domain()).collect();
     for scale in [0.1, 0.4] {
         for _ in 0..SCALED_POINTS {
@@ -65,8 +70,8 @@ pub(super) fn verify(inquiry: &mut Inquiry<'_>, layers: &[Rows], network: &Netwo
         questions.extend(places);
         kinks += count;
     }
-    // Earlier answers cost nothing.
-    let (earlier, earlier_answers) = inquiry.stored(1.0, usize::MAX);
+    // Earlier answers cost nothing but memory.
+    let (earlier, earlier_answers) = inquiry.stored(1.0, EARLIER_NUMBERS / inquiry.inputs);
     let mut answers = inquiry.ask(&questions)?;
     let spread = spread(&answers);
     questions.extend(earlier.iter_rows().map(<[f64]>::to_vec));

@@ -149,6 +149,9 @@ struct Search<'a> {
     remarks: Vec<String>,
 }
 
+/// With less than three inputs or neurons before a layer: walks after which it is given up.
+const FLAT_WALKS: usize = 4;
+
 /// What a layer turned out to be.
 enum Found {
     /// The last one.
@@ -238,6 +241,14 @@ impl Search<'_> {
                 if self.last(&mut hunt, settle)? {
                     return Ok(Found::Last);
                 }
+            }
+            if walk >= FLAT_WALKS && space.dimension < 3 && hunt.seen > 0 {
+                let of = if self.known.is_empty() { "inputs" } else { "neurons before it" };
+                return Ok(Found::Nothing(format!(
+                    "boundaries between classes bend, but with {} {of} the normals on either side of a bend do not tell the \
+                     neuron of hidden layer {number} that it belongs to: this takes three at least",
+                    space.dimension
+                )));
             }
             if walk % 4 == 3 {
                 // Bends that are not explained may be those of a layer behind, and planes, too.
