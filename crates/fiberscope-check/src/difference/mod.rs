@@ -22,6 +22,7 @@ mod decision;
 mod exact;
 mod forms;
 mod inner;
+mod leaves;
 mod pair;
 mod phases;
 mod products;
