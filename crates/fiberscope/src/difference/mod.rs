@@ -31,6 +31,7 @@ mod balance;
 mod branch;
 mod class;
 mod exact;
+mod least;
 mod multipliers;
 mod near;
 mod options;

@@ -295,7 +295,7 @@ impl<'s> Work<'s> {
         let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
         let tree = &self.trees[task.tree].0;
         let depth = tree.part(task.node, &mut worker.part);
-        let bounded = worker.bound(&self.goal, tree, &task.known);
+        let bounded = worker.bound(&self.goal, tree, &task.known, false);
         lock().push(worker);
         (bounded, depth)
     }

@@ -231,13 +231,18 @@ impl Search<'_> {
         }
         self.reported = now;
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(*value));
-        let open = match self.setting.purpose {
-            Purpose::Range(_) => self.open.iter().map(|open| largest(&open.bounds)).fold(0.0, f64::max),
+        let beyond = match self.setting.purpose {
+            Purpose::Range(_) => {
+                let leaves = self.open.iter().chain(&self.stuck);
+                leaves.map(|leaf| largest(&leaf.bounds)).fold(0.0, f64::max)
+            }
             // They lie by their largest bounds, and there may be millions of them.
-            Purpose::Epsilon(_) | Purpose::Gap(_) => self.open.peek().map_or(0.0, |open| open.far),
+            Purpose::Epsilon(_) | Purpose::Gap(_) => {
+                self.open.peek().into_iter().chain(&self.stuck).map(|leaf| leaf.far).fold(0.0, f64::max)
+            }
         };
         let lower = largest(&self.best).max(self.lower);
-        let upper = largest(&self.closed).max(open).min(self.setting.known);
+        let upper = largest(&self.closed).max(beyond).min(self.setting.known);
         let (cells, open) = (self.cells, self.open.len());
         self.setting.progress.report(DifferenceProgress { lower, upper, cells, open });
     }
