@@ -21,6 +21,7 @@ use super::exact::{Exact, Point};
 use super::rows::Goal;
 use super::search::{FAR, MARGIN, Purpose, ROUNDING, Search, Setting};
 use super::shape::{self, Shaped};
+use super::sights::LOOKS;
 use super::tree::Tree;
 use super::worker::{Bounded, Worker};
 use super::{Alignment, DifferenceError, DifferenceOptions, POINTS, check};
@@ -117,7 +118,7 @@ pub fn prepare(
         progress: Progress::SILENT,
     };
     let mut search = Search::new(&pair, &exact, Tree::new(&pair, lo, hi), setting);
-    search.look_around();
+    search.look_around(LOOKS);
     prepared.points = search.points();
     prepared.size = search.size.to_bits();
     Ok(prepared)

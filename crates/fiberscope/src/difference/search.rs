@@ -20,6 +20,7 @@ use super::branch::Splits;
 use super::exact::{Exact, Point};
 use super::least::Known;
 use super::rows::Goal;
+use super::sights::LOOKS;
 use super::tree::{Cut, Side, Tree};
 use super::worker::{Bounded, Sight, Worker};
 use super::{DifferenceProgress, Ended};
@@ -161,14 +162,14 @@ impl<'s> Search<'s> {
     /// Looks at points, bounds the leaves that there are and goes on from there; `None` if a limit came
     /// before they were bounded.
     pub fn begin_and_run(&mut self) -> Option<Ended> {
-        self.look_around();
+        self.look_around(LOOKS);
         let goal = self.goal();
         self.bound_leaves(&goal).then(|| self.run())
     }
 
     /// The same for a tree of one leaf, which is bounded in any case.
     pub fn root_and_run(&mut self) -> Ended {
-        self.look_around();
+        self.look_around(LOOKS);
         let goal = self.goal();
         let mut worker = Worker::new(self.pair);
         self.tree.part(0, &mut worker.part);
