@@ -14,13 +14,23 @@ use fiberscope_core::decimal::shortest;
 use fiberscope_core::{ExactNetwork, Rational, RowMultipliers};
 
 use super::exact::ExactBounder;
-use super::tree::{Arithmetic, round_down};
 use super::{Bounder, Pair, Ran, Sign};
 use crate::{End, SharedStop, Stop, go_on, refuse, short_number};
 
 /// The leaves of a batch for each thread, if there are several, and the numbers that their boxes may have together.
 const BATCH: usize = 64;
 const NUMBERS: usize = 1 << 20;
+
+/// How the boxes of a tree are bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// In doubles, with an error beside every form.
+    #[default]
+    Doubles,
+    /// In exact numbers of about 200 bits, which takes a thousand times as long. Doubles only propose the
+    /// slopes.
+    Exact,
+}
 
 /// A part of the domain that has to hold, and its place in the tree.
 pub struct Leaf {
@@ -269,4 +279,13 @@ pub fn step(node: u64) -> String {
 fn multipliers(rows: &[RowMultipliers], output: usize, sign: i8) -> Option<&RowMultipliers> {
     let row = 2 * output + usize::from(sign < 0);
     rows.binary_search_by_key(&row, RowMultipliers::row).ok().map(|place| &rows[place])
+}
+
+/// The largest double that is at most a number that is not negative.
+pub(super) fn round_down(x: &Rational) -> f64 {
+    let near = x.to_f64().min(f64::MAX);
+    match Rational::from_f64(near) {
+        Some(exact) if exact > *x => near.next_down(),
+        _ => near,
+    }
 }

@@ -12,23 +12,12 @@ use std::num::NonZeroUsize;
 use fiberscope_core::decimal::shortest;
 use fiberscope_core::{Activation, BoxNode, Domain, ExactNetwork, Neuron, Operand, Rational, RowMultipliers};
 
-use super::leaves::{Leaf, Leaves, step};
+use super::leaves::{Arithmetic, Leaf, Leaves, step};
 use super::{Pair, Sign, middle, outward};
 use crate::{End, SharedStop, difference_fits, refuse};
 
 /// The deepest path of a tree.
 pub const MAX_DEPTH: usize = 4096;
-
-/// How the boxes of a tree are bounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// In doubles, with an error beside every form.
-    #[default]
-    Doubles,
-    /// In exact numbers of about 200 bits, which takes a thousand times as long. Doubles only propose the
-    /// slopes.
-    Exact,
-}
 
 /// A cut on the current path, and whether the walk is in its second part.
 struct Frame {
@@ -247,13 +236,4 @@ pub fn pair(a: &ExactNetwork, b: &ExactNetwork) -> Result<Pair, End> {
         return refuse("tree of boxes", "the networks are too large for this kind of certificate");
     }
     Pair::new(a, b).or_else(|rule| refuse("comparison after the moves", rule))
-}
-
-/// The largest double that is at most a number that is not negative.
-pub(super) fn round_down(x: &Rational) -> f64 {
-    let near = x.to_f64().min(f64::MAX);
-    match Rational::from_f64(near) {
-        Some(exact) if exact > *x => near.next_down(),
-        _ => near,
-    }
 }

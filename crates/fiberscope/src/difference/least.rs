@@ -8,35 +8,6 @@ use fiberscope_core::BoxNode;
 
 use super::search::Search;
 
-/// What the bounds of nodes are.
-#[derive(Default)]
-pub struct Known {
-    /// How far each node is from the goal; infinite where it was not bounded.
-    far: Vec<f64>,
-    /// The bounds of the rows, for nodes that were cut.
-    bounds: Vec<Option<Box<[f64]>>>,
-}
-
-impl Known {
-    /// A node was bounded.
-    pub fn bounded(&mut self, node: u32, far: f64) {
-        let node = node as usize;
-        self.far.resize(self.far.len().max(node + 1), f64::INFINITY);
-        self.far[node] = far;
-    }
-
-    /// A node with these bounds is cut.
-    pub fn cut(&mut self, node: u32, bounds: Box<[f64]>) {
-        let node = node as usize;
-        self.bounds.resize(self.bounds.len().max(node + 1), None);
-        self.bounds[node] = Some(bounds);
-    }
-
-    fn far(&self, node: usize) -> f64 {
-        self.far.get(node).copied().unwrap_or(f64::INFINITY)
-    }
-}
-
 impl Search<'_> {
     /// The bound of every row and the tree in preorder, as far down as it proves the least largest bound.
     pub fn least(&self) -> (Vec<f64>, Vec<BoxNode>) {
@@ -64,7 +35,7 @@ impl Search<'_> {
         for node in 0..count {
             let Some(first) = self.tree.first_child(node) else { continue };
             if ends[node] && !over[node] {
-                known.bounds.get(node).iter().copied().flatten().for_each(|bounds| take(bounds));
+                known.bounds(node).into_iter().for_each(&mut take);
             }
             over[first] = over[node] || ends[node];
             over[first + 1] = over[first];

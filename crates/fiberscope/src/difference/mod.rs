@@ -31,6 +31,7 @@ mod balance;
 mod branch;
 mod class;
 mod exact;
+mod known;
 mod least;
 mod multipliers;
 mod near;

@@ -19,9 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::exact::{Exact, Point};
 use super::rows::Goal;
-use super::search::{FAR, MARGIN, Purpose, ROUNDING, Search, Setting};
+use super::search::{FAR, LOOKS, MARGIN, Purpose, ROUNDING, Search, Setting};
 use super::shape::{self, Shaped};
-use super::sights::LOOKS;
 use super::tree::Tree;
 use super::worker::{Bounded, Worker};
 use super::{Alignment, DifferenceError, DifferenceOptions, POINTS, check};

@@ -18,9 +18,8 @@ use rayon::prelude::*;
 
 use super::branch::Splits;
 use super::exact::{Exact, Point};
-use super::least::Known;
+use super::known::Known;
 use super::rows::Goal;
-use super::sights::LOOKS;
 use super::tree::{Cut, Side, Tree};
 use super::worker::{Bounded, Sight, Worker};
 use super::{DifferenceProgress, Ended};
@@ -29,6 +28,8 @@ use crate::limit::{Deadline, Progress};
 
 /// A leaf so many times beyond its aim is cut twice.
 pub const FAR: f64 = 10.0;
+/// Multiplications before the first box, about as many as are done in a second: of large networks fewer points are looked at.
+pub const LOOKS: usize = 1 << 30;
 /// The leaves of a batch: a part of those that are open, and never more than this.
 const BATCH: usize = 64;
 const PART: usize = 8;

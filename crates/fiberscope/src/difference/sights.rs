@@ -23,8 +23,6 @@ const ASCENT: usize = 60;
 const STARTS: (usize, usize) = (4, 64);
 /// Random ways through the whole box.
 const SWEEPS: usize = 16;
-/// Multiplications before the first box, about as many as are done in a second: of large networks fewer points are looked at.
-pub const LOOKS: usize = 1 << 30;
 /// The points of a round that are climbed from.
 const CLIMBS: usize = 6;
 /// An ascent costs about as much as a few boxes: there is one for so many, and fewer where only a number counts.
