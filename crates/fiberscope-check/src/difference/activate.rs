@@ -1,13 +1,12 @@
 //! The forms behind a ReLU, with their errors (lemma E2).
 
 use fiberscope_core::Activation as Function;
-use pulp::{Simd, WithSimd};
+use fiberscope_core::wide::{Simd, WithSimd, wide};
 
 use super::forms::Forms;
 use super::pair::PairLayer;
 use super::products::{Kept, Products};
 use super::relax::{Activation, Change, Phase, activation, change};
-use super::vector::wide;
 use super::{TINY, U};
 
 impl Forms {

@@ -5,11 +5,11 @@
 //! products.
 
 use fiberscope_core::multiply_into;
-use pulp::{Simd, WithSimd};
+use fiberscope_core::wide::{Simd, WithSimd, wide};
 
 use super::forms::Forms;
 use super::pair::PairLayer;
-use super::vector::{abs_dot, abs_sum, abs_sums, wide};
+use super::vector::{abs_dot, abs_sum, abs_sums};
 use super::{TINY, U, UP};
 
 /// What is kept of a layer after the pass.

@@ -4,14 +4,14 @@
 //! through the layer's matrices to `a` and `e`, and through lines that bound `a` and `e` (R7) to `z` and `d`
 //! of the layer before; at the inputs the maximum of a linear function on the box is left.
 
+use fiberscope_core::wide::{Simd, WithSimd, wide};
 use fiberscope_core::{Activation as Function, multiply_into};
-use pulp::{Simd, WithSimd};
 
 use super::pair::PairLayer;
 use super::phases::weigh;
 use super::relax::Lines;
 use super::space::{Gaps, OfNeuron, RowCoefficients, RowSpace, Sizes};
-use super::vector::{abs_dot, add_scaled, dot, wide};
+use super::vector::{abs_dot, add_scaled, dot};
 use super::zonotope::Bounder;
 use super::{TINY, U};
 

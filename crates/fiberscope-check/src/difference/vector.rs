@@ -1,16 +1,11 @@
 //! Sums over rows, with the vector instructions that the processor has. Neither the order of a sum nor whether a product and a sum are
 //! rounded once or twice matters to the lemmas.
 //!
-//! What is to run with these instructions is inlined into what is compiled for each kind of them ([`wide`]).
+//! What is to run with these instructions is inlined into what is compiled for each kind of them ([`fiberscope_core::wide`]).
 
-use pulp::{Arch, Simd, WithSimd};
+use fiberscope_core::wide::Simd;
 
 pub(super) const LANES: usize = 8;
-
-/// Does work with the vector instructions that the processor has.
-pub(super) fn wide<W: WithSimd>(work: W) -> W::Output {
-    Arch::new().dispatch(work)
-}
 
 /// The sum of all lanes.
 #[inline(always)]
@@ -76,6 +71,8 @@ pub(super) fn add_scaled(out: &mut [f64], factor: f64, row: &[f64]) {
 
 #[cfg(test)]
 mod tests {
+    use fiberscope_core::wide::{WithSimd, wide};
+
     use super::*;
 
     /// All sums of two rows.
