@@ -11,6 +11,7 @@ use fiberscope::anatomy::examine;
 use fiberscope::canonical::{CanonicalError, canonicalize};
 use fiberscope::equivalence::EquivalenceOptions;
 use fiberscope::reduce::{ReduceOptions, reduce_in_doubles};
+use fiberscope::threads;
 use fiberscope_check::Question;
 use fiberscope_core::{Certificate, Domain, Network};
 use fiberscope_report::anatomy;
@@ -118,8 +119,8 @@ pub fn check(
             Source::Text(text) => Box::new(Cursor::new(text)),
         };
         let question = Question { claim, domain };
-        let found =
-            answer(source, (&names.0, &names.1), (&a, &b), &question, Default::default(), &watch.deadline)?;
+        let means = (Default::default(), threads());
+        let found = answer(source, (&names.0, &names.1), (&a, &b), &question, means, &watch.deadline)?;
         Ok(Answer { json: found.value.to_string(), text: found.text })
     })
 }

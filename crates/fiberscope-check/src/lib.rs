@@ -36,6 +36,7 @@ mod stream;
 mod testing;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 
 use fiberscope_core::decimal::shortest;
 use fiberscope_core::{
@@ -49,7 +50,7 @@ pub use line::{LineOutcome, compare_on_line};
 pub use question::{AskedClaim, Question, Shortfall};
 pub use regions::same_on_path;
 pub use stream::Checked;
-use stream::{Made, Verifier};
+use stream::Made;
 
 /// What the checker says of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,9 @@ enum End {
 
 /// Asked between the steps of a check: whether to stop.
 type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// The same, asked by several threads.
+type SharedStop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// The longest sentence of a refusal, in characters; a certificate may hold numbers of any length.
 const SENTENCE: usize = 400;
@@ -142,16 +146,18 @@ pub fn check(certificate: &Certificate, a: &Network, b: &Network) -> Outcome {
 pub struct Checker<'a> {
     networks: (&'a Network, &'a Network),
     arithmetic: Arithmetic,
-    stop: Stop<'a>,
+    threads: NonZeroUsize,
+    stop: SharedStop<'a>,
 }
 
 impl<'a> Checker<'a> {
-    /// A checker that nobody stops.
+    /// A checker that nobody stops, on the thread that calls it.
     pub fn new(a: &'a Network, b: &'a Network) -> Self {
-        Checker { networks: (a, b), arithmetic: Arithmetic::default(), stop: &|| false }
+        let (arithmetic, threads) = (Arithmetic::default(), NonZeroUsize::MIN);
+        Checker { networks: (a, b), arithmetic, threads, stop: &|| false }
     }
 
-    /// The same; `stop` is asked between the steps of a check.
+    /// The same; `stop` is asked between the steps of a check, by whatever thread takes one.
     ///
     /// ```
     /// use fiberscope_check::{Checker, Outcome};
@@ -161,7 +167,7 @@ impl<'a> Checker<'a> {
     /// # let certificate = Certificate::new(&a, &a, Domain::Space, nothing);
     /// assert_eq!(Checker::new(&a, &a).stop(&|| true).check(&certificate), Outcome::Stopped);
     /// ```
-    pub fn stop(self, stop: &'a dyn Fn() -> bool) -> Self {
+    pub fn stop(self, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Checker { stop, ..self }
     }
 
@@ -171,10 +177,16 @@ impl<'a> Checker<'a> {
         Checker { arithmetic, ..self }
     }
 
+    /// The same with so many threads, the calling one among them, for the boxes of a `difference`; everything else is
+    /// checked on the calling thread. What is said does not depend on their number.
+    pub fn threads(self, threads: NonZeroUsize) -> Self {
+        Checker { threads, ..self }
+    }
+
     /// Checks a certificate.
     pub fn check(&self, certificate: &Certificate) -> Outcome {
         let made = Made::default();
-        let mut verifier = Verifier::new(self.networks, self.arithmetic, self.stop, &made);
+        let mut verifier = self.verifier(&made);
         let mut run = || {
             verifier.head(certificate)?;
             match &certificate.evidence {

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::io::{self, BufReader, Read};
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use fiberscope_core::{
@@ -11,8 +12,8 @@ use fiberscope_core::{
 
 use crate::difference::{self, Arithmetic, Pair};
 use crate::{
-    Checker, End, Outcome, Stop, close, go_on, hyperplanes, line, outcome, rank, refuse, regions, rewrite,
-    rounding,
+    Checker, End, Outcome, SharedStop, Stop, close, go_on, hyperplanes, line, outcome, rank, refuse, regions,
+    rewrite, rounding,
 };
 use crate::{verify_equal, verify_name, verify_witness};
 
@@ -28,7 +29,13 @@ pub struct Checked {
     pub outcome: Outcome,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    /// A check with a place for what is made on the way.
+    pub(crate) fn verifier(&self, made: &'a Made) -> Verifier<'a> {
+        let Checker { networks, arithmetic, threads, stop } = *self;
+        Verifier { networks, arithmetic, threads, stop, made, list: List::None }
+    }
+
     /// Checks a certificate while it is read, until it is refused or told to stop. The nodes of a tree are
     /// not kept. An error says that the file is no certificate; a file that is refused before is not read to
     /// its end.
@@ -44,7 +51,7 @@ impl Checker<'_> {
     /// ```
     pub fn check_reader(&self, reader: impl Read) -> Result<Checked, CertificateError> {
         let (made, interrupted) = (Made::default(), Cell::new(false));
-        let mut verifier = Verifier::new(self.networks, self.arithmetic, self.stop, &made);
+        let mut verifier = self.verifier(&made);
         let (mut head, mut listed, mut ended) = (None, 0, Ok(()));
         let reader = BufReader::new(Watched { reader, stop: self.stop, interrupted: &interrupted });
         let read = Certificate::read_parts(reader, &mut |part| {
@@ -72,9 +79,19 @@ impl Checker<'_> {
         if interrupted.get() {
             return Ok(Checked { head, listed, outcome: Outcome::Stopped });
         }
-        read?;
+        if let Err(error) = read {
+            // What stands before the place that could not be read may have been refused already.
+            ended = verifier.settle();
+            if ended.is_ok() {
+                return Err(error);
+            }
+        }
+        let ended = ended.and_then(|()| verifier.finish());
+        if let Err(End::Refused(_)) = &ended {
+            listed = verifier.boxes().unwrap_or(listed);
+        }
         let outcome = match &head {
-            Some(certificate) => outcome(certificate, ended.and_then(|()| verifier.finish())),
+            Some(certificate) => outcome(certificate, ended),
             None => Outcome::Stopped,
         };
         Ok(Checked { head, listed, outcome })
@@ -109,7 +126,8 @@ pub struct Made {
 pub struct Verifier<'a> {
     networks: (&'a Network, &'a Network),
     arithmetic: Arithmetic,
-    stop: Stop<'a>,
+    threads: NonZeroUsize,
+    stop: SharedStop<'a>,
     made: &'a Made,
     list: List<'a>,
 }
@@ -124,16 +142,6 @@ enum List<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    /// A check with a place for what is made on the way.
-    pub fn new(
-        networks: (&'a Network, &'a Network),
-        arithmetic: Arithmetic,
-        stop: Stop<'a>,
-        made: &'a Made,
-    ) -> Self {
-        Verifier { networks, arithmetic, stop, made, list: List::None }
-    }
-
     /// Checks all that stands before a list, and all evidence without one.
     pub fn head(&mut self, certificate: &Certificate) -> Result<(), End> {
         let ((a, b), stop) = (self.networks, self.stop);
@@ -200,7 +208,8 @@ impl<'a> Verifier<'a> {
                 let networks = self.keep(both(a, b)?);
                 let pair = difference::pair(&networks[0], &networks[1])?;
                 let pair = self.made.pair.get_or_init(|| pair);
-                let walk = difference::Walk::new(networks, pair, domain, bounds, self.arithmetic)?;
+                let walk =
+                    difference::Walk::new(networks, pair, domain, bounds, (self.arithmetic, self.threads))?;
                 self.list = List::Boxes(Box::new(walk));
                 Ok(())
             }
@@ -260,13 +269,29 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Takes up what was left for later.
+    pub fn settle(&mut self) -> Result<(), End> {
+        match &mut self.list {
+            List::Boxes(walk) => walk.bound_all(self.stop),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of boxes so far, up to one that was refused; `None` if there is no tree of them.
+    pub fn boxes(&self) -> Option<u64> {
+        match &self.list {
+            List::Boxes(walk) => Some(walk.count()),
+            _ => None,
+        }
+    }
+
     /// The end of the certificate.
     pub fn finish(&mut self) -> Result<(), End> {
         match &mut self.list {
             List::None => Ok(()),
             List::Tree(walk) => walk.finish(),
             List::Breakpoints(line) => line.finish(),
-            List::Boxes(walk) => walk.finish(),
+            List::Boxes(walk) => walk.finish(self.stop),
             List::Classes(walk) => walk.finish(),
         }
     }

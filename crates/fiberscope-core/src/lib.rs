@@ -39,6 +39,7 @@ mod strided;
 mod testing;
 mod twofold;
 mod weights;
+pub mod wide;
 
 pub use bisection::{BoxNode, RowMultipliers};
 pub use certificate::{Certificate, CertificateError, CertificatePart, Claim, Evidence, NetworkName};

@@ -91,6 +91,7 @@ pub use fiberscope_core::{
     Matrix, Move, MoveChain, Network, Neuron, Rational, Role, SparseMatrix, TooLargeDense, Weights,
 };
 pub use limit::Deadline;
+pub use threads::threads;
 
 pub mod align;
 pub mod anatomy;
@@ -117,5 +118,6 @@ pub mod survey;
 #[cfg(feature = "dense")]
 pub mod symmetries;
 pub mod tasks;
+mod threads;
 #[cfg(feature = "dense")]
 pub mod train;

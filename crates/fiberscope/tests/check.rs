@@ -2,6 +2,7 @@
 //! bounded work.
 use std::cell::Cell;
 use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fiberscope::check::{
     AskedClaim, Checker, Outcome, Question, Shortfall, check, compare_on_line, regions_fit, rounding_bound,
@@ -249,11 +250,8 @@ fn a_stream_is_read_no_further_than_needed() {
     assert_eq!(refused.listed, 2);
     assert!(read.get() < 20_000, "{}", read.get());
     // A file that never ends is read until somebody stops it.
-    let calls = Cell::new(0);
-    let stop = || {
-        calls.set(calls.get() + 1);
-        calls.get() > 50
-    };
+    let calls = AtomicUsize::new(0);
+    let stop = || calls.fetch_add(1, Ordering::Relaxed) >= 50;
     let stopped = Checker::new(&a, &a).stop(&stop).check_reader(endless(b" ")).unwrap();
     assert_eq!(stopped.outcome, Outcome::Stopped);
     assert!(read.get() < 1_000_000, "{}", read.get());
@@ -277,23 +275,20 @@ fn every_check_can_be_stopped() {
             .collect();
         let find = |name: &NetworkName| networks.iter().find(|n| NetworkName::of(n) == *name).unwrap();
         let (a, b) = (find(&certificate.a), find(&certificate.b));
-        let asked = Cell::new(0);
+        let asked = AtomicUsize::new(0);
         let count = || {
-            asked.set(asked.get() + 1);
+            asked.fetch_add(1, Ordering::Relaxed);
             false
         };
         assert!(
             matches!(Checker::new(a, b).stop(&count).check(&certificate), Outcome::Proved(_)),
             "{stated}"
         );
-        let total = asked.get();
+        let total = asked.load(Ordering::Relaxed);
         assert!(total > 1, "{stated}");
         for end in 1..=total {
-            asked.set(0);
-            let stop = || {
-                asked.set(asked.get() + 1);
-                asked.get() >= end
-            };
+            asked.store(0, Ordering::Relaxed);
+            let stop = || asked.fetch_add(1, Ordering::Relaxed) + 1 >= end;
             assert_eq!(
                 Checker::new(a, b).stop(&stop).check(&certificate),
                 Outcome::Stopped,
@@ -320,14 +315,12 @@ fn a_line_costs_one_step_for_each_breakpoint() {
     // 2^40 pieces, and a certificate that lists three breakpoints.
     let breakpoints = vec![r("1/4"), r("1/2"), r("3/4")];
     let short = Certificate::new(&deep, &deep, unit.clone(), Evidence::Line { a: x, b: y, breakpoints });
-    let asked = Cell::new(0);
-    let count = || {
-        asked.set(asked.get() + 1);
-        asked.get() > 1000
-    };
+    let asked = AtomicUsize::new(0);
+    let count = || asked.fetch_add(1, Ordering::Relaxed) >= 1000;
     let Outcome::Refused(refusal) = Checker::new(&deep, &deep).stop(&count).check(&short) else { panic!() };
     assert!(refusal.rule.contains("not among the breakpoints"), "{refusal}");
-    assert!(asked.get() < 20, "{}", asked.get());
+    let asked = asked.into_inner();
+    assert!(asked < 20, "{asked}");
     // What the walk finds is what the checker wants.
     let small = sawtooth(5);
     let exact = small.to_exact();

@@ -1,6 +1,7 @@
 //! The forms behind a ReLU, with their errors (lemma E2).
 
 use fiberscope_core::Activation as Function;
+use fiberscope_core::wide::{Simd, WithSimd, wide};
 
 use super::forms::Forms;
 use super::pair::PairLayer;
@@ -11,6 +12,11 @@ use super::{TINY, U};
 impl Forms {
     /// The forms of `a` and `e` behind a layer (R0, R4, R5, E2).
     pub fn activate(&mut self, layer: &PairLayer, products: &Products, kept: &Kept) {
+        wide(Activate { forms: self, layer, products, kept });
+    }
+
+    #[inline(always)]
+    fn take(&mut self, layer: &PairLayer, products: &Products, kept: &Kept) {
         let Products { columns, changes, .. } = *products;
         (self.columns, self.changes) = (columns, changes);
         self.a.clear();
@@ -33,6 +39,7 @@ impl Forms {
         }
     }
 
+    #[inline(always)]
     fn push_a(&mut self, i: usize, a: &Activation, products: &Products) {
         let z = products.z(i);
         let (error, norm) = (products.error_z[i], products.norm_z[i]);
@@ -54,6 +61,7 @@ impl Forms {
     }
 
     /// The form of `e` of the neuron whose `a` was pushed last.
+    #[inline(always)]
     fn push_e(&mut self, i: usize, a: &Activation, e: Change, products: &Products, rows: usize) {
         let (z, d, d_changes) = (products.z(i), products.d(i, rows), products.d_changes(i));
         let (error_d, norm_d) = (products.error_d[i], products.norm_d[i]);
@@ -112,5 +120,22 @@ impl Forms {
                 self.e.push(i, error, norm);
             }
         }
+    }
+}
+
+/// The forms behind a layer.
+struct Activate<'f> {
+    forms: &'f mut Forms,
+    layer: &'f PairLayer,
+    products: &'f Products,
+    kept: &'f Kept,
+}
+
+impl WithSimd for Activate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.forms.take(self.layer, self.products, self.kept);
     }
 }

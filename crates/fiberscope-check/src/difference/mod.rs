@@ -22,6 +22,7 @@ mod decision;
 mod exact;
 mod forms;
 mod inner;
+mod leaves;
 mod pair;
 mod phases;
 mod products;
@@ -39,11 +40,12 @@ mod tests;
 
 pub(crate) use decision::Walk as DecisionWalk;
 pub use decision::{MAX_WEIGHT, WEIGHT_STEPS, class_change, leading_class, own_lead};
+pub use leaves::Arithmetic;
 pub use pair::{Pair, PairLayer};
 pub use phases::Sign;
 pub use region::{middle, outward};
 pub use space::{Gaps, RowCoefficients};
-pub use tree::{Arithmetic, MAX_DEPTH};
+pub use tree::MAX_DEPTH;
 pub(crate) use tree::{Walk, pair};
 pub use zonotope::{Bounder, LayerBounds, Ran};
 

@@ -5,6 +5,7 @@
 //! products.
 
 use fiberscope_core::multiply_into;
+use fiberscope_core::wide::{Simd, WithSimd, wide};
 
 use super::forms::Forms;
 use super::pair::PairLayer;
@@ -52,14 +53,17 @@ pub(super) struct Products {
 }
 
 impl Products {
+    #[inline(always)]
     pub fn z(&self, i: usize) -> &[f64] {
         &self.z_and_d[i * self.columns..(i + 1) * self.columns]
     }
 
+    #[inline(always)]
     pub fn d(&self, i: usize, rows: usize) -> &[f64] {
         self.z(rows + i)
     }
 
+    #[inline(always)]
     pub fn d_changes(&self, i: usize) -> &[f64] {
         &self.d_changes[i * self.changes..(i + 1) * self.changes]
     }
@@ -92,11 +96,49 @@ impl Products {
         let e_changes = (&forms.e_changes[..], old_changes);
         let d_changes = (&mut self.d_changes[..], changes);
         multiply_into((n, in_e.len(), old_changes), weights_b, e_changes, d_changes, false);
-        let (z, d) = self.z_and_d.split_at_mut(n * columns);
+        wide(NewSymbols { products: self, layer, forms, old: (old, old_changes) });
+        let g = 1.001 * (2 * layer.columns + 8) as f64 * U;
+        forms.a.take_terms(g);
+        forms.e.take_terms(g);
+    }
+
+    /// Errors (E1) and bounds (E3) of the neurons of a layer; false if one is not finite.
+    pub fn bound(&mut self, layer: &PairLayer, forms: &Forms, kept: &mut Kept) -> bool {
+        wide(Bounds { products: self, layer, forms, kept })
+    }
+
+    pub fn keep_inputs(&self, free: &[usize], inputs: usize, kept: &mut [f64]) {
+        kept.fill(0.0);
+        let rows = kept.len() / inputs;
+        for (i, row) in kept.chunks_exact_mut(inputs).enumerate() {
+            let (z, d) = (self.z(i), self.d(i, rows));
+            free.iter().enumerate().for_each(|(t, &j)| row[j] = z[1 + t].abs() + d[1 + t].abs());
+        }
+    }
+}
+
+/// The columns of the symbols that came with the last ReLU, and the biases.
+struct NewSymbols<'p> {
+    products: &'p mut Products,
+    layer: &'p PairLayer,
+    forms: &'p Forms,
+    /// The columns that are there: of `z` and `d`, and of the symbols of changes.
+    old: (usize, usize),
+}
+
+impl WithSimd for NewSymbols<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let NewSymbols { products, layer, forms, old: (old, old_changes) } = self;
+        let (n, columns, changes) = (layer.rows, products.columns, products.changes);
+        let (in_a, in_e) = (forms.a.neurons.len(), forms.e.neurons.len());
+        let (z, d) = products.z_and_d.split_at_mut(n * columns);
         for i in 0..n {
-            let weight_a = &self.weights_a[i * in_a.len()..(i + 1) * in_a.len()];
-            let weight_d = &self.weights_a[(n + i) * in_a.len()..(n + i + 1) * in_a.len()];
-            let weight_b = &self.weights_b[i * in_e.len()..(i + 1) * in_e.len()];
+            let weight_a = &products.weights_a[i * in_a..(i + 1) * in_a];
+            let weight_d = &products.weights_a[(n + i) * in_a..(n + i + 1) * in_a];
+            let weight_b = &products.weights_b[i * in_e..(i + 1) * in_e];
             let z = &mut z[i * columns..(i + 1) * columns];
             let d = &mut d[i * columns..(i + 1) * columns];
             let new = z[old..].iter_mut().zip(&mut d[old..]).zip(&forms.symbols);
@@ -107,38 +149,49 @@ impl Products {
                     *d += weight_b[e_row] * e_radius;
                 }
             }
-            let of_changes = &mut self.d_changes[i * changes + old_changes..(i + 1) * changes];
+            let of_changes = &mut products.d_changes[i * changes + old_changes..(i + 1) * changes];
             for (d, &(row, radius)) in of_changes.iter_mut().zip(&forms.change_symbols) {
                 *d = weight_b[row] * radius;
             }
             z[0] += layer.bias_a[i];
             d[0] += layer.bias_d[i];
         }
-        let g = 1.001 * (2 * layer.columns + 8) as f64 * U;
-        forms.a.take_terms(g);
-        forms.e.take_terms(g);
     }
+}
 
-    /// Errors (E1) and bounds (E3) of the neurons of a layer; false if one is not finite.
-    pub fn bound(&mut self, layer: &PairLayer, forms: &Forms, kept: &mut Kept) -> bool {
+/// Errors and bounds of the neurons of a layer.
+struct Bounds<'p> {
+    products: &'p mut Products,
+    layer: &'p PairLayer,
+    forms: &'p Forms,
+    kept: &'p mut Kept,
+}
+
+impl WithSimd for Bounds<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let Bounds { products, layer, forms, kept } = self;
         let (n, in_a, in_e) = (layer.rows, forms.a.neurons.len(), forms.e.neurons.len());
         let g = 1.001 * (2 * layer.columns + 8) as f64 * U;
-        let w = 1.0 + (2 * layer.columns + self.columns + self.changes + 24) as f64 * 1.01 * U;
-        for list in [&mut self.error_z, &mut self.error_d, &mut self.norm_z, &mut self.norm_d] {
+        let w = 1.0 + (2 * layer.columns + products.columns + products.changes + 24) as f64 * 1.01 * U;
+        for list in [&mut products.error_z, &mut products.error_d, &mut products.norm_z, &mut products.norm_d]
+        {
             list.clear();
         }
         let mut finite = true;
         for i in 0..n {
-            let weight_a = &self.weights_a[i * in_a..(i + 1) * in_a];
-            let weight_d = &self.weights_a[(n + i) * in_a..(n + i + 1) * in_a];
-            let weight_b = &self.weights_b[i * in_e..(i + 1) * in_e];
-            let error_z = w * (abs_dot(weight_a, &forms.a.terms) + g * layer.bias_a[i].abs()) + TINY;
-            let from_a = abs_dot(weight_d, &forms.a.terms);
-            let from_e = abs_dot(weight_b, &forms.e.terms);
+            let weight_a = &products.weights_a[i * in_a..(i + 1) * in_a];
+            let weight_d = &products.weights_a[(n + i) * in_a..(n + i + 1) * in_a];
+            let weight_b = &products.weights_b[i * in_e..(i + 1) * in_e];
+            let error_z = w * (abs_dot(simd, weight_a, &forms.a.terms) + g * layer.bias_a[i].abs()) + TINY;
+            let from_a = abs_dot(simd, weight_d, &forms.a.terms);
+            let from_e = abs_dot(simd, weight_b, &forms.e.terms);
             let error_d = w * (from_a + from_e + g * layer.bias_d[i].abs()) + TINY;
-            let (z, d) = (self.z(i), self.d(i, n));
-            let [sum_z, sum_d, sum_y] = abs_sums(&z[1..], &d[1..]);
-            let sum_changes = abs_sum(self.d_changes(i));
+            let (z, d) = (products.z(i), products.d(i, n));
+            let [sum_z, sum_d, sum_y] = abs_sums(simd, &z[1..], &d[1..]);
+            let sum_changes = abs_sum(simd, products.d_changes(i));
             let (sum_d, sum_y) = (sum_d + sum_changes, sum_y + sum_changes);
             let (z, d) = (z[0], d[0]);
             let y = z + d;
@@ -150,21 +203,12 @@ impl Products {
             (kept.yl[i], kept.yu[i]) = (y - of_y, y + of_y);
             let ends = [kept.zl[i], kept.zu[i], kept.dl[i], kept.du[i], kept.yl[i], kept.yu[i]];
             finite &= ends.iter().all(|end| end.is_finite());
-            self.norm_z.push(z.abs() + sum_z);
-            self.norm_d.push(d.abs() + sum_d);
-            self.error_z.push(error_z);
-            self.error_d.push(error_d);
+            products.norm_z.push(z.abs() + sum_z);
+            products.norm_d.push(d.abs() + sum_d);
+            products.error_z.push(error_z);
+            products.error_d.push(error_d);
         }
         finite
-    }
-
-    pub fn keep_inputs(&self, free: &[usize], inputs: usize, kept: &mut [f64]) {
-        kept.fill(0.0);
-        let rows = kept.len() / inputs;
-        for (i, row) in kept.chunks_exact_mut(inputs).enumerate() {
-            let (z, d) = (self.z(i), self.d(i, rows));
-            free.iter().enumerate().for_each(|(t, &j)| row[j] = z[1 + t].abs() + d[1 + t].abs());
-        }
     }
 }
 

@@ -4,13 +4,14 @@
 //! through the layer's matrices to `a` and `e`, and through lines that bound `a` and `e` (R7) to `z` and `d`
 //! of the layer before; at the inputs the maximum of a linear function on the box is left.
 
+use fiberscope_core::wide::{Simd, WithSimd, wide};
 use fiberscope_core::{Activation as Function, multiply_into};
 
 use super::pair::PairLayer;
 use super::phases::weigh;
 use super::relax::Lines;
-use super::space::{Behind, Gaps, OfNeuron, RowCoefficients, RowSpace};
-use super::vector::{abs_dot, add_scaled};
+use super::space::{Gaps, OfNeuron, RowCoefficients, RowSpace, Sizes};
+use super::vector::{abs_dot, add_scaled, dot};
 use super::zonotope::Bounder;
 use super::{TINY, U};
 
@@ -91,16 +92,7 @@ impl Bounder<'_> {
             if let Some(before) = l.checked_sub(1) {
                 self.take_lines(before);
             }
-            let sizes = &mut self.rows.sizes[l];
-            sizes.v_a.clear();
-            sizes.v_d.clear();
-            for i in 0..layer.rows {
-                let row = i * layer.columns..(i + 1) * layer.columns;
-                let of = |matrix: &[f64], size: &[f64]| abs_dot(&matrix[row.clone()], size);
-                sizes.v_a.push(of(&layer.weight_a, &sizes.alpha) + layer.bias_a[i].abs() + TINY);
-                let v_d = of(&layer.weight_d, &sizes.alpha) + of(&layer.weight_b, &sizes.eps);
-                sizes.v_d.push(v_d + layer.bias_d[i].abs() + TINY);
-            }
+            wide(SizesBehind { layer, sizes: &mut self.rows.sizes[l] });
         }
         self.rows.ready = self.rows.ready.max(top + 1);
     }
@@ -181,6 +173,30 @@ impl Bounder<'_> {
     }
 }
 
+/// The sizes of what a layer makes of `a` and `e`.
+struct SizesBehind<'r> {
+    layer: &'r PairLayer,
+    sizes: &'r mut Sizes,
+}
+
+impl WithSimd for SizesBehind<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let SizesBehind { layer, sizes: Sizes { alpha, eps, v_a, v_d, .. } } = self;
+        v_a.clear();
+        v_d.clear();
+        for i in 0..layer.rows {
+            let row = i * layer.columns..(i + 1) * layer.columns;
+            v_a.push(abs_dot(simd, &layer.weight_a[row.clone()], alpha) + layer.bias_a[i].abs() + TINY);
+            let size =
+                abs_dot(simd, &layer.weight_d[row.clone()], alpha) + abs_dot(simd, &layer.weight_b[row], eps);
+            v_d.push(size + layer.bias_d[i].abs() + TINY);
+        }
+    }
+}
+
 /// Where rows start.
 #[derive(Clone, Copy)]
 pub(super) enum Start<'r> {
@@ -242,31 +258,67 @@ impl RowSpace {
             product(shape, &c_d, &layer.weight_b, e, false);
         }
         let sizes = &self.sizes[l];
-        let rows = c_z.chunks_exact(n).zip(c_d.chunks_exact(n));
-        for ((c_z, c_d), (kappa, error)) in rows.zip(self.kappas.iter_mut().zip(&mut self.errors)) {
-            let size = kappa.abs() + abs_dot(c_z, &sizes.v_a) + abs_dot(c_d, &sizes.v_d);
-            *kappa += dot(c_z, &layer.bias_a);
-            *kappa += dot(c_d, &layer.bias_d);
-            *error += 1.001 * (2 * n + 8) as f64 * U * size + TINY * sizes.total;
-        }
+        wide(Constants { layer, sizes, rows: (&c_z, &c_d), into: (&mut self.kappas, &mut self.errors) });
         (self.c_z, self.c_d) = (c_z, c_d);
     }
 
     /// 2. ReLU: from what is behind layer `l - 1` to its `z` and `d`.
     fn relax(&mut self, layer: &PairLayer, l: usize) {
         let (m, count) = (layer.columns, self.kappas.len());
-        let (slopes, delta) = (&self.slopes[l - 1], &self.sizes[l].eps);
-        let RowCoefficients { a, e } = &self.coefficients[l - 1];
         self.c_z.resize(count * m, 0.0);
         self.c_d.resize(count * m, 0.0);
-        let out = self.c_z.chunks_exact_mut(m).zip(self.c_d.chunks_exact_mut(m));
+        wide(Through { space: self, l, m });
+    }
+}
+
+/// What biases and rounding add to the constants and errors of rows.
+struct Constants<'r> {
+    layer: &'r PairLayer,
+    sizes: &'r Sizes,
+    rows: (&'r [f64], &'r [f64]),
+    into: (&'r mut [f64], &'r mut [f64]),
+}
+
+impl WithSimd for Constants<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Constants { layer, sizes, rows: (c_z, c_d), into: (kappas, errors) } = self;
+        let n = layer.rows;
+        let rows = c_z.chunks_exact(n).zip(c_d.chunks_exact(n));
+        for ((c_z, c_d), (kappa, error)) in rows.zip(kappas.iter_mut().zip(errors)) {
+            let size = kappa.abs() + abs_dot(simd, c_z, &sizes.v_a) + abs_dot(simd, c_d, &sizes.v_d);
+            *kappa += dot(simd, c_z, &layer.bias_a);
+            *kappa += dot(simd, c_d, &layer.bias_d);
+            *error += 1.001 * (2 * n + 8) as f64 * U * size + TINY * sizes.total;
+        }
+    }
+}
+
+/// Rows on their way through the lines of layer `l - 1`, which has `m` neurons.
+struct Through<'r> {
+    space: &'r mut RowSpace,
+    l: usize,
+    m: usize,
+}
+
+impl WithSimd for Through<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Through { space, l, m } = self;
+        let (slopes, delta) = (&space.slopes[l - 1], &space.sizes[l].eps);
+        let RowCoefficients { a, e } = &space.coefficients[l - 1];
+        let out = space.c_z.chunks_exact_mut(m).zip(space.c_d.chunks_exact_mut(m));
         let behind = a.chunks_exact(m).zip(e.chunks_exact(m));
-        let constants = self.kappas.iter_mut().zip(&mut self.errors);
+        let constants = space.kappas.iter_mut().zip(&mut space.errors);
         for (((a, e), (c_z, c_d)), (kappa, error)) in behind.zip(out).zip(constants) {
             let before = kappa.abs();
-            let Behind { kappa: sum, slopes, offsets } = slopes.apply((a, e), delta, (c_z, c_d));
-            *kappa += sum;
-            *error += 4.0 * U * slopes + 1.001 * (2 * m + 8) as f64 * U * (before + offsets);
+            let sums = slopes.apply((a, e), delta, (c_z, c_d));
+            *kappa += sums.kappa;
+            *error += 4.0 * U * sums.slopes + 1.001 * (2 * m + 8) as f64 * U * (before + sums.offsets);
         }
     }
 }
@@ -276,15 +328,33 @@ fn product((count, n, m): (usize, usize, usize), rows: &[f64], matrix: &[f64], o
     if count > MANY {
         return multiply_into((count, n, m), (rows, n), (matrix, m), (out, m), add);
     }
-    for (row, out) in rows.chunks_exact(n).zip(out.chunks_exact_mut(m)) {
-        if !add {
-            out.fill(0.0);
-        }
-        let entries = row.iter().zip(matrix.chunks_exact(m)).filter(|(c, _)| **c != 0.0);
-        entries.for_each(|(c, row)| add_scaled(out, *c, row));
-    }
+    wide(Few { shape: (n, m), rows, matrix, out, add });
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
+/// A few rows times a matrix.
+struct Few<'r> {
+    shape: (usize, usize),
+    rows: &'r [f64],
+    matrix: &'r [f64],
+    out: &'r mut [f64],
+    add: bool,
+}
+
+impl WithSimd for Few<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Few { shape: (n, m), rows, matrix, out, add } = self;
+        for (row, out) in rows.chunks_exact(n).zip(out.chunks_exact_mut(m)) {
+            if !add {
+                out.fill(0.0);
+            }
+            for (c, row) in row.iter().zip(matrix.chunks_exact(m)) {
+                if *c != 0.0 {
+                    add_scaled(out, *c, row);
+                }
+            }
+        }
+    }
 }

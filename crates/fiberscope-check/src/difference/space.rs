@@ -3,6 +3,7 @@
 use super::pair::Pair;
 use super::products::Kept;
 use super::relax::Lines;
+use super::vector::{LANES, total};
 
 /// How far apart the lines of the neurons of a layer are.
 #[derive(Clone, Debug, Default)]
@@ -90,41 +91,63 @@ impl Slopes {
     }
 
     /// Replaces `a` and `e` by lines of `z` and `d`. (Lower lines of `a` have no offset.)
+    #[inline(always)]
     pub fn apply(
         &self,
         (a, e): (&[f64], &[f64]),
         delta: &[f64],
         (c_z, c_d): (&mut [f64], &mut [f64]),
     ) -> Behind {
-        const LANES: usize = 8;
         let m = c_z.len();
-        let (a, e, delta, c_d) = (&a[..m], &e[..m], &delta[..m], &mut c_d[..m]);
-        let lists = [&self.a_upper, &self.a_lower, &self.a_offset, &self.zeta].map(|list| &list[..m]);
-        let [a_upper, a_lower, a_offset, zeta] = lists;
-        let [z_upper, d_upper, o_upper] = self.e_upper.each_ref().map(|list| &list[..m]);
-        let [z_lower, d_lower, o_lower] = self.e_lower.each_ref().map(|list| &list[..m]);
         let (mut kappas, mut slopes, mut offsets) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        let mut start = 0;
-        while start < m {
-            let end = (start + LANES).min(m);
-            for (lane, i) in (start..end).enumerate() {
-                let (of_a, of_e) = (a[i], e[i]);
-                let (up_a, up_e) = (of_a > 0.0, of_e > 0.0);
-                let from_a = of_a * if up_a { a_upper[i] } else { a_lower[i] };
-                let from_e = of_e * if up_e { z_upper[i] } else { z_lower[i] };
-                let from_d = of_e * if up_e { d_upper[i] } else { d_lower[i] };
-                let offset_a = of_a * if up_a { a_offset[i] } else { 0.0 };
-                let offset_e = of_e * if up_e { o_upper[i] } else { o_lower[i] };
-                c_z[i] = from_e + from_a;
-                c_d[i] = from_d;
-                kappas[lane] += offset_e + offset_a;
-                slopes[lane] += (from_e.abs() + from_a.abs()) * zeta[i] + from_d.abs() * delta[i];
-                offsets[lane] += offset_e.abs() + offset_a.abs();
+        for start in (0..m).step_by(LANES) {
+            let lanes = LANES.min(m - start);
+            let at = |list: &[f64]| taken(list, start, lanes);
+            let (of_a, of_e) = (at(a), at(e));
+            let [a_upper, a_lower, a_offset] =
+                [&self.a_upper, &self.a_lower, &self.a_offset].map(|list| at(list));
+            let [z_upper, d_upper, o_upper] = self.e_upper.each_ref().map(|list| at(list));
+            let [z_lower, d_lower, o_lower] = self.e_lower.each_ref().map(|list| at(list));
+            let (zeta, delta) = (at(&self.zeta), at(delta));
+            let (mut to_z, mut to_d) = ([0.0; LANES], [0.0; LANES]);
+            for i in 0..LANES {
+                // A number is its positive and its negative part, of which one is 0: there is nothing to round.
+                let (above_a, below_a) = parts(of_a[i]);
+                let (above_e, below_e) = parts(of_e[i]);
+                let from_a = above_a * a_upper[i] + below_a * a_lower[i];
+                let from_e = above_e * z_upper[i] + below_e * z_lower[i];
+                let from_d = above_e * d_upper[i] + below_e * d_lower[i];
+                let offset_a = above_a * a_offset[i];
+                let offset_e = above_e * o_upper[i] + below_e * o_lower[i];
+                (to_z[i], to_d[i]) = (from_e + from_a, from_d);
+                kappas[i] += offset_e + offset_a;
+                slopes[i] += (from_e.abs() + from_a.abs()) * zeta[i] + from_d.abs() * delta[i];
+                offsets[i] += offset_e.abs() + offset_a.abs();
             }
-            start = end;
+            c_z[start..start + lanes].copy_from_slice(&to_z[..lanes]);
+            c_d[start..start + lanes].copy_from_slice(&to_d[..lanes]);
         }
-        let [kappa, slopes, offsets] = [kappas, slopes, offsets].map(|lanes| lanes.iter().sum());
+        let [kappa, slopes, offsets] = [kappas, slopes, offsets].map(total);
         Behind { kappa, slopes, offsets }
+    }
+}
+
+/// `max(x, 0)` and `min(x, 0)`.
+#[inline(always)]
+fn parts(x: f64) -> (f64, f64) {
+    (if x > 0.0 { x } else { 0.0 }, if x > 0.0 { 0.0 } else { x })
+}
+
+/// So many entries of a list from a place on, and zeros.
+#[inline(always)]
+fn taken(list: &[f64], start: usize, lanes: usize) -> [f64; LANES] {
+    match list[start..].first_chunk() {
+        Some(whole) => *whole,
+        None => {
+            let mut some = [0.0; LANES];
+            some[..lanes].copy_from_slice(&list[start..start + lanes]);
+            some
+        }
     }
 }
 

@@ -7,26 +7,17 @@
 //!
 //! The tree is walked in preorder with an explicit stack; nothing is computed for a box that is cut.
 
+use std::num::NonZeroUsize;
+
 use fiberscope_core::decimal::shortest;
 use fiberscope_core::{Activation, BoxNode, Domain, ExactNetwork, Neuron, Operand, Rational, RowMultipliers};
 
-use super::exact::ExactBounder;
-use super::{Bounder, Pair, Ran, Sign, middle, outward};
-use crate::{End, Stop, difference_fits, refuse, short_number};
+use super::leaves::{Arithmetic, Leaf, Leaves, step};
+use super::{Pair, Sign, middle, outward};
+use crate::{End, SharedStop, difference_fits, refuse};
 
 /// The deepest path of a tree.
 pub const MAX_DEPTH: usize = 4096;
-
-/// How the boxes of a tree are bounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// In doubles, with an error beside every form.
-    #[default]
-    Doubles,
-    /// In exact numbers of about 200 bits, which takes a thousand times as long. Doubles only propose the
-    /// slopes.
-    Exact,
-}
 
 /// A cut on the current path, and whether the walk is in its second part.
 struct Frame {
@@ -48,12 +39,8 @@ enum Cut {
 
 /// The check of a tree, a node at a time.
 pub struct Walk<'a> {
-    bounder: Bounder<'a>,
-    exact: Option<ExactBounder>,
-    bounds: Vec<Rational>,
-    /// The largest doubles that are at most the bounds: a double is at most a bound if and only if it is at
-    /// most this one.
-    doubles: Vec<f64>,
+    pair: &'a Pair,
+    leaves: Leaves<'a>,
     lo: Vec<f64>,
     hi: Vec<f64>,
     frames: Vec<Frame>,
@@ -64,11 +51,11 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub fn new(
-        networks: &[ExactNetwork; 2],
+        networks: &'a [ExactNetwork; 2],
         pair: &'a Pair,
         domain: &Domain,
         bounds: &[Rational],
-        arithmetic: Arithmetic,
+        means: (Arithmetic, NonZeroUsize),
     ) -> Result<Self, End> {
         let (lo, hi) = outward(domain).or_else(|rule| refuse("domain", rule))?;
         if bounds.len() != pair.outputs() {
@@ -78,15 +65,9 @@ impl<'a> Walk<'a> {
         if let Some(k) = bounds.iter().position(Rational::is_negative) {
             return refuse("bounds", format!("the bound of output {} must not be negative", k + 1));
         }
-        let exact = match arithmetic {
-            Arithmetic::Doubles => None,
-            Arithmetic::Exact => Some(ExactBounder::new(networks)),
-        };
         Ok(Walk {
-            bounder: Bounder::new(pair),
-            exact,
-            bounds: bounds.to_vec(),
-            doubles: bounds.iter().map(round_down).collect(),
+            pair,
+            leaves: Leaves::new(networks, pair, bounds, means),
             lo,
             hi,
             frames: Vec::new(),
@@ -96,27 +77,29 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The next node of the tree.
-    pub fn next(&mut self, node: &BoxNode, stop: Stop) -> Result<(), End> {
+    /// The next node of the tree. Leaves before it may still wait; a tree that breaks a rule here breaks theirs first.
+    pub fn next(&mut self, node: &BoxNode, stop: SharedStop) -> Result<(), End> {
         self.count += 1;
-        if self.complete {
-            return refuse(self.step(), "the tree ends before this node");
-        }
-        match node {
-            BoxNode::Leaf => self.leaf(&[], stop)?,
-            BoxNode::Weighted(rows) => {
-                self.demand_rows(rows)?;
-                self.leaf(rows, stop)?;
+        match self.place(node) {
+            Ok(None) => Ok(()),
+            Ok(Some(leaf)) => {
+                self.turn();
+                let taken = self.leaves.take(leaf, stop);
+                self.settled(taken)
             }
-            BoxNode::Bisect(input) => return self.bisect(*input as usize),
-            BoxNode::Split(operand, neuron) => return self.split(*operand, *neuron),
+            Err(end) => self.bound_all(stop).and(Err(end)),
         }
-        self.turn();
-        Ok(())
+    }
+
+    /// Bounds the leaves that wait.
+    pub fn bound_all(&mut self, stop: SharedStop) -> Result<(), End> {
+        let bounded = self.leaves.bound_all(stop);
+        self.settled(bounded)
     }
 
     /// The end of the tree.
-    pub fn finish(&self) -> Result<(), End> {
+    pub fn finish(&mut self, stop: SharedStop) -> Result<(), End> {
+        self.bound_all(stop)?;
         if self.complete {
             return Ok(());
         }
@@ -124,8 +107,38 @@ impl<'a> Walk<'a> {
         refuse(self.step(), format!("the tree ends here; {missing} or more nodes are missing"))
     }
 
+    /// The number of nodes so far; where a node was refused, the number of that one.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn settled(&mut self, bounded: Result<(), (u64, End)>) -> Result<(), End> {
+        bounded.map_err(|(node, end)| {
+            self.count = node;
+            end
+        })
+    }
+
+    /// Goes to a node: the leaf that it is, if it is one.
+    fn place(&mut self, node: &BoxNode) -> Result<Option<Leaf>, End> {
+        if self.complete {
+            return refuse(self.step(), "the tree ends before this node");
+        }
+        let rows = match node {
+            BoxNode::Leaf => Vec::new(),
+            BoxNode::Weighted(rows) => {
+                self.demand_rows(rows)?;
+                rows.clone()
+            }
+            BoxNode::Bisect(input) => return self.bisect(*input as usize).map(|()| None),
+            BoxNode::Split(operand, neuron) => return self.split(*operand, *neuron).map(|()| None),
+        };
+        let (lo, hi, signs) = (self.lo.clone(), self.hi.clone(), self.signs.clone());
+        Ok(Some(Leaf { node: self.count, lo, hi, signs, rows }))
+    }
+
     fn step(&self) -> String {
-        format!("tree of boxes, node {}", self.count)
+        step(self.count)
     }
 
     fn bisect(&mut self, input: usize) -> Result<(), End> {
@@ -153,7 +166,7 @@ impl<'a> Walk<'a> {
 
     fn split(&mut self, operand: Operand, neuron: Neuron) -> Result<(), End> {
         let name = || format!("neuron {} of layer {} of {operand}", neuron.unit + 1, neuron.layer + 1);
-        let layers = self.bounder.pair().layers();
+        let layers = self.pair.layers();
         let hidden = layers[..layers.len() - 1].get(neuron.layer);
         if hidden.is_none_or(|layer| layer.activation != Activation::Relu || neuron.unit >= layer.rows) {
             return refuse(self.step(), format!("there is no hidden ReLU {}", name()));
@@ -178,12 +191,9 @@ impl<'a> Walk<'a> {
     fn demand_rows(&self, rows: &[RowMultipliers]) -> Result<(), End> {
         let mut least = 0;
         for row in rows {
-            if row.row() >= 2 * self.bounds.len() {
-                let rule = format!(
-                    "there are {} outputs, no output {}",
-                    self.bounds.len(),
-                    u64::from(row.output) + 1
-                );
+            if row.row() >= 2 * self.pair.outputs() {
+                let (outputs, output) = (self.pair.outputs(), u64::from(row.output) + 1);
+                let rule = format!("there are {outputs} outputs, no output {output}");
                 return refuse(self.step(), rule);
             }
             if row.row() < least {
@@ -218,88 +228,6 @@ impl<'a> Walk<'a> {
         }
         self.complete = true;
     }
-
-    /// A leaf holds by the bounds of its part, or by those of a closer look (lemma E6).
-    fn leaf(&mut self, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
-        let ran = self.bounder.run_where(&self.lo, &self.hi, &self.signs);
-        if ran == Ran::Beyond {
-            return refuse(self.step(), "the bounds on this box are beyond the doubles");
-        }
-        let plain = self.bounded_leaf(ran, rows, stop);
-        if !matches!(plain, Err(End::Refused(_))) {
-            return plain;
-        }
-        match self.bounder.run_closely(&self.lo, &self.hi, &self.signs) {
-            Ran::Beyond => plain,
-            ran => self.bounded_leaf(ran, rows, stop),
-        }
-    }
-
-    fn bounded_leaf(&mut self, ran: Ran, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
-        match (self.exact.is_some(), ran) {
-            (true, _) => self.exact_leaf(rows, stop),
-            (false, Ran::Empty) => Ok(()),
-            (false, _) => self.doubles_leaf(rows),
-        }
-    }
-
-    fn doubles_leaf(&mut self, rows: &[RowMultipliers]) -> Result<(), End> {
-        for k in 0..self.doubles.len() {
-            let (lower, upper) = self.bounder.output_bounds();
-            for (sign, form) in [(1, upper[k]), (-1, -lower[k])] {
-                if form <= self.doubles[k] {
-                    continue;
-                }
-                self.bounder
-                    .multiply(multipliers(rows, k, sign).into_iter().flat_map(RowMultipliers::values));
-                let row = self.bounder.tighten(k, sign);
-                if row <= self.doubles[k] {
-                    continue;
-                }
-                return self.too_large(k, shortest(row.min(form)));
-            }
-        }
-        Ok(())
-    }
-
-    fn exact_leaf(&mut self, rows: &[RowMultipliers], stop: Stop) -> Result<(), End> {
-        let Some(exact) = &mut self.exact else { return Ok(()) };
-        if !exact.run((&self.lo, &self.hi), &self.signs, &mut self.bounder, stop)? {
-            return Ok(());
-        }
-        for k in 0..self.bounds.len() {
-            for sign in [1, -1] {
-                let form = exact.output_bound(k, sign);
-                if form <= self.bounds[k] {
-                    continue;
-                }
-                let weights = multipliers(rows, k, sign);
-                let row = exact.tighten((k, sign), (&self.signs, weights), &mut self.bounder, stop)?;
-                if row > self.bounds[k] {
-                    return self.too_large(k, shortest(row.min(form).to_f64()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn too_large(&self, output: usize, found: String) -> Result<(), End> {
-        let stated = match self.bounds[output].to_f64() {
-            near if near.is_finite() => shortest(near),
-            _ => short_number(&self.bounds[output]),
-        };
-        let rule = format!(
-            "output {} differs by at most {found} on this box; that must be at most the stated bound {stated}",
-            output + 1
-        );
-        refuse(self.step(), rule)
-    }
-}
-
-/// The multipliers of a row, if a leaf has any.
-fn multipliers(rows: &[RowMultipliers], output: usize, sign: i8) -> Option<&RowMultipliers> {
-    let row = 2 * output + usize::from(sign < 0);
-    rows.binary_search_by_key(&row, RowMultipliers::row).ok().map(|place| &rows[place])
 }
 
 /// Checks that a pair may be bounded, and makes it.
@@ -308,13 +236,4 @@ pub fn pair(a: &ExactNetwork, b: &ExactNetwork) -> Result<Pair, End> {
         return refuse("tree of boxes", "the networks are too large for this kind of certificate");
     }
     Pair::new(a, b).or_else(|rule| refuse("comparison after the moves", rule))
-}
-
-/// The largest double that is at most a number that is not negative.
-pub(super) fn round_down(x: &Rational) -> f64 {
-    let near = x.to_f64().min(f64::MAX);
-    match Rational::from_f64(near) {
-        Some(exact) if exact > *x => near.next_down(),
-        _ => near,
-    }
 }

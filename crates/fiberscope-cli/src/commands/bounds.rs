@@ -9,6 +9,7 @@ use clap::Args;
 use fiberscope::check::{Checker, Outcome};
 use fiberscope::difference::{DifferenceOptions, DifferenceProgress, Ended, GAP, ranges};
 use fiberscope::limit::Progress;
+use fiberscope::threads;
 use fiberscope_core::Rational;
 use fiberscope_io::{Precision, save, write_atomically};
 use fiberscope_report::difference::{classes, range_progress, range_text, range_value};
@@ -94,7 +95,8 @@ pub fn run(args: &BoundsArgs, global: &Global, output: &mut Output) -> anyhow::R
         if !matches!(found.ended, Ended::Limit(_)) {
             let deadline = global.deadline();
             let late = || deadline.is_past();
-            match Checker::new(&network, &found.constant).stop(&late).check(certificate) {
+            let checker = Checker::new(&network, &found.constant).threads(threads()).stop(&late);
+            match checker.check(certificate) {
                 Outcome::Proved(_) => checked = true,
                 Outcome::Refused(refusal) => {
                     return Err(anyhow!("the checker refuses the certificate: {refusal}"));

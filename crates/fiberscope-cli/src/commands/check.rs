@@ -5,6 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::Context;
+use fiberscope::threads;
 use fiberscope_check::Question;
 use fiberscope_check::difference::Arithmetic;
 use fiberscope_core::Domain;
@@ -32,7 +33,7 @@ pub fn run(args: CheckArgs, global: &Global, output: &mut Output) -> anyhow::Res
         None => args.space.then_some(Domain::Space),
     };
     let question = Question { claim, domain };
-    let arithmetic = if args.exact { Arithmetic::Exact } else { Arithmetic::Doubles };
+    let means = (if args.exact { Arithmetic::Exact } else { Arithmetic::Doubles }, threads());
     let late = too_late((&args.a, &name_b), &question);
     let left = deadline.left();
     let (sender, receiver) = channel();
@@ -40,7 +41,7 @@ pub fn run(args: CheckArgs, global: &Global, output: &mut Output) -> anyhow::Res
     std::thread::Builder::new().spawn(move || {
         let names = (args.a.as_str(), name_b.as_str());
         // Nobody receives what comes too late.
-        let _ = sender.send(answer(file, names, (&a, &b), &question, arithmetic, &deadline));
+        let _ = sender.send(answer(file, names, (&a, &b), &question, means, &deadline));
     })?;
     let found = match left {
         None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),

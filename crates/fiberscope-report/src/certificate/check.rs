@@ -1,6 +1,7 @@
 //! What a certificate proves, and whether that is what was asked.
 
 use std::io::Read;
+use std::num::NonZeroUsize;
 
 use anyhow::{Context, bail, ensure};
 use fiberscope::limit::Deadline;
@@ -29,14 +30,15 @@ pub fn answer(
     names: (&str, &str),
     (a, b): (&Network, &Network),
     question: &Question,
-    arithmetic: Arithmetic,
+    (arithmetic, threads): (Arithmetic, NonZeroUsize),
     deadline: &Deadline,
 ) -> anyhow::Result<Answer> {
     if let Some(domain) = &question.domain {
         domain.check(a.input_width())?;
     }
     let late = || deadline.is_past();
-    let checked = Checker::new(a, b).arithmetic(arithmetic).stop(&late).check_reader(certificate)?;
+    let checker = Checker::new(a, b).arithmetic(arithmetic).threads(threads).stop(&late);
+    let checked = checker.check_reader(certificate)?;
     Ok(told(&checked, names, (a, b), question))
 }
 

@@ -28,6 +28,7 @@ use fiberscope::difference::{
     Size, State, measure, relative,
 };
 use fiberscope::limit::{Deadline, Limit, Progress as ProgressTo};
+use fiberscope::threads;
 use fiberscope_core::{Certificate, Domain, Evidence, Network, Rational, decimal};
 use fiberscope_io::write_atomically;
 use serde_json::{Value, json};
@@ -138,7 +139,7 @@ pub fn certificate(
     if matches!(found.ended, Ended::Limit(_)) && !beyond {
         return Ok(Some((certificate, false)));
     }
-    match Checker::new(a, b).stop(&|| deadline.is_past()).check(&certificate) {
+    match Checker::new(a, b).threads(threads()).stop(&|| deadline.is_past()).check(&certificate) {
         Outcome::Proved(_) => Ok(Some((certificate, true))),
         Outcome::Refused(refusal) => Err(anyhow!("the checker refuses the certificate: {refusal}")),
         Outcome::Stopped => Ok(Some((certificate, false))),

@@ -1,6 +1,7 @@
 //! Exact values at points of the domain.
 
 use fiberscope_core::{Domain, ExactEvaluator, Interval, Network, Rational};
+use rayon::prelude::*;
 
 /// A point of the domain and the exact outputs there.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,16 @@ impl Point {
         // The first of the largest ones.
         all.reduce(|best, next| if next.1 > best.1 { next } else { best }).unwrap_or((0, Rational::ZERO))
     }
+}
+
+/// The first of these points, so many, with their exact outputs: evaluated on all threads, in their order.
+pub fn first_points(
+    points: &[Vec<f64>],
+    most: usize,
+    at: impl Fn(&[f64]) -> Option<Point> + Sync,
+) -> Vec<Point> {
+    let found: Vec<_> = points[..most.min(points.len())].par_iter().map(|x| at(x)).collect();
+    found.into_iter().flatten().collect()
 }
 
 /// Both networks, prepared for exact evaluation at many points.
@@ -55,5 +66,34 @@ impl Exact {
         let x: Vec<Rational> = x.iter().zip(&self.sides).map(inside).collect::<Option<_>>()?;
         let (a, b) = (self.a.evaluate(&x).ok()?, self.b.evaluate(&x).ok()?);
         Some(Point { x, a, b })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn points_are_evaluated_on_all_threads_in_their_order() {
+        let points: Vec<Vec<f64>> = (0..9).map(|i| vec![f64::from(i)]).collect();
+        // The first evaluations wait for each other.
+        let (at_work, more) = (Mutex::new(0), Condvar::new());
+        let at = |x: &[f64]| {
+            *at_work.lock().unwrap() += 1;
+            more.notify_all();
+            let alone = |at_work: &mut i32| *at_work < 2;
+            let waited = more.wait_timeout_while(at_work.lock().unwrap(), Duration::from_secs(30), alone);
+            assert!(!waited.unwrap().1.timed_out(), "one evaluation at a time");
+            let x = Rational::from_f64(x[0])?;
+            (x != Rational::from(3)).then(|| Point { x: vec![x], a: Vec::new(), b: Vec::new() })
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let found = pool.install(|| first_points(&points, 6, at));
+        let found: Vec<f64> = found.iter().map(|point| point.x[0].to_f64()).collect();
+        assert_eq!(found, [0.0, 1.0, 2.0, 4.0, 5.0]);
+        assert_eq!(*at_work.lock().unwrap(), 6);
     }
 }

@@ -31,6 +31,8 @@ mod balance;
 mod branch;
 mod class;
 mod exact;
+mod known;
+mod least;
 mod multipliers;
 mod near;
 mod options;
@@ -70,12 +72,11 @@ use fiberscope_core::{
     BoxNode, Certificate, Domain, DomainError, Evidence, LARGEST_DENSE, MoveChain, Network, Rational,
     TooLargeDense, decimal,
 };
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::limit::{Deadline, Limit};
-use exact::Exact;
+use exact::{Exact, first_points};
 use search::{Purpose, Search, Setting, is_beyond};
 use shape::Shaped;
 use still::{equal, unbounded};
@@ -426,8 +427,7 @@ fn conclude(
 ) -> Difference {
     let Found { rows, tree, points, most, known, cells, ended } = found;
     let uppers: Vec<Option<Rational>> = rows.chunks(2).map(|rows| declared(rows[0].max(rows[1]))).collect();
-    let seen: Vec<_> = points.par_iter().take(most).map(|x| exact.at(x)).collect();
-    let seen = seen.into_iter().flatten().chain(known);
+    let seen = first_points(&points, most, |x| exact.at(x)).into_iter().chain(known);
     let mut lowers = vec![Rational::ZERO; a.output_width()];
     let mut worst: Option<(Rational, Point)> = None;
     for point in seen {

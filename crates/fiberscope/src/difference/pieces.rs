@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exact::{Exact, Point};
 use super::rows::Goal;
-use super::search::{FAR, MARGIN, Purpose, ROUNDING, Search, Setting};
+use super::search::{FAR, LOOKS, MARGIN, Purpose, ROUNDING, Search, Setting};
 use super::shape::{self, Shaped};
 use super::tree::Tree;
 use super::worker::{Bounded, Worker};
@@ -117,7 +117,7 @@ pub fn prepare(
         progress: Progress::SILENT,
     };
     let mut search = Search::new(&pair, &exact, Tree::new(&pair, lo, hi), setting);
-    search.look_around();
+    search.look_around(LOOKS);
     prepared.points = search.points();
     prepared.size = search.size.to_bits();
     Ok(prepared)
@@ -295,7 +295,7 @@ impl<'s> Work<'s> {
         let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
         let tree = &self.trees[task.tree].0;
         let depth = tree.part(task.node, &mut worker.part);
-        let bounded = worker.bound(&self.goal, tree, &task.known);
+        let bounded = worker.bound(&self.goal, tree, &task.known, false);
         lock().push(worker);
         (bounded, depth)
     }

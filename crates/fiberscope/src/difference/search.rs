@@ -13,11 +13,12 @@ use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
 use fiberscope_check::difference::{Bounder, MAX_DEPTH, Pair};
-use fiberscope_core::{BoxNode, Rational, decimal};
+use fiberscope_core::{Rational, decimal};
 use rayon::prelude::*;
 
 use super::branch::Splits;
 use super::exact::{Exact, Point};
+use super::known::Known;
 use super::rows::Goal;
 use super::tree::{Cut, Side, Tree};
 use super::worker::{Bounded, Sight, Worker};
@@ -27,12 +28,15 @@ use crate::limit::{Deadline, Progress};
 
 /// A leaf so many times beyond its aim is cut twice.
 pub const FAR: f64 = 10.0;
+/// Multiplications before the first box, about as many as are done in a second: of large networks fewer points are looked at.
+pub const LOOKS: usize = 1 << 30;
 /// The leaves of a batch: a part of those that are open, and never more than this.
 const BATCH: usize = 64;
 const PART: usize = 8;
 /// Once so many boxes were not enough, a leaf within so many times its aim is looked at more closely: that costs as much as
 /// several boxes, and where the search is long it saves more.
-const LONG: usize = 4096;
+const LONG: usize = 1024;
+const LONG_TO_DECIDE: usize = 2048;
 const CLOSER: f64 = 8.0;
 /// Aims are lowered by this, relatively, so that what is declared in the end stays within what was asked.
 pub const MARGIN: f64 = 1.0 / (1 << 18) as f64;
@@ -69,24 +73,11 @@ pub struct Setting<'s> {
     pub progress: Progress<'s, DifferenceProgress>,
 }
 
-/// The tree at an earlier moment: a part that is cut may have parts with larger bounds than its own, since slopes are
-/// chosen anew on each of them.
-struct Earlier {
-    /// The largest bound of any row.
-    far: f64,
-    /// The number of nodes, and how many boxes were bounded.
-    nodes: usize,
-    cells: usize,
-    bounds: Vec<f64>,
-}
-
-/// Trees are remembered when so large a part of the boxes so far has been bounded since.
-const REMEMBER: usize = 64;
-
 /// A leaf that is beyond the goal.
 pub(super) struct Open {
+    /// How far it is from the goal by its bounds, or by those of a node above it.
     pub(super) far: f64,
-    node: u32,
+    pub(super) node: u32,
     splits: Splits,
     pub(super) bounds: Box<[f64]>,
 }
@@ -118,7 +109,9 @@ pub struct Search<'s> {
     pub(super) setting: Setting<'s>,
     pub tree: Tree,
     pub(super) open: BinaryHeap<Open>,
-    /// The largest bound of every row on a leaf that is not open.
+    /// Leaves that are beyond the goal and cannot be cut.
+    pub(super) stuck: Vec<Open>,
+    /// The largest bound of every row on all other leaves.
     pub(super) closed: Vec<f64>,
     /// The largest value of every row that was seen, and where.
     pub(super) best: Vec<f64>,
@@ -130,8 +123,8 @@ pub struct Search<'s> {
     pub(super) size: f64,
     /// The number of boxes that were bounded.
     pub cells: usize,
-    /// The tree with the least bound that is remembered.
-    earlier: Option<Earlier>,
+    /// What the bounds of the nodes are, but for a search for ranges.
+    pub(super) known: Known,
     /// Points of the round from where ascents may begin, how many ascents there were, and how many from points near
     /// the best one.
     pub(super) candidates: Vec<Sight>,
@@ -150,6 +143,7 @@ impl<'s> Search<'s> {
             setting,
             tree,
             open: BinaryHeap::new(),
+            stuck: Vec::new(),
             closed: vec![f64::NEG_INFINITY; rows],
             best: vec![f64::NEG_INFINITY; rows],
             places: vec![Vec::new(); rows],
@@ -157,7 +151,7 @@ impl<'s> Search<'s> {
             lower: 0.0,
             size: 0.0,
             cells: 0,
-            earlier: None,
+            known: Known::default(),
             candidates: Vec::new(),
             ascents: 0,
             hops: 0,
@@ -169,21 +163,21 @@ impl<'s> Search<'s> {
     /// Looks at points, bounds the leaves that there are and goes on from there; `None` if a limit came
     /// before they were bounded.
     pub fn begin_and_run(&mut self) -> Option<Ended> {
-        self.look_around();
+        self.look_around(LOOKS);
         let goal = self.goal();
         self.bound_leaves(&goal).then(|| self.run())
     }
 
     /// The same for a tree of one leaf, which is bounded in any case.
     pub fn root_and_run(&mut self) -> Ended {
-        self.look_around();
+        self.look_around(LOOKS);
         let goal = self.goal();
         let mut worker = Worker::new(self.pair);
         self.tree.part(0, &mut worker.part);
-        let bounded = worker.bound(&goal, &self.tree, &[]);
+        let bounded = worker.bound(&goal, &self.tree, &[], false);
         self.cells += 1;
         let beyond = bounded.far == f64::INFINITY && is_beyond(self.pair, self.tree.root());
-        self.place(0, bounded, &goal);
+        self.place(0, bounded, &goal, f64::INFINITY);
         self.settle();
         if beyond {
             return self.ended(&goal).unwrap_or(Ended::Rounding);
@@ -195,10 +189,11 @@ impl<'s> Search<'s> {
     pub fn bound_leaves(&mut self, goal: &Goal) -> bool {
         let leaves = self.tree.leaves();
         for batch in leaves.chunks(BATCH * PART) {
-            let tasks: Vec<Task> = batch.iter().map(|&node| (node, Vec::new())).collect();
-            for ((node, _), bounded) in tasks.iter().zip(self.bound_all(&tasks, goal)) {
+            let task = |&node: &u32| Task { node, sides: Vec::new(), near: false };
+            let tasks: Vec<Task> = batch.iter().map(task).collect();
+            for (task, bounded) in tasks.iter().zip(self.bound_all(&tasks, goal)) {
                 let Some(bounded) = bounded else { return false };
-                self.place(*node, bounded, goal);
+                self.place(task.node, bounded, goal, f64::INFINITY);
             }
             self.report();
         }
@@ -213,41 +208,14 @@ impl<'s> Search<'s> {
                 return ended;
             }
             self.round(&goal);
-            self.remember();
             self.report();
-        }
-    }
-
-    /// Remembers the tree if its largest bound is the least one so far.
-    fn remember(&mut self) {
-        let since = self.earlier.as_ref().map_or(0, |earlier| earlier.cells + earlier.cells / REMEMBER);
-        if matches!(self.setting.purpose, Purpose::Range(_)) || self.cells < since {
-            return;
-        }
-        let open = self.open.peek().map_or(f64::NEG_INFINITY, |open| open.far);
-        let far = self.closed.iter().fold(open, |most, bound| most.max(*bound));
-        if self.earlier.as_ref().is_none_or(|earlier| far < earlier.far) {
-            let (nodes, cells, bounds) = (self.tree.count(), self.cells, self.bounds());
-            self.earlier = Some(Earlier { far, nodes, cells, bounds });
-        }
-    }
-
-    /// The bound of every row and the tree in preorder: as they are, or as they were if the largest bound was less.
-    pub fn least(&self) -> (Vec<f64>, Vec<BoxNode>) {
-        let bounds = self.bounds();
-        let largest = |bounds: &[f64]| bounds.iter().fold(f64::NEG_INFINITY, |most, bound| most.max(*bound));
-        match &self.earlier {
-            Some(earlier) if largest(&earlier.bounds) < largest(&bounds) => {
-                (earlier.bounds.clone(), self.tree.preorder_at(earlier.nodes))
-            }
-            _ => (bounds, self.tree.preorder()),
         }
     }
 
     /// The bound of every row: the largest one on any leaf.
     pub fn bounds(&self) -> Vec<f64> {
         let mut bounds = self.closed.clone();
-        for open in &self.open {
+        for open in self.open.iter().chain(&self.stuck) {
             bounds.iter_mut().zip(&open.bounds).for_each(|(most, bound)| *most = most.max(*bound));
         }
         bounds
@@ -266,7 +234,7 @@ impl<'s> Search<'s> {
         points
     }
 
-    fn goal(&self) -> Goal {
+    pub(super) fn goal(&self) -> Goal {
         let rows = self.closed.len();
         let goal = match &self.setting.purpose {
             Purpose::Epsilon(epsilon) => {
@@ -288,7 +256,8 @@ impl<'s> Search<'s> {
         };
         // Far from the goal only the farthest leaves are cut, and what is seen more closely is rarely one of them.
         let near = goal.decides || self.open.peek().is_some_and(|open| open.far <= CLOSER * goal.aim);
-        let closer = if near && self.cells >= LONG { CLOSER } else { 0.0 };
+        let long = if goal.decides { LONG_TO_DECIDE } else { LONG };
+        let closer = if near && self.cells >= long { CLOSER } else { 0.0 };
         Goal { ceilings: self.setting.ceilings.clone(), closer, ..goal }
     }
 
@@ -309,7 +278,7 @@ impl<'s> Search<'s> {
         }
         // What was put in under an earlier goal may be nearer by now.
         while let Some(mut top) = self.open.pop() {
-            let far = goal.worst(&top.bounds).1;
+            let far = goal.worst(&top.bounds).1.min(top.far);
             if far < top.far {
                 top.far = far;
                 self.open.push(top);
@@ -325,7 +294,8 @@ impl<'s> Search<'s> {
         }
         // What is declared in the end is too much for a gap as small as that.
         let small = matches!(self.setting.purpose, Purpose::Gap(gap) if gap < LEAST_GAP && self.lower > 0.0);
-        let reached = goal.worst(&self.bounds()).1 <= goal.aim && !small;
+        let bounds = if self.is_for_ranges() { self.bounds() } else { self.least().0 };
+        let reached = goal.worst(&bounds).1 <= goal.aim && !small;
         Some(if reached { Ended::Reached } else { Ended::Rounding })
     }
 
@@ -338,6 +308,10 @@ impl<'s> Search<'s> {
         {
             if goal.worst(&open.bounds).1 <= goal.aim {
                 self.close(&open.bounds);
+            } else if open.far <= goal.aim {
+                // A node above it is enough, and all others are as near.
+                self.open.push(open);
+                break;
             } else {
                 batch.push(open);
             }
@@ -348,7 +322,8 @@ impl<'s> Search<'s> {
         for (open, cuts) in batch.iter().zip(&splits) {
             for part in 0..1usize << cuts.len() {
                 let sides = cuts.iter().enumerate().map(|(bit, &cut)| (cut, part >> bit & 1 == 0));
-                tasks.push((open.node, sides.collect()));
+                let near = open.far <= goal.closer * goal.aim;
+                tasks.push(Task { node: open.node, sides: sides.collect(), near });
             }
         }
         let mut bounded = self.bound_all(&tasks, goal).into_iter();
@@ -359,6 +334,10 @@ impl<'s> Search<'s> {
                 self.open.push(open);
                 continue;
             };
+            let above = if self.is_for_ranges() { f64::INFINITY } else { open.far };
+            if !self.is_for_ranges() {
+                self.known.cut(open.node, open.bounds);
+            }
             let first = self.tree.split(open.node, cuts[0]);
             let nodes = match cuts.get(1) {
                 None => vec![first, first + 1],
@@ -368,7 +347,7 @@ impl<'s> Search<'s> {
                 }
             };
             for (node, child) in nodes.into_iter().zip(children) {
-                self.place(node, child, goal);
+                self.place(node, child, goal, above);
             }
         }
         self.climb();
@@ -377,7 +356,7 @@ impl<'s> Search<'s> {
 
     /// Bounds parts in parallel, in order; `None` for those that a limit came before.
     fn bound_all(&mut self, tasks: &[Task], goal: &Goal) -> Vec<Option<Bounded>> {
-        let bounded = |(node, sides): &Task| {
+        let bounded = |Task { node, sides, near }: &Task| {
             if self.setting.deadline.is_past() {
                 return None;
             }
@@ -386,7 +365,7 @@ impl<'s> Search<'s> {
             let mut worker = spare.unwrap_or_else(|| Worker::new(self.pair));
             let depth = self.tree.part(*node, &mut worker.part) + sides.len();
             sides.iter().for_each(|&side| self.tree.take(&mut worker.part, side));
-            let mut bounded = worker.bound(goal, &self.tree, self.tree.weights(*node));
+            let mut bounded = worker.bound(goal, &self.tree, self.tree.weights(*node), *near);
             if depth + 2 > MAX_DEPTH {
                 bounded.splits = Splits::default();
             }
@@ -398,19 +377,27 @@ impl<'s> Search<'s> {
         bounded
     }
 
-    /// Puts a leaf where it belongs.
-    fn place(&mut self, node: u32, bounded: Bounded, goal: &Goal) {
+    /// Puts a leaf where it belongs; so far from the goal is the nearest node above it.
+    pub(super) fn place(&mut self, node: u32, bounded: Bounded, goal: &Goal, above: f64) {
         let Bounded { bounds, far, splits, weights, sight } = bounded;
         self.tree.weigh(node, weights);
-        if far <= goal.aim || splits.is_empty() {
-            self.close(&bounds);
-        } else {
-            self.open.push(Open { far, node, splits, bounds });
+        if !self.is_for_ranges() {
+            self.known.bounded(node, far);
+        }
+        let leaf = Open { far: far.min(above), node, splits, bounds };
+        match () {
+            () if far <= goal.aim => self.close(&leaf.bounds),
+            () if splits.is_empty() => self.stuck.push(leaf),
+            () => self.open.push(leaf),
         }
         if let Some(sight) = sight {
             self.see(&sight.x, &sight.difference);
             self.candidates.push(sight);
         }
+    }
+
+    fn is_for_ranges(&self) -> bool {
+        matches!(self.setting.purpose, Purpose::Range(_))
     }
 
     fn close(&mut self, bounds: &[f64]) {
@@ -419,7 +406,12 @@ impl<'s> Search<'s> {
 }
 
 /// A part: a node and sides of cuts, one after the other.
-type Task = (u32, Vec<Side>);
+struct Task {
+    node: u32,
+    sides: Vec<Side>,
+    /// Whether the node is so near the goal that its parts are looked at more closely at once.
+    near: bool,
+}
 
 /// Whether a corner of the box or its middle cannot be bounded as a box of its own: then no box around it can.
 pub fn is_beyond(pair: &Pair, (lo, hi): (&[f64], &[f64])) -> bool {

@@ -23,8 +23,6 @@ const ASCENT: usize = 60;
 const STARTS: (usize, usize) = (4, 64);
 /// Random ways through the whole box.
 const SWEEPS: usize = 16;
-/// Multiplications before the first box, about as many as are done in a second: of large networks fewer points are looked at.
-const LOOKS: usize = 1 << 30;
 /// The points of a round that are climbed from.
 const CLIMBS: usize = 6;
 /// An ascent costs about as much as a few boxes: there is one for so many, and fewer where only a number counts.
@@ -49,8 +47,8 @@ const REPORT: Duration = Duration::from_millis(100);
 
 impl Search<'_> {
     /// Looks at points before the first box: those that were given, the middle, and ascents from random
-    /// points.
-    pub(super) fn look_around(&mut self) {
+    /// points. Not many more than so many multiplications are done on ways through the box and on ascents; as many as were.
+    pub(super) fn look_around(&mut self, looks: usize) -> (usize, usize) {
         let (lo, hi) = (self.tree.root().0.to_vec(), self.tree.root().1.to_vec());
         let mut probe = Probe::new(self.pair);
         let inside = |x: &[f64]| -> Vec<f64> {
@@ -78,7 +76,8 @@ impl Search<'_> {
             })
         };
         // Half for the ways, half for the ascents.
-        let cells = (LOOKS / 4 / sweeps.max(1) / probe.cost().max(1)).clamp(1, LONG_SWEEP);
+        let before = probe.spent();
+        let cells = (looks / 4 / sweeps.max(1) / probe.cost().max(1)).clamp(1, LONG_SWEEP);
         for sweep in 0..sweeps {
             let (from, to) = (anywhere(sweep % 2 == 1), anywhere(sweep % 4 > 1));
             if self.setting.deadline.is_past() {
@@ -95,7 +94,7 @@ impl Search<'_> {
                 0 if !self.places[row].is_empty() => self.places[row].clone(),
                 round => anywhere(round % 2 == 1),
             };
-            if self.setting.deadline.is_past() || probe.spent() - swept > LOOKS / 2 {
+            if self.setting.deadline.is_past() || probe.spent() - swept > looks / 2 {
                 break;
             }
             probe.climb(&mut x, row, &lo, &hi, CLIMB);
@@ -103,6 +102,7 @@ impl Search<'_> {
             self.look_at(&mut probe, x);
         }
         self.settle();
+        (swept - before, probe.spent() - swept)
     }
 
     fn look_at(&mut self, probe: &mut Probe, x: Vec<f64>) {
@@ -231,13 +231,18 @@ impl Search<'_> {
         }
         self.reported = now;
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(*value));
-        let open = match self.setting.purpose {
-            Purpose::Range(_) => self.open.iter().map(|open| largest(&open.bounds)).fold(0.0, f64::max),
+        let beyond = match self.setting.purpose {
+            Purpose::Range(_) => {
+                let leaves = self.open.iter().chain(&self.stuck);
+                leaves.map(|leaf| largest(&leaf.bounds)).fold(0.0, f64::max)
+            }
             // They lie by their largest bounds, and there may be millions of them.
-            Purpose::Epsilon(_) | Purpose::Gap(_) => self.open.peek().map_or(0.0, |open| open.far),
+            Purpose::Epsilon(_) | Purpose::Gap(_) => {
+                self.open.peek().into_iter().chain(&self.stuck).map(|leaf| leaf.far).fold(0.0, f64::max)
+            }
         };
         let lower = largest(&self.best).max(self.lower);
-        let upper = largest(&self.closed).max(open).min(self.setting.known);
+        let upper = largest(&self.closed).max(beyond).min(self.setting.known);
         let (cells, open) = (self.cells, self.open.len());
         self.setting.progress.report(DifferenceProgress { lower, upper, cells, open });
     }
@@ -268,7 +273,7 @@ fn near(x: &[f64], (lo, hi): (&[f64], &[f64]), mut part: impl FnMut() -> f64) ->
 #[cfg(test)]
 mod tests {
     use fiberscope_check::difference::Pair;
-    use fiberscope_core::{Domain, Network};
+    use fiberscope_core::{Activation, Domain, Layer, Matrix, Network};
 
     use super::super::exact::Exact;
     use super::super::search::Setting;
@@ -309,6 +314,54 @@ mod tests {
         search.hop(40);
         assert!((search.best[0] - 1.0).abs() < 1e-6, "{} at {:?}", search.best[0], search.places[0]);
         assert_eq!(search.hops, 40);
+    }
+
+    /// Zero, and a function of two inputs with many cells.
+    fn many_cells() -> [Network; 2] {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let mut numbers = |n: usize| -> Vec<f64> { (0..n).map(|_| random.random::<f64>() - 0.5).collect() };
+        let layers = [(2, 30), (30, 30), (30, 1)].map(|(n, m)| (n, numbers(n * m), numbers(m)));
+        [0.0, 1.0].map(|factor| {
+            let layer = |(l, (n, weight, bias)): (usize, &(usize, Vec<f64>, Vec<f64>))| {
+                let last = l + 1 == layers.len();
+                let scaled = |x: &[f64]| x.iter().map(|x| if last { factor * x } else { *x }).collect();
+                let rows: Vec<Vec<f64>> = weight.chunks(*n).map(scaled).collect();
+                let activation = if last { Activation::Identity } else { Activation::Relu };
+                Layer::new(Matrix::from_rows(&rows).unwrap(), scaled(bias), activation)
+            };
+            Network::new(layers.iter().enumerate().map(layer).collect()).unwrap()
+        })
+    }
+
+    #[test]
+    fn looks_before_the_first_box_have_a_budget() {
+        let [a, b] = many_cells();
+        let pair = Pair::new(&a.to_exact(), &b.to_exact()).unwrap();
+        let exact = Exact::new(&a, &b, &Domain::from_bounds(&[(-1.0, 1.0), (-1.0, 1.0)]).unwrap());
+        let spent = |looks: usize| {
+            let setting = Setting {
+                purpose: Purpose::Gap(0.1),
+                points: &[],
+                boxes: None,
+                ceilings: Vec::new(),
+                known: f64::INFINITY,
+                seed: 0,
+                deadline: &Deadline::NEVER,
+                progress: Progress::SILENT,
+            };
+            let tree = Tree::new(&pair, vec![-1.0, -1.0], vec![1.0, 1.0]);
+            Search::new(&pair, &exact, tree, setting).look_around(looks)
+        };
+        let cost = Probe::new(&pair).cost();
+        let (least, most) = (spent(0), spent(usize::MAX));
+        // A step of every way and one ascent in any case.
+        assert!(least.0 <= 3 * SWEEPS * cost && least.1 > 0, "{least:?}");
+        assert!(most.0 > 4 * least.0 && most.1 > 4 * least.1, "{least:?} {most:?}");
+        // Half is for the ways, of which a step costs two evaluations, and half for the ascents, but for the end of the last one.
+        let looks = most.0.min(most.1) / 2;
+        let some = spent(looks);
+        assert!(some.0 <= looks / 2 + least.0 && some.0 > least.0, "{some:?} of {looks}");
+        assert!(some.1 <= looks / 2 + most.1 / 3 && some.1 > least.1, "{some:?} of {looks}, {most:?}");
     }
 
     #[test]

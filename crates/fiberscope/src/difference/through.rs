@@ -1,8 +1,7 @@
 //! What a layer of both networks makes of values, with the vector instructions that the processor has.
 
 use fiberscope_check::difference::PairLayer;
-
-const LANES: usize = 8;
+use pulp::Simd;
 
 /// `W_A a` and `dW a + W_B e`, written over `z` and `d`; without `e` where it is zero.
 pub fn through(layer: &PairLayer, a: &[f64], e: Option<&[f64]>, z: &mut [f64], d: &mut [f64]) {
@@ -21,14 +20,14 @@ impl pulp::WithSimd for Through<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Through { layer, a, e, z, d } = self;
         for (i, (z, d)) in z.iter_mut().zip(d).enumerate() {
             let row = i * layer.columns..(i + 1) * layer.columns;
-            *z = product(&layer.weight_a[row.clone()], a);
-            *d = product(&layer.weight_d[row.clone()], a);
+            *z = sum(simd, &layer.weight_a[row.clone()], a);
+            *d = sum(simd, &layer.weight_d[row.clone()], a);
             if let Some(e) = e {
-                *d += product(&layer.weight_b[row], e);
+                *d += sum(simd, &layer.weight_b[row], e);
             }
         }
     }
@@ -36,16 +35,18 @@ impl pulp::WithSimd for Through<'_> {
 
 /// The scalar product.
 #[inline(always)]
-pub fn product(x: &[f64], y: &[f64]) -> f64 {
-    let ((x_blocks, x_rest), (y_blocks, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
+fn sum<S: Simd>(simd: S, x: &[f64], y: &[f64]) -> f64 {
+    let ((x_blocks, x_rest), (y_blocks, y_rest)) = (S::as_simd_f64s(x), S::as_simd_f64s(&y[..x.len()]));
+    let mut sum = simd.mul_f64s(simd.partial_load_f64s(x_rest), simd.partial_load_f64s(y_rest));
     for (x, y) in x_blocks.iter().zip(y_blocks) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
-        }
+        sum = simd.mul_add_e_f64s(*x, *y, sum);
     }
-    let rest: f64 = x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f64>() + rest
+    simd.reduce_sum_f64s(sum)
+}
+
+/// The scalar product of short vectors.
+pub fn product(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 #[cfg(test)]

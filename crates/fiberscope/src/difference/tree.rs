@@ -208,7 +208,8 @@ impl Tree {
 
     /// The leaves from left to right.
     pub fn leaves(&self) -> Vec<u32> {
-        self.walk().filter(|&node| self.nodes[node as usize].cut.is_none()).collect()
+        let nodes = self.below(0).map(|(node, _)| node);
+        nodes.filter(|&node| self.nodes[node as usize].cut.is_none()).collect()
     }
 
     /// The number of nodes.
@@ -216,49 +217,43 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// The nodes in preorder, as certificates have them.
-    pub fn preorder(&self) -> Vec<BoxNode> {
-        self.preorder_at(self.count())
+    /// The first child of a node that is cut; the other one comes next.
+    pub fn first_child(&self, node: usize) -> Option<usize> {
+        self.nodes[node].cut.map(|_| self.nodes[node].first as usize)
     }
 
-    /// The tree as it was when it had so many nodes, in preorder.
-    pub fn preorder_at(&self, count: usize) -> Vec<BoxNode> {
-        self.below_at(0, count).map(|(_, named)| named).collect()
+    /// The nodes in preorder, as certificates have them.
+    pub fn preorder(&self) -> Vec<BoxNode> {
+        self.preorder_to(&[])
+    }
+
+    /// The nodes in preorder of the tree that ends at those for which this is true. They have the multipliers that they had as
+    /// leaves.
+    pub fn preorder_to(&self, ends: &[bool]) -> Vec<BoxNode> {
+        self.below_to(0, ends).map(|(_, named)| named).collect()
     }
 
     /// A node and those below it in preorder, with what they are in a certificate.
     pub fn below(&self, node: u32) -> impl Iterator<Item = (u32, BoxNode)> {
-        self.below_at(node, self.count())
+        self.below_to(node, &[])
     }
 
-    fn below_at(&self, node: u32, count: usize) -> impl Iterator<Item = (u32, BoxNode)> {
-        let named = move |node: u32| match (self.cut_at(node, count), self.weights.get(&node)) {
-            (Some((cut, _)), _) => self.named(cut),
-            (None, Some(weights)) => BoxNode::Weighted(weights.clone()),
-            (None, None) => BoxNode::Leaf,
-        };
-        self.walk_below(node, count).map(move |node| (node, named(node)))
-    }
-
-    fn walk(&self) -> impl Iterator<Item = u32> {
-        self.walk_below(0, self.count())
-    }
-
-    fn walk_below(&self, node: u32, count: usize) -> impl Iterator<Item = u32> {
+    fn below_to(&self, node: u32, ends: &[bool]) -> impl Iterator<Item = (u32, BoxNode)> {
         let mut stack = vec![node];
         std::iter::from_fn(move || {
             let node = stack.pop()?;
-            if let Some((_, first)) = self.cut_at(node, count) {
+            let Node { cut, first, .. } = self.nodes[node as usize];
+            let cut = cut.filter(|_| ends.get(node as usize) != Some(&true));
+            if cut.is_some() {
                 stack.extend([first + 1, first]);
             }
-            Some(node)
+            let named = match (cut, self.weights.get(&node)) {
+                (Some(cut), _) => self.named(cut),
+                (None, Some(weights)) => BoxNode::Weighted(weights.clone()),
+                (None, None) => BoxNode::Leaf,
+            };
+            Some((node, named))
         })
-    }
-
-    /// How a node is cut and its first child, when the tree has so many nodes: later ones have larger numbers.
-    fn cut_at(&self, node: u32, count: usize) -> Option<(Cut, u32)> {
-        let Node { cut, first, .. } = self.nodes[node as usize];
-        cut.filter(|_| (first as usize) < count).map(|cut| (cut, first))
     }
 
     /// The tree with these nodes in preorder, if they are one for this pair.
@@ -337,11 +332,15 @@ mod tests {
         ];
         assert_eq!(tree.preorder(), nodes);
         assert_eq!(tree.leaves().len(), 4);
-        // As it was before the last cut and before the first one; a leaf of then has its multipliers.
-        assert_eq!(tree.preorder_at(tree.count() - 2), [&nodes[..4], &[BoxNode::Leaf]].concat());
-        assert_eq!(tree.preorder_at(1), [BoxNode::Leaf]);
+        // Without what is below a node; it has the multipliers that it had as a leaf.
+        let to = |tree: &Tree, end: u32| {
+            let ends: Vec<bool> = (0..tree.count() as u32).map(|node| node == end).collect();
+            tree.preorder_to(&ends)
+        };
+        assert_eq!(to(&tree, second + 1), [&nodes[..4], &[BoxNode::Leaf]].concat());
+        assert_eq!(to(&tree, 0), [BoxNode::Leaf]);
         tree.split(third, tree.input(0));
-        assert_eq!(tree.preorder_at(tree.count() - 2), nodes);
+        assert_eq!(to(&tree, third), nodes);
         let again = Tree::from_preorder(&pair(), vec![0.0, -1.0], vec![1.0, 1.0], &nodes).unwrap();
         assert_eq!(again.preorder(), nodes);
     }

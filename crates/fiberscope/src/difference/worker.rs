@@ -67,8 +67,15 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Bounds the part as far as the goal asks for, and closer if it asks for that.
-    pub fn bound(&mut self, goal: &Goal, tree: &Tree, known: &[RowMultipliers]) -> Bounded {
+    /// Bounds the part as far as the goal asks for, and closer if it asks for that: at once where the part is of one that was
+    /// near the goal, since a first look is rarely enough there.
+    pub fn bound(&mut self, goal: &Goal, tree: &Tree, known: &[RowMultipliers], near: bool) -> Bounded {
+        if near && goal.closer > 0.0 && goal.ceilings.is_empty() {
+            let found = self.look(goal, tree, known, Bounder::run_closely);
+            if found.far < f64::INFINITY {
+                return found;
+            }
+        }
         let first = self.look(goal, tree, known, Bounder::run_where);
         let reached = goal.ceilings.iter().zip(&first.bounds).all(|(ceiling, bound)| bound <= ceiling);
         if reached && (first.far <= goal.aim || first.far > goal.closer * goal.aim) {

@@ -20,6 +20,7 @@ use crate::limit::Deadline;
 use crate::orbit::{Matching, match_layers};
 use crate::reduce::{ReduceOptions, Reduction, reduce};
 use crate::rounding::{self, Aligned, coarser_precision};
+use crate::threads::threads;
 
 /// What a method makes of a question.
 pub enum Step {
@@ -303,8 +304,9 @@ impl<'a> Question<'a> {
 
     /// The certificate, if the checker accepts it before the deadline.
     pub fn proved(&self, evidence: Evidence) -> Result<Certificate, Unproved> {
-        let certificate = self.certificate(evidence);
-        match Checker::new(self.a, self.b).stop(&|| self.deadline().is_past()).check(&certificate) {
+        let (certificate, deadline) = (self.certificate(evidence), self.deadline());
+        let late = || deadline.is_past();
+        match Checker::new(self.a, self.b).threads(threads()).stop(&late).check(&certificate) {
             Outcome::Proved(_) => Ok(certificate),
             Outcome::Refused(refusal) => Err(Unproved::Refused(refusal)),
             Outcome::Stopped => Err(Unproved::Stopped(certificate.evidence)),

@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
             bounder: Bounder::new(pair),
             exact,
             margin: margin.clone(),
-            near: super::super::tree::round_down(margin),
+            near: super::super::leaves::round_down(margin),
             path: BoxPath::new(root),
             bounded: None,
             class: 0,

@@ -1,7 +1,7 @@
 //! The law of the rows for classes: no exact value of a weighted sum lies beyond them, in doubles or exactly.
 
 use super::*;
-use crate::difference::tree::round_down;
+use crate::difference::leaves::round_down;
 
 /// A margin, and weights of a few classes other than this one.
 fn question(dice: &mut Dice, class: usize, outputs: usize) -> (Rational, Vec<(u32, u64)>) {

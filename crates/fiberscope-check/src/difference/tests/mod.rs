@@ -2,6 +2,7 @@
 
 mod decision;
 mod phases;
+mod threads;
 mod tree;
 
 use fiberscope_core::{Activation, ExactNetwork, Layer, Matrix, Rational};

@@ -1,5 +1,7 @@
 //! Rules of the tree of boxes, each with a tree that breaks it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fiberscope_core::{
     BoxNode, Certificate, Domain, Evidence, Interval, Layer, Matrix, Move, MoveChain, Network, NetworkName,
 };
@@ -8,7 +10,7 @@ use super::*;
 use crate::{Checker, Outcome};
 
 /// `relu(x - y) + relu(y)` with some parameters changed by `change`.
-fn network(change: f64) -> Network {
+pub(super) fn network(change: f64) -> Network {
     let hidden = [[1.0 + change, -1.0], [0.0, 1.0 - change], [0.5, 0.5]];
     let output = [[1.0, 1.0 + change, -0.25], [0.5, -1.0, change]];
     Network::new(vec![
@@ -18,11 +20,11 @@ fn network(change: f64) -> Network {
     .unwrap()
 }
 
-fn domain() -> Domain {
+pub(super) fn domain() -> Domain {
     Domain::from_bounds(&[(-1.0, 1.0), (-0.5, 1.5)]).unwrap()
 }
 
-fn certificate(
+pub(super) fn certificate(
     networks: [&Network; 2],
     domain: Domain,
     moves: [MoveChain; 2],
@@ -206,11 +208,8 @@ fn a_check_stops_when_told() {
     let a = network(0.0);
     let valid = certificate([&a, &a], domain(), Default::default(), &[exact(1.0), exact(1.0)], &nodes(&TREE));
     for how in [Arithmetic::Doubles, Arithmetic::Exact] {
-        let asked = std::cell::Cell::new(0);
-        let stop = || {
-            asked.set(asked.get() + 1);
-            asked.get() > 3
-        };
+        let asked = AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 3;
         assert_eq!(Checker::new(&a, &a).arithmetic(how).stop(&stop).check(&valid), Outcome::Stopped);
     }
 }
