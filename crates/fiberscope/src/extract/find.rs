@@ -73,7 +73,12 @@ impl Recovery {
             first_layer_again(inquiry, &mut self.rows[0], &mut self.pool)?;
             self.forget_explained(inquiry, &prefix, 0);
         }
-        Ok(Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows)))
+        let fit = Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
+        if fit.as_ref().is_none_or(|fit| fit.residual > limit(inquiry)) && self.trace_plane(inquiry)? {
+            return Ok(self.rows_of_plane(inquiry, &prefix));
+        }
+        self.lose_patience(inquiry, attempt);
+        Ok(fit)
     }
 
     /// Rows of the layer behind `prefix`.
@@ -88,6 +93,9 @@ impl Recovery {
         let index = prefix.layers.len();
         while self.rows.len() <= index {
             self.rows.push(Vec::new());
+        }
+        if self.trace_plane(inquiry)? {
+            return Ok(self.rows_of_plane(inquiry, prefix));
         }
         let mut layer = Layer { index, prefix, carry, open: Vec::new() };
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
@@ -104,7 +112,7 @@ impl Recovery {
             fit = Rows::new(&self.rows[index])
                 .filter(|rows| rows.len() > 0)
                 .and_then(|rows| last_layer(inquiry, prefix, &rows));
-            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) {
+            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) || inquiry.is_impatient() {
                 break;
             }
             if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
@@ -158,7 +166,7 @@ impl Recovery {
     }
 
     /// Takes rows some of whose weights were chosen for those of the last hidden layer.
-    fn accept(&mut self, index: usize, rows: Vec<Row>, chosen: usize) {
+    pub fn accept(&mut self, index: usize, rows: Vec<Row>, chosen: usize) {
         self.rows[index] = rows;
         self.closed = Some(index);
         if chosen > 0 {

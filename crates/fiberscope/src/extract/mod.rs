@@ -52,6 +52,7 @@ mod options;
 mod oracle;
 mod orient;
 mod orientation;
+mod plane;
 mod polish;
 mod prefix;
 mod probe;
