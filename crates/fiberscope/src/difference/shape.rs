@@ -30,7 +30,7 @@ use super::balance::scalings;
 use super::{Alignment, DifferenceError, twins};
 use crate::align::{AlignOptions, Scaling, align};
 use crate::limit::Deadline;
-use crate::reduce::{ReduceOptions, Reduction, reduce};
+use crate::reduce::{Reduction, reduce_alike};
 
 /// Two networks of one shape, and the moves that lead to them.
 #[derive(Clone)]
@@ -238,12 +238,8 @@ fn folded(a: &Network, b: &Network, domain: &Domain, deadline: &Deadline) -> Vec
     if a.hidden_depth() == b.hidden_depth() {
         return Vec::new();
     }
-    let options = ReduceOptions::new().deadline(deadline.clone());
-    let reduced = |network: &Network| -> Option<Moved> {
-        let Reduction { network, moves } = reduce(&network.to_exact(), domain, &options).ok()?;
-        Some(Moved { network, moves })
-    };
-    let pair = reduced(a).zip(reduced(b));
+    let moved = |Reduction { network, moves }: Reduction| Moved { network, moves };
+    let pair = reduce_alike(a, b, domain, deadline).ok().map(|(a, b)| (moved(a), moved(b)));
     let same = |(a, b): &(Moved, Moved)| {
         a.network.widths() == b.network.widths() && a.activations() == b.activations()
     };

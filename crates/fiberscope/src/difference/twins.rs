@@ -7,7 +7,7 @@ use fiberscope_core::{Domain, MoveChain, Network};
 
 use crate::limit::Deadline;
 use crate::orbit::match_layers;
-use crate::reduce::{ReduceOptions, Reduction, reduce};
+use crate::reduce::{Reduction, reduce_alike};
 
 /// The points at which outputs are compared.
 const POINTS: usize = 16;
@@ -26,9 +26,7 @@ pub fn same(
     if !look_alike(a, b, root, ALIKE) {
         return None;
     }
-    let options = ReduceOptions::new().deadline(deadline.clone());
-    let reduced = |network: &Network| reduce(&network.to_exact(), domain, &options).ok();
-    let (Reduction { network, moves }, other) = (reduced(a)?, reduced(b)?);
+    let (Reduction { network, moves }, other) = reduce_alike(a, b, domain, deadline).ok()?;
     if deadline.is_past() || network.widths() != other.network.widths() {
         return None;
     }

@@ -18,7 +18,7 @@ use super::regions::SearchState;
 use super::verdict::{Decision, Difference, Method, Verdict};
 use crate::limit::Deadline;
 use crate::orbit::{Matching, match_layers};
-use crate::reduce::{ReduceOptions, Reduction, reduce};
+use crate::reduce::{Reduction, reduce_alike};
 use crate::rounding::{self, Aligned, coarser_precision};
 use crate::threads::threads;
 
@@ -63,9 +63,7 @@ pub(crate) fn reduced(
     domain: &Domain,
     deadline: &Deadline,
 ) -> Result<(Reduction, Reduction), EquivalenceError> {
-    let options = ReduceOptions::new().deadline(deadline.clone());
-    let reduced = |network: &Network| reduce(&network.to_exact(), domain, &options);
-    let (mut a, mut b) = (reduced(a)?, reduced(b)?);
+    let (mut a, mut b) = reduce_alike(a, b, domain, deadline)?;
     // A hidden layer of its own lets a shallower network be compared with a deeper one.
     match (a.network.hidden_depth(), b.network.hidden_depth()) {
         (1, 2) => deepen(&mut a),

@@ -30,7 +30,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fiberscope_core::{
-    Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, PlacedNeuron, Rational, Role, ShownRole,
+    Activation, Domain, DomainError, ExactNetwork, Move, MoveChain, Network, PlacedNeuron, Rational, Role,
+    ShownRole,
 };
 
 use crate::limit::Deadline;
@@ -149,6 +150,28 @@ pub fn reduce(
     let mut state = State::new(network, domain, options, false);
     state.run();
     Ok(Reduction { network: state.network, moves: state.moves })
+}
+
+/// Reduces two networks so that they can be compared: what only shares show to be dead is removed where that brings
+/// them to the same widths, and otherwise left, as it need not be found in both.
+pub(crate) fn reduce_alike(
+    a: &Network,
+    b: &Network,
+    domain: &Domain,
+    deadline: &Deadline,
+) -> Result<(Reduction, Reduction), DomainError> {
+    let (exact_a, exact_b) = (a.to_exact(), b.to_exact());
+    let both = |outweigh: bool| {
+        let options = ReduceOptions::new().outweigh(outweigh).deadline(deadline.clone());
+        Ok((reduce(&exact_a, domain, &options)?, reduce(&exact_b, domain, &options)?))
+    };
+    let alike = |(a, b): &(Reduction, Reduction)| a.network.widths() == b.network.widths();
+    let plain = both(false)?;
+    if alike(&plain) || deadline.is_past() {
+        return Ok(plain);
+    }
+    let outweighed = both(true)?;
+    Ok(if alike(&outweighed) { outweighed } else { plain })
 }
 
 struct State<'a> {

@@ -90,7 +90,7 @@ impl Snapped {
     }
 
     fn reduce(&mut self, domain: &Domain, deadline: &Deadline) -> Option<()> {
-        let options = ReduceOptions::new().deadline(deadline.clone());
+        let options = ReduceOptions::new().outweigh(false).deadline(deadline.clone());
         let reduction = reduce(&self.network, domain, &options).ok()?;
         self.network = reduction.network;
         self.push(reduction.moves);
