@@ -80,6 +80,10 @@ impl Open {
 
 /// A point near `x` where feature `k` begins to be on.
 fn begin(prefix: &Prefix, x: &[f64], k: usize) -> Option<Vec<f64>> {
+    if prefix.layers.is_empty() {
+        // Inputs are no features.
+        return None;
+    }
     let mut x = x.to_vec();
     for _ in 0..8 {
         let local = prefix.local(&x);
