@@ -3,7 +3,7 @@
 //!
 //! `extract table` runs the first part, `extract rates` the second, `extract wide` success rates of layers
 //! wider than their input and of few inputs, `extract 10-8-1` what there is of one architecture; a number after
-//! it is that of random networks, instead of 50, and one more that of seconds of computing for each of them. `extract files FOLDER` runs
+//! it is that of random networks, instead of 50, and one more that of seconds for each of them. `extract files FOLDER` runs
 //! the networks of a folder, named by architecture and seed as `64-32-10_s0.npz`, for inputs between 0 and 1: those that
 //! `bench/peers/extract_trained.py` writes. A network is extracted on one thread; several run at once. A result that is
 //! called verified is compared with the truth in four ways: its parameters after alignment, the exact comparison on the whole
@@ -16,14 +16,14 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fiberscope::core::{Domain, Matrix, Network, decimal};
 use fiberscope::equivalence::{self, EquivalenceOptions, decide};
 use fiberscope::extract::{self, ExtractOptions, ExtractOutcome, Extraction, NetworkOracle, extract};
-use fiberscope::limit::{Deadline, Stop};
+use fiberscope::limit::Deadline;
 use fiberscope_bench::adversary::largest_difference;
 use fiberscope_bench::random::{median, name, random};
 use fiberscope_io::{ReadOptions, load};
@@ -127,11 +127,8 @@ const WIDE: [(&[usize], u32); 8] = [
     (&[8, 8, 8, 8, 1], 95),
 ];
 
-/// The longest time for one network, in seconds of its thread; those that take longer are not verified.
+/// The longest time for one network, in seconds; those that take longer are not verified.
 const LONGEST: u64 = 60;
-
-/// How often it is looked how long a thread has computed.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// The inputs of trained networks.
 const TRAINED: (f64, f64) = (0.0, 1.0);
@@ -293,11 +290,12 @@ impl Trial {
 /// Extracts a network on one thread and compares the result with it.
 fn attempt(network: &Network, limits: &Limits) -> Trial {
     let (lower, upper) = limits.domain;
-    let stop = Stop::default();
-    let options = ExtractOptions::default().domain(lower, upper).deadline(Deadline::NEVER.or(stop.clone()));
+    let options =
+        ExtractOptions::default().domain(lower, upper).deadline(Deadline::after(Some(limits.longest)));
     let mut oracle = NetworkOracle::new(network.clone());
-    let (found, seconds) = timed(limits.longest, &stop, || extract(&mut oracle, &options));
-    let found = found.map_err(|error| error.to_string());
+    let start = cpu_time();
+    let found = extract(&mut oracle, &options).map_err(|error| error.to_string());
+    let seconds = cpu_time() - start;
     let recovered = found.as_ref().ok().and_then(|found| found.network.as_ref());
     let error = recovered.and_then(|recovered| extract::compare(network, recovered));
     let compared = recovered.map(|recovered| compare(network, recovered, options.domain));
@@ -386,7 +384,7 @@ fn table(cases: &[&Case], limits: &Limits) -> Result<(), Box<dyn Error>> {
 fn success(title: &str, made: &str, groups: &[Group], limits: &Limits) {
     println!("## {title}\n");
     println!(
-        "{made}The architecture is not given, inputs are from {} to {}, and no network may take more than {} s of its thread. \
+        "{made}The architecture is not given, inputs are from {} to {}, and no network may take more than {} s. \
          *Verified* counts results with that verdict. Of them, *said open* are those that say that the answers do not determine all parameters, *other* those that do not say so and have other parameters than the truth (an error above {TOLERANCE:e}, or other widths), *proved* are those for which the exact comparison proves that outputs differ by at most {TOLERANCE:e} on the whole domain, \
          *agree* those that cannot be aligned (a neuron that never switches on the domain, or a weight that is never felt there) and for which no input with a larger difference was found, neither by the exact comparison nor \
          where neurons of the truth are extreme, *tiny set* those for which one was found, though outputs differ at no more of {POINTS} random inputs than the verdict says, and \
@@ -474,31 +472,11 @@ fn named(widths: &[usize]) -> Result<Network, Box<dyn Error>> {
     Ok(load(&path.to_string_lossy(), &ReadOptions::default())?.network)
 }
 
-/// Does some work, and pulls the switch when this thread has computed for so long; the result, and the seconds it took.
-fn timed<T>(longest: Duration, stop: &Stop, work: impl FnOnce() -> T) -> (T, f64) {
-    let thread = fs::read_link("/proc/thread-self").unwrap_or_default();
-    let (start, done) = (cpu_time(&thread), AtomicBool::new(false));
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                if cpu_time(&thread) - start > longest.as_secs_f64() {
-                    stop.pull();
-                }
-                thread::sleep(LOOK);
-            }
-        });
-        let result = work();
-        let seconds = cpu_time(&thread) - start;
-        done.store(true, Ordering::Relaxed);
-        (result, seconds)
-    })
-}
-
-/// The seconds that a thread has computed; elsewhere than on Linux those that have passed.
-fn cpu_time(thread: &Path) -> f64 {
+/// The seconds that this thread has computed; elsewhere than on Linux those that have passed.
+fn cpu_time() -> f64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     let passed = START.get_or_init(Instant::now).elapsed().as_secs_f64();
-    let text = fs::read_to_string(Path::new("/proc").join(thread).join("schedstat")).unwrap_or_default();
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let spent = text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok());
     spent.map_or(passed, |nanoseconds| nanoseconds * 1e-9)
 }

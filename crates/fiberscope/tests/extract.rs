@@ -137,22 +137,6 @@ fn two_hidden_layers_of_the_plane_come_back() {
     assert!(distance(&network, &found.network.expect("verified")) < 1e-9);
 }
 
-/// All boundaries in the plane are traced where following them one by one does not tell the second hidden layer from the
-/// third. What they do not tell, features that are carried past the second layer do.
-#[test]
-fn three_hidden_layers_of_the_plane_come_back() {
-    for (seed, widths) in [(0, Some(vec![2, 5, 5, 5, 1])), (3, None)] {
-        let network = random(&[2, 5, 5, 5, 1], seed);
-        let found = run(&network, &seeded(0));
-        assert_eq!(found.outcome, ExtractOutcome::Verified, "seed {seed}");
-        let recovered = found.network.expect("verified");
-        assert!(distance(&network, &recovered) < 1e-9, "seed {seed}");
-        assert!(widths.is_none_or(|widths| recovered.widths() == widths), "seed {seed}");
-        let same = compare(&network, &recovered).is_some_and(|found| found.max_error < 1e-8);
-        assert!(same || !found.undetermined.is_empty(), "seed {seed}");
-    }
-}
-
 /// What a run that ended at its limit knows is where another one goes on, for fewer queries.
 #[test]
 fn known_layers_are_not_looked_for_again() {

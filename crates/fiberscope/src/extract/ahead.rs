@@ -65,7 +65,7 @@ pub(super) fn ahead(
                 return Ok(Some(Ahead::of(carry, rows, &bits, &found)));
             }
         }
-        if lines == most_lines || inquiry.is_impatient() {
+        if lines == most_lines {
             break;
         }
         lines += 1;

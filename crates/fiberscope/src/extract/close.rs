@@ -148,17 +148,6 @@ pub(super) fn close(
     Some(Closed { rows, residual, chosen })
 }
 
-/// The open rows with weights that keep the neurons in their states.
-pub(super) fn closed_rows(inquiry: &Inquiry<'_>, prefix: &Prefix, open: &[Open]) -> Vec<Row> {
-    let (points, _) = inquiry.stored(FIT_REACH, LOOKED_AT);
-    let closed = |open: &Open| {
-        let (w, b) = open.closed(prefix, &points);
-        let length = norm(&w);
-        (scaled(&w, 1.0 / length), b / length)
-    };
-    open.iter().map(closed).collect()
-}
-
 /// The rows with what is left of the linear part given to open weights, if then the signs of the rows explain it.
 fn settled(
     inquiry: &Inquiry<'_>,

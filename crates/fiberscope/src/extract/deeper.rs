@@ -53,7 +53,7 @@ impl Layer<'_> {
         let mut rest = Vec::new();
         let mut queue = std::mem::take(pool).into_iter();
         for mut kink in queue.by_ref() {
-            if wanted.is_some_and(|wanted| rows.len() >= wanted) || inquiry.is_impatient() {
+            if wanted.is_some_and(|wanted| rows.len() >= wanted) {
                 rest.push(kink);
                 break;
             }

@@ -73,12 +73,7 @@ impl Recovery {
             first_layer_again(inquiry, &mut self.rows[0], &mut self.pool)?;
             self.forget_explained(inquiry, &prefix, 0);
         }
-        let fit = Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows));
-        if fit.as_ref().is_none_or(|fit| fit.residual > limit(inquiry)) && self.trace_plane(inquiry)? {
-            return Ok(self.rows_of_plane(inquiry, &prefix));
-        }
-        self.lose_patience(inquiry, attempt);
-        Ok(fit)
+        Ok(Rows::new(&self.rows[0]).and_then(|rows| last_layer(inquiry, &prefix, &rows)))
     }
 
     /// Rows of the layer behind `prefix`.
@@ -93,9 +88,6 @@ impl Recovery {
         let index = prefix.layers.len();
         while self.rows.len() <= index {
             self.rows.push(Vec::new());
-        }
-        if self.trace_plane(inquiry)? {
-            return Ok(self.rows_of_plane(inquiry, prefix));
         }
         let mut layer = Layer { index, prefix, carry, open: Vec::new() };
         self.pool.iter_mut().for_each(|kink| kink.tries = 0);
@@ -112,7 +104,7 @@ impl Recovery {
             fit = Rows::new(&self.rows[index])
                 .filter(|rows| rows.len() > 0)
                 .and_then(|rows| last_layer(inquiry, prefix, &rows));
-            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) || inquiry.is_impatient() {
+            if wanted.is_some_and(|wanted| self.rows[index].len() >= wanted) {
                 break;
             }
             if fit.as_ref().is_some_and(|fit| fit.residual < limit(inquiry)) {
@@ -166,7 +158,7 @@ impl Recovery {
     }
 
     /// Takes rows some of whose weights were chosen for those of the last hidden layer.
-    pub fn accept(&mut self, index: usize, rows: Vec<Row>, chosen: usize) {
+    fn accept(&mut self, index: usize, rows: Vec<Row>, chosen: usize) {
         self.rows[index] = rows;
         self.closed = Some(index);
         if chosen > 0 {

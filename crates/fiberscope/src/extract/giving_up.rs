@@ -16,13 +16,6 @@ impl Recovery {
     /// inputs hardly more), or with few inputs, where every boundary that is met is followed, most of them stayed
     /// unexplained. The reason says so.
     pub fn is_hopeless(&mut self, inquiry: &Inquiry<'_>, attempt: usize, before: f64) -> bool {
-        if inquiry.inputs == 2 && attempt < FRESH_START {
-            return false;
-        }
-        if inquiry.inputs == 2 && attempt == FRESH_START && self.traced.is_at_hand() {
-            self.reason += "; the boundaries of all neurons were traced twice, so it was given up";
-            return true;
-        }
         if attempt == 0 || self.best.is_some() {
             return false;
         }

@@ -63,8 +63,6 @@ pub(super) struct Inquiry<'a> {
     pub eta: f64,
     /// The lines that were looked at, and where the function bends on them.
     pub census: Census,
-    /// The count of queries beyond which no more boundaries are followed one by one in this attempt.
-    pub patience: u64,
 }
 
 impl<'a> Inquiry<'a> {
@@ -98,7 +96,6 @@ impl<'a> Inquiry<'a> {
             kinks: 0,
             eta: 0.0,
             census: Census::default(),
-            patience: u64::MAX,
         })
     }
 
@@ -115,11 +112,6 @@ impl<'a> Inquiry<'a> {
     /// The number of queries so far.
     pub fn count(&self) -> u64 {
         (self.answers.len() / self.outputs) as u64
-    }
-
-    /// Whether the patience of this attempt is at an end.
-    pub fn is_impatient(&self) -> bool {
-        self.count() > self.patience
     }
 
     /// Halts where a limit has come: for long work between two questions.

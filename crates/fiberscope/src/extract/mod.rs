@@ -52,7 +52,6 @@ mod options;
 mod oracle;
 mod orient;
 mod orientation;
-mod plane;
 mod polish;
 mod prefix;
 mod probe;

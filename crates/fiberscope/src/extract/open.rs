@@ -57,7 +57,7 @@ impl Open {
 
     /// Both as one row, if they are pieces of the boundary of one neuron: more equations agree than it takes to tell
     /// their factors.
-    fn joined(&self, prefix: &Prefix, other: &Open, tolerance: f64) -> Option<Open> {
+    fn joined(&self, prefix: &Prefix, other: &Open) -> Option<Open> {
         let width = prefix.width();
         let (first, second) = (equations(prefix, &self.pieces)?, equations(prefix, &other.pieces)?);
         // Unknown are the row and the factor of the other one's gradients.
@@ -79,7 +79,7 @@ impl Open {
         let factor = solution[width + 1];
         let error = all.iter().zip(&right).map(|(e, r)| (dot(e, &solution) - r).abs()).fold(0.0, f64::max);
         let size = peak(&right);
-        if error > tolerance * size || !(1e-6..1e6).contains(&factor.abs()) {
+        if error > INCONSISTENT * size || !(1e-6..1e6).contains(&factor.abs()) {
             return None;
         }
         let mut pieces = self.pieces.clone();
@@ -99,14 +99,9 @@ impl Open {
 
 /// Joins the boundaries that are pieces of one.
 pub(super) fn join(prefix: &Prefix, open: &mut Vec<Open>) {
-    join_up_to(prefix, open, INCONSISTENT);
-}
-
-/// Joins the boundaries that are pieces of one, up to this error of an equation relative to the largest gradient.
-pub(super) fn join_up_to(prefix: &Prefix, open: &mut Vec<Open>, tolerance: f64) {
     let mut i = 0;
     while i < open.len() {
-        let found = (i + 1..open.len()).find_map(|k| Some((k, open[i].joined(prefix, &open[k], tolerance)?)));
+        let found = (i + 1..open.len()).find_map(|k| Some((k, open[i].joined(prefix, &open[k])?)));
         match found {
             Some((k, joined)) => {
                 open.remove(k);

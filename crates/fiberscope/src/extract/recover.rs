@@ -17,7 +17,6 @@ use super::fit::{FIT_REACH, last_layer, output_layer};
 use super::inquiry::{Halt, Inquiry};
 use super::line::Kink;
 use super::orient::{STAND_IN, bounds, orient_last, turn};
-use super::plane::Traced;
 use super::prefix::{Prefix, Rows};
 use super::rare::kinks_between;
 use super::refine::{refine_rows, strangers};
@@ -61,12 +60,6 @@ pub(super) struct Recovery {
     pub guesses: Vec<String>,
     /// The last hidden layer, if weights were chosen in this attempt that nothing tells.
     pub closed: Option<usize>,
-    /// The boundaries of all neurons, where they are traced.
-    pub traced: Traced,
-    /// Whether features are then carried past all layers behind the first one, whether or not signs can be told.
-    pub carries_all: bool,
-    /// Directions of rows of a layer that its boundaries leave open, by row.
-    pub free: Vec<Vec<Vec<f64>>>,
     /// The best network so far and what the gate said of it.
     pub best: Option<(Network, Gate)>,
     /// Parameters of that network which the answers do not determine.
@@ -88,7 +81,7 @@ impl Recovery {
     }
 
     /// Forgets all but what was known before.
-    pub fn forget_all(&mut self) {
+    fn forget_all(&mut self) {
         let rows = |rows: &Rows| rows.iter().map(|(w, b)| (w.to_vec(), b)).collect();
         self.rows = self.given.layers.iter().map(rows).collect();
         self.pool.clear();
@@ -102,18 +95,13 @@ impl Recovery {
             if self.is_hopeless(inquiry, attempt, before) {
                 break;
             }
-            let traces = self.begin_to_trace(inquiry, attempt);
             if attempt <= FRESH_START {
                 before = self.explained(inquiry);
             }
             if attempt == FRESH_START {
                 self.forget_all();
             }
-            let Some((mut layers, remarks)) =
-                self.attempt(inquiry, options, if traces { 0 } else { attempt })?
-            else {
-                continue;
-            };
+            let Some((mut layers, remarks)) = self.attempt(inquiry, options, attempt)? else { continue };
             finish(inquiry, &mut layers)?;
             let Ok(network) = to_network(inquiry, &layers) else {
                 self.reason = "the parameters that fit the answers are not finite".into();
@@ -238,9 +226,7 @@ impl Recovery {
                     self.layers.push(RecoveredLayer { neurons: rows.len(), always_active });
                     (Some(rows), None)
                 }
-                None if (may_carry || self.traced.is_at_hand()) && !last => {
-                    self.carry(inquiry, &prefix, index).unzip()
-                }
+                None if may_carry && !last => self.carry(inquiry, &prefix, index).unzip(),
                 None => (None, None),
             };
             let Some(oriented) = oriented else {
@@ -381,13 +367,6 @@ impl Recovery {
         let Some(rows) = Rows::new(&self.rows[index]).filter(|rows| rows.len() > 0) else {
             return Ok(Vec::new());
         };
-        if self.traced.is_at_hand() {
-            let told =
-                if index > 0 && self.carries_all { None } else { self.told_by_plane(inquiry, prefix, index) };
-            return Ok(
-                told.map_or_else(|| vec![None; rows.len()], |signs| signs.into_iter().map(Some).collect())
-            );
-        }
         let seen = contractive(inquiry, prefix, &rows)?;
         if seen.iter().all(Option::is_some) {
             return Ok(seen);
